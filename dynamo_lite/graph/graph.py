@@ -1,0 +1,82 @@
+"""The graph: nodes in program order, its inputs and outputs.
+
+Enters from capture, leaves to lowering or to a backend. Prints as text (text.py), is checked by verify.py and run node
+by node by interpret.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
+from dynamo_lite.graph.scalar import Scalar, Symbol
+from dynamo_lite.graph.types import ArrayType
+
+
+class Graph:
+    """Nodes in execution order. ``inputs`` are the INPUT nodes (arrays, NumPy scalars) and number inputs by index.
+
+    An input is a Node (ndarray or NumPy scalar) or a Symbol with axis None (a Python int or float argument), in the
+    order of the program's parameters. ``outputs`` are Nodes or Scalars. ``symbols`` lists every Symbol by name.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.inputs: list[Node | Symbol] = []
+        self.outputs: list[Argument] = []
+        self.symbols: dict[str, Symbol] = {}
+        self._names: dict[str, int] = {}
+
+    def _name(self, stem: str) -> str:
+        number = self._names.get(stem, 0)
+        self._names[stem] = number + 1
+        return stem if number == 0 else f"{stem}_{number}"
+
+    def add_input(self, type: ArrayType, name: str = "x") -> Node:
+        """Append an array or NumPy-scalar input."""
+        node = Node(NodeKind.INPUT, "input", (), {"index": len(self.inputs)}, type, self._name(name))
+        self.inputs.append(node)
+        self.nodes.append(node)
+        return node
+
+    def add_symbol(self, kind: str, input: int | None = None, axis: int | None = None) -> Symbol:
+        """A new Symbol: axis `axis` of input `input`, or with neither a new Python number input of `kind`."""
+        index = len(self.inputs) if input is None else input
+        symbol = Symbol(f"s{len(self.symbols)}", kind, index, axis)
+        self.symbols[symbol.name] = symbol
+        if input is None:
+            self.inputs.append(symbol)
+        return symbol
+
+    def add_constant(self, value: np.generic | np.ndarray[Any, Any]) -> Node:
+        """Append a constant NumPy scalar or read-only array."""
+        type_ = ArrayType(value.dtype, tuple(value.shape), isinstance(value, np.generic))
+        node = Node(NodeKind.CONSTANT, "constant", (), {"value": value}, type_, self._name("c"))
+        self.nodes.append(node)
+        return node
+
+    def add_call(
+        self,
+        op: str,
+        args: tuple[Argument, ...],
+        params: dict[str, Any],
+        type: ArrayType | tuple[ArrayType, ...],
+        location: Location | None = None,
+    ) -> Node:
+        """Append a call of op; `type` is what the op's rule inferred (dynamo_lite.ops.call infers and appends)."""
+        node = Node(NodeKind.CALL, op, args, params, type, self._name(op), location)
+        self.nodes.append(node)
+        return node
+
+    def add_store(self, target: Node, value: Node | Scalar, location: Location | None = None) -> Node:
+        """Append a store of `value` into the memory of `target`."""
+        node = Node(NodeKind.STORE, "store", (target, value), {}, None, self._name("store"), location)
+        self.nodes.append(node)
+        return node
+
+    def __str__(self) -> str:
+        from dynamo_lite.graph.text import to_text  # text.py prints any graph; imported here to keep Graph free of it
+
+        return to_text(self)

@@ -1,0 +1,60 @@
+"""One value of a graph: its operation, operands, static parameters and type."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+from dynamo_lite.graph.scalar import Scalar
+from dynamo_lite.graph.types import ArrayType
+
+
+class NodeKind(Enum):
+    """What a node is; LOOP and COND hold body graphs in ``regions``."""
+
+    INPUT = "input"
+    CONSTANT = "constant"
+    CALL = "call"
+    STORE = "store"
+    LOOP = "loop"
+    COND = "cond"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where in the user's source an operation stands."""
+
+    filename: str
+    line: int
+    function: str
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A graph value. ``args`` holds Nodes and Scalars (weak Python numbers); ``params`` everything static.
+
+    kind INPUT: params["index"]. CONSTANT: params["value"], a read-only NumPy scalar or array.
+    CALL: ``op`` names an OpDef of dynamo_lite.ops; a multi-output op has a tuple as type and is read by op "tuple_get".
+    STORE: args = (target, value); writes value, cast and broadcast, into target, a view node whose root is an input or
+    a fresh array; yields nothing (type None). INVARIANT: stores keep their program order.
+    A view's params may hold Scalars inside tuples (see ops/views.py).
+    """
+
+    kind: NodeKind
+    op: str
+    args: tuple[Argument, ...]
+    params: dict[str, Any]
+    type: ArrayType | tuple[ArrayType, ...] | None
+    name: str
+    location: Location | None = None
+    regions: tuple[Any, ...] = field(default=())
+
+    @property
+    def array_type(self) -> ArrayType:
+        """The type of a single-output node."""
+        assert isinstance(self.type, ArrayType), self.name
+        return self.type
+
+
+Argument: TypeAlias = Node | Scalar

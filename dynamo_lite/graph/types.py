@@ -1,0 +1,30 @@
+"""What a node of a graph yields: an array of known dtype and symbolic shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynamo_lite.graph.scalar import Dim
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """A NumPy value: ``scalar`` tells a NumPy scalar (``np.float64(1)``) from a 0-d array.
+
+    dtype: native byte order. shape: one Dim an axis; equal Dims are equal sizes at every call that passes the guards,
+    and an axis of size 1 is always the constant 1 (broadcasting is decided at capture).
+    """
+
+    dtype: np.dtype[np.generic]
+    shape: tuple[Dim, ...]
+    scalar: bool = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        dims = ", ".join(map(str, self.shape))
+        return f"{self.dtype.name}{'' if self.scalar else f'[{dims}]'}"

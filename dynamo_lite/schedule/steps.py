@@ -1,0 +1,169 @@
+"""The program a graph becomes: a list of steps over numbered registers, run by csrc/launch.c.
+
+Enters: nothing (these are the types). A register holds an array (a real ndarray, or a view known only by pointer,
+shape and strides), or a NumPy scalar. Registers 0..n_inputs-1 are the graph's inputs. Everything that depends on
+sizes is a Scalar over the graph's symbols, evaluated at each call, so one program serves every size.
+
+A step either succeeds or *declines*; a declined program leaves every array as it found it (see Save) and the call runs
+as plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dynamo_lite.graph.scalar import Dim, Scalar, Symbol
+from dynamo_lite.graph.types import ArrayType
+
+DType: TypeAlias = np.dtype[np.generic]
+
+
+@dataclass(frozen=True, slots=True)
+class Reg:
+    """Register `index`, as an operand."""
+
+    index: int
+
+
+Operand: TypeAlias = Reg | Symbol | Any  # Reg, or a Scalar (converted to the operand's dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOp:
+    """One elementwise operation on values of a kernel; yields len(dtypes) values.
+
+    op: "const" (param: the number, already of that dtype), "cast", "loop" (param: the ufunc, whose own inner loop for
+    in_dtypes -> dtypes runs on the tile), or an exactly compiled op: add subtract multiply divide negative absolute
+    sqrt square equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not bitwise_and
+    bitwise_or bitwise_xor invert where conjugate ... (backends/numba/exact_ops.py says which op is exact for which
+    dtypes). operands are value numbers; their dtypes equal in_dtypes.
+    """
+
+    op: str
+    operands: tuple[int, ...]
+    in_dtypes: tuple[DType, ...]
+    dtypes: tuple[DType, ...]
+    param: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A straight-line elementwise program at one index. Values: operands first, then each op's results in order."""
+
+    operand_dtypes: tuple[DType, ...]
+    ops: tuple[KernelOp, ...]
+    results: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """dst becomes a view of src. kind "basic_index": params a tuple of None (newaxis), Scalar (integer index) or
+    (start, stop, step) of Scalars or None; "transpose": axes; "reshape": Dims, view only: declines if a copy is due;
+    "broadcast_to": Dims; "real" / "imag": (). Out-of-range integer indices decline. scalar: the result is read out
+    into a NumPy scalar (x[0] on 1-d)."""
+
+    dst: int
+    src: int
+    kind: str
+    params: tuple[Any, ...]
+    scalar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """dst becomes a fresh array. fill: None (np.empty) or a Python number / NumPy scalar / Scalar. order "C" or "F"."""
+
+    dst: int
+    dtype: DType
+    shape: tuple[Dim, ...]
+    fill: Any = None
+    order: str = "C"
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """Run kernel over `shape`; operands broadcast to it. outs[i] is a register; where into[i] is False it becomes a
+    fresh array in the memory order NumPy's own operations would give ("K" order, op by op through the kernel); where
+    True it already holds a view of that shape, which is written. scalar[i]: hand out a NumPy scalar (shape ())."""
+
+    kernel: Kernel
+    operands: tuple[Operand, ...]
+    shape: tuple[Dim, ...]
+    outs: tuple[int, ...]
+    into: tuple[bool, ...]
+    scalar: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """dst = ufunc.reduce(kernel over shape, axis=axes, keepdims=keepdims), with NumPy's own order of operations.
+
+    csrc/reduce.c fuses the layouts whose order it knows (contiguous full and last-axis: pairwise for floating add;
+    leading axes of a C-contiguous operand: sequential) and otherwise materialises the kernel's result and calls
+    NumPy's reduce. The kernel has one result, of dtype `dtype`, which is also the reduction's accumulator dtype.
+    axes: sorted non-negative. scalar: the result is a NumPy scalar. into: dst already holds the array to write.
+    """
+
+    kernel: Kernel
+    operands: tuple[Operand, ...]
+    shape: tuple[Dim, ...]
+    ufunc: np.ufunc
+    axes: tuple[int, ...]
+    keepdims: bool
+    dst: int
+    dtype: DType
+    scalar: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Call a Python function on real objects: NumPy itself does the work (matmul, sort, scalar arithmetic).
+
+    args and kwargs hold Reg, Scalars and constants, also nested in tuples and lists. It runs with every floating-point
+    error that is not ignored turned into an exception; any exception declines. A result whose type differs from
+    `types` (one for each dst) declines.
+    """
+
+    dsts: tuple[int, ...]
+    types: tuple[ArrayType, ...]
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Keep a copy of what register `src` (an input or a view of one) holds; a later decline writes it back."""
+
+    src: int
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    """Decline unless the expression is true (relations only known late)."""
+
+    condition: Scalar
+
+
+Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The whole program. constants: (register, object) set before the first step. outputs: Reg or Scalar, in order.
+
+    written: the input indices that some step writes; the launcher declines when the memory of a written input may
+    overlap another array input that is not the very same object.
+    """
+
+    n_inputs: int
+    n_registers: int
+    symbols: tuple[Symbol, ...]
+    constants: tuple[tuple[int, Any], ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[Operand, ...]
+    written: tuple[int, ...]
