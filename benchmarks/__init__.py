@@ -1,0 +1,1 @@
+"""Programs and the command that times them against plain NumPy and other compilers."""

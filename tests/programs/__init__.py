@@ -1,0 +1,1 @@
+"""The programs of benchmarks/programs.py, compared and counted."""

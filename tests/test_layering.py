@@ -1,0 +1,142 @@
+"""Imports point one way, and versions and backends stay in their places.
+
+The order is that of docs/architecture.md: a module may import its own package and packages of a lower level, nothing
+else of the project. Every import counts, also those inside functions and under TYPE_CHECKING.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LEVELS = (
+    ("errors", "config", "log", "breaks", "_C"),
+    ("pycode", "graph"),
+    ("ops", "guards"),
+    ("capture", "lower"),
+    ("schedule",),
+    ("runtime",),
+    ("backends",),
+    ("report", "pipeline"),
+    ("api",),
+    ("__init__", "__main__", "cli"),
+)
+LEVEL = {name: number for number, names in enumerate(LEVELS) for name in names}
+LAZY = {"numba", "llvmlite", "rich"}
+LAZY_OWN = {("dynamo_lite.graph.graph", "dynamo_lite.graph.text")}
+LONGEST = 800
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name; backends/ is dynamo_lite.backends."""
+    found = {}
+    for top, prefix in (("dynamo_lite", "dynamo_lite"), ("backends", "dynamo_lite.backends")):
+        for path in sorted((ROOT / top).rglob("*.py")):
+            parts = path.relative_to(ROOT / top).with_suffix("").parts
+            name = ".".join([prefix, *(part for part in parts if part != "__init__")])
+            found[name] = path
+    return found
+
+
+MODULES = modules()
+
+
+def package_of(module: str) -> str:
+    """The name under dynamo_lite that has a level: "dynamo_lite.graph.node" -> "graph"."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def imports(name: str, tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """The modules that `name` imports, with the line."""
+    is_package = MODULES[name].name == "__init__.py"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parent = name.split(".")[: len(name.split(".")) - node.level + is_package]
+                base = ".".join([*parent, *([base] if base else [])])
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                yield (full if full in MODULES or base == "dynamo_lite" else base), node.lineno
+
+
+def own_names() -> frozenset[str]:
+    return frozenset(package_of(module) for module in MODULES) | {"_C"}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_point_one_way(name: str) -> None:
+    package = package_of(name)
+    assert package in LEVEL, f"{package} has no level: add it to LEVELS and to docs/architecture.md"
+    wrong = []
+    for module, line in imports(name, ast.parse(MODULES[name].read_text())):
+        if module.split(".")[0] != "dynamo_lite":
+            continue
+        target = package_of(module)
+        if target not in own_names():  # a name from the package itself, such as its version
+            target = "__init__"
+        if target != package and LEVEL[target] >= LEVEL[package]:
+            wrong.append(f"{MODULES[name].relative_to(ROOT)}:{line} imports {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_inside_functions_are_lazy_packages_only(name: str) -> None:
+    tree = ast.parse(MODULES[name].read_text())
+    wrong = []
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for module, line in imports(name, function):
+                if module.split(".")[0] not in LAZY and (name, module) not in LAZY_OWN:
+                    wrong.append(f"{MODULES[name].relative_to(ROOT)}:{line} imports {module} inside a function")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_numba_stays_in_its_backend(name: str) -> None:
+    if name.startswith("dynamo_lite.backends.numba"):
+        return
+    found = [module for module, _ in imports(name, ast.parse(MODULES[name].read_text()))]
+    assert not [module for module in found if module.split(".")[0] in ("numba", "llvmlite")]
+    assert not [m for m in found if m.startswith("dynamo_lite.backends.numba")] or package_of(name) == "backends"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_python_versions_are_asked_in_one_place(name: str) -> None:
+    if name == "dynamo_lite.pycode.version":
+        return
+    text = MODULES[name].read_text()
+    found = re.findall(r"version_info|hexversion|platform\.python_version|sysconfig\.get_python_version", text)
+    assert not found, f"{MODULES[name].relative_to(ROOT)}: {found}"
+
+
+def sources() -> list[Path]:
+    return sorted(path for pattern in ("*.c", "*.h", "*.def") for path in (ROOT / "csrc").rglob(pattern))
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: path.name)
+def test_c_asks_for_python_versions_in_pyframe_only(path: Path) -> None:
+    if path.stem == "pyframe":
+        return
+    assert not re.findall(r"PY_VERSION_HEX|PY_MINOR_VERSION|PY_MAJOR_VERSION|Py_BUILD_CORE", path.read_text())
+
+
+@pytest.mark.parametrize("path", [*MODULES.values(), *sources()], ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_stay_short(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= LONGEST
+
+
+def test_the_walk_sees_a_wrong_edge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "node.py"
+    path.write_text("def f():\n    from ..capture import machine\n\nfrom dynamo_lite import api\nimport numba\n")
+    monkeypatch.setitem(MODULES, "dynamo_lite.graph.wrong", path)
+    found = dict(imports("dynamo_lite.graph.wrong", ast.parse(path.read_text())))
+    assert found == {"dynamo_lite.capture": 2, "dynamo_lite.api": 4, "numba": 5}
