@@ -1,0 +1,385 @@
+"""Every reason why a graph ends or a frame stays plain Python: one row each.
+
+A "break" ends one graph: the instruction runs in plain Python and a new graph starts behind it. A "skip" leaves a
+whole frame (or the rest of one) to plain Python. The kind is the usual consequence; a break with nothing compiled
+around it is reported as a skip of the same id. Row order numbers the reasons. docs/breaks.md is generated from here
+(``python -m dynamo_lite.breaks``), its anchors are the ids. `{detail}` is what capture fills in: a name, a type, an
+opcode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """id: stable, in messages and docs. kind: "break" or "skip". message: why. hint: what the user can do."""
+
+    id: str
+    kind: str
+    message: str
+    hint: str
+
+    @property
+    def anchor(self) -> str:
+        """Where docs/breaks.md explains it."""
+        return f"docs/breaks.md#{self.id}"
+
+
+_ROWS = (
+    # -- values that only the run knows
+    Reason(
+        "data-dependent-branch",
+        "break",
+        "the branch depends on what an array holds ({detail})",
+        "Both sides are compiled, each as its own graph. To keep one graph, select with np.where, or test a size, "
+        "a dtype or an argument instead of a value.",
+    ),
+    Reason(
+        "data-dependent-number",
+        "break",
+        "{detail} reads a Python number out of an array",
+        "Keep it as an array or NumPy scalar while computing; take the number out at the end of the function.",
+    ),
+    Reason(
+        "data-dependent-shape",
+        "break",
+        "the size of the result of {detail} depends on what an array holds",
+        "Use a form with a fixed size: np.where(mask, x, 0) for x[mask], a masked sum for a sum over a selection.",
+    ),
+    Reason(
+        "array-identity",
+        "break",
+        "{detail} asks for the identity of an array that the graph computes",
+        "Compare values or names instead of using `is`, id() or hash() on an array.",
+    ),
+    # -- calls
+    Reason(
+        "python-call",
+        "break",
+        "the call of {detail} cannot be traced",
+        "It is called as it is, and its own frame may be compiled. Pass plain positional and keyword arguments, or "
+        "move the call out of the array code.",
+    ),
+    Reason(
+        "callee-breaks",
+        "break",
+        "{detail}, called here, cannot become part of this graph",
+        "It is called as it is and compiled on its own. See the break reported inside it.",
+    ),
+    Reason(
+        "c-function",
+        "break",
+        "{detail} is compiled code that dynamo_lite has no rule for",
+        "It is called as it is, between two graphs. Call it before or after the array code to keep one graph.",
+    ),
+    Reason(
+        "output",
+        "break",
+        "{detail} writes output, which has to appear in its place",
+        "Print after the array code, or once per loop instead of once per step.",
+    ),
+    Reason(
+        "random",
+        "break",
+        "{detail} draws random numbers, so it has to run exactly once and in order",
+        "Draw all numbers first, in one call of the right size, then compute.",
+    ),
+    Reason(
+        "recursive-call",
+        "break",
+        "{detail} calls itself, or calls are nested too deep to inline",
+        "Write the recursion as a loop, or leave it: each level is compiled as its own frame.",
+    ),
+    Reason(
+        "generator-call",
+        "break",
+        "{detail} makes a generator or coroutine",
+        "Use a list instead of a generator in array code; a list comprehension is traced.",
+    ),
+    Reason(
+        "disabled-function",
+        "break",
+        "{detail} is marked with dynamo_lite.disable",
+        "Remove the mark to have it traced.",
+    ),
+    Reason(
+        "requested",
+        "break",
+        "the program asked for a break with dynamo_lite.graph_break() ({detail})",
+        "Remove the call.",
+    ),
+    # -- effects outside the graph
+    Reason(
+        "side-effect-attribute",
+        "break",
+        "attribute {detail} of an object from outside is set or deleted",
+        "Compute with local variables and set the attribute last.",
+    ),
+    Reason(
+        "side-effect-global",
+        "break",
+        "global name {detail} is set or deleted",
+        "Return the value and assign it in the caller.",
+    ),
+    Reason(
+        "side-effect-cell",
+        "break",
+        "variable {detail} of an enclosing function is set or deleted",
+        "Return the value instead of using nonlocal.",
+    ),
+    Reason(
+        "side-effect-container",
+        "break",
+        "{detail} changes a list, dict or set that came from outside",
+        "Collect into a local list and hand it over at the end.",
+    ),
+    Reason(
+        "import-statement",
+        "break",
+        "the import of {detail} runs here",
+        "Import at the top of the file.",
+    ),
+    Reason(
+        "with-statement",
+        "break",
+        "a `with` block on {detail} is entered",
+        "Put the array code into a function and call that inside the `with` block: it is compiled on its own.",
+    ),
+    Reason(
+        "raise-statement",
+        "break",
+        "an exception is raised here ({detail})",
+        "Nothing to do when the error is real. Check arguments before the array code.",
+    ),
+    # -- Python that capture does not follow
+    Reason(
+        "unsupported-opcode",
+        "break",
+        "the instruction {detail} is not traced",
+        "Write the statement in a simpler form, or move it out of the array code.",
+    ),
+    Reason(
+        "unsupported-value",
+        "break",
+        "a value of type {detail} is not traced here",
+        "Convert it to an array, a number, a tuple, list or dict before the array code.",
+    ),
+    Reason(
+        "unsupported-operation",
+        "break",
+        "the operation {detail} is not traced",
+        "Write it with NumPy functions and operators on arrays.",
+    ),
+    Reason(
+        "unpack",
+        "break",
+        "{detail} is unpacked, but its length is not known",
+        "Index the values you need, or unpack a tuple or list.",
+    ),
+    Reason(
+        "format-string",
+        "break",
+        "a string is formatted from {detail}",
+        "Format after the array code.",
+    ),
+    Reason(
+        "definition",
+        "break",
+        "a function or class is defined here ({detail})",
+        "Define it at module level.",
+    ),
+    Reason(
+        "loop-too-long",
+        "break",
+        "the loop has more iterations than unroll_limit ({detail})",
+        "Raise config.unroll_limit, or compile the body as its own function.",
+    ),
+    Reason(
+        "graph-too-large",
+        "break",
+        "the graph has grown to {detail} operations",
+        "Compile the loop's body as its own function.",
+    ),
+    Reason(
+        "loop-over-unknown-iterator",
+        "break",
+        "a loop goes over {detail}, whose length is not known",
+        "Loop over range(), a list or a tuple.",
+    ),
+    Reason(
+        "exception-handler-active",
+        "skip",
+        "{detail} stands inside try or except: the rest of the function runs as plain Python",
+        "Put the array code inside the `try` block into a function of its own.",
+    ),
+    Reason(
+        "with-active",
+        "skip",
+        "{detail} stands inside a `with` block: the rest of the function runs as plain Python",
+        "Put the array code inside the `with` block into a function of its own.",
+    ),
+    # -- arrays without a rule
+    Reason(
+        "op-without-rule",
+        "break",
+        "no rule for {detail}",
+        "It runs in NumPy between two graphs. Nothing is lost but the fusion across it.",
+    ),
+    Reason(
+        "unsupported-dtype",
+        "break",
+        "arrays of dtype {detail} are left to NumPy",
+        "Use bool, integers, floats up to 64 bits or complex numbers, in native byte order.",
+    ),
+    Reason(
+        "array-subclass",
+        "break",
+        "{detail} is a subclass of ndarray with rules of its own",
+        "Use np.asarray(x) (or x.data, x.filled() for a masked array) before the array code.",
+    ),
+    Reason(
+        "too-many-dims",
+        "break",
+        "an array has {detail} dimensions; compiled code takes at most 8",
+        "Reshape to fewer dimensions.",
+    ),
+    Reason(
+        "unaligned-array",
+        "break",
+        "{detail} is unaligned or in the other byte order",
+        "Make a native copy first: x.astype(x.dtype.newbyteorder('='), copy=True).",
+    ),
+    # -- frames left alone
+    Reason(
+        "nothing-to-compile",
+        "skip",
+        "no array work is in reach of a graph ({detail})",
+        "Nothing to do: plain Python is right here.",
+    ),
+    Reason(
+        "does-not-pay",
+        "skip",
+        "the compiled form would not be faster than NumPy ({detail})",
+        "Nothing to do. config.cost_model = False compiles it all the same.",
+    ),
+    Reason(
+        "recompile-limit",
+        "skip",
+        "more than recompile_limit kinds of arguments were met ({detail})",
+        "Call it with fewer kinds of arguments (dtypes, ranks, Python values), or raise recompile_limit.",
+    ),
+    Reason(
+        "backend-failed",
+        "skip",
+        "the backend failed on the graph ({detail})",
+        "The function runs as plain Python. Please report the graph that explain() shows.",
+    ),
+    Reason(
+        "generator",
+        "skip",
+        "{detail} is a generator function",
+        "Move the array code into a plain function that the generator calls.",
+    ),
+    Reason(
+        "coroutine",
+        "skip",
+        "{detail} is a coroutine or asynchronous generator",
+        "Move the array code into a plain function that the coroutine calls.",
+    ),
+    Reason(
+        "cell-variables",
+        "skip",
+        "variables of the function are shared with an inner function ({detail})",
+        "Pass the values to the inner function as arguments, or define it outside.",
+    ),
+    Reason(
+        "frame-introspection",
+        "skip",
+        "{detail} looks at frames or local variables",
+        "Avoid locals(), eval(), exec(), sys._getframe() and inspect in array code.",
+    ),
+    Reason(
+        "module-body",
+        "skip",
+        "{detail} is the body of a module or class",
+        "Put the array code into a function.",
+    ),
+    Reason(
+        "tracer-active",
+        "skip",
+        "a debugger, profiler or coverage tool watches the frames ({detail})",
+        "Run without it; its events would not be seen in compiled code.",
+    ),
+    Reason(
+        "unknown-bytecode",
+        "skip",
+        "the bytecode of {detail} is not understood",
+        "The function may have been changed by another tool. Compile the original.",
+    ),
+    Reason(
+        "not-a-python-function",
+        "skip",
+        "{detail} is not a plain Python function",
+        "Compile a Python function; other callables are called as they are.",
+    ),
+    Reason(
+        "disabled",
+        "skip",
+        "{detail} is marked with dynamo_lite.disable",
+        "Remove the mark to have it compiled.",
+    ),
+    Reason(
+        "unsupported-python",
+        "skip",
+        "this Python has no frame hook that dynamo_lite knows ({detail})",
+        "Use CPython 3.11, 3.12 or 3.13.",
+    ),
+    Reason(
+        "internal-error",
+        "skip",
+        "dynamo_lite failed on this function ({detail})",
+        "The function runs as plain Python. Please report it, with DYNAMO_LITE_VERBOSE=1.",
+    ),
+)
+
+REASONS: dict[str, Reason] = {reason.id: reason for reason in _ROWS}
+NUMBERS: dict[str, int] = {reason.id: number for number, reason in enumerate(_ROWS)}
+
+
+def message(reason_id: str, detail: str = "") -> str:
+    """The sentence for a reason, with what capture knows about this place."""
+    text = REASONS[reason_id].message
+    if detail:
+        return text.format(detail=detail)
+    return text.replace(" ({detail})", "").format(detail="this").strip()
+
+
+def to_markdown() -> str:
+    """The text of docs/breaks.md."""
+    lines = [
+        "# Graph breaks and skipped frames",
+        "",
+        "A *graph break* ends one graph: the instruction runs in plain Python and a new graph starts behind it. A",
+        "*skipped* frame runs as plain Python. Neither changes a result. `explain()` and `DYNAMO_LITE_LOGS=breaks`",
+        "report each with one of these ids; `fullgraph=True` turns the first into an error. This page is generated by",
+        "`python -m dynamo_lite.breaks` from the table in `dynamo_lite/breaks.py`.",
+    ]
+    for kind, title in (("break", "Breaks"), ("skip", "Skipped frames")):
+        lines += ["", f"## {title}"]
+        for reason in _ROWS:
+            if reason.kind == kind:
+                lines += [
+                    "",
+                    f"### {reason.id}",
+                    "",
+                    f"{message(reason.id, '*x*')}.",
+                    "",
+                    f"**What to do.** {reason.hint}",
+                ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(to_markdown(), end="")

@@ -1,0 +1,175 @@
+"""The options: one row each of `Config`, with type, default, environment variable and one sentence.
+
+`config` is the process-wide instance. Values come from the environment at import, may be assigned
+(``config.verbose = True``), changed for a block (``with config.patch(check=3): ...``) or for one function
+(``compile(fn, options={"cost_model": False})``, which uses `Config.replace`). Every value is checked when it is set;
+a wrong one raises ConfigError that lists what is allowed. docs/options.md is generated from these rows.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dynamo_lite.errors import ConfigError
+
+ARTIFACTS = ("graph", "guards", "breaks", "recompiles", "bytecode", "kernels", "cache")
+STRESS_MODES = ("", "hook", "rewrite", "break", "compile", "miss")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a value may be: an inclusive range of ints, or a set of words (one, or several joined by commas)."""
+
+    low: int | None = None
+    high: int | None = None
+    words: tuple[str, ...] = ()
+
+
+def option(default: Any, env: str, doc: str, **limits: Any) -> Any:
+    """One row of the table: a dataclass field with its environment variable, sentence and limits."""
+    return dataclasses.field(default=default, metadata={"env": env, "doc": doc, "limits": Limits(**limits)})
+
+
+@dataclass(slots=True)
+class Config:
+    """The options of dynamo_lite; one row an option."""
+
+    backend: str = option("numba", "DYNAMO_LITE_BACKEND", "Backend of functions compiled without `backend=`.")
+    num_threads: int = option(1, "DYNAMO_LITE_NUM_THREADS", "Threads a program may use; this version uses one.", low=1)
+    recompile_limit: int = option(
+        8, "DYNAMO_LITE_RECOMPILE_LIMIT", "Compiled versions one code object may have; further calls run plain.", low=0
+    )
+    unroll_limit: int = option(
+        2000, "DYNAMO_LITE_UNROLL_LIMIT", "Iterations of one Python loop that may be unrolled into a graph.", low=0
+    )
+    cost_model: bool = option(
+        True, "DYNAMO_LITE_COST_MODEL", "Leave plain what would not run faster; off: compile whatever can be."
+    )
+    verbose: bool = option(False, "DYNAMO_LITE_VERBOSE", "Say on stderr what was compiled, and why not.")
+    check: int = option(
+        0,
+        "DYNAMO_LITE_CHECK",
+        "0: no checks; 1: verify each graph; 2: verify after each stage; 3: also run the graph beside the program.",
+        low=0,
+        high=3,
+    )
+    dump: str = option("", "DYNAMO_LITE_DUMP", "Folder for numbered files with every stage of every compiled frame.")
+    logs: frozenset[str] = option(
+        frozenset(), "DYNAMO_LITE_LOGS", "What to write to stderr as it is made, joined by commas.", words=ARTIFACTS
+    )
+    stress: str = option(
+        "",
+        "DYNAMO_LITE_STRESS",
+        "Test modes. hook: every frame passes the hook; rewrite: every frame is decoded and encoded again; "
+        "break: a break at every legal point; compile: every frame is compiled; miss: guards never pass.",
+        words=STRESS_MODES,
+    )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, checked(row(name), value))
+
+    def __delattr__(self, name: str) -> None:
+        raise ConfigError(f"option {name!r} cannot be deleted")
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> Config:
+        """The defaults, replaced by the ``DYNAMO_LITE_*`` variables of `environ` that are set and not empty."""
+        values = {}
+        for item in dataclasses.fields(cls):
+            text = environ.get(item.metadata["env"], "")
+            if text:
+                values[item.name] = parsed(item, text)
+        return cls(**values)
+
+    def replace(self, values: Mapping[str, Any] | None = None, /, **more: Any) -> Config:
+        """A copy with other values; what ``compile(options=...)`` uses. Raises ConfigError for unknown names."""
+        changed = {**(values or {}), **more}
+        for name in changed:
+            row(name)
+        return dataclasses.replace(self, **changed)
+
+    @contextmanager
+    def patch(self, **values: Any) -> Iterator[Config]:
+        """Change options for a block (or, as a decorator, for a function), for every thread; then put them back."""
+        self.replace(values)  # all are checked before the first is set
+        before = {name: getattr(self, name) for name in values}
+        for name, value in values.items():
+            setattr(self, name, value)
+        try:
+            yield self
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
+
+
+def row(name: str) -> dataclasses.Field[Any]:
+    """The row of option `name`; ConfigError with the nearest name when there is none."""
+    for item in dataclasses.fields(Config):
+        if item.name == name:
+            return item
+    names = [item.name for item in dataclasses.fields(Config)]
+    near = difflib.get_close_matches(name, names, 1)
+    raise ConfigError(f"no option {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"there are {names}"))
+
+
+def parsed(item: dataclasses.Field[Any], text: str) -> Any:
+    """The value that an environment variable's `text` means."""
+    if isinstance(item.default, bool):
+        words = {
+            "1": True,
+            "true": True,
+            "on": True,
+            "yes": True,
+            "0": False,
+            "false": False,
+            "off": False,
+            "no": False,
+        }
+        if text.lower() not in words:
+            raise ConfigError(f"{item.metadata['env']}={text!r}: expected one of {', '.join(words)}")
+        return words[text.lower()]
+    value: Any = text
+    try:
+        if isinstance(item.default, int):
+            value = int(text)
+        elif isinstance(item.default, frozenset):
+            value = frozenset(word.strip() for word in text.split(",") if word.strip())
+        return checked(item, value)
+    except ValueError as error:
+        reason = str(error) if isinstance(error, ConfigError) else "expected a whole number"
+        raise ConfigError(f"{item.metadata['env']}={text!r}: {reason}") from None
+
+
+def checked(item: dataclasses.Field[Any], value: Any) -> Any:
+    """`value` when option `item` may have it (other collections become a frozenset); ConfigError otherwise."""
+    limits: Limits = item.metadata["limits"]
+    expected = type(item.default)
+    if expected is frozenset and isinstance(value, set | list | tuple):
+        value = frozenset(value)
+    if not _is_a(value, expected):
+        raise ConfigError(f"{item.name} is a {expected.__name__}, not {value!r}")
+    if expected is int and limits.low is not None and value < limits.low:
+        raise ConfigError(f"{item.name} is at least {limits.low}, not {value}")
+    if expected is int and limits.high is not None and value > limits.high:
+        raise ConfigError(f"{item.name} is at most {limits.high}, not {value}")
+    if limits.words:
+        given = value if expected is frozenset else {value}
+        wrong = sorted(repr(word) for word in given if word not in limits.words)
+        if wrong:
+            raise ConfigError(
+                f"{item.name}: {', '.join(wrong)} unknown; allowed: {', '.join(filter(None, limits.words))}"
+            )
+    return value
+
+
+def _is_a(value: object, expected: type) -> bool:
+    return type(value) is expected  # exactly: True is no number of threads
+
+
+config = Config.from_environment(os.environ)

@@ -1,0 +1,131 @@
+"""The records an explanation is made of: strings and numbers only, filled by the pipeline.
+
+Nothing here refers to a live graph, frame or array, so an Explanation can be kept, compared, pickled and rendered at
+any time. Rendering is in render.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dynamo_lite.report import render
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRecord:
+    """One condition under which a compiled version is used again. text: the guard as guards/ prints it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BreakRecord:
+    """Where a graph ended or a frame was left plain, and why.
+
+    id: of dynamo_lite.breaks. source_line: the user's line, stripped, or "" when no source is at hand.
+    """
+
+    id: str
+    filename: str
+    line: int
+    function: str
+    source_line: str
+    message: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRecord:
+    """One captured graph.
+
+    text: graph text. kernels: how many fused kernels run it. inputs: one "name: type" each. natively: it runs as
+    native code (False: `why_plain` says why not). backend: its name. segment: 0 for the function's entry, then
+    in the order of the resume functions. filename, line: where the segment starts. operations: nodes that compute.
+    numpy_calls: steps that NumPy itself executes, as a whole.
+    """
+
+    text: str
+    kernels: int
+    inputs: tuple[str, ...]
+    natively: bool
+    backend: str
+    function: str = ""
+    segment: int = 0
+    filename: str = ""
+    line: int = 0
+    operations: int = 0
+    numpy_calls: int = 0
+    why_plain: str = ""
+    guards: tuple[GuardRecord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CompileRecord:
+    """One run of the compiler. reason: "first call", or the guard that failed. seconds: by stage, in order."""
+
+    function: str
+    segment: int
+    reason: str
+    seconds: tuple[tuple[str, float], ...]
+
+    @property
+    def total_seconds(self) -> float:
+        return sum(seconds for _, seconds in self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What dynamo_lite made of one function.
+
+    graphs and breaks stand in the order of the program, compiles in the order of time. skips: frames left to plain
+    Python, the function's own or a callee's. relaxations: options set that allow a result other than NumPy's.
+    """
+
+    function: str
+    filename: str = ""
+    line: int = 0
+    graphs: tuple[GraphRecord, ...] = ()
+    breaks: tuple[BreakRecord, ...] = ()
+    skips: tuple[BreakRecord, ...] = ()
+    compiles: tuple[CompileRecord, ...] = ()
+    stats: tuple[tuple[str, float], ...] = ()
+    relaxations: tuple[str, ...] = field(default=())
+
+    @property
+    def guards(self) -> tuple[GuardRecord, ...]:
+        """The guards of all graphs."""
+        return tuple(guard for graph in self.graphs for guard in graph.guards)
+
+    @property
+    def recompiles(self) -> tuple[CompileRecord, ...]:
+        """The compilations that were not the first of their segment."""
+        seen: set[tuple[str, int]] = set()
+        again = []
+        for record in self.compiles:
+            if (record.function, record.segment) in seen:
+                again.append(record)
+            seen.add((record.function, record.segment))
+        return tuple(again)
+
+    @property
+    def timings(self) -> dict[str, float]:
+        """Seconds spent compiling, by stage."""
+        seconds: dict[str, float] = {}
+        for record in self.compiles:
+            for stage, value in record.seconds:
+                seconds[stage] = seconds.get(stage, 0.0) + value
+        return seconds
+
+    def __str__(self) -> str:
+        return render.to_text(self)
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """The whole explanation as JSON."""
+        return render.to_json(self, indent)
+
+    def to_html(self) -> str:
+        """A page that stands alone."""
+        return render.to_html(self)
+
+    def _repr_html_(self) -> str:
+        return render.to_html_fragment(self)

@@ -1,0 +1,198 @@
+"""An Explanation as text, JSON or HTML; pure functions of its records.
+
+The text answers, in this order: what ran natively, where the graphs break (place, source line, reason, what to do),
+what the compiled versions rely on (guards, in words), what was compiled again, and where compile time went.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # records.py imports this module for Explanation.__str__
+    from dynamo_lite.report.records import BreakRecord, Explanation, GraphRecord
+
+
+def to_text(explanation: Explanation) -> str:
+    """The explanation for a terminal."""
+    sections = [
+        _heading(explanation),
+        *(_graph(number, graph) for number, graph in enumerate(explanation.graphs)),
+        _breaks("Graph breaks", explanation.breaks),
+        _breaks("Left to plain Python", explanation.skips),
+        _recompiles(explanation),
+        _timings(explanation),
+        _stats(explanation),
+    ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def summary(explanation: Explanation) -> str:
+    """One sentence: how many graphs, kernels and breaks."""
+    native = sum(graph.natively for graph in explanation.graphs)
+    kernels = sum(graph.kernels for graph in explanation.graphs)
+    if not explanation.graphs:
+        return "nothing was compiled; it runs as plain Python"
+    parts = [_count(len(explanation.graphs), "graph")]
+    parts.append(_count(kernels, "fused kernel"))
+    parts.append(_count(len(explanation.breaks), "break"))
+    if native < len(explanation.graphs):
+        parts.append(f"{len(explanation.graphs) - native} of the graphs in plain NumPy")
+    return ", ".join(parts)
+
+
+def to_json(explanation: Explanation, indent: int | None = 2) -> str:
+    """All records, and the derived recompiles and timings, as JSON."""
+    data = dataclasses.asdict(explanation)
+    data["recompiles"] = [dataclasses.asdict(record) for record in explanation.recompiles]
+    data["timings"] = explanation.timings
+    data["stats"] = dict(explanation.stats)
+    data["summary"] = summary(explanation)
+    for record in (*data["compiles"], *data["recompiles"]):
+        record["seconds"] = dict(record["seconds"])
+    return json.dumps(data, indent=indent)
+
+
+def to_html(explanation: Explanation) -> str:
+    """A page of its own, without scripts or outside files."""
+    title = html.escape(f"dynamo_lite: {explanation.function}")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>\n'
+        f"<body>{to_html_fragment(explanation)}</body></html>\n"
+    )
+
+
+def to_html_fragment(explanation: Explanation) -> str:
+    """The same as to_text, as the HTML that a notebook shows."""
+    parts = [f"<style>{_STYLE}</style>", '<div class="dynamo-lite">', f"<h3>{html.escape(explanation.function)}</h3>"]
+    place = _place(explanation.filename, explanation.line)
+    parts.append(f"<p>{html.escape(place)}{': ' if place else ''}{html.escape(summary(explanation))}</p>")
+    if explanation.relaxations:
+        parts.append(
+            f"<p><b>Results may differ from NumPy's:</b> {html.escape(', '.join(explanation.relaxations))}</p>"
+        )
+    for number, graph in enumerate(explanation.graphs):
+        parts.append(f"<details open><summary>{html.escape(_graph_title(number, graph))}</summary>")
+        parts.append(f"<pre>{html.escape(graph.text)}</pre>")
+        if graph.guards:
+            parts.append(f"<details><summary>used again while ({len(graph.guards)} guards)</summary><ul>")
+            parts.extend(f"<li>{html.escape(guard.text)}</li>" for guard in graph.guards)
+            parts.append("</ul></details>")
+        parts.append("</details>")
+    for title, breaks in (("Graph breaks", explanation.breaks), ("Left to plain Python", explanation.skips)):
+        if breaks:
+            parts.append(f"<h4>{title}</h4>" + _html_table(["where", "source", "why", "what to do"], map(_row, breaks)))
+    if explanation.recompiles:
+        rows = [(f"{record.function} [{record.segment}]", record.reason) for record in explanation.recompiles]
+        parts.append("<h4>Compiled again</h4>" + _html_table(["what", "because"], rows))
+    if explanation.timings:
+        rows = [(stage, _duration(seconds)) for stage, seconds in explanation.timings.items()]
+        parts.append("<h4>Compile time</h4>" + _html_table(["stage", "time"], rows))
+    if explanation.stats:
+        rows = [(name.replace("_", " "), f"{value:g}") for name, value in explanation.stats]
+        parts.append("<h4>Calls</h4>" + _html_table(["counter", "value"], rows))
+    parts.append("</div>")
+    return "\n".join(parts)
+
+
+_STYLE = (
+    ".dynamo-lite table{border-collapse:collapse}"
+    ".dynamo-lite td,.dynamo-lite th{border:1px solid #bbb;padding:2px 8px;text-align:left;vertical-align:top}"
+    ".dynamo-lite pre{background:#8881;padding:6px;overflow-x:auto}"
+)
+
+
+def _heading(explanation: Explanation) -> str:
+    place = _place(explanation.filename, explanation.line)
+    lines = [f"{explanation.function}{f' ({place})' if place else ''}: {summary(explanation)}"]
+    if explanation.relaxations:
+        lines.append(f"Results may differ from NumPy's, because of: {', '.join(explanation.relaxations)}")
+    return "\n".join(lines)
+
+
+def _graph_title(number: int, graph: GraphRecord) -> str:
+    place = _place(graph.filename, graph.line)
+    where = f" from {place}" if place else ""
+    if not graph.natively:
+        return f"Graph {number}{where}: runs in plain NumPy ({graph.why_plain or 'backend ' + graph.backend})"
+    work = [_count(graph.kernels, "fused kernel")]
+    if graph.operations:
+        work.insert(0, _count(graph.operations, "operation"))
+    if graph.numpy_calls:
+        work.append(_count(graph.numpy_calls, "call") + " to NumPy itself")
+    return f"Graph {number}{where}: {', '.join(work)}, backend {graph.backend}"
+
+
+def _graph(number: int, graph: GraphRecord) -> str:
+    lines = [_graph_title(number, graph), *_indented(graph.text, 4)]
+    if graph.guards:
+        lines.append("  is used again while")
+        lines += [f"    {guard.text}" for guard in graph.guards]
+    return "\n".join(lines)
+
+
+def _breaks(title: str, breaks: tuple[BreakRecord, ...]) -> str:
+    if not breaks:
+        return ""
+    lines = [title]
+    for record in breaks:
+        lines.append(f"  {_place(record.filename, record.line)} in {record.function}  [{record.id}]")
+        if record.source_line:
+            lines.append(f"      {record.source_line}")
+        lines.append(f"    why:  {record.message}")
+        lines.append(f"    hint: {record.hint}")
+    return "\n".join(lines)
+
+
+def _recompiles(explanation: Explanation) -> str:
+    if not explanation.recompiles:
+        return ""
+    lines = ["Compiled again"]
+    for record in explanation.recompiles:
+        segment = f" after break {record.segment}" if record.segment else ""
+        lines.append(f"  {record.function}{segment}, because this no longer held: {record.reason}")
+    return "\n".join(lines)
+
+
+def _timings(explanation: Explanation) -> str:
+    stages = explanation.timings
+    if not stages:
+        return ""
+    shares = ", ".join(f"{stage} {_duration(seconds)}" for stage, seconds in stages.items())
+    return f"Compile time {_duration(sum(stages.values()))}: {shares}"
+
+
+def _stats(explanation: Explanation) -> str:
+    if not explanation.stats:
+        return ""
+    return "Calls so far: " + ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in explanation.stats)
+
+
+def _row(record: BreakRecord) -> tuple[str, ...]:
+    where = f"{_place(record.filename, record.line)} in {record.function}"
+    return where, record.source_line, f"{record.message} [{record.id}]", record.hint
+
+
+def _html_table(titles: list[str], rows: Iterable[tuple[str, ...]]) -> str:
+    head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _place(filename: str, line: int) -> str:
+    return f"{filename}:{line}" if filename else ""
+
+
+def _indented(text: str, width: int) -> list[str]:
+    return [" " * width + line for line in text.rstrip("\n").splitlines()]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms" if seconds < 1.0 else f"{seconds:.2f} s"
