@@ -2,10 +2,32 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "dynamo_lite._C", .m_size = -1};
+#include "cache.h"
+#include "callable.h"
+#include "dispatch.h"
+#include "eval_hook.h"
+#include "native.h"
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "dynamo_lite._C",
+    .m_doc = "Frames, guards and programs in C: see dynamo_lite/_C.pyi.",
+    .m_size = -1,
+};
 
 PyMODINIT_FUNC
 PyInit__C(void)
 {
-    return PyModule_Create(&definition);
+    static int (*const registrations[])(PyObject *) = {
+        dl_dispatch_register, /* Declined first: programs raise it */
+        dl_guards_register, dl_launch_register, dl_dispatch_learn_native_types,
+        dl_cache_register,  dl_callable_register, dl_hook_register,
+    };
+    PyObject *module = PyModule_Create(&definition);
+    for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {
+        if (registrations[i](module) < 0) {
+            Py_CLEAR(module);
+        }
+    }
+    return module;
 }

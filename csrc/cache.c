@@ -1,0 +1,408 @@
+/* CacheEntry and the caches that hang on code objects (see cache.h). */
+#include "cache.h"
+
+#include <structmember.h>
+
+#include "dispatch.h"
+#include "eval_hook.h"
+#include "pyframe.h"
+
+enum { RETIRE_AFTER = 16 };
+
+DlCounters dl_counters;
+
+static Py_ssize_t extra_index = -1;
+
+/* ---- CacheEntry ---- */
+
+/* None as NULL, anything else as a new reference. */
+static PyObject *
+or_null(PyObject *value)
+{
+    return value == Py_None ? NULL : Py_NewRef(value);
+}
+
+/* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True). */
+static PyObject *
+entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"guards", "program", "residual", "plain_on_decline", "calls_python", NULL};
+    PyObject *guards, *program, *residual;
+    int plain_on_decline = 1, calls_python = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|pp:CacheEntry", names, &guards, &program, &residual,
+                                     &plain_on_decline, &calls_python)) {
+        return NULL;
+    }
+    PyObject *parts[] = {guards, program, residual};
+    for (int i = 0; i < 3; i++) {
+        if (parts[i] != Py_None && !PyCallable_Check(parts[i]) && !(i == 0 && dl_dispatch_is_guards(guards))) {
+            return PyErr_Format(PyExc_TypeError, "CacheEntry: %s must be callable or None, not %.100s", names[i],
+                                Py_TYPE(parts[i])->tp_name);
+        }
+    }
+    if (program == Py_None && residual == Py_None) {
+        PyErr_SetString(PyExc_ValueError, "CacheEntry: one of program and residual must not be None");
+        return NULL;
+    }
+    DlEntry *self = (DlEntry *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->guards = or_null(guards);
+    self->program = or_null(program);
+    self->residual = or_null(residual);
+    self->plain_on_decline = (char)plain_on_decline;
+    self->calls_python = (char)calls_python;
+    dl_dispatch_bind_entry(self);
+    if (residual != Py_None && PyFunction_Check(residual)) {
+        DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(residual));
+        if (cache == NULL) {
+            Py_DECREF(self);
+            return NULL;
+        }
+        cache->residual = 1;
+    }
+    if (self->residual == NULL && self->program_native && self->n_outputs < 1) {
+        Py_DECREF(self);
+        PyErr_SetString(PyExc_ValueError, "CacheEntry: a program without outputs needs residual code");
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int
+entry_traverse(DlEntry *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->guards);
+    Py_VISIT(self->program);
+    Py_VISIT(self->residual);
+    Py_VISIT(self->retired_reason);
+    return 0;
+}
+
+static void
+entry_dealloc(DlEntry *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(self->guards);
+    Py_CLEAR(self->program);
+    Py_CLEAR(self->residual);
+    Py_CLEAR(self->retired_reason);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *
+entry_repr(DlEntry *self)
+{
+    return PyUnicode_FromFormat("<CacheEntry guards=%R program=%R residual=%R hits=%llu declines=%llu%s>",
+                                self->guards ? self->guards : Py_None, self->program ? self->program : Py_None,
+                                self->residual ? self->residual : Py_None, (unsigned long long)self->hits,
+                                (unsigned long long)self->declines, self->retired ? " retired" : "");
+}
+
+static PyMemberDef entry_members[] = {
+    {"guards", T_OBJECT, offsetof(DlEntry, guards), READONLY, "what must hold for this entry to run"},
+    {"program", T_OBJECT, offsetof(DlEntry, program), READONLY, "what computes the outputs from the inputs"},
+    {"residual", T_OBJECT, offsetof(DlEntry, residual), READONLY, "what makes the value from slots and outputs"},
+    {"plain_on_decline", T_BOOL, offsetof(DlEntry, plain_on_decline), READONLY, "false: a decline raises Declined"},
+    {"calls_python", T_BOOL, offsetof(DlEntry, calls_python), READONLY, "whether residual may call Python functions"},
+    {"hits", T_ULONGLONG, offsetof(DlEntry, hits), READONLY, "how often the program ran to its end"},
+    {"declines", T_ULONGLONG, offsetof(DlEntry, declines), READONLY, "how often the program declined"},
+    {"retired", T_BOOL, offsetof(DlEntry, retired), READONLY, "whether calls that pass the guards now run plainly"},
+    {"retired_reason", T_OBJECT, offsetof(DlEntry, retired_reason), READONLY, "the last decline's reason, or None"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyTypeObject dl_entry_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.CacheEntry",
+    .tp_doc = "CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True)",
+    .tp_basicsize = sizeof(DlEntry),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = entry_new,
+    .tp_dealloc = (destructor)entry_dealloc,
+    .tp_traverse = (traverseproc)entry_traverse,
+    .tp_repr = (reprfunc)entry_repr,
+    .tp_members = entry_members,
+};
+
+/* ---- the cache of a code object ---- */
+
+/* Drop all entries; the references go last, since dropping them may run Python code. */
+static void
+cache_clear(DlCache *cache)
+{
+    DlEntry **entries = cache->entries;
+    Py_ssize_t n = cache->n_entries;
+    cache->entries = NULL;
+    cache->n_entries = cache->capacity = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_DECREF(entries[i]);
+    }
+    PyMem_Free(entries);
+}
+
+static void
+cache_dealloc(DlCache *cache)
+{
+    cache_clear(cache);
+    Py_CLEAR(cache->rewritten);
+    PyObject_Free(cache);
+}
+
+static PyTypeObject cache_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C._Cache",
+    .tp_basicsize = sizeof(DlCache),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = (destructor)cache_dealloc,
+};
+
+DlCache *
+dl_cache_find(PyCodeObject *code)
+{
+    return dl_pyframe_get_extra(code, extra_index);
+}
+
+DlCache *
+dl_cache_get(PyCodeObject *code)
+{
+    DlCache *cache = dl_pyframe_get_extra(code, extra_index);
+    if (cache != NULL) {
+        return cache;
+    }
+    cache = PyObject_New(DlCache, &cache_type);
+    if (cache == NULL) {
+        return NULL;
+    }
+    memset((char *)cache + sizeof(PyObject), 0, sizeof(DlCache) - sizeof(PyObject));
+    int flags = code->co_flags;
+    cache->n_slots = (Py_ssize_t)code->co_argcount + code->co_kwonlyargcount + ((flags & CO_VARARGS) != 0) +
+                     ((flags & CO_VARKEYWORDS) != 0);
+    cache->n_exact = cache->n_slots == code->co_argcount ? cache->n_slots : -1;
+    const int function = CO_OPTIMIZED | CO_NEWLOCALS;
+    cache->uncapturable =
+        (flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0 || (flags & function) != function;
+    if (dl_pyframe_set_extra(code, extra_index, cache) < 0) {
+        Py_DECREF(cache);
+        return NULL;
+    }
+    return cache; /* the code object owns it */
+}
+
+int
+dl_cache_add(DlCache *cache, DlEntry *entry)
+{
+    for (Py_ssize_t i = 0; i < cache->n_entries; i++) {
+        if (cache->entries[i] == entry) {
+            dl_cache_promote(cache, i);
+            return 0;
+        }
+    }
+    if (cache->n_entries == cache->capacity) {
+        Py_ssize_t capacity = cache->capacity ? 2 * cache->capacity : 4;
+        DlEntry **entries = PyMem_Resize(cache->entries, DlEntry *, capacity);
+        if (entries == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        cache->entries = entries;
+        cache->capacity = capacity;
+    }
+    cache->entries[cache->n_entries] = (DlEntry *)Py_NewRef((PyObject *)entry);
+    dl_cache_promote(cache, cache->n_entries++);
+    return 0;
+}
+
+void
+dl_cache_promote(DlCache *cache, Py_ssize_t i)
+{
+    DlEntry *entry = cache->entries[i];
+    memmove(cache->entries + 1, cache->entries, (size_t)i * sizeof(DlEntry *));
+    cache->entries[0] = entry;
+}
+
+void
+dl_cache_note_decline(DlCache *cache, DlEntry *entry, PyObject *reason)
+{
+    DL_COUNT(cache, declines);
+    entry->declines++;
+    if (entry->declines >= RETIRE_AFTER && entry->hits < entry->declines && !entry->retired) {
+        entry->retired = 1;
+        entry->retired_reason = Py_XNewRef(reason);
+        DL_COUNT(cache, retired);
+    }
+}
+
+/* ---- Python functions ---- */
+
+/* The code object of a code object, function or CompiledFunction, borrowed; NULL with TypeError set. */
+static PyCodeObject *
+code_of(PyObject *thing)
+{
+    if (PyFunction_Check(thing)) {
+        return (PyCodeObject *)PyFunction_GET_CODE(thing);
+    }
+    if (!PyCode_Check(thing)) {
+        PyErr_Format(PyExc_TypeError, "expected a code object or a Python function, not %.100s", Py_TYPE(thing)->tp_name);
+        return NULL;
+    }
+    return (PyCodeObject *)thing;
+}
+
+/* add_entry(code, entry). */
+static PyObject *
+add_entry(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *thing, *entry;
+    if (!PyArg_ParseTuple(args, "OO!:add_entry", &thing, &dl_entry_type, &entry)) {
+        return NULL;
+    }
+    PyCodeObject *code = code_of(thing);
+    DlCache *cache = code ? dl_cache_get(code) : NULL;
+    if (cache == NULL || dl_cache_add(cache, (DlEntry *)entry) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* entries(code) -> tuple of CacheEntry, most recently hit first. */
+static PyObject *
+entries(PyObject *module, PyObject *thing)
+{
+    (void)module;
+    PyCodeObject *code = code_of(thing);
+    if (code == NULL) {
+        return NULL;
+    }
+    DlCache *cache = dl_cache_find(code);
+    Py_ssize_t n = cache ? cache->n_entries : 0;
+    PyObject *result = PyTuple_New(n);
+    if (result == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) { /* NB: no Python code may have run since n was read: PyTuple_New can collect */
+        if (i >= cache->n_entries) {
+            if (_PyTuple_Resize(&result, i) < 0) {
+                return NULL;
+            }
+            break;
+        }
+        PyTuple_SET_ITEM(result, i, Py_NewRef((PyObject *)cache->entries[i]));
+    }
+    return result;
+}
+
+/* clear(code): forget entries, counters, the skip mark and the re-encoded code. */
+static PyObject *
+clear(PyObject *module, PyObject *thing)
+{
+    (void)module;
+    PyCodeObject *code = code_of(thing);
+    if (code == NULL) {
+        return NULL;
+    }
+    DlCache *cache = dl_cache_find(code);
+    if (cache != NULL) {
+        Py_INCREF(cache);
+        memset(&cache->counters, 0, sizeof cache->counters);
+        cache->skip = 0;
+        Py_CLEAR(cache->rewritten);
+        cache_clear(cache);
+        Py_DECREF(cache);
+    }
+    Py_RETURN_NONE;
+}
+
+/* set_skip(code, skip, reason=DL_REASON_SKIP). */
+static PyObject *
+set_skip(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    (void)module;
+    static char *names[] = {"code", "skip", "reason", NULL};
+    PyObject *thing;
+    int skip, reason = DL_REASON_SKIP;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Op|i:set_skip", names, &thing, &skip, &reason)) {
+        return NULL;
+    }
+    if (reason < 0 || reason >= DL_MAX_REASONS) {
+        return PyErr_Format(PyExc_ValueError, "set_skip: reason must be in 0..%d, not %d", DL_MAX_REASONS - 1, reason);
+    }
+    PyCodeObject *code = code_of(thing);
+    DlCache *cache = code ? dl_cache_get(code) : NULL;
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->skip = skip ? reason + 1 : 0;
+    Py_RETURN_NONE;
+}
+
+/* counters(code=None) -> dict: of one code object, or of the whole process. */
+static PyObject *
+counters(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *thing = Py_None;
+    if (!PyArg_ParseTuple(args, "|O:counters", &thing)) {
+        return NULL;
+    }
+    DlCounters values = dl_counters;
+    if (thing != Py_None) {
+        PyCodeObject *code = code_of(thing);
+        if (code == NULL) {
+            return NULL;
+        }
+        DlCache *cache = dl_cache_find(code);
+        memset(&values, 0, sizeof values);
+        if (cache != NULL) {
+            values = cache->counters;
+        }
+    }
+    PyObject *result = PyDict_New();
+    if (result == NULL) {
+        return NULL;
+    }
+#define ROW(name) {#name, values.name},
+    struct { const char *name; uint64_t value; } rows[] = {DL_COUNTERS(ROW)};
+#undef ROW
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(rows); i++) {
+        PyObject *value = PyLong_FromUnsignedLongLong(rows[i].value);
+        if (value == NULL || PyDict_SetItemString(result, rows[i].name, value) < 0) {
+            Py_XDECREF(value);
+            Py_DECREF(result);
+            return NULL;
+        }
+        Py_DECREF(value);
+    }
+    return result;
+}
+
+static PyMethodDef functions[] = {
+    {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
+    {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},
+    {"clear", clear, METH_O, "clear(code): forget its entries, counters and skip mark."},
+    {"set_skip", (PyCFunction)(void (*)(void))set_skip, METH_VARARGS | METH_KEYWORDS,
+     "set_skip(code, skip, reason=...): whether never to ask for a CacheEntry of code again."},
+    {"counters", counters, METH_VARARGS, "counters(code=None) -> dict of what happened to code, or in the process."},
+    {NULL, NULL, 0, NULL},
+};
+
+/* Release the cache of a dying code object. */
+static void
+release(void *cache)
+{
+    Py_XDECREF((PyObject *)cache);
+}
+
+int
+dl_cache_register(PyObject *module)
+{
+    if (PyType_Ready(&cache_type) < 0 || PyModule_AddType(module, &dl_entry_type) < 0) {
+        return -1;
+    }
+    if (extra_index < 0) {
+        extra_index = dl_pyframe_request_extra(release);
+    }
+    return extra_index < 0 ? -1 : PyModule_AddFunctions(module, functions);
+}

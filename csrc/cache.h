@@ -1,0 +1,80 @@
+/* What is known about a code object: its CacheEntries, its counters, whether to leave it alone.
+
+   A DlCache hangs on the code object (co_extra) and dies with it. It is reference counted, so that a dispatch that
+   runs while another thread clears it, or while the code object dies, keeps what it uses. Protected by the GIL. */
+#ifndef DL_CACHE_H
+#define DL_CACHE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+
+/* One row a counter: the name Python sees. */
+#define DL_COUNTERS(ROW) \
+    ROW(hits)         /* an entry's guards passed */ \
+    ROW(misses)       /* no entry's guards passed */ \
+    ROW(native_calls) /* a program ran to its end */ \
+    ROW(plain_calls)  /* plain Python ran instead */ \
+    ROW(declines)     /* a program declined */ \
+    ROW(breaks)       /* residual code handed over to a resume function */ \
+    ROW(retired)      /* an entry that mostly declined was taken out of use */
+
+typedef struct {
+#define ROW(name) uint64_t name;
+    DL_COUNTERS(ROW)
+#undef ROW
+} DlCounters;
+
+/* guards -> program -> residual: one way to run a code object natively. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *guards;   /* _C.Guards; any callable(func, slots) -> inputs or None; NULL: always passes, inputs = slots */
+    PyObject *program;  /* _C.Program; any callable(*inputs) -> outputs; NULL: no outputs */
+    PyObject *residual; /* any callable(*slots, *outputs); NULL: the first output is the value */
+    char guards_native, program_native;
+    char plain_on_decline; /* false: a decline is raised as _C.Declined */
+    char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */
+    char retired;          /* when the guards pass, run plainly: this entry declined more often than it ran */
+    Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
+    uint64_t hits, declines;        /* programs run, programs declined */
+    PyObject *retired_reason;       /* str, or NULL */
+} DlEntry;
+
+typedef struct {
+    PyObject_HEAD
+    DlEntry **entries; /* most recently hit first; strong references */
+    Py_ssize_t n_entries, capacity;
+    DlCounters counters;
+    Py_ssize_t n_slots; /* argument slots: positional, keyword-only, *args, **kwargs */
+    Py_ssize_t n_exact; /* as many positional arguments are the slots just as they stand; -1: binding is needed */
+    int skip;           /* 0, or 1 + the reason (DlReason or the pipeline's own) never to ask for an entry again */
+    char uncapturable;  /* generators and code that is no function: CompiledFunction calls the function at once */
+    char residual;      /* dynamo_lite made this code: the hook lets it pass */
+    PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
+} DlCache;
+
+extern PyTypeObject dl_entry_type;
+extern DlCounters dl_counters; /* of the whole process */
+
+#define DL_COUNT(cache, name) ((cache)->counters.name++, dl_counters.name++)
+
+/* The cache of code, borrowed; NULL when it has none. */
+DlCache *dl_cache_find(PyCodeObject *code);
+
+/* The cache of code, borrowed, made when it has none; NULL with an error set. */
+DlCache *dl_cache_get(PyCodeObject *code);
+
+/* Put entry first: 0, or -1 with an error set; adding an entry twice only moves it. */
+int dl_cache_add(DlCache *cache, DlEntry *entry);
+
+/* Make the i-th entry the first one. */
+void dl_cache_promote(DlCache *cache, Py_ssize_t i);
+
+/* Note a decline of entry; one that declined 16 times and more often than it ran is retired, for `reason`. */
+void dl_cache_note_decline(DlCache *cache, DlEntry *entry, PyObject *reason);
+
+/* Add CacheEntry and the cache functions to module: 0, or -1 with an error set. */
+int dl_cache_register(PyObject *module);
+
+#endif

@@ -1,0 +1,627 @@
+/* The dispatch loop (see dispatch.h): segments, one after the other, without deepening any stack. */
+#include "dispatch.h"
+
+#include <structmember.h>
+
+#include "eval_hook.h"
+#include "native.h"
+#include "pyframe.h"
+
+enum { SMALL = 24 }; /* values kept on the C stack; more are allocated */
+
+PyObject *dl_declined_error;
+
+static PyTypeObject *guards_type, *program_type; /* borrowed from the module */
+
+/* ---- Jump and Continuation ---- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *target; /* the resume function */
+} DlJump;
+
+typedef struct {
+    PyObject_VAR_HEAD
+    PyObject *target;
+    PyObject *args[]; /* strong references */
+} DlContinuation;
+
+static PyTypeObject continuation_type;
+
+/* jump(*state) -> Continuation. */
+static PyObject *
+jump_vectorcall(PyObject *jump, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (kwnames != NULL && PyTuple_GET_SIZE(kwnames) != 0) {
+        PyErr_SetString(PyExc_TypeError, "Jump takes no keyword arguments");
+        return NULL;
+    }
+    DlContinuation *self = PyObject_GC_NewVar(DlContinuation, &continuation_type, n);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->target = Py_NewRef(((DlJump *)jump)->target);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        self->args[i] = Py_NewRef(args[i]);
+    }
+    PyObject_GC_Track(self);
+    return (PyObject *)self;
+}
+
+static PyObject *
+jump_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"resume_function", NULL};
+    PyObject *target;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!:Jump", names, &PyFunction_Type, &target)) {
+        return NULL;
+    }
+    DlJump *self = (DlJump *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->vectorcall = jump_vectorcall;
+        self->target = Py_NewRef(target);
+    }
+    return (PyObject *)self;
+}
+
+static int
+jump_traverse(DlJump *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->target);
+    return 0;
+}
+
+static void
+jump_dealloc(DlJump *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(self->target);
+    Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *
+jump_repr(DlJump *self)
+{
+    return PyUnicode_FromFormat("<Jump to %R>", self->target);
+}
+
+static PyMemberDef jump_members[] = {
+    {"resume_function", T_OBJECT, offsetof(DlJump, target), READONLY, "what goes on behind the break"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyTypeObject jump_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.Jump",
+    .tp_doc = "Jump(resume_function): residual code calls it with the state behind a break.",
+    .tp_basicsize = sizeof(DlJump),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(DlJump, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = jump_new,
+    .tp_dealloc = (destructor)jump_dealloc,
+    .tp_traverse = (traverseproc)jump_traverse,
+    .tp_repr = (reprfunc)jump_repr,
+    .tp_members = jump_members,
+};
+
+static int
+continuation_traverse(DlContinuation *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->target);
+    for (Py_ssize_t i = 0; i < Py_SIZE(self); i++) {
+        Py_VISIT(self->args[i]);
+    }
+    return 0;
+}
+
+static void
+continuation_dealloc(DlContinuation *self)
+{
+    PyObject_GC_UnTrack(self);
+    for (Py_ssize_t i = 0; i < Py_SIZE(self); i++) {
+        Py_XDECREF(self->args[i]);
+    }
+    Py_XDECREF(self->target);
+    PyObject_GC_Del(self);
+}
+
+static PyTypeObject continuation_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.Continuation",
+    .tp_doc = "A resume function and its arguments, on the way from residual code to the dispatch loop.",
+    .tp_basicsize = sizeof(DlContinuation),
+    .tp_itemsize = sizeof(PyObject *),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = (destructor)continuation_dealloc,
+    .tp_traverse = (traverseproc)continuation_traverse,
+};
+
+/* ---- values on the C stack ---- */
+
+typedef struct {
+    PyObject **items;
+    Py_ssize_t n; /* of them are new references */
+    PyObject *small[SMALL];
+} DlValues;
+
+/* Room for n values: 0, or -1 with an error set. */
+static inline int
+values_init(DlValues *values, Py_ssize_t n)
+{
+    values->n = 0;
+    values->items = values->small;
+    if (n > SMALL) {
+        values->items = PyMem_New(PyObject *, n);
+        if (values->items == NULL) {
+            values->items = values->small;
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Drop the values and the room. */
+static inline void
+values_clear(DlValues *values)
+{
+    Py_ssize_t n = values->n;
+    values->n = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_DECREF(values->items[i]);
+    }
+    if (values->items != values->small) {
+        PyMem_Free(values->items);
+        values->items = values->small;
+    }
+}
+
+/* Take over the items of `sequence`, whose reference is consumed (NULL: an error is set): 0 or -1. */
+static int
+values_take(DlValues *values, PyObject *sequence, const char *what)
+{
+    PyObject *fast = sequence ? PySequence_Fast(sequence, what) : NULL;
+    Py_XDECREF(sequence);
+    if (fast == NULL) {
+        return -1;
+    }
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+    if (values_init(values, n) < 0) {
+        Py_DECREF(fast);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        values->items[i] = Py_NewRef(PySequence_Fast_GET_ITEM(fast, i));
+    }
+    values->n = n;
+    Py_DECREF(fast);
+    return 0;
+}
+
+/* The slots as a tuple. */
+static PyObject *
+slots_tuple(PyObject *const *slots, Py_ssize_t n_slots)
+{
+    PyObject *tuple = PyTuple_New(n_slots);
+    for (Py_ssize_t i = 0; tuple != NULL && i < n_slots; i++) {
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(slots[i]));
+    }
+    return tuple;
+}
+
+/* ---- one entry ---- */
+
+int
+dl_dispatch_is_guards(PyObject *value)
+{
+    return guards_type != NULL && Py_IS_TYPE(value, guards_type);
+}
+
+void
+dl_dispatch_bind_entry(DlEntry *entry)
+{
+    if (entry->guards != NULL && dl_dispatch_is_guards(entry->guards)) {
+        entry->guards_native = 1;
+        entry->n_inputs = dl_guards_n_inputs(entry->guards);
+    }
+    if (entry->program != NULL && program_type != NULL && Py_IS_TYPE(entry->program, program_type)) {
+        entry->program_native = 1;
+        entry->n_outputs = dl_program_n_outputs(entry->program);
+    }
+}
+
+/* Does entry pass? 1 with *inputs, 0, or -1 with an error set. inputs need clearing only after 1. */
+static int
+check_guards(DlEntry *entry, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, DlValues *inputs)
+{
+    if (entry->guards_native) {
+        if (values_init(inputs, entry->n_inputs) < 0) {
+            return -1;
+        }
+        int passed = dl_guards_check(entry->guards, func, slots, n_slots, inputs->items);
+        if (passed == 1) {
+            inputs->n = entry->n_inputs;
+            return 1;
+        }
+        values_clear(inputs);
+        return passed;
+    }
+    PyObject *tuple = slots_tuple(slots, n_slots);
+    if (tuple == NULL || entry->guards == NULL) {
+        return values_take(inputs, tuple, "") < 0 ? -1 : 1;
+    }
+    dl_hook_pause();
+    PyObject *passed = PyObject_CallFunctionObjArgs(entry->guards, func, tuple, NULL);
+    dl_hook_resume();
+    Py_DECREF(tuple);
+    if (passed == Py_None) {
+        Py_DECREF(passed);
+        return 0;
+    }
+    return values_take(inputs, passed, "CacheEntry: guards must return a sequence of inputs or None") < 0 ? -1 : 1;
+}
+
+/* The text of the Declined exception that is set, which is cleared; NULL (no error) when it cannot be had. */
+static PyObject *
+take_decline_text(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *text = value ? PyObject_Str(value) : NULL;
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    if (text == NULL) {
+        PyErr_Clear();
+    }
+    return text;
+}
+
+/* Note that entry's program declined: DL_PLAIN, or DL_ERROR with Declined set where that was asked for. */
+static DlOutcome
+note_decline(DlCache *cache, DlEntry *entry)
+{
+    PyObject *reason;
+    if (entry->program_native) {
+        reason = PyObject_GetAttrString(entry->program, "last_decline");
+        if (reason == NULL) {
+            PyErr_Clear();
+        }
+    }
+    else {
+        reason = take_decline_text();
+    }
+    dl_cache_note_decline(cache, entry, reason);
+    DlOutcome outcome = DL_PLAIN;
+    if (!entry->plain_on_decline) {
+        PyErr_SetObject(dl_declined_error, reason ? reason : Py_None);
+        outcome = DL_ERROR;
+    }
+    Py_XDECREF(reason);
+    return outcome;
+}
+
+/* Run entry's program on inputs: DL_RAN with *outputs, DL_PLAIN when it declined, DL_ERROR. */
+static DlOutcome
+run_program(DlCache *cache, DlEntry *entry, DlValues *inputs, DlValues *outputs)
+{
+    if (entry->program == NULL) {
+        entry->hits++;
+        return values_init(outputs, 0) < 0 ? DL_ERROR : DL_RAN;
+    }
+    if (entry->program_native) {
+        if (values_init(outputs, entry->n_outputs) < 0) {
+            return DL_ERROR;
+        }
+        int status = dl_program_run(entry->program, inputs->items, outputs->items);
+        if (status != 0) {
+            values_clear(outputs);
+            return status < 0 ? DL_ERROR : note_decline(cache, entry);
+        }
+        outputs->n = entry->n_outputs;
+    }
+    else {
+        dl_hook_pause(); /* a backend in Python: its frames are not the user's */
+        PyObject *result = PyObject_Vectorcall(entry->program, inputs->items, (size_t)inputs->n, NULL);
+        dl_hook_resume();
+        if (result == NULL && PyErr_ExceptionMatches(dl_declined_error)) {
+            return note_decline(cache, entry);
+        }
+        if (values_take(outputs, result, "CacheEntry: a program must return a sequence of outputs") < 0) {
+            return DL_ERROR;
+        }
+        if (outputs->n < 1 && entry->residual == NULL) {
+            values_clear(outputs);
+            PyErr_SetString(PyExc_ValueError, "CacheEntry: a program without outputs needs residual code");
+            return DL_ERROR;
+        }
+    }
+    entry->hits++;
+    DL_COUNT(cache, native_calls);
+    return DL_RAN;
+}
+
+/* True when code_b reads the same free variables as code_a, in the same order. */
+static int
+same_free_variables(PyCodeObject *code_a, PyCodeObject *code_b)
+{
+    int n = dl_pyframe_n_free(code_a);
+    if (n != dl_pyframe_n_free(code_b)) {
+        return 0;
+    }
+    PyObject *names_a = dl_pyframe_slot_names(code_a), *names_b = dl_pyframe_slot_names(code_b);
+    Py_ssize_t end_a = PyTuple_GET_SIZE(names_a), end_b = PyTuple_GET_SIZE(names_b);
+    for (Py_ssize_t i = 1; i <= n; i++) {
+        /* identifiers of code objects are interned */
+        if (PyTuple_GET_ITEM(names_a, end_a - i) != PyTuple_GET_ITEM(names_b, end_b - i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* `made` (residual or resume function, or any callable) with the globals and the closure of func: new reference.
+
+   Functions that share a code object share its entries, but each has its own cells. */
+static PyObject *
+bind_to(PyObject *made, PyObject *func)
+{
+    if (!PyFunction_Check(made)) {
+        return Py_NewRef(made);
+    }
+    PyFunctionObject *ours = (PyFunctionObject *)made, *user = (PyFunctionObject *)func;
+    if (ours->func_globals == user->func_globals && ours->func_closure == user->func_closure) {
+        return Py_NewRef(made);
+    }
+    PyCodeObject *code = (PyCodeObject *)ours->func_code;
+    int free = dl_pyframe_n_free(code) > 0;
+    if ((!free && ours->func_globals == user->func_globals) ||
+        (free && !same_free_variables(code, (PyCodeObject *)user->func_code))) {
+        return Py_NewRef(made);
+    }
+    PyObject *bound = PyFunction_New((PyObject *)code, user->func_globals);
+    if (bound != NULL && free && PyFunction_SetClosure(bound, user->func_closure) < 0) {
+        Py_CLEAR(bound);
+    }
+    return bound;
+}
+
+/* The value of residual(*slots, *outputs); NULL with an error set. */
+static PyObject *
+call_residual(DlEntry *entry, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, DlValues *outputs)
+{
+    PyObject *small[2 * SMALL + 1], **args = small, *value = NULL;
+    Py_ssize_t n = n_slots + outputs->n;
+    if (dl_pyframe_check_stack() < 0) {
+        return NULL;
+    }
+    PyObject *residual = bind_to(entry->residual, func);
+    if (residual == NULL) {
+        return NULL;
+    }
+    if (n > 2 * SMALL) {
+        args = PyMem_New(PyObject *, n + 1);
+        if (args == NULL) {
+            Py_DECREF(residual);
+            return PyErr_NoMemory();
+        }
+    }
+    memcpy(args + 1, slots, (size_t)n_slots * sizeof *args);
+    memcpy(args + 1 + n_slots, outputs->items, (size_t)outputs->n * sizeof *args);
+    value = PyObject_Vectorcall(residual, args + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    if (args != small) {
+        PyMem_Free(args);
+    }
+    Py_DECREF(residual);
+    return value;
+}
+
+/* ---- choosing an entry ---- */
+
+/* The first entry that passes: 1 with a new reference in *found and *inputs, 0 none, -1 error. */
+static int
+find_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, DlEntry **found,
+           DlValues *inputs)
+{
+    /* NB: guards written in Python may add or clear entries, so the table is read anew in every round. */
+    for (Py_ssize_t i = 0; i < cache->n_entries; i++) {
+        DlEntry *entry = (DlEntry *)Py_NewRef((PyObject *)cache->entries[i]);
+        int passed = check_guards(entry, func, slots, n_slots, inputs);
+        if (passed > 0) {
+            if (i != 0 && i < cache->n_entries && cache->entries[i] == entry) {
+                dl_cache_promote(cache, i);
+            }
+            *found = entry;
+            return 1;
+        }
+        Py_DECREF(entry);
+        if (passed < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Ask on_miss for an entry and check its guards: like find_entry(). */
+static int
+ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
+              DlEntry **found, DlValues *inputs)
+{
+    PyObject *tuple = slots_tuple(slots, n_slots);
+    if (tuple == NULL) {
+        return -1;
+    }
+    dl_hook_pause();
+    PyObject *answer = PyObject_CallFunctionObjArgs(on_miss, func, tuple, NULL);
+    dl_hook_resume();
+    Py_DECREF(tuple);
+    if (answer == NULL || answer == Py_None) {
+        Py_XDECREF(answer);
+        return answer == NULL ? -1 : 0;
+    }
+    if (!Py_IS_TYPE(answer, &dl_entry_type)) {
+        PyErr_Format(PyExc_TypeError, "on_miss must return a CacheEntry or None, not %.100s", Py_TYPE(answer)->tp_name);
+        Py_DECREF(answer);
+        return -1;
+    }
+    int passed = -1;
+    if (dl_stress == DL_STRESS_MISS || dl_cache_add(cache, (DlEntry *)answer) == 0) {
+        passed = check_guards((DlEntry *)answer, func, slots, n_slots, inputs);
+    }
+    if (passed == 1) {
+        *found = (DlEntry *)answer;
+    }
+    else {
+        Py_DECREF(answer);
+    }
+    return passed;
+}
+
+/* ---- the loop ---- */
+
+/* Run the segment that starts at the entry of func's code. *entered: the hook is live for this dispatch. */
+static DlOutcome
+run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
+            int *entered, PyObject **value)
+{
+    DlEntry *entry = NULL;
+    DlValues inputs, outputs;
+    int found = 0;
+    if (dl_stress != DL_STRESS_MISS) {
+        found = find_entry(cache, func, slots, n_slots, &entry, &inputs);
+    }
+    if (found == 0) {
+        if (cache->skip || on_miss == NULL || dl_thread.paused) {
+            return DL_PLAIN;
+        }
+        DL_COUNT(cache, misses);
+        found = ask_for_entry(cache, func, slots, n_slots, on_miss, &entry, &inputs);
+        if (found == 0) {
+            return DL_PLAIN;
+        }
+    }
+    else if (found > 0) {
+        DL_COUNT(cache, hits);
+    }
+    if (found < 0) {
+        return DL_ERROR;
+    }
+    DlOutcome outcome = entry->retired ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs);
+    values_clear(&inputs);
+    if (outcome == DL_RAN) {
+        if (entry->residual == NULL) {
+            *value = Py_NewRef(outputs.items[0]);
+        }
+        else {
+            if (entry->calls_python && !*entered) {
+                *entered = dl_hook_enter();
+            }
+            *value = call_residual(entry, func, slots, n_slots, &outputs);
+        }
+        values_clear(&outputs);
+        outcome = *value == NULL ? DL_ERROR : DL_RAN;
+    }
+    Py_DECREF(entry);
+    return outcome;
+}
+
+/* Go on behind a break, and behind all further ones: consumes *value, a Continuation, and replaces it. */
+static DlOutcome
+run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, int *entered, PyObject **value)
+{
+    PyObject *user = Py_NewRef(func); /* whose closure and globals the resume functions get */
+    DlOutcome outcome = DL_RAN;
+    Py_INCREF(cache);
+    while (outcome == DL_RAN && Py_IS_TYPE(*value, &continuation_type)) {
+        DlContinuation *state = (DlContinuation *)*value;
+        *value = NULL;
+        DL_COUNT(cache, breaks);
+        PyObject *resume = bind_to(state->target, user);
+        DlCache *next = resume ? dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(resume)) : NULL;
+        if (next == NULL) {
+            outcome = DL_ERROR;
+        }
+        else {
+            Py_INCREF(next);
+            Py_SETREF(cache, next);
+            outcome = next->n_slots != Py_SIZE(state)
+                          ? DL_PLAIN /* Python raises the TypeError */
+                          : run_segment(next, resume, state->args, Py_SIZE(state), on_miss, entered, value);
+            if (outcome == DL_PLAIN) {
+                DL_COUNT(next, plain_calls);
+                if (!*entered) {
+                    *entered = dl_hook_enter();
+                }
+                *value = dl_hook_call_plainly(resume, state->args, (size_t)Py_SIZE(state), NULL);
+                Py_XDECREF(resume);
+                Py_DECREF(state);
+                outcome = *value == NULL ? DL_ERROR : DL_RAN;
+                break; /* NB: what plain code returns is the user's own value */
+            }
+        }
+        Py_XDECREF(resume);
+        Py_DECREF(state);
+    }
+    Py_DECREF(cache);
+    Py_DECREF(user);
+    return outcome;
+}
+
+DlOutcome
+dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
+            PyObject **value)
+{
+    int entered = 0;
+    *value = NULL;
+    Py_INCREF(cache);
+    DlOutcome outcome = run_segment(cache, func, slots, n_slots, on_miss, &entered, value);
+    if (outcome == DL_RAN && Py_IS_TYPE(*value, &continuation_type)) {
+        outcome = run_continuations(cache, func, on_miss, &entered, value);
+    }
+    if (outcome == DL_PLAIN) {
+        DL_COUNT(cache, plain_calls);
+    }
+    if (entered) {
+        dl_hook_leave(entered);
+    }
+    Py_DECREF(cache);
+    return outcome;
+}
+
+/* The type `name` of module, borrowed; NULL with an error set. */
+static PyTypeObject *
+type_of(PyObject *module, const char *name)
+{
+    PyObject *type = PyObject_GetAttrString(module, name);
+    if (type != NULL && !PyType_Check(type)) {
+        PyErr_Format(PyExc_TypeError, "dynamo_lite._C.%s is not a type", name);
+        Py_CLEAR(type);
+    }
+    Py_XDECREF(type); /* the module keeps it */
+    return (PyTypeObject *)type;
+}
+
+int
+dl_dispatch_learn_native_types(PyObject *module)
+{
+    guards_type = type_of(module, "Guards");
+    program_type = guards_type ? type_of(module, "Program") : NULL;
+    return program_type != NULL ? 0 : -1;
+}
+
+int
+dl_dispatch_register(PyObject *module)
+{
+    if (dl_declined_error == NULL) {
+        dl_declined_error =
+            PyErr_NewExceptionWithDoc("dynamo_lite._C.Declined",
+                                      "A program declined: it changed nothing, and plain Python runs.", NULL, NULL);
+    }
+    if (dl_declined_error == NULL || PyModule_AddObjectRef(module, "Declined", dl_declined_error) < 0) {
+        return -1;
+    }
+    return PyModule_AddType(module, &jump_type) < 0 ? -1 : PyModule_AddType(module, &continuation_type);
+}

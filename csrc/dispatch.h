@@ -1,0 +1,32 @@
+/* From bound slots to a value: which CacheEntry passes, its program, its residual code, the continuations.
+
+   docs/architecture.md, "Segments", is the contract. The same loop serves CompiledFunction (slots are the caller's
+   arguments) and the frame hook (slots are the frame's own). */
+#ifndef DL_DISPATCH_H
+#define DL_DISPATCH_H
+
+#include "cache.h"
+
+extern PyObject *dl_declined_error; /* _C.Declined: raised by a program that changed nothing and did nothing */
+
+typedef enum { DL_ERROR = -1, DL_PLAIN = 0, DL_RAN = 1 } DlOutcome;
+
+/* Run a call of func (its code's cache is given; slots: its argument slots, borrowed, as the code numbers them).
+   on_miss: asked for an entry when none passes; NULL: nobody is asked.
+   DL_RAN: *value is a new reference. DL_PLAIN: nothing happened, run func plainly. DL_ERROR: an exception is set. */
+DlOutcome dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
+                      PyObject **value);
+
+/* True for an exact _C.Guards. */
+int dl_dispatch_is_guards(PyObject *value);
+
+/* Fill in what entry's guards and program are and how many values they hand out. */
+void dl_dispatch_bind_entry(DlEntry *entry);
+
+/* Add Declined, Jump and Continuation to module: 0, or -1 with an error set. */
+int dl_dispatch_register(PyObject *module);
+
+/* Learn the types Guards and Program, which module has by now: 0, or -1 with an error set. */
+int dl_dispatch_learn_native_types(PyObject *module);
+
+#endif

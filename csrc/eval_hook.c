@@ -1,0 +1,468 @@
+/* The PEP 523 frame hook and its statistics (see eval_hook.h). */
+#include "eval_hook.h"
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "cache.h"
+#include "dispatch.h"
+#include "pyframe.h"
+
+/* Under the hook every Python call uses C stack, which plain Python calls do not: below so many, frames pass unseen. */
+enum { DEEP = 200 };
+
+_Thread_local DlThread dl_thread;
+DlStress dl_stress;
+
+static struct {
+    int live_threads;     /* threads with depth > 0 */
+    int paused_threads;   /* threads with paused > 0 */
+    int enabled;          /* whole-program mode: every thread */
+    int installed;        /* we put the hook in place and have not taken it off */
+    DlEvaluator previous; /* what it replaced */
+    PyObject *frame_callback, *rewrite_callback;
+    uint64_t seen, captured, rewritten, skipped[DL_MAX_REASONS];
+} hook;
+
+/* ---- one frame ---- */
+
+/* Run frame in the evaluator that was there before. */
+static PyObject *
+pass(PyThreadState *tstate, DlFrame *frame, int throwflag)
+{
+    DlThread *thread = &dl_thread;
+    int deep = thread->nested >= DEEP && !thread->paused;
+    if (deep) {
+        dl_hook_pause();
+    }
+    thread->nested++;
+    PyObject *value = hook.previous(tstate, frame, throwflag);
+    thread->nested--;
+    if (deep) {
+        dl_hook_resume();
+    }
+    return value;
+}
+
+/* Stress mode "rewrite": let frame run the re-encoding of its code, asked for once: 1 done, 0 it has none that fits. */
+static int
+rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
+{
+    DlCache *cache = dl_cache_get(code);
+    if (cache == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (cache->rewritten == NULL) {
+        if (hook.rewrite_callback == NULL) {
+            return 0;
+        }
+        PyObject *callback = Py_NewRef(hook.rewrite_callback);
+        dl_hook_pause();
+        PyObject *made = PyObject_CallOneArg(callback, (PyObject *)code);
+        dl_hook_resume();
+        Py_DECREF(callback);
+        if (made == NULL) {
+            PyErr_WriteUnraisable((PyObject *)code);
+        }
+        else if (!PyCode_Check(made)) {
+            Py_CLEAR(made);
+        }
+        Py_XSETREF(cache->rewritten, made ? made : Py_NewRef(Py_None));
+    }
+    if (cache->rewritten == Py_None) {
+        return 0;
+    }
+    return dl_pyframe_replace_code(tstate, frame, (PyCodeObject *)cache->rewritten);
+}
+
+/* Why frame is not to be dispatched; -1 when it is. */
+static int
+reason_to_skip(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, DlCache *cache)
+{
+    const int generator = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    if (cache != NULL && cache->skip && cache->n_entries == 0) {
+        return cache->skip - 1;
+    }
+    if (dl_pyframe_is_traced(tstate, code)) {
+        return DL_REASON_TRACED;
+    }
+    if (code->co_flags & generator) {
+        return DL_REASON_GENERATOR;
+    }
+    if (dl_pyframe_has_namespace(frame) || (code->co_flags & (CO_OPTIMIZED | CO_NEWLOCALS)) == 0) {
+        return DL_REASON_NAMESPACE;
+    }
+    if (hook.frame_callback == NULL || dl_pyframe_is_finalizing()) {
+        return DL_REASON_NO_CALLBACK;
+    }
+    return -1;
+}
+
+/* The evaluator that CPython calls for each frame while the hook is installed. */
+static PyObject *
+evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
+{
+    DlThread *thread = &dl_thread;
+    if (throwflag || thread->paused || thread->nested >= DEEP || (thread->depth == 0 && !hook.enabled) ||
+        !dl_pyframe_is_untouched(frame)) {
+        return pass(tstate, frame, throwflag);
+    }
+    PyCodeObject *code = dl_pyframe_code(frame);
+    DlCache *cache = dl_cache_find(code);
+    if (cache != NULL && cache->residual) {
+        return pass(tstate, frame, throwflag); /* stands for a frame that was counted */
+    }
+    hook.seen++;
+    int reason;
+    if (thread->plain == code) {
+        thread->plain = NULL;
+        reason = DL_REASON_PLAIN;
+    }
+    else if (dl_stress == DL_STRESS_HOOK) {
+        reason = DL_REASON_STRESS;
+    }
+    else if (dl_stress == DL_STRESS_REWRITE) {
+        reason = dl_pyframe_is_traced(tstate, code) ? DL_REASON_TRACED : DL_REASON_NOT_REWRITTEN;
+        if (reason == DL_REASON_NOT_REWRITTEN && rewrite(tstate, frame, code)) {
+            hook.rewritten++;
+            return pass(tstate, frame, throwflag);
+        }
+    }
+    else {
+        reason = reason_to_skip(tstate, frame, code, cache);
+        if (reason < 0 && (cache = dl_cache_get(code)) == NULL) {
+            PyErr_Clear();
+            reason = DL_REASON_NO_ENTRY;
+        }
+    }
+    if (reason < 0) {
+        PyObject *value, *callback = Py_NewRef(hook.frame_callback);
+        thread->nested++;
+        DlOutcome outcome = dl_dispatch(cache, dl_pyframe_function(frame), dl_pyframe_slots(frame), cache->n_slots,
+                                        callback, &value);
+        thread->nested--;
+        Py_DECREF(callback);
+        if (outcome != DL_PLAIN) {
+            hook.captured++;
+            dl_pyframe_discard(tstate, frame);
+            return value;
+        }
+        reason = cache->skip ? cache->skip - 1 : DL_REASON_NO_ENTRY;
+    }
+    hook.skipped[reason]++;
+    return pass(tstate, frame, throwflag);
+}
+
+/* ---- installing ---- */
+
+/* Put the hook in place or take it off, as the counts want it. */
+static void
+update(void)
+{
+    int wanted = (hook.live_threads > 0 || hook.enabled) && hook.paused_threads == 0;
+    if (!wanted && !hook.installed) {
+        return;
+    }
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        return; /* the counts are of the main interpreter, where this extension lives */
+    }
+    DlEvaluator current = dl_pyframe_evaluator();
+    if (!wanted) {
+        if (current == evaluate) {
+            dl_pyframe_set_evaluator(hook.previous);
+            hook.installed = 0;
+        }
+        /* else another evaluator sits on top and may call ours: stay behind it, passing frames on */
+        return;
+    }
+    if (current == evaluate || (hook.installed && current != hook.previous)) {
+        return; /* in place, or (NB) below another evaluator: a second copy on top would call itself for ever */
+    }
+    hook.previous = current;
+    hook.installed = 1;
+    dl_pyframe_set_evaluator(evaluate);
+}
+
+/* One more reason for frames of this thread to be seen. */
+static void
+enter(void)
+{
+    if (dl_thread.depth++ == 0) {
+        hook.live_threads++;
+        update();
+    }
+}
+
+/* One less. */
+static void
+leave(void)
+{
+    if (--dl_thread.depth == 0) {
+        hook.live_threads--;
+        update();
+    }
+}
+
+int
+dl_hook_enter(void)
+{
+    if (hook.frame_callback == NULL || hook.enabled || dl_pyframe_refusal() != NULL) {
+        return 0;
+    }
+    enter();
+    return 1;
+}
+
+void
+dl_hook_leave(int entered)
+{
+    if (entered) {
+        leave();
+    }
+}
+
+void
+dl_hook_pause(void)
+{
+    if (dl_thread.paused++ == 0) {
+        hook.paused_threads++;
+        update();
+    }
+}
+
+void
+dl_hook_resume(void)
+{
+    if (--dl_thread.paused == 0) {
+        hook.paused_threads--;
+        update();
+    }
+}
+
+/* In the child of fork() only this thread lives on. */
+static void
+forget_other_threads(void)
+{
+    hook.live_threads = dl_thread.depth > 0;
+    hook.paused_threads = dl_thread.paused > 0;
+}
+
+PyObject *
+dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    DlThread *thread = &dl_thread;
+    if (dl_pyframe_check_stack() < 0) {
+        return NULL;
+    }
+    if ((thread->depth == 0 && !hook.enabled) || thread->paused || !PyFunction_Check(func)) {
+        return PyObject_Vectorcall(func, args, nargsf, kwnames);
+    }
+    thread->plain = (PyCodeObject *)PyFunction_GET_CODE(func);
+    PyObject *value = PyObject_Vectorcall(func, args, nargsf, kwnames);
+    thread->plain = NULL; /* binding the arguments may have failed before a frame was made */
+    return value;
+}
+
+/* ---- Python functions ---- */
+
+/* 0, or -1 with RuntimeError set when frames cannot be taken over here. */
+static int
+require_support(void)
+{
+    const char *refusal = dl_pyframe_refusal();
+    if (refusal != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, refusal);
+        return -1;
+    }
+    return 0;
+}
+
+/* Keep `value` in *place: None as NULL, else a callable. 0, or -1 with TypeError set. */
+static int
+set_callback(PyObject **place, PyObject *value)
+{
+    if (value != Py_None && !PyCallable_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "expected a callable or None, not %.100s", Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    Py_XSETREF(*place, value == Py_None ? NULL : Py_NewRef(value));
+    return 0;
+}
+
+static PyObject *
+hook_enter(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    if (require_support() < 0) {
+        return NULL;
+    }
+    enter();
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+hook_exit(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    if (dl_thread.depth == 0) {
+        PyErr_SetString(PyExc_RuntimeError, "hook_exit() without hook_enter() in this thread");
+        return NULL;
+    }
+    leave();
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+hook_enable(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *callback = NULL;
+    if (!PyArg_ParseTuple(args, "|O:hook_enable", &callback) || require_support() < 0 ||
+        (callback != NULL && set_callback(&hook.frame_callback, callback) < 0)) {
+        return NULL;
+    }
+    hook.enabled = 1;
+    update();
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+hook_disable(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    hook.enabled = 0;
+    update();
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+hook_installed(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return PyBool_FromLong(dl_pyframe_refusal() == NULL && dl_pyframe_evaluator() == evaluate);
+}
+
+static PyObject *
+hook_refusal(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    const char *refusal = dl_pyframe_refusal();
+    return refusal ? PyUnicode_FromString(refusal) : Py_NewRef(Py_None);
+}
+
+static PyObject *
+set_frame_callback(PyObject *module, PyObject *callback)
+{
+    (void)module;
+    return set_callback(&hook.frame_callback, callback) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *
+set_rewrite_callback(PyObject *module, PyObject *callback)
+{
+    (void)module;
+    return set_callback(&hook.rewrite_callback, callback) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *
+set_stress(PyObject *module, PyObject *mode)
+{
+    (void)module;
+    static const struct { const char *name; DlStress mode; } modes[] = {
+        {"hook", DL_STRESS_HOOK}, {"rewrite", DL_STRESS_REWRITE}, {"miss", DL_STRESS_MISS}};
+    if (mode == Py_None) {
+        dl_stress = DL_STRESS_NONE;
+        Py_RETURN_NONE;
+    }
+    for (size_t i = 0; PyUnicode_Check(mode) && i < Py_ARRAY_LENGTH(modes); i++) {
+        if (PyUnicode_CompareWithASCIIString(mode, modes[i].name) == 0) {
+            dl_stress = modes[i].mode;
+            Py_RETURN_NONE;
+        }
+    }
+    return PyErr_Format(PyExc_ValueError, "set_stress: expected \"hook\", \"rewrite\", \"miss\" or None, not %R", mode);
+}
+
+/* The counts of frames as a dict, optionally starting anew. */
+static PyObject *
+frame_stats(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    (void)module;
+    static char *names[] = {"reset", NULL};
+    int reset = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:frame_stats", names, &reset)) {
+        return NULL;
+    }
+    PyObject *skipped = PyDict_New();
+    for (int i = 0; skipped != NULL && i < DL_MAX_REASONS; i++) {
+        if (hook.skipped[i] == 0) {
+            continue;
+        }
+        PyObject *key = PyLong_FromLong(i), *count = PyLong_FromUnsignedLongLong(hook.skipped[i]);
+        if (key == NULL || count == NULL || PyDict_SetItem(skipped, key, count) < 0) {
+            Py_CLEAR(skipped);
+        }
+        Py_XDECREF(key);
+        Py_XDECREF(count);
+    }
+    if (skipped == NULL) {
+        return NULL;
+    }
+    PyObject *stats = Py_BuildValue("{s:K,s:K,s:K,s:N}", "seen", (unsigned long long)hook.seen, "captured",
+                                    (unsigned long long)hook.captured, "rewritten", (unsigned long long)hook.rewritten,
+                                    "skipped", skipped);
+    if (reset && stats != NULL) {
+        hook.seen = hook.captured = hook.rewritten = 0;
+        memset(hook.skipped, 0, sizeof hook.skipped);
+    }
+    return stats;
+}
+
+static PyObject *
+frame_reasons(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+#define ROW(id, text) text,
+    static const char *const texts[] = {DL_REASONS(ROW)};
+#undef ROW
+    PyObject *result = PyTuple_New(DL_N_REASONS);
+    for (int i = 0; result != NULL && i < DL_N_REASONS; i++) {
+        PyObject *text = PyUnicode_FromString(texts[i]);
+        if (text == NULL) {
+            Py_CLEAR(result);
+            break;
+        }
+        PyTuple_SET_ITEM(result, i, text);
+    }
+    return result;
+}
+
+static PyMethodDef functions[] = {
+    {"hook_enter", hook_enter, METH_NOARGS, "Show the frames of this thread to the hook, until hook_exit()."},
+    {"hook_exit", hook_exit, METH_NOARGS, "Undo one hook_enter() of this thread."},
+    {"hook_enable", hook_enable, METH_VARARGS,
+     "hook_enable(on_frame=...): whole-program mode, the hook sees the frames of all threads."},
+    {"hook_disable", hook_disable, METH_NOARGS, "End whole-program mode."},
+    {"hook_installed", hook_installed, METH_NOARGS, "Whether the interpreter's frame evaluator is ours now."},
+    {"hook_refusal", hook_refusal, METH_NOARGS, "Why frames cannot be taken over in this Python, or None."},
+    {"set_frame_callback", set_frame_callback, METH_O,
+     "set_frame_callback(on_frame): who is asked, as on_frame(func, slots), for the CacheEntry of a callee's frame."},
+    {"set_rewrite_callback", set_rewrite_callback, METH_O,
+     "set_rewrite_callback(callback): code -> re-encoded code or None, for stress mode \"rewrite\"."},
+    {"set_stress", set_stress, METH_O, "set_stress(\"hook\" | \"rewrite\" | \"miss\" | None)."},
+    {"frame_stats", (PyCFunction)(void (*)(void))frame_stats, METH_VARARGS | METH_KEYWORDS,
+     "frame_stats(reset=False) -> dict: seen, captured, rewritten, skipped by reason number."},
+    {"frame_reasons", frame_reasons, METH_NOARGS, "The texts of the reason numbers that C gives; the pipeline's start at 32."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_hook_register(PyObject *module)
+{
+    static int registered;
+    if (!registered && pthread_atfork(NULL, NULL, forget_other_threads) == 0) {
+        registered = 1;
+    }
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,63 @@
+/* The PEP 523 frame hook: sees the frames of functions that compiled code calls, or of a whole program.
+
+   It is installed only while somebody needs it: a thread runs residual or plain code under a CompiledFunction and a
+   frame callback is set (dl_hook_enter), or whole-program mode is on. It chains to the evaluator it found. Everything
+   here is protected by the GIL; dl_thread belongs to its thread. */
+#ifndef DL_EVAL_HOOK_H
+#define DL_EVAL_HOOK_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* Why a frame ran in the previous evaluator. Numbers from DL_FIRST_PIPELINE_REASON on are dynamo_lite's own. */
+#define DL_REASONS(ROW) \
+    ROW(DL_REASON_SKIP, "marked: never ask for this code") \
+    ROW(DL_REASON_PLAIN, "its plain run had just been decided") \
+    ROW(DL_REASON_GENERATOR, "generator, coroutine or asynchronous generator") \
+    ROW(DL_REASON_NAMESPACE, "body of a module, a class or exec()") \
+    ROW(DL_REASON_TRACED, "a tracer, profiler, debugger or monitoring tool watches") \
+    ROW(DL_REASON_NO_CALLBACK, "no frame callback is set") \
+    ROW(DL_REASON_NO_ENTRY, "no entry passed or its program declined") \
+    ROW(DL_REASON_STRESS, "stress mode: pass-through") \
+    ROW(DL_REASON_NOT_REWRITTEN, "stress mode: the re-encoded code does not fit the frame")
+
+typedef enum {
+#define ROW(id, text) id,
+    DL_REASONS(ROW)
+#undef ROW
+    DL_N_REASONS,
+    DL_FIRST_PIPELINE_REASON = 32,
+    DL_MAX_REASONS = 256,
+} DlReason;
+
+typedef enum { DL_STRESS_NONE, DL_STRESS_HOOK, DL_STRESS_REWRITE, DL_STRESS_MISS } DlStress;
+
+typedef struct {
+    int depth;            /* dl_hook_enter()s that were not left */
+    int paused;           /* dl_hook_pause()s: the compiler runs, or the C stack is deep */
+    int nested;           /* evaluators of ours on this thread's C stack */
+    PyCodeObject *plain;  /* the next frame of this code runs plainly; borrowed, compared only */
+} DlThread;
+
+extern _Thread_local DlThread dl_thread;
+extern DlStress dl_stress;
+
+/* Make frames of this thread visible to the hook, if frames are wanted: returns what dl_hook_leave() needs. */
+int dl_hook_enter(void);
+
+/* Undo one dl_hook_enter() that returned `entered`. */
+void dl_hook_leave(int entered);
+
+/* Take the hook out of the way while dynamo_lite itself runs Python code on this thread. */
+void dl_hook_pause(void);
+
+/* Undo one dl_hook_pause(). */
+void dl_hook_resume(void);
+
+/* Call func as plain Python: its own frame is not dispatched, those of its callees may be. As PyObject_Vectorcall. */
+PyObject *dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+
+/* Add the hook's functions to module: 0, or -1 with an error set. */
+int dl_hook_register(PyObject *module);
+
+#endif

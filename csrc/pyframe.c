@@ -1,0 +1,385 @@
+/* CPython's private frame machinery, version by version (see pyframe.h).
+
+   PEP 523 evaluators differ in who ends a frame: on 3.11 the caller of the evaluator pops it, from 3.12 the evaluator
+   does. 3.12 exports no function for it, so its data-stack discipline is written out here; 3.13 exports one. */
+#define _GNU_SOURCE /* pthread_getattr_np */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <pthread.h>
+#include <stdint.h>
+
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
+#define DL_KNOWN_PYTHON 1
+#else
+#define DL_KNOWN_PYTHON 0
+#endif
+
+#if DL_KNOWN_PYTHON
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#define Py_BUILD_CORE 1
+#undef _PyGC_FINALIZED /* a public macro of 3.12 whose name pycore_gc.h defines again, as a function */
+#include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030C0000
+#include <internal/pycore_interp.h>
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+#include <internal/pycore_ceval.h>
+#endif
+#undef Py_BUILD_CORE
+#pragma GCC diagnostic pop
+#endif
+
+#include "pyframe.h"
+
+#if PY_VERSION_HEX < 0x030C0000
+#define PyUnstable_Eval_RequestCodeExtraIndex _PyEval_RequestCodeExtraIndex
+#define PyUnstable_Code_GetExtra _PyCode_GetExtra
+#define PyUnstable_Code_SetExtra _PyCode_SetExtra
+#endif
+
+Py_ssize_t
+dl_pyframe_request_extra(freefunc release)
+{
+    Py_ssize_t index = PyUnstable_Eval_RequestCodeExtraIndex(release);
+    if (index < 0 && !PyErr_Occurred()) {
+        PyErr_SetString(PyExc_RuntimeError, "dynamo_lite: no free per-code-object slot (co_extra) in this interpreter");
+    }
+    return index;
+}
+
+void *
+dl_pyframe_get_extra(PyCodeObject *code, Py_ssize_t index)
+{
+    void *value = NULL;
+    if (PyUnstable_Code_GetExtra((PyObject *)code, index, &value) < 0) {
+        PyErr_Clear(); /* only raised for an object that is no code object */
+        return NULL;
+    }
+    return value;
+}
+
+int
+dl_pyframe_set_extra(PyCodeObject *code, Py_ssize_t index, void *value)
+{
+    return PyUnstable_Code_SetExtra((PyObject *)code, index, value);
+}
+
+PyObject *
+dl_pyframe_slot_names(PyCodeObject *code)
+{
+    return code->co_localsplusnames;
+}
+
+int
+dl_pyframe_n_free(PyCodeObject *code)
+{
+    return code->co_nfreevars;
+}
+
+int
+dl_pyframe_is_finalizing(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing();
+#else
+    return _Py_IsFinalizing();
+#endif
+}
+
+/* The address below which this thread's C stack must not grow; 0 when the platform does not tell. */
+static uintptr_t
+stack_limit(void)
+{
+    enum { RESERVE = 512 * 1024 }; /* room for what runs below the check: NumPy, BLAS, the interpreter's own error handling */
+    static _Thread_local uintptr_t limit = 0;
+    if (limit == 0) {
+        limit = 1;
+        pthread_attr_t attributes;
+        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+            void *base;
+            size_t size;
+            if (pthread_attr_getstack(&attributes, &base, &size) == 0 && size > 2 * RESERVE) {
+                limit = (uintptr_t)base + RESERVE;
+            }
+            pthread_attr_destroy(&attributes);
+        }
+    }
+    return limit;
+}
+
+int
+dl_pyframe_check_stack(void)
+{
+    /* NB: 3.11 counts calls through C against the same limit as pure Python calls, which use no C stack: with a raised
+       sys.setrecursionlimit() a deep recursion through C would crash where pure Python runs on. */
+    char here;
+    if ((uintptr_t)&here < stack_limit()) {
+        PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: the thread's C stack is used up");
+        return -1;
+    }
+    return 0;
+}
+
+#if !DL_KNOWN_PYTHON
+
+const char *
+dl_pyframe_refusal(void)
+{
+    return "dynamo_lite cannot take over frames in this Python (" PY_VERSION "): known are the builds of CPython 3.11, "
+           "3.12 and 3.13 with a GIL. Decorated functions still work; functions they call run as plain Python.";
+}
+
+DlEvaluator dl_pyframe_evaluator(void) { return NULL; }
+void dl_pyframe_set_evaluator(DlEvaluator evaluator) { (void)evaluator; }
+PyCodeObject *dl_pyframe_code(DlFrame *frame) { (void)frame; return NULL; }
+PyObject *dl_pyframe_function(DlFrame *frame) { (void)frame; return NULL; }
+PyObject *const *dl_pyframe_slots(DlFrame *frame) { (void)frame; return NULL; }
+int dl_pyframe_is_untouched(DlFrame *frame) { (void)frame; return 0; }
+int dl_pyframe_has_namespace(DlFrame *frame) { (void)frame; return 1; }
+void dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame) { (void)tstate; (void)frame; }
+int dl_pyframe_replace_code(PyThreadState *t, DlFrame *f, PyCodeObject *c) { (void)t; (void)f; (void)c; return 0; }
+int dl_pyframe_is_traced(PyThreadState *t, PyCodeObject *c) { (void)t; (void)c; return 0; }
+
+#else
+
+const char *
+dl_pyframe_refusal(void)
+{
+    if ((Py_Version >> 16) != (PY_VERSION_HEX >> 16)) {
+        return "dynamo_lite._C was built for another CPython version (" PY_VERSION
+               ") than the one running: frames are left alone. Rebuild the package with this Python.";
+    }
+    return NULL;
+}
+
+DlEvaluator
+dl_pyframe_evaluator(void)
+{
+    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
+}
+
+void
+dl_pyframe_set_evaluator(DlEvaluator evaluator)
+{
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), evaluator);
+}
+
+PyCodeObject *
+dl_pyframe_code(DlFrame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return (PyCodeObject *)frame->f_executable; /* an evaluator never meets the None of C-stack frames */
+#else
+    return frame->f_code;
+#endif
+}
+
+PyObject *
+dl_pyframe_function(DlFrame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return frame->f_funcobj;
+#else
+    return (PyObject *)frame->f_func;
+#endif
+}
+
+PyObject *const *
+dl_pyframe_slots(DlFrame *frame)
+{
+    return frame->localsplus;
+}
+
+/* Where the instruction pointer of a frame that has not started stands. */
+static _Py_CODEUNIT *
+start_of(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return _PyCode_CODE(code);
+#else
+    return _PyCode_CODE(code) - 1;
+#endif
+}
+
+/* The place of frame's instruction pointer. */
+static _Py_CODEUNIT **
+position_of(DlFrame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return &frame->instr_ptr;
+#else
+    return &frame->prev_instr;
+#endif
+}
+
+int
+dl_pyframe_is_untouched(DlFrame *frame)
+{
+    return frame->owner == FRAME_OWNED_BY_THREAD && *position_of(frame) == start_of(dl_pyframe_code(frame));
+}
+
+int
+dl_pyframe_has_namespace(DlFrame *frame)
+{
+    return frame->f_locals != NULL;
+}
+
+#if PY_VERSION_HEX < 0x030C0000
+
+void
+dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame)
+{
+    (void)tstate; /* _PyEval_Vector of 3.11 clears and pops the frame when the evaluator returns */
+    (void)frame;
+}
+
+int
+dl_pyframe_is_traced(PyThreadState *tstate, PyCodeObject *code)
+{
+    (void)code;
+    return tstate->cframe->use_tracing || tstate->tracing || tstate->c_tracefunc != NULL ||
+           tstate->c_profilefunc != NULL;
+}
+
+/* The words a frame of `code` takes on the data stack. */
+static Py_ssize_t
+frame_size(PyCodeObject *code)
+{
+    return code->co_nlocalsplus + code->co_stacksize + (Py_ssize_t)FRAME_SPECIALS_SIZE;
+}
+
+#else
+
+/* The words a frame of `code` takes on the data stack. */
+static Py_ssize_t
+frame_size(PyCodeObject *code)
+{
+    return code->co_framesize;
+}
+
+/* True when one of the n event bytes names a tool. */
+static int
+any_tool(const uint8_t *tools, size_t n)
+{
+    uint8_t set = 0;
+    for (size_t i = 0; i < n; i++) {
+        set |= tools[i];
+    }
+    return set != 0;
+}
+
+int
+dl_pyframe_is_traced(PyThreadState *tstate, PyCodeObject *code)
+{
+    if (tstate->tracing || tstate->c_tracefunc != NULL || tstate->c_profilefunc != NULL) {
+        return 1;
+    }
+    const _Py_GlobalMonitors *global = &tstate->interp->monitors;
+    if (any_tool(global->tools, sizeof global->tools)) {
+        return 1;
+    }
+    if (code != NULL && code->_co_monitoring != NULL) {
+        const _Py_LocalMonitors *local = &code->_co_monitoring->local_monitors;
+        return any_tool(local->tools, sizeof local->tools);
+    }
+    return 0;
+}
+
+#if PY_VERSION_HEX >= 0x030D0000
+
+void
+dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame)
+{
+    _PyEval_FrameClearAndPop(tstate, frame);
+}
+
+#else
+
+/* Give the words of frame back to the data stack, and its chunk when it was the first in it. */
+static void
+pop_data_stack(PyThreadState *tstate, DlFrame *frame)
+{
+    PyObject **base = (PyObject **)frame;
+    _PyStackChunk *chunk = tstate->datastack_chunk;
+    if (base != &chunk->data[0]) {
+        tstate->datastack_top = base;
+        return;
+    }
+    /* The root chunk's first word is never handed out, so there is a previous chunk. */
+    _PyStackChunk *previous = chunk->previous;
+    tstate->datastack_top = &previous->data[previous->top];
+    tstate->datastack_limit = (PyObject **)((char *)previous + previous->size);
+    tstate->datastack_chunk = previous;
+    PyObjectArenaAllocator arena; /* _PyObject_VirtualFree is not exported; it is this allocator's free */
+    PyObject_GetArenaAllocator(&arena);
+    arena.free(arena.ctx, chunk, chunk->size);
+}
+
+void
+dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame)
+{
+    /* An untouched frame has no frame object. Finalizers may run Python code: its frames go above this one. */
+    for (int i = 0; i < frame->stacktop; i++) {
+        Py_CLEAR(frame->localsplus[i]);
+    }
+    Py_CLEAR(frame->f_locals);
+    Py_DECREF(frame->f_funcobj);
+    Py_DECREF(frame->f_code);
+    pop_data_stack(tstate, frame);
+}
+
+#endif
+#endif
+
+/* True when both codes number the same variables the same way. */
+static int
+same_slots(PyCodeObject *a, PyCodeObject *b)
+{
+    if (a->co_nlocalsplus != b->co_nlocalsplus) {
+        return 0;
+    }
+    int equal = PyObject_RichCompareBool(a->co_localsplusnames, b->co_localsplusnames, Py_EQ);
+    if (equal == 1) {
+        equal = PyObject_RichCompareBool(a->co_localspluskinds, b->co_localspluskinds, Py_EQ);
+    }
+    if (equal < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    return equal;
+}
+
+int
+dl_pyframe_replace_code(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
+{
+    PyCodeObject *old = dl_pyframe_code(frame);
+    if (!same_slots(old, code)) {
+        return 0;
+    }
+    Py_ssize_t growth = frame_size(code) - frame_size(old);
+    if (growth > 0) {
+        /* A generator object is sized after its function's code, so its frame cannot grow. */
+        if (old->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+            return 0;
+        }
+        if (tstate->datastack_limit - tstate->datastack_top <= growth) {
+            return 0;
+        }
+        tstate->datastack_top += growth; /* the frame is the topmost of the data stack */
+    }
+    Py_INCREF(code);
+#if PY_VERSION_HEX >= 0x030D0000
+    frame->f_executable = (PyObject *)code;
+#else
+    frame->f_code = code;
+#endif
+    *position_of(frame) = start_of(code);
+    Py_DECREF(old);
+    return 1;
+}
+
+#endif

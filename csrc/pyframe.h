@@ -1,0 +1,69 @@
+/* Everything dynamo_lite asks of CPython's private frame machinery.
+
+   The only files that know a CPython version are pyframe.h and pyframe.c. A version (or build) they do not know is
+   refused by dl_pyframe_refusal() with a sentence for the user; the callers then leave frames alone and the rest of the
+   extension works. A DlFrame handed to an evaluator is *untouched*: bound, on the data stack, not yet linked or run. */
+#ifndef DL_PYFRAME_H
+#define DL_PYFRAME_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+typedef struct _PyInterpreterFrame DlFrame;
+typedef PyObject *(*DlEvaluator)(PyThreadState *, DlFrame *, int);
+
+/* Why frames cannot be taken over in this Python; NULL when they can. */
+const char *dl_pyframe_refusal(void);
+
+/* The evaluator of the current interpreter; never NULL. */
+DlEvaluator dl_pyframe_evaluator(void);
+
+/* Make `evaluator` the evaluator of the current interpreter. */
+void dl_pyframe_set_evaluator(DlEvaluator evaluator);
+
+/* The code object of frame; borrowed. */
+PyCodeObject *dl_pyframe_code(DlFrame *frame);
+
+/* The function object of frame; borrowed. */
+PyObject *dl_pyframe_function(DlFrame *frame);
+
+/* The local slots of frame, arguments first; borrowed references. */
+PyObject *const *dl_pyframe_slots(DlFrame *frame);
+
+/* True when frame has not run its first instruction (a resumed generator has). */
+int dl_pyframe_is_untouched(DlFrame *frame);
+
+/* True when frame has a namespace: the body of a module, a class or exec(). */
+int dl_pyframe_has_namespace(DlFrame *frame);
+
+/* End an untouched frame that an evaluator will not run, as that Python expects of its evaluators. */
+void dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame);
+
+/* Let an untouched frame run `code` (same slots, other instructions) instead of its own: 1 done, 0 it does not fit. */
+int dl_pyframe_replace_code(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code);
+
+/* True when a tracer, profiler, debugger or sys.monitoring tool watches this thread, or `code` itself. */
+int dl_pyframe_is_traced(PyThreadState *tstate, PyCodeObject *code);
+
+/* Index of a per-code-object slot whose content is released by `release`; -1 with an error set. */
+Py_ssize_t dl_pyframe_request_extra(freefunc release);
+
+/* What `code` holds at that index; NULL when nothing; never an error. */
+void *dl_pyframe_get_extra(PyCodeObject *code, Py_ssize_t index);
+
+/* Store `value` at that index of code: 0, or -1 with an error set. */
+int dl_pyframe_set_extra(PyCodeObject *code, Py_ssize_t index, void *value);
+
+/* The names of the local slots of code, arguments first, free variables last; borrowed tuple. */
+PyObject *dl_pyframe_slot_names(PyCodeObject *code);
+
+/* How many of those are free variables. */
+int dl_pyframe_n_free(PyCodeObject *code);
+
+/* True once the interpreter is being torn down: no Python callback should run any more. */
+int dl_pyframe_is_finalizing(void);
+
+/* Raise RecursionError and return -1 when this thread's C stack is nearly used up, else 0. */
+int dl_pyframe_check_stack(void);
+
+#endif

@@ -1,0 +1,151 @@
+"""The C extension: frames (csrc/eval_hook.c, callable.c, dispatch.c, cache.c) and native programs (guards.c, launch.c).
+
+docs/architecture.md, "Segments", tells how a call passes through it.
+"""
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from dynamo_lite.schedule.steps import Kernel, Schedule
+
+OnMiss: TypeAlias = Callable[[types.FunctionType, tuple[Any, ...]], CacheEntry | None]
+
+class Declined(Exception):
+    """A program declined: it changed nothing, and plain Python runs."""
+
+class Guards:
+    """Checks that read slots, cells, globals, attributes; yields a graph's inputs. See csrc/guards.def for the ops."""
+
+    def __init__(self, ops: Sequence[tuple[Any, ...]], inputs: Sequence[int]) -> None: ...
+    def check(self, func: object, slots: tuple[Any, ...], /) -> tuple[Any, ...] | None: ...
+    def explain(self, func: object, slots: tuple[Any, ...], /) -> str | None: ...
+
+class CompiledKernel:
+    """Machine code of a Kernel for one pattern of strides: what compile_kernel hands to a Program."""
+
+    address: int
+    loops: tuple[tuple[Any, ...], ...]
+    scratch_bytes: int
+    keep: object
+    def __init__(
+        self, address: int, loops: Sequence[tuple[Any, ...]], scratch_bytes: int, keep: object
+    ) -> None: ...
+
+class Program:
+    """A Schedule ready to run; raises Declined(reason) where it declines."""
+
+    last_decline: str | None
+    declines: Mapping[str, int]
+    def __init__(self, schedule: Schedule, compile_kernel: Callable[[Kernel, str], CompiledKernel]) -> None: ...
+    def __call__(self, *inputs: Any) -> tuple[Any, ...]: ...
+
+class CacheEntry:
+    """guards -> program -> residual: one way to run a code object natively.
+
+    guards: Guards, or callable(func, slots) -> inputs or None, or None (always passes, the inputs are the slots).
+    program: Program, or callable(*inputs) -> outputs that may raise Declined, or None (no outputs).
+    residual: callable(*slots, *outputs) -> the value or a Continuation, or None (the first output is the value). A
+    function gets the globals and, where its free variables are the user function's, the closure of the function
+    called. plain_on_decline False: a decline is raised. calls_python False promises that residual calls no Python
+    function, so that the frame hook can stay away.
+    """
+
+    guards: Guards | Callable[..., Any] | None
+    program: Program | Callable[..., Any] | None
+    residual: Callable[..., Any] | None
+    plain_on_decline: bool
+    calls_python: bool
+    hits: int
+    declines: int
+    retired: bool
+    retired_reason: str | None
+    def __init__(
+        self,
+        guards: Guards | Callable[[types.FunctionType, tuple[Any, ...]], Sequence[Any] | None] | None,
+        program: Program | Callable[..., Sequence[Any]] | None,
+        residual: Callable[..., Any] | None,
+        plain_on_decline: bool = True,
+        calls_python: bool = True,
+    ) -> None: ...
+
+class Continuation:
+    """A resume function and its arguments, on the way from residual code to the dispatch loop."""
+
+class Jump:
+    """Called by residual code with the state behind a break, to go on with resume_function."""
+
+    resume_function: types.FunctionType
+    def __init__(self, resume_function: types.FunctionType) -> None: ...
+    def __call__(self, *state: Any) -> Continuation: ...
+
+class CompiledFunction:
+    """Calls fn through the CacheEntries of its code object; on_miss is asked for one when none passes.
+
+    Like functools.wraps(fn): __name__, __doc__, __dict__ ... are copied, __wrapped__ is fn; __code__, __defaults__,
+    __kwdefaults__, __closure__ and __globals__ are fn's own. enabled False: every call just calls fn.
+    """
+
+    __wrapped__: Callable[..., Any]
+    __name__: str
+    __qualname__: str
+    __code__: types.CodeType
+    __defaults__: tuple[Any, ...] | None
+    __kwdefaults__: dict[str, Any] | None
+    __globals__: dict[str, Any]
+    __closure__: tuple[types.CellType, ...] | None
+    on_miss: OnMiss
+    name: str
+    enabled: bool
+    def __init__(self, fn: Callable[..., Any], on_miss: OnMiss, name: str) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
+    def __reduce__(self) -> str: ...
+
+def add_entry(code: types.CodeType | types.FunctionType, entry: CacheEntry, /) -> None:
+    """Put entry first in the cache of code."""
+
+def entries(code: types.CodeType | types.FunctionType, /) -> tuple[CacheEntry, ...]:
+    """The entries of code, most recently hit first."""
+
+def clear(code: types.CodeType | types.FunctionType, /) -> None:
+    """Forget the entries, counters and skip mark of code."""
+
+def set_skip(code: types.CodeType | types.FunctionType, skip: bool, reason: int = 0) -> None:
+    """Whether never to ask for an entry of code again; reason is what frame_stats() counts its frames under."""
+
+def counters(code: types.CodeType | types.FunctionType | None = None, /) -> dict[str, int]:
+    """hits misses native_calls plain_calls declines breaks retired: of code, or of the process."""
+
+def hook_enter() -> None:
+    """Show the frames of this thread to the hook; RuntimeError in a Python whose frames are not known."""
+
+def hook_exit() -> None:
+    """Undo one hook_enter() of this thread."""
+
+def hook_enable(on_frame: OnMiss | None = ..., /) -> None:
+    """Whole-program mode: show the frames of every thread to the hook."""
+
+def hook_disable() -> None:
+    """End whole-program mode."""
+
+def hook_installed() -> bool:
+    """Whether the interpreter's frame evaluator is ours now."""
+
+def hook_refusal() -> str | None:
+    """Why frames cannot be taken over in this Python, or None."""
+
+def set_frame_callback(on_frame: OnMiss | None, /) -> None:
+    """Who is asked for the CacheEntry of a frame that the hook sees."""
+
+def set_rewrite_callback(callback: Callable[[types.CodeType], types.CodeType | None] | None, /) -> None:
+    """Who re-encodes code objects in stress mode "rewrite"; asked once for each."""
+
+def set_stress(mode: str | None, /) -> None:
+    """Test modes: "hook" (frames pass, counted), "rewrite" (they run re-encoded code), "miss" (guards always miss)."""
+
+def frame_stats(reset: bool = False) -> dict[str, Any]:
+    """seen, captured, rewritten: int; skipped: dict of counts by reason number."""
+
+def frame_reasons() -> tuple[str, ...]:
+    """The texts of reason numbers 0, 1, ...; numbers from 32 on are the pipeline's own."""
