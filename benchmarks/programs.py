@@ -5,6 +5,8 @@ compare these programs bit for bit, the demo and the benchmarks time them. Nothi
 INVARIANT: ``make_args`` is deterministic, and every call builds new memory.
 """
 
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
+
 from __future__ import annotations
 
 import math

@@ -1,0 +1,1 @@
+"""Seeded random programs, compared with plain Python: ``python -m tests.fuzz``."""

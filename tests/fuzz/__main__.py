@@ -1,0 +1,114 @@
+"""``python -m tests.fuzz --backend reference --count 100000 --seed 0``: a campaign, its summary, its reproducers.
+
+Ends with 1 if any program differs. Each of the first differing programs is shrunk and written to a file that runs by
+itself from the repository's folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tests.fuzz.campaign import Campaign, Found, load, run, run_program
+from tests.fuzz.generator import RandomProgram
+from tests.fuzz.shrink import shrink
+
+REPRODUCER = '''"""Found by: python -m tests.fuzz --backend {backend} --seed {seed} --first {index} --count 1{options}
+
+{text}
+"""
+
+from tests.fuzz.campaign import load, run_program
+from tests.fuzz.generator import RandomProgram
+
+SOURCE = """\\
+{source}"""
+SPECS = {specs}
+CALLS = {calls}
+
+if __name__ == "__main__":
+    print(run_program(RandomProgram({label!r}, SOURCE, SPECS, CALLS), load({compile!r}), {backend!r}))
+'''
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="random programs against plain Python")
+    parser.add_argument("--backend", default="reference")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="index of the first program")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument(
+        "--forms", type=int, help="how many function texts; the other programs are new arguments for them"
+    )
+    parser.add_argument("--small", action="store_true", help="the small vocabulary")
+    parser.add_argument("--ignore", action="append", default=[], help="a kind of difference to leave out")
+    parser.add_argument("--native", type=float, default=0.0, help="the least share of programs to run natively")
+    parser.add_argument("--show", type=int, default=10, help="how many differences to shrink and print")
+    parser.add_argument("--dump", type=Path, default=Path("build/fuzz"), help="where reproducers go")
+    parser.add_argument("--print", action="store_true", help="print the programs instead of running them")
+    parser.add_argument("--compile", default="dynamo_lite:compile", help="module:name of the compiler")
+    options = parser.parse_args(arguments)
+    campaign = Campaign(
+        options.backend,
+        options.count,
+        options.seed,
+        options.first,
+        options.forms,
+        options.small,
+        options.compile,
+        frozenset(options.ignore),
+    )
+    if options.print:
+        for index in range(campaign.first, campaign.first + campaign.count):
+            program = campaign.program(index)
+            print(f"# {program.label}", program.source, f"# {program.specs}", f"# {program.calls}\n", sep="\n")
+        return 0
+    summary = run(campaign, options.jobs, progress=lambda total: print(f"\r{total}", end="", file=sys.stderr))
+    print(file=sys.stderr)
+    for found in summary.found[: options.show]:
+        print(reproduce(campaign, found, options.dump))
+    for found in summary.found[options.show :]:
+        print(f"program {campaign.seed}:{found.index}: {', '.join(found.kinds)}")
+    print(summary)
+    failed = bool(summary.found) or summary.share("native") < options.native
+    return 1 if failed else 0
+
+
+def reproduce(campaign: Campaign, found: Found, folder: Path) -> str:
+    """Shrink, write the reproducer, and say both."""
+    program = campaign.program(found.index)
+    if "process died" not in found.kinds[0] and "no answer" not in found.kinds[0]:
+        program = shrink(program, lambda candidate: bool(set(found.kinds) & set(_kinds(campaign, candidate))))
+    text, path = found.text, folder / f"{campaign.backend}_{campaign.seed}_{found.index}.py"
+    folder.mkdir(parents=True, exist_ok=True)
+    options = (f" --forms {campaign.forms}" if campaign.forms else "") + (" --small" if campaign.small else "")
+    path.write_text(
+        REPRODUCER.format(
+            backend=campaign.backend,
+            seed=campaign.seed,
+            index=found.index,
+            options=options,
+            text=text.replace("\\", "/").replace('"""', "'''"),
+            source=program.source,
+            specs=program.specs,
+            calls=program.calls,
+            label=program.label,
+            compile=campaign.compile,
+        )
+    )
+    return f"{text}\nshrunk, in {path}:\n{program.source}# {program.specs}\n"
+
+
+def _kinds(campaign: Campaign, program: RandomProgram) -> list[str]:
+    try:
+        report = run_program(program, load(campaign.compile), campaign.backend, campaign.ignore)
+    except Exception:  # the compiler's own failure is a kind of difference; a broken candidate is not
+        return ["crash"]
+    return [difference.kind for difference in report.differences] if report.repeatable else []
+
+
+if __name__ == "__main__":
+    sys.exit(main())
