@@ -236,7 +236,7 @@ dl_cache_note_decline(DlCache *cache, DlEntry *entry, PyObject *reason)
 
 /* ---- Python functions ---- */
 
-/* The code object of a code object, function or CompiledFunction, borrowed; NULL with TypeError set. */
+/* The code object that thing, a code object or a Python function, stands for, borrowed; NULL with TypeError set. */
 static PyCodeObject *
 code_of(PyObject *thing)
 {

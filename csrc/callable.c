@@ -202,7 +202,7 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
     DlCompiledFunction *self = (DlCompiledFunction *)callable;
     PyObject *fn = self->fn;
     if (!self->enabled || !PyFunction_Check(fn)) {
-        return PyObject_Vectorcall(fn, args, nargsf, kwnames);
+        return dl_hook_call_plainly(fn, args, nargsf, kwnames);
     }
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(fn);
     DlCache *cache = self->cache;
@@ -211,7 +211,7 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
     }
     /* NB: with a tracer or debugger at work the user's own frame must be seen running. */
     if (cache->uncapturable || dl_pyframe_is_traced(PyThreadState_Get(), code)) {
-        return PyObject_Vectorcall(fn, args, nargsf, kwnames);
+        return dl_hook_call_plainly(fn, args, nargsf, kwnames);
     }
     PyObject *value;
     DlOutcome outcome;

@@ -411,7 +411,10 @@ call_residual(DlEntry *entry, PyObject *func, PyObject *const *slots, Py_ssize_t
     }
     memcpy(args + 1, slots, (size_t)n_slots * sizeof *args);
     memcpy(args + 1 + n_slots, outputs->items, (size_t)outputs->n * sizeof *args);
+    PyThreadState *tstate = PyThreadState_Get();
+    dl_pyframe_lend_c_stack(tstate, 1);
     value = PyObject_Vectorcall(residual, args + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    dl_pyframe_lend_c_stack(tstate, -1);
     if (args != small) {
         PyMem_Free(args);
     }
@@ -547,9 +550,11 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, int *entere
         else {
             Py_INCREF(next);
             Py_SETREF(cache, next);
-            outcome = next->n_slots != Py_SIZE(state)
-                          ? DL_PLAIN /* Python raises the TypeError */
-                          : run_segment(next, resume, state->args, Py_SIZE(state), on_miss, entered, value);
+            /* NB: residual code may have started a debugger; and Python raises the TypeError of a wrong state. */
+            outcome = DL_PLAIN;
+            if (next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
+                outcome = run_segment(next, resume, state->args, Py_SIZE(state), on_miss, entered, value);
+            }
             if (outcome == DL_PLAIN) {
                 DL_COUNT(next, plain_calls);
                 if (!*entered) {

@@ -24,6 +24,15 @@ static struct {
     uint64_t seen, captured, rewritten, skipped[DL_MAX_REASONS];
 } hook;
 
+/* True while somebody needs the hook. */
+static int
+wanted(void)
+{
+    return (hook.live_threads > 0 || hook.enabled) && hook.paused_threads == 0;
+}
+
+static void update(void);
+
 /* ---- one frame ---- */
 
 /* Run frame in the evaluator that was there before. */
@@ -36,7 +45,9 @@ pass(PyThreadState *tstate, DlFrame *frame, int throwflag)
         dl_hook_pause();
     }
     thread->nested++;
+    dl_pyframe_lend_c_stack(tstate, 1);
     PyObject *value = hook.previous(tstate, frame, throwflag);
+    dl_pyframe_lend_c_stack(tstate, -1);
     thread->nested--;
     if (deep) {
         dl_hook_resume();
@@ -80,7 +91,7 @@ rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
 static int
 reason_to_skip(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, DlCache *cache)
 {
-    const int generator = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    const int generator = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR, function = CO_OPTIMIZED | CO_NEWLOCALS;
     if (cache != NULL && cache->skip && cache->n_entries == 0) {
         return cache->skip - 1;
     }
@@ -90,7 +101,7 @@ reason_to_skip(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, DlCach
     if (code->co_flags & generator) {
         return DL_REASON_GENERATOR;
     }
-    if (dl_pyframe_has_namespace(frame) || (code->co_flags & (CO_OPTIMIZED | CO_NEWLOCALS)) == 0) {
+    if (dl_pyframe_has_namespace(frame) || (code->co_flags & function) != function) {
         return DL_REASON_NAMESPACE;
     }
     if (hook.frame_callback == NULL || dl_pyframe_is_finalizing()) {
@@ -106,6 +117,9 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
     DlThread *thread = &dl_thread;
     if (throwflag || thread->paused || thread->nested >= DEEP || (thread->depth == 0 && !hook.enabled) ||
         !dl_pyframe_is_untouched(frame)) {
+        if (!wanted()) {
+            update(); /* another evaluator put ours back when it left */
+        }
         return pass(tstate, frame, throwflag);
     }
     PyCodeObject *code = dl_pyframe_code(frame);
@@ -160,15 +174,15 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
 static void
 update(void)
 {
-    int wanted = (hook.live_threads > 0 || hook.enabled) && hook.paused_threads == 0;
-    if (!wanted && !hook.installed) {
+    int on = wanted();
+    if (!on && !hook.installed) {
         return;
     }
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
         return; /* the counts are of the main interpreter, where this extension lives */
     }
     DlEvaluator current = dl_pyframe_evaluator();
-    if (!wanted) {
+    if (!on) {
         if (current == evaluate) {
             dl_pyframe_set_evaluator(hook.previous);
             hook.installed = 0;
@@ -255,12 +269,17 @@ dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObj
     if (dl_pyframe_check_stack() < 0) {
         return NULL;
     }
-    if ((thread->depth == 0 && !hook.enabled) || thread->paused || !PyFunction_Check(func)) {
-        return PyObject_Vectorcall(func, args, nargsf, kwnames);
+    int mark = (thread->depth > 0 || hook.enabled) && !thread->paused && PyFunction_Check(func);
+    if (mark) {
+        thread->plain = (PyCodeObject *)PyFunction_GET_CODE(func);
     }
-    thread->plain = (PyCodeObject *)PyFunction_GET_CODE(func);
+    PyThreadState *tstate = PyThreadState_Get();
+    dl_pyframe_lend_c_stack(tstate, 1);
     PyObject *value = PyObject_Vectorcall(func, args, nargsf, kwnames);
-    thread->plain = NULL; /* binding the arguments may have failed before a frame was made */
+    dl_pyframe_lend_c_stack(tstate, -1);
+    if (mark) {
+        thread->plain = NULL; /* binding the arguments may have failed before a frame was made */
+    }
     return value;
 }
 

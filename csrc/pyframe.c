@@ -90,25 +90,26 @@ dl_pyframe_is_finalizing(void)
 #endif
 }
 
-/* The address below which this thread's C stack must not grow; 0 when the platform does not tell. */
+enum { STACK_RESERVE = 512 * 1024 }; /* for what runs below the check: NumPy, BLAS, the interpreter's own errors */
+
+/* The lowest address of this thread's C stack; 0 when the platform does not tell or the stack is small. */
 static uintptr_t
-stack_limit(void)
+stack_base(void)
 {
-    enum { RESERVE = 512 * 1024 }; /* room for what runs below the check: NumPy, BLAS, the interpreter's own error handling */
-    static _Thread_local uintptr_t limit = 0;
-    if (limit == 0) {
-        limit = 1;
+    static _Thread_local struct { int known; uintptr_t base; } stack;
+    if (!stack.known) {
+        stack.known = 1;
         pthread_attr_t attributes;
         if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
             void *base;
             size_t size;
-            if (pthread_attr_getstack(&attributes, &base, &size) == 0 && size > 2 * RESERVE) {
-                limit = (uintptr_t)base + RESERVE;
+            if (pthread_attr_getstack(&attributes, &base, &size) == 0 && size > 2 * STACK_RESERVE) {
+                stack.base = (uintptr_t)base;
             }
             pthread_attr_destroy(&attributes);
         }
     }
-    return limit;
+    return stack.base;
 }
 
 int
@@ -117,7 +118,8 @@ dl_pyframe_check_stack(void)
     /* NB: 3.11 counts calls through C against the same limit as pure Python calls, which use no C stack: with a raised
        sys.setrecursionlimit() a deep recursion through C would crash where pure Python runs on. */
     char here;
-    if ((uintptr_t)&here < stack_limit()) {
+    uintptr_t base = stack_base();
+    if (base != 0 && (uintptr_t)&here - base < STACK_RESERVE) { /* false on a foreign stack (coroutine libraries) */
         PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: the thread's C stack is used up");
         return -1;
     }

@@ -66,4 +66,17 @@ int dl_pyframe_is_finalizing(void);
 /* Raise RecursionError and return -1 when this thread's C stack is nearly used up, else 0. */
 int dl_pyframe_check_stack(void);
 
+/* Around a call of ours that evaluates a Python frame where plain Python would have used no C stack: 3.12 counts such
+   evaluations (two units each of 1500) against a limit of their own, which plain recursion never meets. Our own calls
+   are bounded by dl_pyframe_check_stack() instead. */
+static inline void
+dl_pyframe_lend_c_stack(PyThreadState *tstate, int sign)
+{
+#if PY_VERSION_HEX >= 0x030C0000 && PY_VERSION_HEX < 0x030E0000
+    tstate->c_recursion_remaining += 2 * sign; /* PY_EVAL_C_STACK_UNITS of ceval.c */
+#else
+    (void)tstate, (void)sign;
+#endif
+}
+
 #endif

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from dynamo_lite.schedule.steps import Kernel, Schedule
 
+HasCode: TypeAlias = types.CodeType | Callable[..., Any]  # a code object, or a plain Python function for its own
 OnMiss: TypeAlias = Callable[[types.FunctionType, tuple[Any, ...]], CacheEntry | None]
 
 class Declined(Exception):
@@ -102,19 +103,19 @@ class CompiledFunction:
     def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
     def __reduce__(self) -> str: ...
 
-def add_entry(code: types.CodeType | types.FunctionType, entry: CacheEntry, /) -> None:
+def add_entry(code: HasCode, entry: CacheEntry, /) -> None:
     """Put entry first in the cache of code."""
 
-def entries(code: types.CodeType | types.FunctionType, /) -> tuple[CacheEntry, ...]:
+def entries(code: HasCode, /) -> tuple[CacheEntry, ...]:
     """The entries of code, most recently hit first."""
 
-def clear(code: types.CodeType | types.FunctionType, /) -> None:
+def clear(code: HasCode, /) -> None:
     """Forget the entries, counters and skip mark of code."""
 
-def set_skip(code: types.CodeType | types.FunctionType, skip: bool, reason: int = 0) -> None:
+def set_skip(code: HasCode, skip: bool, reason: int = 0) -> None:
     """Whether never to ask for an entry of code again; reason is what frame_stats() counts its frames under."""
 
-def counters(code: types.CodeType | types.FunctionType | None = None, /) -> dict[str, int]:
+def counters(code: HasCode | None = None, /) -> dict[str, int]:
     """hits misses native_calls plain_calls declines breaks retired: of code, or of the process."""
 
 def hook_enter() -> None:
