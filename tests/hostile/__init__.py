@@ -1,0 +1,1 @@
+"""Arguments, surroundings and changes that no compiler would like, and the processes and threads it runs in."""
