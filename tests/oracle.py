@@ -13,7 +13,6 @@ import contextlib
 import io
 import random
 import sys
-import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -131,7 +130,7 @@ def observe(fn: Callable[..., Any], args: tuple[Any, ...], conditions: Condition
             if isinstance(error, KeyboardInterrupt):
                 raise
             seen.error = error
-            seen.traceback = _frames(error.__traceback__)
+            seen.traceback = _frames(error)
         else:
             seen.references = [sys.getrefcount(arg) for arg in args if isinstance(arg, np.ndarray)]
         seen.world = _world(conditions)
@@ -139,14 +138,20 @@ def observe(fn: Callable[..., Any], args: tuple[Any, ...], conditions: Condition
     return seen
 
 
-def _frames(traceback: types.TracebackType | None) -> list[tuple[Any, ...]]:
-    """File, function, line and columns of every frame but the oracle's own."""
+def _frames(error: BaseException) -> list[tuple[Any, ...]]:
+    """File, function, line and columns of every frame but the oracle's own.
+
+    NB: the columns of an UnboundLocalError are those of the first half of a superinstruction once CPython has
+    specialised the code, so plain Python does not repeat itself there.
+    """
     frames = []
+    traceback = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if code.co_filename != __file__:
             position = list(code.co_positions())[traceback.tb_lasti // 2]
-            frames.append((code.co_filename, code.co_name, traceback.tb_lineno, *position))
+            columns = () if isinstance(error, UnboundLocalError) else position
+            frames.append((code.co_filename, code.co_name, traceback.tb_lineno, *columns))
         traceback = traceback.tb_next
     return frames
 

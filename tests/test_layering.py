@@ -15,7 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LEVELS = (
-    ("errors", "config", "log", "breaks", "_C"),
+    ("errors", "_C"),
+    ("config", "breaks"),
+    ("log",),
     ("pycode", "graph"),
     ("ops", "guards"),
     ("capture", "lower"),
