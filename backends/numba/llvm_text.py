@@ -1,0 +1,146 @@
+"""Writes LLVM instructions as text, for scalars or for vectors of a fixed width.
+
+Enters: instruction templates of exact_ops.py and the loop structure of codegen.py. Leaves: the lines of one LLVM function
+and the intrinsics it declares. Values are SSA names such as "%v7"; a bool is a byte in memory and an i1 when computed with.
+INVARIANT: no fast-math flag is ever written.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+DType = np.dtype[np.generic]
+
+INT_TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
+
+
+class Lines:
+    """The lines written so far. ``width`` is the vector width, 0 for scalars."""
+
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.declarations: set[str] = set()
+        self.width = 0
+        self.sign_sizes: set[int] = set()
+        self._count = 0
+        self._preheader = 0
+        self._hoisted: dict[tuple[str, str], str] = {}
+
+    def name(self, stem: str = "v") -> str:
+        """A fresh SSA name or label."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def put(self, line: str) -> None:
+        """Append an instruction that yields nothing, or a label."""
+        self.text.append(line)
+
+    def do(self, instruction: str) -> str:
+        """Append an instruction; return the name of its value."""
+        result = "%" + self.name()
+        self.text.append(f"  {result} = {instruction}")
+        return result
+
+    def open_loop(self, width: int) -> None:
+        """Compute at `width` from here on; what ``splat`` yields is placed here, before the loop to come."""
+        self.width = width
+        self._preheader = len(self.text)
+        self._hoisted = {}
+
+    def lanes(self, scalar: str) -> str:
+        """The scalar LLVM type at the current width."""
+        return f"<{self.width} x {scalar}>" if self.width else scalar
+
+    def type_of(self, dtype: DType, mask: bool = False) -> str:
+        """The LLVM type of a value of dtype; with mask, a bool counts as i1."""
+        return self.lanes("i1" if mask and dtype.kind == "b" else scalar_type(dtype))
+
+    @property
+    def mask_type(self) -> str:
+        return self.lanes("i1")
+
+    def bits_type(self, dtype: DType) -> str:
+        """The integer type as wide as dtype."""
+        return self.lanes(INT_TYPES[dtype.itemsize])
+
+    def bits_of(self, dtype: DType, value: str) -> str:
+        """A float's bits as an integer."""
+        return self.do(f"bitcast {self.type_of(dtype)} {value} to {self.bits_type(dtype)}")
+
+    def float_of(self, dtype: DType, bits: str) -> str:
+        """The float that has these bits."""
+        return self.do(f"bitcast {self.bits_type(dtype)} {bits} to {self.type_of(dtype)}")
+
+    def _constant(self, scalar: str, literal: str) -> str:
+        return f"splat ({scalar} {literal})" if self.width else literal
+
+    def splat_constant(self, dtype: DType, value: float) -> str:
+        """A float constant that dtype represents exactly."""
+        return self._constant(scalar_type(dtype), f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}")
+
+    def splat_bits(self, dtype: DType, bits: int) -> str:
+        """An integer constant as wide as dtype."""
+        size = 8 * dtype.itemsize
+        return self._constant(INT_TYPES[dtype.itemsize], str(bits - (1 << size) if bits >> (size - 1) else bits))
+
+    def zero(self, dtype: DType) -> str:
+        """Zero (positive for a float)."""
+        return self.splat_constant(dtype, 0.0) if dtype.kind == "f" else self.splat_bits(dtype, 0)
+
+    def all_ones(self, dtype: DType) -> str:
+        """The integer -1, or true."""
+        return self._constant("i1", "true") if dtype.kind == "b" else self.splat_bits(dtype, (1 << 8 * dtype.itemsize) - 1)
+
+    def sign_mask(self, dtype: DType) -> str:
+        """The sign bit of dtype, as a value the optimiser cannot see through."""
+        self.sign_sizes.add(dtype.itemsize)
+        return self.splat(INT_TYPES[dtype.itemsize], f"%sign{dtype.itemsize}")
+
+    def splat(self, scalar: str, value: str) -> str:
+        """A loop-invariant scalar in every lane, computed once before the loop."""
+        if not self.width:
+            return value
+        if (scalar, value) not in self._hoisted:
+            lanes = f"<{self.width} x {scalar}>"
+            first, result = "%" + self.name(), "%" + self.name()
+            self.text[self._preheader : self._preheader] = [
+                f"  {first} = insertelement {lanes} poison, {scalar} {value}, i64 0",
+                f"  {result} = shufflevector {lanes} {first}, {lanes} poison, <{self.width} x i32> zeroinitializer",
+            ]
+            self._preheader += 2
+            self._hoisted[scalar, value] = result
+        return self._hoisted[scalar, value]
+
+    def select(self, mask: str, dtype: DType, yes: str, no: str) -> str:
+        """yes where mask, else no; a bool dtype selects bytes."""
+        kind = self.type_of(dtype)
+        return self.do(f"select {self.mask_type} {mask}, {kind} {yes}, {kind} {no}")
+
+    def intrinsic(self, name: str, dtype: DType, args: list[str]) -> str:
+        """Call llvm.<name> on values of dtype."""
+        kind = self.type_of(dtype)
+        full = f"@llvm.{name}.{self._suffix(dtype)}"
+        self.declarations.add(f"declare {kind} {full}({', '.join(kind for _ in args)})")
+        return self.do(f"call {kind} {full}({', '.join(f'{kind} {arg}' for arg in args)})")
+
+    def quiet_compare(self, predicate: str, dtype: DType, args: list[str]) -> str:
+        """Compare floats without setting the invalid flag for a quiet NaN, as no plain vector fcmp of LLVM does."""
+        kind = self.type_of(dtype)
+        full = f"@llvm.experimental.constrained.fcmp.{self._suffix(dtype)}"
+        self.declarations.add(f"declare {self.mask_type} {full}({kind}, {kind}, metadata, metadata)")
+        return self.do(
+            f'call {self.mask_type} {full}({kind} {args[0]}, {kind} {args[1]}, metadata !"{predicate}", '
+            'metadata !"fpexcept.ignore")'
+        )
+
+    def _suffix(self, dtype: DType) -> str:
+        return f"{f'v{self.width}' if self.width else ''}f{8 * dtype.itemsize}"
+
+
+def scalar_type(dtype: DType) -> str:
+    """The LLVM type of one element in memory; what is only copied (float16, complex) is an integer of its size."""
+    if dtype.kind == "f" and dtype.itemsize != 2:
+        return {4: "float", 8: "double"}[dtype.itemsize]
+    return f"i{8 * dtype.itemsize}"

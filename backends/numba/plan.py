@@ -1,0 +1,279 @@
+"""Cuts a kernel into tile-sized pieces: compiled segments, and calls of NumPy's inner loops between them.
+
+Enters a Kernel and its stride classes; leaves a Plan: steps in order, where each value is read and written, the tile
+length and the scratch layout. A kernel without NumPy loops is one segment over the whole length. INVARIANT: a step writes
+a result's own memory only when no later step reads an operand, so a result may share the positions of an operand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dynamo_lite.backends.numba import exact_ops
+from dynamo_lite.schedule.steps import DType, Kernel
+
+MAX_TILE = 1024
+MIN_TILE = 256
+SINK_BYTES = 64
+CACHE_BYTES = 28 * 1024  # of a 32 KiB first-level cache
+SLOT_PADDING = 192  # keeps slots from lying a multiple of 4096 bytes apart, where loads wait for unrelated stores
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value lives in memory. kind: "operand", "result" or "scratch" (index counts them), "constant" (index: its
+    operation), "sink" (one vector of scratch, for values that are computed for their floating-point flags alone)."""
+
+    kind: str
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Compiled operations in one loop over the tile; loads and stores pair value numbers with places."""
+
+    ops: tuple[int, ...]
+    loads: tuple[tuple[int, Place], ...]
+    stores: tuple[tuple[int, Place], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCall:
+    """NumPy's own inner loop for operation `op`, number `loop` of the kernel, on the tile."""
+
+    op: int
+    loop: int
+    reads: tuple[Place, ...]
+    writes: tuple[Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """tile: elements a tile, 0 for no tiling. slots: byte offset of each scratch place. loops: the operation behind each
+    LoopCall.loop."""
+
+    kernel: Kernel
+    classes: str
+    tile: int
+    steps: tuple[Segment | LoopCall, ...]
+    slots: tuple[int, ...]
+    scratch_bytes: int
+    loops: tuple[int, ...]
+
+    def __str__(self) -> str:
+        lines = [f"kernel({self.classes}) tile={self.tile} scratch={self.scratch_bytes}"]
+        for step in self.steps:
+            if isinstance(step, LoopCall):
+                op = self.kernel.ops[step.op]
+                lines.append(f"  {_list(step.writes)} = numpy.{op.param.__name__}({_list(step.reads)})")
+                continue
+            lines.append("  for each element:")
+            lines += [f"    v{value} = {place}" for value, place in step.loads]
+            first = first_values(self.kernel)
+            for index in step.ops:
+                op = self.kernel.ops[index]
+                operands = ", ".join(f"v{value}" for value in op.operands) if op.op != "const" else str(op.param)
+                lines.append(f"    v{first[index]}: {op.dtypes[0]} = {op.op}({operands})")
+            lines += [f"    {place} = v{value}" for value, place in step.stores]
+        return "\n".join(lines)
+
+
+def _list(items: tuple[Place, ...]) -> str:
+    return ", ".join(map(str, items))
+
+
+def first_values(kernel: Kernel) -> list[int]:
+    """The number of each op's first value."""
+    first, number = [], len(kernel.operand_dtypes)
+    for op in kernel.ops:
+        first.append(number)
+        number += len(op.dtypes)
+    return first
+
+
+def plan(kernel: Kernel, classes: str) -> Plan:
+    """Cut the kernel into steps and place every value."""
+    planner = _Planner(kernel)
+    groups = planner.group()
+    steps, slot_sizes = planner.place(groups)
+    loops = tuple(group[0] for group in groups if group and planner.is_loop[group[0]])
+    tile = _tile_length(kernel, slot_sizes) if loops else 0
+    slots, offset = [], SINK_BYTES
+    for size in slot_sizes:
+        slots.append(offset)
+        offset += (size * tile + SLOT_PADDING + 63) // 64 * 64
+    return Plan(kernel, classes, tile, steps, tuple(slots), offset, loops)
+
+
+def _tile_length(kernel: Kernel, slot_sizes: list[int]) -> int:
+    dtypes = list(kernel.operand_dtypes) + [_dtypes(kernel)[value] for value in kernel.results]
+    bytes_per_element = sum(slot_sizes) + sum(dtype.itemsize for dtype in dtypes)
+    tile = MAX_TILE
+    while tile > MIN_TILE and tile * bytes_per_element > CACHE_BYTES:
+        tile //= 2
+    return tile
+
+
+def _dtypes(kernel: Kernel) -> list[DType]:
+    return [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
+
+
+class _Planner:
+    """The facts about one kernel that grouping and placing share."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.n_operands = len(kernel.operand_dtypes)
+        self.dtypes = _dtypes(kernel)
+        self.values = [
+            tuple(range(start, start + len(op.dtypes)))
+            for start, op in zip(first_values(kernel), kernel.ops, strict=True)
+        ]
+        self.producer = {value: index for index, values in enumerate(self.values) for value in values}
+        self.is_loop = [op.op == "loop" for op in kernel.ops]
+        self.is_const = [op.op == "const" for op in kernel.ops]
+        self.users: list[list[int]] = [[] for _ in self.dtypes]
+        for index, op in enumerate(kernel.ops):
+            for value in op.operands:
+                self.users[value].append(index)
+
+    def _constant(self, value: int) -> bool:
+        return value in self.producer and self.is_const[self.producer[value]]
+
+    def _levels(self) -> list[int]:
+        """The number of loop barriers before each op: compiled ops of level k precede the loops of level k."""
+        level: list[int] = []
+        for index, op in enumerate(self.kernel.ops):
+            at = 0
+            for value in op.operands:
+                source = self.producer.get(value)
+                if source is not None:
+                    at = max(at, level[source] + (self.is_loop[source] and not self.is_loop[index]))
+            level.append(at)
+        # Sink what needs no extra memory for its operands: computed where it is used, it need not be stored.
+        for index in reversed(range(len(level))):
+            users = [user for value in self.values[index] for user in self.users[value]]
+            if self.is_loop[index] or not users or any(value in self.kernel.results for value in self.values[index]):
+                continue
+            stays = all(
+                value not in self.producer or self._constant(value) or self.is_loop[self.producer[value]]
+                for value in self.kernel.ops[index].operands
+            )
+            if stays:
+                level[index] = max(level[index], min(level[user] for user in users))
+        return level
+
+    def group(self) -> list[list[int]]:
+        """Ops by step: compiled ops that share a loop, or one NumPy loop. The last group is compiled, maybe empty."""
+        level = self._levels()
+        groups: list[list[int]] = []
+        for at in range(max(level, default=0) + 1):
+            members = [index for index in range(len(level)) if level[index] == at and not self.is_const[index]]
+            compiled = [index for index in members if not self.is_loop[index] and self._wanted(index)]
+            if compiled:
+                groups.append(compiled)
+            groups += [[index] for index in members if self.is_loop[index]]
+        if not groups or self.is_loop[groups[-1][0]]:
+            groups.append([])
+        return groups
+
+    def _wanted(self, index: int) -> bool:
+        op = self.kernel.ops[index]
+        used = any(self.users[value] or value in self.kernel.results for value in self.values[index])
+        return used or exact_ops.may_raise(op.op, op.in_dtypes, op.dtypes)
+
+    def place(self, groups: list[list[int]]) -> tuple[tuple[Segment | LoopCall, ...], list[int]]:
+        """The steps of the groups, and the element size of each scratch place."""
+        step_of = {op: number for number, group in enumerate(groups) for op in group}
+        last = len(groups) - 1
+        places = {value: Place("operand", value) for value in range(self.n_operands)}
+        places |= {self.values[i][0]: Place("constant", i) for i in range(len(self.is_const)) if self.is_const[i]}
+        stores: list[list[tuple[int, Place]]] = [[] for _ in groups]
+        uses: dict[int, int] = {}  # value -> last step that reads it from memory
+        for value, producer in self.producer.items():
+            steps = [step_of[user] for user in self.users[value] if user in step_of]
+            born = step_of.get(producer, 0)
+            if self.is_loop[producer]:
+                uses[value] = max(steps, default=born)
+            elif any(step != born for step in steps) and not self.is_const[producer]:
+                uses[value] = max(steps)
+
+        operand_reads = [step_of[user] for value in range(self.n_operands) for user in self.users[value] if user in step_of]
+        if any(value < self.n_operands for value in self.kernel.results):
+            operand_reads.append(last)
+        direct_from = max(operand_reads, default=0)
+        for number, value in enumerate(self.kernel.results):
+            place = Place("result", number)
+            producer = self.producer.get(value, -1)
+            born = step_of.get(producer, last)
+            if born < direct_from or value in places:
+                stores[last].append((value, place))
+                if value in self.producer and not self.is_const[producer] and born != last:
+                    uses[value] = last
+            else:
+                places[value] = place
+                if not self.is_loop[producer]:
+                    stores[born].append((value, place))
+        slot_sizes = self._allocate(groups, step_of, uses, places, stores)
+        return tuple(self._step(n, group, groups, places, stores[n]) for n, group in enumerate(groups) if group or stores[n]), slot_sizes
+
+    def _allocate(
+        self,
+        groups: list[list[int]],
+        step_of: dict[int, int],
+        uses: dict[int, int],
+        places: dict[int, Place],
+        stores: list[list[tuple[int, Place]]],
+    ) -> list[int]:
+        """Give every other value that is read from memory a scratch place; places are reused by size."""
+        sizes: list[int] = []
+        free: list[int] = []
+        busy: list[tuple[int, int]] = []  # (last step, slot)
+        for number, group in enumerate(groups):
+            # A segment reads each position before it writes it, so its stores may reuse what it reads last.
+            compiled = not group or not self.is_loop[group[0]]
+            for entry in [entry for entry in busy if entry[0] < number + compiled]:
+                busy.remove(entry)
+                free.append(entry[1])
+            for value in (value for index in group for value in self.values[index]):
+                op = self.kernel.ops[self.producer[value]]
+                if value in places:
+                    continue
+                if value not in uses:
+                    if not self.users[value] and value not in self.kernel.results:
+                        assert op.op != "loop"
+                        stores[number].append((value, Place("sink", 0)))
+                    continue
+                size = self.dtypes[value].itemsize
+                slot = next((slot for slot in free if sizes[slot] == size), None)
+                if slot is None:
+                    slot = len(sizes)
+                    sizes.append(size)
+                else:
+                    free.remove(slot)
+                busy.append((uses[value], slot))
+                places[value] = Place("scratch", slot)
+                if compiled:
+                    stores[number].append((value, places[value]))
+        return sizes
+
+    def _step(
+        self,
+        number: int,
+        group: list[int],
+        groups: list[list[int]],
+        places: dict[int, Place],
+        stores: list[tuple[int, Place]],
+    ) -> Segment | LoopCall:
+        if group and self.is_loop[group[0]]:
+            op = self.kernel.ops[group[0]]
+            loop = sum(self.is_loop[earlier[0]] for earlier in groups[:number] if earlier)
+            reads = tuple(places[value] for value in op.operands)
+            return LoopCall(group[0], loop, reads, tuple(places[value] for value in self.values[group[0]]))
+        inside = {value for index in group for value in self.values[index]}
+        needed = [value for index in group for value in self.kernel.ops[index].operands] + [value for value, _ in stores]
+        loads = tuple((value, places[value]) for value in dict.fromkeys(needed) if value not in inside)
+        return Segment(tuple(group), loads, tuple(stores))
