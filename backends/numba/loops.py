@@ -1,0 +1,267 @@
+"""Decides whether a NumPy inner loop may run on tiles: its result at an element must not depend on where that lies.
+
+Enters a ufunc and dtypes; leaves True or False, found out once per process by running the loop itself on about a thousand
+awkward values: all at once, in pieces of odd lengths, strided, reversed, with one operand of stride zero, in place, and
+through the ufunc. A loop that fails is called through its ufunc on whole arrays instead. NB: which of two NaN operands
+gives the payload does depend on the position in NumPy, so any NaN equals any other here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.schedule.steps import DType
+
+Array = np.ndarray[Any, Any]
+
+PIECES = (1, 2, 3, 4, 5, 7, 8, 9, 11, 15, 16, 17, 31, 33, 63, 65, 127, 129)
+CAPSULE_NAME = b"numpy_1.24_ufunc_call_info"
+
+
+class CallInfo(ctypes.Structure):
+    """What the capsule of ``ufunc._resolve_dtypes_and_context`` holds after ``_get_strided_loop``."""
+
+    _fields_ = (
+        ("strided_loop", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("auxdata", ctypes.c_void_p),
+        ("requires_pyapi", ctypes.c_bool),
+        ("no_floatingpoint_errors", ctypes.c_bool),
+    )
+
+
+_get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+_STRIDED_LOOP = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 5)
+
+
+class StridedLoop:
+    """One inner loop, callable from Python."""
+
+    def __init__(self, ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> None:
+        resolved, self._capsule = ufunc._resolve_dtypes_and_context(dtypes, casting="no")  # type: ignore[attr-defined]
+        if tuple(resolved) != dtypes:
+            raise TypeError(f"{ufunc.__name__} has no loop {dtypes}")
+        ufunc._get_strided_loop(self._capsule)  # type: ignore[attr-defined]
+        self.info = CallInfo.from_address(_get_pointer(self._capsule, CAPSULE_NAME))
+        self._loop = _STRIDED_LOOP(self.info.strided_loop)
+
+    def __call__(self, arrays: list[Array], strides: list[int] | None = None) -> bool:
+        """Run over 1-d arrays (a stride of 0 may be given for operands); False on failure."""
+        count = len(arrays)
+        n = arrays[-1].shape[0]
+        pointers = (ctypes.c_void_p * count)(*(array.ctypes.data for array in arrays))
+        steps = (ctypes.c_ssize_t * count)(*(strides or [array.strides[0] for array in arrays]))
+        return self._loop(self.info.context, pointers, ctypes.byref(ctypes.c_ssize_t(n)), steps, self.info.auxdata) == 0
+
+
+def awkward_values(dtype: DType) -> Array:
+    """About 60 values of dtype: limits, signed zeros, NaN, subnormals, halves, powers of two, large arguments."""
+    if dtype.kind == "b":
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        near = [0, 1, 2, 3, 5, 7, 8, 10, 31, 32, 63, 64, 100, limits.max, limits.max - 1, limits.max // 2, limits.min]
+        signed = near if dtype.kind == "u" else near + [-value for value in near[1:14]] + [limits.min + 1]
+        return np.array([value for value in signed if limits.min <= value <= limits.max], dtype)
+    if dtype.kind == "f":
+        limits_f = np.finfo(dtype)
+        tiny, largest = float(limits_f.smallest_subnormal), float(limits_f.max)
+        positive = [0.0, tiny, 3 * tiny, float(limits_f.smallest_normal), 1e-5, 0.1, 0.25, 0.3, 0.5, 0.7, 0.9, 1.0]
+        positive += [1.0 + float(limits_f.eps), 1.5, 2.0, 2.5, 3.0, np.pi, np.pi / 2, 10.0, 11.5, 20.0, 60.0, 88.9, 100.0]
+        positive += [709.8, 1000.5, 65000.0, largest / 2, largest, np.inf, np.nan]
+        with np.errstate(all="ignore"):
+            values = np.array(positive, np.float64).astype(dtype)
+        return np.concatenate([values, -values])
+    real = awkward_values(np.dtype(f"f{dtype.itemsize // 2}"))[::3]
+    grid = np.empty((len(real), len(real)), dtype)
+    grid.real, grid.imag = real[:, None], real[None, :]
+    return grid.ravel()
+
+
+def sample_operands(dtypes: tuple[DType, ...]) -> list[Array]:
+    """Operand arrays of one length, about a thousand: awkward values in combination, then random ones."""
+    rng = np.random.default_rng(20240531)
+    awkward = [awkward_values(dtype) for dtype in dtypes]
+    if len(dtypes) > 1 and any(dtype.kind == "c" for dtype in dtypes):
+        awkward = [values[:: max(1, len(values) // 25)] for values in awkward]
+    while np.prod([len(values) for values in awkward]) > 5000:
+        awkward = [values[::2] for values in awkward]
+    crossed = [grid.ravel() for grid in np.meshgrid(*awkward, indexing="ij")]
+    return [np.concatenate([values, _random(rng, dtype, 301)]) for values, dtype in zip(crossed, dtypes, strict=True)]
+
+
+def _random(rng: np.random.Generator, dtype: DType, count: int) -> Array:
+    if dtype.kind == "b":
+        return rng.integers(0, 2, count).astype(bool)
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        values = rng.integers(limits.min, limits.max, count, dtype, endpoint=True)
+        return np.where(rng.random(count) < 0.5, values, rng.integers(0, 20, count)).astype(dtype)
+    if dtype.kind == "f":
+        scale = 4.0 if dtype.itemsize == 2 else 30.0
+        values = rng.standard_normal(count) * np.exp(rng.uniform(-scale, scale, count) * (rng.random(count) < 0.3))
+        with np.errstate(all="ignore"):
+            return values.astype(dtype)
+    parts = np.dtype(f"f{dtype.itemsize // 2}")
+    result = np.empty(count, dtype)
+    result.real, result.imag = _random(rng, parts, count), _random(rng, parts, count)
+    return result
+
+
+def same_values(left: Array, right: Array) -> bool:
+    """Equal bit for bit, any NaN equal to any NaN."""
+    if left.dtype.kind == "c":
+        part = f"f{left.dtype.itemsize // 2}"
+        left, right = (np.ascontiguousarray(array).view(part) for array in (left, right))
+    bits = f"u{left.dtype.itemsize}"
+    equal = np.ascontiguousarray(left).view(bits) == np.ascontiguousarray(right).view(bits)
+    if left.dtype.kind == "f":
+        equal |= np.isnan(left) & np.isnan(right)
+    return bool(equal.all())
+
+
+_KNOWN: dict[tuple[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool] = {}
+_LOCK = threading.Lock()
+
+
+def loop_is_elementwise(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> bool:
+    """Whether the loop of `ufunc` for exactly these operand and result dtypes may run on tiles.
+
+    zero_dimensional tells which operands have no axes: their stride is zero in every call, ours and NumPy's, and some
+    loops (power) compute otherwise then.
+    """
+    with _LOCK:
+        for mask in dict.fromkeys(((False,) * ufunc.nin, zero_dimensional)):
+            key = (ufunc, dtypes, mask)
+            if key not in _KNOWN:
+                _KNOWN[key] = _probe(ufunc, dtypes, mask)
+            if _KNOWN[key]:
+                return not all(zero_dimensional)
+        return False
+
+
+def _probe(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> bool:
+    if ufunc.signature is not None or any(dtype.kind not in "biufc" or not dtype.isnative for dtype in dtypes):
+        return False
+    try:
+        loop = StridedLoop(ufunc, dtypes)
+    except TypeError:
+        return False
+    if loop.info.requires_pyapi or all(zero_dimensional):
+        return False
+    with np.errstate(all="ignore"):
+        try:
+            if not any(zero_dimensional):
+                return _agrees_with_itself(ufunc, loop, dtypes, sample_operands(dtypes[: ufunc.nin]))
+            return all(
+                _agrees_with_itself(ufunc, loop, dtypes, operands)
+                for operands in _broadcast_samples(dtypes[: ufunc.nin], zero_dimensional)
+            )
+        except (ValueError, ArithmeticError):  # it raises for some values (integers to negative powers)
+            return False
+
+
+def _broadcast_samples(dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> list[list[Array]]:
+    """Operands as for `sample_operands`, those without axes repeated by a stride of zero: some thirty values of each."""
+    arrays = [dtype for dtype, single in zip(dtypes, zero_dimensional, strict=True) if not single]
+    singles = [awkward_values(dtype) for dtype, single in zip(dtypes, zero_dimensional, strict=True) if single]
+    singles = [values[:: len(values) // 50 + 1] for values in singles]
+    samples = sample_operands(tuple(arrays))
+    samples = [operand[:: len(operand) // 200] for operand in samples]
+    result = []
+    for turn in range(max(map(len, singles))):
+        full = iter(samples)
+        values = iter(singles)
+        operands = []
+        for position, single in enumerate(zero_dimensional):
+            if single:
+                choices = next(values)
+                operands.append(np.broadcast_to(choices[(turn + position) % len(choices)], samples[0].shape))
+            else:
+                operands.append(next(full))
+        result.append(operands)
+    return result
+
+
+def _agrees_with_itself(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType, ...], operands: list[Array]) -> bool:
+    n = len(operands[0])
+    out_dtypes = dtypes[ufunc.nin :]
+    single = [operand.strides == (0,) for operand in operands]
+    whole = (operand[0] if is_single else operand for operand, is_single in zip(operands, single, strict=True))
+    expected = ufunc(*whole, sig=dtypes)
+    expected = expected if isinstance(expected, tuple) else (expected,)
+
+    def fresh() -> list[Array]:
+        return [np.empty(n, dtype) for dtype in out_dtypes]
+
+    def right(results: list[Array]) -> bool:
+        return all(same_values(a, b) for a, b in zip(results, expected, strict=True))
+
+    results = fresh()
+    if not loop([*operands, *results]) or not right(results):
+        return False
+
+    # In pieces, which also move through every alignment.
+    results = fresh()
+    bounds = [0]
+    while bounds[-1] < n:
+        bounds.append(min(n, bounds[-1] + PIECES[len(bounds) % len(PIECES)]))
+    for a, b in pairwise(bounds):
+        if not loop([*(operand[a:b] for operand in operands), *(result[a:b] for result in results)]):
+            return False
+    if not right(results):
+        return False
+
+    # Strided and reversed operands and results, each alone and all together.
+    for step in (2, 3, -1):
+        for which in range(-1, len(dtypes)):
+            arrays = [
+                _spread(array, step) if which in (-1, position) and array.strides != (0,) else array
+                for position, array in enumerate([*operands, *fresh()])
+            ]
+            if not loop(arrays) or not right(arrays[ufunc.nin :]):
+                return False
+
+    # In place, where a result has an operand's dtype.
+    for source, dtype in enumerate(dtypes[: ufunc.nin]):
+        if dtype == out_dtypes[0] and not single[source]:
+            arrays = [*operands, *fresh()]
+            arrays[source] = operands[source].copy()
+            arrays[ufunc.nin] = arrays[source]
+            if not loop(arrays) or not right(arrays[ufunc.nin :]):
+                return False
+    return any(single) or all(
+        _same_when_broadcast(loop, operands, position, out_dtypes) for position in range(ufunc.nin)
+    )
+
+
+def _same_when_broadcast(loop: StridedLoop, operands: list[Array], position: int, out_dtypes: tuple[DType, ...]) -> bool:
+    """Whether operand `position` of stride zero gives what the same value repeated gives."""
+    others = operands if len(operands) == 1 else [np.ascontiguousarray(operand[::7]) for operand in operands]
+    n = len(others[0]) if len(operands) > 1 else 3
+    for value in np.unique(operands[position][:: max(1, len(operands[position]) // 150)]):
+        filled = [array[:n] for array in others]
+        filled[position] = np.full(n, value, operands[position].dtype)
+        plain = [np.empty(n, dtype) for dtype in out_dtypes]
+        broadcast = [np.empty(n, dtype) for dtype in out_dtypes]
+        strides = [array.strides[0] for array in (*filled, *broadcast)]
+        strides[position] = 0
+        if not loop([*filled, *plain]) or not loop([*filled, *broadcast], strides):
+            return False
+        if not all(same_values(a, b) for a, b in zip(plain, broadcast, strict=True)):
+            return False
+    return True
+
+
+def _spread(array: Array, step: int) -> Array:
+    memory = np.zeros(len(array) * abs(step), array.dtype)
+    view = memory[::step][: len(array)]
+    view[...] = array
+    return view
