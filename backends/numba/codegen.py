@@ -1,21 +1,19 @@
 """Writes a Plan as one LLVM function ``i32 kernel(ptr block, i64 n)``.
 
-Enters a Plan; leaves LLVM text. block holds 8-byte words: pointer and stride of each operand, then of each result, the
-scratch pointer, and for each NumPy loop six words that its invoke function reads (the first is that function's address).
-Each segment becomes a vector loop over whole vectors and a scalar loop over the rest, both from the same table of
-exact_ops.py. INVARIANT: the text holds no address, the function allocates nothing and raises nothing; it returns 0, or at
-once the first non-zero status of a NumPy loop.
+Enters a Plan; leaves LLVM text. block holds 8-byte words: pointer and stride of each operand, then of each result,
+the scratch pointer, and for each NumPy loop six words that its invoke function reads (the first is that function's
+address). Each segment becomes a vector loop over whole vectors and a scalar loop over the rest, both from the same
+table of exact_ops.py. INVARIANT: the text holds no address, the function allocates nothing and raises nothing; it
+returns 0, or at once the first non-zero status of a NumPy loop.
 """
 
 from __future__ import annotations
 
-import struct
-
 import numpy as np
-
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.llvm_text import INT_TYPES, Lines, scalar_type
 from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values
+
 from dynamo_lite.schedule.steps import DType, KernelOp
 
 VECTOR_BYTES = 64  # two AVX registers, or one of AVX-512: independent work to hide latencies
@@ -41,8 +39,11 @@ class _Generator:
 
     def run(self) -> str:
         body = self._body()
-        lines = ["source_filename = \"dynamo_lite\""]
-        lines += [f"@sign{size} = private global {INT_TYPES[size]} {-(1 << (8 * size - 1))}" for size in sorted(self.lines.sign_sizes)]
+        lines = ['source_filename = "dynamo_lite"']
+        lines += [
+            f"@sign{size} = private global {INT_TYPES[size]} {-(1 << (8 * size - 1))}"
+            for size in sorted(self.lines.sign_sizes)
+        ]
         lines += [f"@constant{index} = private constant {text}" for index, text in self.constants.items()]
         lines += [f"define i32 @{self.name}(ptr %block, i64 %n) {{", "entry:", *self._entry(), *body, "}"]
         return "\n".join([*lines, *sorted(self.lines.declarations)]) + "\n"
@@ -70,7 +71,13 @@ class _Generator:
 
     def _entry(self) -> list[str]:
         """Read the block, after the test for n <= 0: the pointers need not be valid then."""
-        lines = ["  %empty = icmp sle i64 %n, 0", "  br i1 %empty, label %done, label %start", "done:", "  ret i32 0", "start:"]
+        lines = [
+            "  %empty = icmp sle i64 %n, 0",
+            "  br i1 %empty, label %done, label %start",
+            "done:",
+            "  ret i32 0",
+            "start:",
+        ]
 
         def word(name: str, kind: str, index: int) -> None:
             lines.append(f"  {name}.at = getelementptr i64, ptr %block, i64 {index}")
@@ -92,7 +99,10 @@ class _Generator:
             lines.append(f"  %invoke{number} = load ptr, ptr %slot{number}, align 8")
             lines.append(f"  %args{number} = alloca [{width} x ptr], align 8")
             lines.append(f"  %strides{number} = alloca [{width} x i64], align 8")
-        lines += [f"  %sign{size} = load volatile {INT_TYPES[size]}, ptr @sign{size}" for size in sorted(self.lines.sign_sizes)]
+        lines += [
+            f"  %sign{size} = load volatile {INT_TYPES[size]}, ptr @sign{size}"
+            for size in sorted(self.lines.sign_sizes)
+        ]
         for step in self.plan.steps:
             if isinstance(step, LoopCall):
                 lines += self._stride_stores(step)
@@ -101,7 +111,9 @@ class _Generator:
     def _stride_stores(self, step: LoopCall) -> list[str]:
         op = self.kernel.ops[step.op]
         lines = []
-        for position, (place, dtype) in enumerate(zip((*step.reads, *step.writes), (*op.in_dtypes, *op.dtypes), strict=True)):
+        for position, (place, dtype) in enumerate(
+            zip((*step.reads, *step.writes), (*op.in_dtypes, *op.dtypes), strict=True)
+        ):
             at = f"%s{step.loop}.{position}"
             kind = self._class(place)
             stride = f"%{self._stem(place)}.stride" if kind == "s" else str(dtype.itemsize if kind == "c" else 0)
@@ -158,10 +170,7 @@ class _Generator:
     def _loop_call(self, step: LoopCall) -> None:
         lines, number = self.lines, step.loop
         for position, place in enumerate((*step.reads, *step.writes)):
-            if place.kind == "constant":
-                pointer = self._constant_address(place.index)
-            else:
-                pointer = f"%{self._stem(place)}"
+            pointer = self._constant_address(place.index) if place.kind == "constant" else f"%{self._stem(place)}"
             at = lines.do(f"getelementptr ptr, ptr %args{number}, i64 {position}")
             lines.put(f"  store ptr {pointer}, ptr {at}, align 8")
         lines.put(

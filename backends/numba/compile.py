@@ -1,9 +1,10 @@
 """Compiles kernels to machine code and keeps them for the process.
 
-Enters (Kernel, classes) from the launcher the first time it meets a stride pattern; leaves a CompiledKernel whose address
-C calls. Equal kernels are compiled once, whichever program asks. The LLVM text goes straight to llvmlite, the code
-generator under Numba: Numba's own front end measured 65-185 ms a kernel (0.7 s for a process's first) against 5-15 ms,
-for the same machine code. INVARIANT: compiled code lives as long as the process, so an address never dangles.
+Enters (Kernel, classes) from the launcher the first time it meets a stride pattern; leaves a CompiledKernel whose
+address C calls. Equal kernels are compiled once, whichever program asks. The LLVM text goes straight to llvmlite, the
+code generator under Numba: Numba's own front end measured 65-185 ms a kernel (0.7 s for a process's first) against
+5-15 ms, for the same machine code. INVARIANT: compiled code lives as long as the process, so an address never
+dangles.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as llvm
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numpy as np
-
 from dynamo_lite.backends.numba.codegen import generate
 from dynamo_lite.backends.numba.plan import Plan, plan
+
 from dynamo_lite.schedule.steps import DType, Kernel
 
 

@@ -1,13 +1,13 @@
 """The elementwise operations whose compiled form gives NumPy's bits: the table the kernel compiler reads.
 
-Enters an operation's name and dtypes; leaves the LLVM instructions for it. An operation is in the table only where IEEE
-754 or two's complement fixes the result, so that any correct instruction gives NumPy's bits. Everything else (exp, power,
-minimum and maximum of floats with their NaN and signed-zero order, float16 and complex arithmetic) runs in NumPy's own
-inner loop. INVARIANT: no instruction sets a floating-point flag that NumPy would report and this form would not, and
-compares are quiet, so NaN operands set none.
+Enters an operation's name and dtypes; leaves the LLVM instructions for it. An operation is in the table only where
+IEEE 754 or two's complement fixes the result, so that any correct instruction gives NumPy's bits. Everything else
+(exp, power, minimum and maximum of floats with their NaN and signed-zero order, float16 and complex arithmetic) runs
+in NumPy's own inner loop. INVARIANT: no instruction sets a floating-point flag that NumPy would report and this form
+would not, and compares are quiet, so NaN operands set none.
 
-NB: of two NaN operands x86 keeps the first. NumPy's add and multiply keep the one or the other by position and alignment
-(a compiler may swap them); subtract and divide always keep the first, and so do these.
+NB: of two NaN operands x86 keeps the first. NumPy's add and multiply keep the one or the other by position and
+alignment (a compiler may swap them); subtract and divide always keep the first, and so do these.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-
 from dynamo_lite.backends.numba.llvm_text import Lines
 
 DType = np.dtype[np.generic]
+
 
 def class_of(dtype: DType) -> str:
     """The letter the table uses: "f" float32/64, "i" signed, "u" unsigned, "b" bool, "x" anything else."""
@@ -128,7 +128,9 @@ def _int_compare(predicate: str) -> Emit:
 
 def _int_extremum(predicate: str) -> Emit:
     def emit(lines: Lines, dtype: DType, args: list[str]) -> str:
-        first = lines.do(f"icmp {'s' if dtype.kind == 'i' else 'u'}{predicate} {lines.type_of(dtype)} {args[0]}, {args[1]}")
+        first = lines.do(
+            f"icmp {'s' if dtype.kind == 'i' else 'u'}{predicate} {lines.type_of(dtype)} {args[0]}, {args[1]}"
+        )
         return lines.select(first, dtype, args[0], args[1])
 
     return emit
@@ -225,7 +227,12 @@ CAST_CLASSES = "fiub"
 
 
 def exact_cast(source: DType, target: DType) -> bool:
-    """True when the compiled cast gives the bits and flags of NumPy's astype."""
+    """True when the compiled cast gives the bits and flags of NumPy's astype.
+
+    Float to uint32 is not: beyond the range NumPy's bits and flags depend on the position in the array.
+    """
+    if class_of(source) == "f" and target == np.dtype(np.uint32):
+        return False
     return class_of(source) in CAST_CLASSES and class_of(target) in CAST_CLASSES
 
 
@@ -245,8 +252,11 @@ def is_exact(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...])
     if name == "cast":
         return exact_cast(in_dtypes[0], dtypes[0])
     if name == "where":
-        return len(in_dtypes) == 3 and in_dtypes[0].kind == "b" and in_dtypes[1] == in_dtypes[2] == dtypes[0] and (
-            class_of(dtypes[0]) != "x"
+        return (
+            len(in_dtypes) == 3
+            and in_dtypes[0].kind == "b"
+            and in_dtypes[1] == in_dtypes[2] == dtypes[0]
+            and (class_of(dtypes[0]) != "x")
         )
     if name == "const":
         return class_of(dtypes[0]) != "x"
@@ -296,8 +306,8 @@ def _float_to_int(lines: Lines, source: DType, target: DType, value: str) -> str
         bit = lines.splat_bits(target, 1 << 63)
         flipped = lines.do(f"xor {lines.type_of(target)} {signed}, {bit}")
         return lines.select(small, target, signed, flipped)
-    # A narrow target takes the low bits of the int32 or int64 that the hardware conversion yields.
-    wide = np.dtype(np.int64 if target.itemsize == 8 or target == np.dtype(np.uint32) else np.int32)
+    # A narrow target takes the low bits of the int32 that the hardware conversion yields.
+    wide = np.dtype(np.int64 if target.itemsize == 8 else np.int32)
     converted = lines.do(f"fptosi {lines.type_of(source)} {value} to {lines.type_of(wide)}")
     if wide.itemsize == target.itemsize:
         return converted

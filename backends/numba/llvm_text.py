@@ -1,8 +1,8 @@
 """Writes LLVM instructions as text, for scalars or for vectors of a fixed width.
 
-Enters: instruction templates of exact_ops.py and the loop structure of codegen.py. Leaves: the lines of one LLVM function
-and the intrinsics it declares. Values are SSA names such as "%v7"; a bool is a byte in memory and an i1 when computed with.
-INVARIANT: no fast-math flag is ever written.
+Enters: instruction templates of exact_ops.py and the loop structure of codegen.py. Leaves: the lines of one LLVM
+function and the intrinsics it declares. Values are SSA names such as "%v7"; a bool is a byte in memory and an i1 when
+computed with. INVARIANT: no fast-math flag is ever written.
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ class Lines:
 
     def all_ones(self, dtype: DType) -> str:
         """The integer -1, or true."""
-        return self._constant("i1", "true") if dtype.kind == "b" else self.splat_bits(dtype, (1 << 8 * dtype.itemsize) - 1)
+        return (
+            self._constant("i1", "true") if dtype.kind == "b" else self.splat_bits(dtype, (1 << 8 * dtype.itemsize) - 1)
+        )
 
     def sign_mask(self, dtype: DType) -> str:
         """The sign bit of dtype, as a value the optimiser cannot see through."""

@@ -1,9 +1,9 @@
 """Decides whether a NumPy inner loop may run on tiles: its result at an element must not depend on where that lies.
 
-Enters a ufunc and dtypes; leaves True or False, found out once per process by running the loop itself on about a thousand
-awkward values: all at once, in pieces of odd lengths, strided, reversed, with one operand of stride zero, in place, and
-through the ufunc. A loop that fails is called through its ufunc on whole arrays instead. NB: which of two NaN operands
-gives the payload does depend on the position in NumPy, so any NaN equals any other here.
+Enters a ufunc and dtypes; leaves True or False, found out once per process by running the loop itself on about a
+thousand awkward values: all at once, in pieces of odd lengths, strided, reversed, with one operand of stride zero, in
+place, and through the ufunc. A loop that fails is called through its ufunc on whole arrays instead. NB: which of two
+NaN operands gives the payload does depend on the position in NumPy, so any NaN equals any other here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -58,7 +58,10 @@ class StridedLoop:
         n = arrays[-1].shape[0]
         pointers = (ctypes.c_void_p * count)(*(array.ctypes.data for array in arrays))
         steps = (ctypes.c_ssize_t * count)(*(strides or [array.strides[0] for array in arrays]))
-        return self._loop(self.info.context, pointers, ctypes.byref(ctypes.c_ssize_t(n)), steps, self.info.auxdata) == 0
+        status: int = self._loop(
+            self.info.context, pointers, ctypes.byref(ctypes.c_ssize_t(n)), steps, self.info.auxdata
+        )
+        return status == 0
 
 
 def awkward_values(dtype: DType) -> Array:
@@ -66,19 +69,33 @@ def awkward_values(dtype: DType) -> Array:
     if dtype.kind == "b":
         return np.array([False, True])
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
+        limits: Any = np.iinfo(cast(Any, dtype))
         near = [0, 1, 2, 3, 5, 7, 8, 10, 31, 32, 63, 64, 100, limits.max, limits.max - 1, limits.max // 2, limits.min]
         signed = near if dtype.kind == "u" else near + [-value for value in near[1:14]] + [limits.min + 1]
         return np.array([value for value in signed if limits.min <= value <= limits.max], dtype)
     if dtype.kind == "f":
-        limits_f = np.finfo(dtype)
+        limits_f: Any = np.finfo(cast(Any, dtype))
         tiny, largest = float(limits_f.smallest_subnormal), float(limits_f.max)
         positive = [0.0, tiny, 3 * tiny, float(limits_f.smallest_normal), 1e-5, 0.1, 0.25, 0.3, 0.5, 0.7, 0.9, 1.0]
-        positive += [1.0 + float(limits_f.eps), 1.5, 2.0, 2.5, 3.0, np.pi, np.pi / 2, 10.0, 11.5, 20.0, 60.0, 88.9, 100.0]
+        positive += [
+            1.0 + float(limits_f.eps),
+            1.5,
+            2.0,
+            2.5,
+            3.0,
+            np.pi,
+            np.pi / 2,
+            10.0,
+            11.5,
+            20.0,
+            60.0,
+            88.9,
+            100.0,
+        ]
         positive += [709.8, 1000.5, 65000.0, largest / 2, largest, np.inf, np.nan]
         with np.errstate(all="ignore"):
-            values = np.array(positive, np.float64).astype(dtype)
-        return np.concatenate([values, -values])
+            values: Array = np.array(positive, np.float64).astype(dtype)
+        return np.concatenate([values, np.negative(values)])
     real = awkward_values(np.dtype(f"f{dtype.itemsize // 2}"))[::3]
     grid = np.empty((len(real), len(real)), dtype)
     grid.real, grid.imag = real[:, None], real[None, :]
@@ -101,7 +118,7 @@ def _random(rng: np.random.Generator, dtype: DType, count: int) -> Array:
     if dtype.kind == "b":
         return rng.integers(0, 2, count).astype(bool)
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
+        limits: Any = np.iinfo(cast(Any, dtype))
         values = rng.integers(limits.min, limits.max, count, dtype, endpoint=True)
         return np.where(rng.random(count) < 0.5, values, rng.integers(0, 20, count)).astype(dtype)
     if dtype.kind == "f":
@@ -169,7 +186,7 @@ def _probe(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[b
 
 
 def _broadcast_samples(dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> list[list[Array]]:
-    """Operands as for `sample_operands`, those without axes repeated by a stride of zero: some thirty values of each."""
+    """Operands as for `sample_operands`, those without axes repeated by a stride of zero, in turn each value."""
     arrays = [dtype for dtype, single in zip(dtypes, zero_dimensional, strict=True) if not single]
     singles = [awkward_values(dtype) for dtype, single in zip(dtypes, zero_dimensional, strict=True) if single]
     singles = [values[:: len(values) // 50 + 1] for values in singles]
@@ -242,7 +259,9 @@ def _agrees_with_itself(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType,
     )
 
 
-def _same_when_broadcast(loop: StridedLoop, operands: list[Array], position: int, out_dtypes: tuple[DType, ...]) -> bool:
+def _same_when_broadcast(
+    loop: StridedLoop, operands: list[Array], position: int, out_dtypes: tuple[DType, ...]
+) -> bool:
     """Whether operand `position` of stride zero gives what the same value repeated gives."""
     others = operands if len(operands) == 1 else [np.ascontiguousarray(operand[::7]) for operand in operands]
     n = len(others[0]) if len(operands) > 1 else 3

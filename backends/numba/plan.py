@@ -1,8 +1,9 @@
 """Cuts a kernel into tile-sized pieces: compiled segments, and calls of NumPy's inner loops between them.
 
 Enters a Kernel and its stride classes; leaves a Plan: steps in order, where each value is read and written, the tile
-length and the scratch layout. A kernel without NumPy loops is one segment over the whole length. INVARIANT: a step writes
-a result's own memory only when no later step reads an operand, so a result may share the positions of an operand.
+length and the scratch layout. A kernel without NumPy loops is one segment over the whole length. INVARIANT: a step
+writes a result's own memory only when no later step reads an operand, so a result may share the positions of an
+operand.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dynamo_lite.backends.numba import exact_ops
+
 from dynamo_lite.schedule.steps import DType, Kernel
 
 MAX_TILE = 1024
@@ -52,7 +54,7 @@ class LoopCall:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """tile: elements a tile, 0 for no tiling. slots: byte offset of each scratch place. loops: the operation behind each
+    """tile: elements a tile, 0 for no tiling. slots: byte offset of each scratch place. loops: the operation of each
     LoopCall.loop."""
 
     kernel: Kernel
@@ -201,7 +203,9 @@ class _Planner:
             elif any(step != born for step in steps) and not self.is_const[producer]:
                 uses[value] = max(steps)
 
-        operand_reads = [step_of[user] for value in range(self.n_operands) for user in self.users[value] if user in step_of]
+        operand_reads = [
+            step_of[user] for value in range(self.n_operands) for user in self.users[value] if user in step_of
+        ]
         if any(value < self.n_operands for value in self.kernel.results):
             operand_reads.append(last)
         direct_from = max(operand_reads, default=0)
@@ -218,7 +222,9 @@ class _Planner:
                 if not self.is_loop[producer]:
                     stores[born].append((value, place))
         slot_sizes = self._allocate(groups, step_of, uses, places, stores)
-        return tuple(self._step(n, group, groups, places, stores[n]) for n, group in enumerate(groups) if group or stores[n]), slot_sizes
+        return tuple(
+            self._step(n, group, groups, places, stores[n]) for n, group in enumerate(groups) if group or stores[n]
+        ), slot_sizes
 
     def _allocate(
         self,
@@ -274,6 +280,8 @@ class _Planner:
             reads = tuple(places[value] for value in op.operands)
             return LoopCall(group[0], loop, reads, tuple(places[value] for value in self.values[group[0]]))
         inside = {value for index in group for value in self.values[index]}
-        needed = [value for index in group for value in self.kernel.ops[index].operands] + [value for value, _ in stores]
+        needed = [value for index in group for value in self.kernel.ops[index].operands] + [
+            value for value, _ in stores
+        ]
         loads = tuple((value, places[value]) for value in dict.fromkeys(needed) if value not in inside)
         return Segment(tuple(group), loads, tuple(stores))

@@ -1,0 +1,96 @@
+"""Runs one compiled kernel on 1-d arrays, without a program around it.
+
+Enters a Kernel and arrays; leaves the results and the floating-point flags it set. The invoke function and the access
+to the flags register are a few lines of LLVM text, so the test needs no C compiler.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from typing import Any
+
+import numpy as np
+from dynamo_lite.backends.numba import compile as numba_compile
+from dynamo_lite.backends.numba.loops import StridedLoop
+
+from dynamo_lite.schedule.steps import Kernel, KernelOp
+
+Array = np.ndarray[Any, Any]
+
+FLAGS = {"invalid": 1, "divide": 4, "over": 8, "under": 16}
+
+_TEXT = """
+define i32 @test_invoke(ptr %slot, ptr %args, i64 %n, ptr %strides) {
+  %count = alloca i64
+  store i64 %n, ptr %count
+  %at1 = getelementptr i64, ptr %slot, i64 1
+  %loop = load ptr, ptr %at1
+  %at2 = getelementptr i64, ptr %slot, i64 2
+  %context = load ptr, ptr %at2
+  %at3 = getelementptr i64, ptr %slot, i64 3
+  %aux = load ptr, ptr %at3
+  %status = call i32 %loop(ptr %context, ptr %args, ptr %count, ptr %strides, ptr %aux)
+  ret i32 %status
+}
+define i32 @test_exchange_flags(i32 %new) {
+  %old = alloca i32
+  %set = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %old)
+  store i32 %new, ptr %set
+  call void @llvm.x86.sse.ldmxcsr(ptr %set)
+  %value = load i32, ptr %old
+  ret i32 %value
+}
+declare void @llvm.x86.sse.stmxcsr(ptr)
+declare void @llvm.x86.sse.ldmxcsr(ptr)
+"""
+
+_kernel_type = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_ssize_t)
+_exchange_type = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
+
+
+@functools.cache
+def _helpers() -> tuple[int, Any]:
+    engine = numba_compile._STATE.start()
+    invoke = engine.load(_TEXT, "test_invoke")
+    return invoke, _exchange_type(engine.engine.get_function_address("test_exchange_flags"))
+
+
+def classes_of(kernel: Kernel, arrays: list[Array]) -> str:
+    """The stride class of each 1-d (or 0-d) array."""
+
+    def letter(array: Array) -> str:
+        stride = array.strides[0] if array.ndim else 0
+        return "c" if stride == array.itemsize else "0" if stride == 0 else "s"
+
+    return "".join(map(letter, arrays))
+
+
+def run_kernel(kernel: Kernel, operands: list[Array], results: list[Array]) -> set[str]:
+    """Fill `results`; return the names of the floating-point flags that were set."""
+    compiled = numba_compile.compile_kernel(kernel, classes_of(kernel, [*operands, *results]))
+    invoke, exchange = _helpers()
+    loops = [StridedLoop(ufunc, dtypes) for ufunc, dtypes in compiled.loops]
+    scratch = np.empty(compiled.scratch_bytes + 64, np.uint8)
+    block: list[int] = []
+    for array in (*operands, *results):
+        block += [array.ctypes.data, array.strides[0] if array.ndim else 0]
+    block.append((scratch.ctypes.data + 63) // 64 * 64)
+    for loop in loops:
+        block += [invoke, loop.info.strided_loop, loop.info.context or 0, loop.info.auxdata or 0, 0, 0]
+    words = (ctypes.c_ssize_t * len(block))(*block)
+    n = max((len(array) for array in (*operands, *results) if array.ndim), default=1)
+    function = _kernel_type(compiled.address)
+    exchange(0x1F80)
+    status = function(words, n)
+    flags = exchange(0x1F80)
+    assert status == 0
+    return {name for name, bit in FLAGS.items() if flags & bit}
+
+
+def one_op(name: str, in_dtypes: tuple[str, ...], out_dtype: str, param: Any = None) -> Kernel:
+    """A kernel of one operation."""
+    dtypes = tuple(map(np.dtype, in_dtypes))
+    op = KernelOp(name, tuple(range(len(dtypes))), dtypes, (np.dtype(out_dtype),), param)
+    return Kernel(dtypes, (op,), (len(dtypes),))
