@@ -1,0 +1,51 @@
+"""CPython bytecode in one canonical form for all versions; the only package that knows Python versions.
+
+Code objects enter through ``decode`` and leave through ``encode``; in between everyone sees ``Code`` and ``Instr``, the
+opcodes of opcodes.py with their stack effects, and indices for jump targets. ``assemble`` builds residual code,
+``resume_code`` the code that goes on behind a graph break. INVARIANT: what decode makes, encode turns back.
+"""
+
+from dynamo_lite.pycode.code import (
+    Code,
+    ExceptionEntry,
+    Instr,
+    Position,
+    UnsupportedCode,
+    UnsupportedOpcode,
+    UnsupportedResume,
+    handlers_at,
+    skeleton,
+)
+from dynamo_lite.pycode.decode import decode
+from dynamo_lite.pycode.encode import assemble, encode
+from dynamo_lite.pycode.flow import stack_depth, successors
+from dynamo_lite.pycode.liveness import liveness
+from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
+from dynamo_lite.pycode.resume import resume_code
+from dynamo_lite.pycode.version import FACTS
+
+null_below_callable: bool = FACTS.null_below_callable
+"""Where the NULL of a plain call sits: below the callable (3.11, 3.12) or above it (3.13)."""
+
+__all__ = [
+    "OPCODES",
+    "Code",
+    "ExceptionEntry",
+    "Instr",
+    "Opcode",
+    "Operand",
+    "Position",
+    "UnsupportedCode",
+    "UnsupportedOpcode",
+    "UnsupportedResume",
+    "assemble",
+    "decode",
+    "encode",
+    "handlers_at",
+    "liveness",
+    "null_below_callable",
+    "resume_code",
+    "skeleton",
+    "stack_depth",
+    "successors",
+]

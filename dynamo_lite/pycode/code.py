@@ -1,0 +1,211 @@
+"""A code object in canonical form: what decode.py makes, what encode.py takes.
+
+``Code`` holds instructions by index instead of bytes by offset: jump targets, exception ranges and handlers are
+indices into ``Code.instrs``. INVARIANT: ``decode(encode(code)) == code`` for every code that decode made. Equality is
+exact: constants compare by identity or by type and bits, never by ``==`` alone (1, 1.0 and True differ, 0.0 and -0.0
+differ, arrays do not compare).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from dynamo_lite.pycode.opcodes import OPCODES, Operand
+from dynamo_lite.pycode.version import FACTS
+
+Position: TypeAlias = tuple[int | None, int | None, int | None, int | None]
+"""Line, end line, column, end column, as in ``code.co_positions()``."""
+
+NO_POSITION: Position = (None, None, None, None)
+
+CO_OPTIMIZED = 0x1
+CO_NEWLOCALS = 0x2
+CO_VARARGS = 0x4
+CO_VARKEYWORDS = 0x8
+CO_NESTED = 0x10
+CO_GENERATOR_KINDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
+
+
+class UnsupportedOpcode(Exception):
+    """A native opcode, or its use, that has no canonical form."""
+
+
+class UnsupportedCode(Exception):
+    """Canonical code that this CPython cannot express."""
+
+
+class UnsupportedResume(Exception):
+    """A place in a code object at which no resume function can start."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instr:
+    """A canonical instruction: ``op`` is a row of OPCODES, ``arg`` its operand, ``target`` the index it may jump to."""
+
+    op: str
+    arg: Any = None
+    target: int | None = None
+    position: Position = NO_POSITION
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Instr):
+            return NotImplemented
+        return (
+            self.op == other.op
+            and self.target == other.target
+            and self.position == other.position
+            and same_constant(self.arg, other.arg)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.op, self.target, self.position))
+
+    def __str__(self) -> str:
+        if self.target is not None:
+            return f"{self.op} -> {self.target}"
+        return self.op if self.arg is None and OPCODES[self.op].operand is Operand.NONE else f"{self.op} {self.arg!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExceptionEntry:
+    """An exception raised by the instructions start..end-1 goes on at ``target``, with the stack cut down to ``depth``
+    slots; then, if ``lasti``, the raising instruction's offset and, always, the exception are pushed."""
+
+    start: int
+    end: int
+    target: int
+    depth: int
+    lasti: bool
+
+    @property
+    def handler_depth(self) -> int:
+        """The stack depth at the handler's first instruction."""
+        return self.depth + self.lasti + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A code object. argcount counts positional-only arguments too, as co_argcount does; varnames starts with the
+    arguments. ``consts`` and ``names`` are the pools as they were, which keep their order; encode adds what is
+    missing. ``entry`` is the position of the RESUME at a function's entry, which has no Instr. Exception entries are
+    sorted and do not overlap.
+    """
+
+    instrs: tuple[Instr, ...]
+    exceptions: tuple[ExceptionEntry, ...]
+    name: str
+    qualname: str
+    filename: str
+    firstlineno: int
+    argcount: int
+    posonlyargcount: int
+    kwonlyargcount: int
+    flags: int
+    varnames: tuple[str, ...]
+    cellvars: tuple[str, ...]
+    freevars: tuple[str, ...]
+    consts: tuple[Any, ...]
+    names: tuple[str, ...]
+    entry: Position
+
+    @property
+    def docstring(self) -> str | None:
+        """What a function made of this code has as ``__doc__``."""
+        if FACTS.documented_by_flag and not self.flags & FACTS.documented_by_flag:
+            return None
+        first = self.consts[0] if self.consts else None
+        return first if isinstance(first, str) else None
+
+    @property
+    def argnames(self) -> tuple[str, ...]:
+        """All parameters, in the order of their slots: positional, keyword-only, *args, **kwargs."""
+        count = self.argcount + self.kwonlyargcount
+        return self.varnames[: count + bool(self.flags & CO_VARARGS) + bool(self.flags & CO_VARKEYWORDS)]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Code):
+            return NotImplemented
+        return same_constant(self.consts, other.consts) and all(
+            getattr(self, field) == getattr(other, field) for field in _COMPARED
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        """One line an instruction: index, `>` if jumped to, source line, instruction; then the exception entries."""
+        targets = {instr.target for instr in self.instrs} | {entry.target for entry in self.exceptions}
+        lines = [f"code {self.qualname}({', '.join(self.argnames)})  # {self.filename}:{self.firstlineno}"]
+        for index, instr in enumerate(self.instrs):
+            line = "" if instr.position[0] is None else instr.position[0]
+            lines.append(f"{index:5} {'>' if index in targets else ' '} {line:>5}  {instr}")
+        for entry in self.exceptions:
+            lasti = " lasti" if entry.lasti else ""
+            lines.append(f"  {entry.start}..{entry.end - 1} -> {entry.target} depth {entry.depth}{lasti}")
+        return "\n".join(lines)
+
+
+_COMPARED = tuple(field for field in Code.__dataclass_fields__ if field != "consts")
+
+
+def same_constant(a: Any, b: Any) -> bool:
+    """True if `a` and `b` are one object, or immutable builtins of one type with the same bits."""
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind in (int, str, bytes):
+        return bool(a == b)
+    if kind is float:
+        return struct.pack("d", a) == struct.pack("d", b)
+    if kind is complex:
+        return same_constant(a.real, b.real) and same_constant(a.imag, b.imag)
+    if kind is tuple:
+        return len(a) == len(b) and all(map(same_constant, a, b))
+    if kind is frozenset:
+        return len(a) == len(b) and all(any(same_constant(x, y) for y in b) for x in a)
+    return False
+
+
+def handlers_at(code: Code, index: int) -> ExceptionEntry | None:
+    """The entry that catches what instruction `index` raises; entries do not overlap, so it is the innermost."""
+    for entry in code.exceptions:
+        if entry.start <= index < entry.end:
+            return entry
+    return None
+
+
+def skeleton(
+    name: str,
+    filename: str,
+    firstlineno: int,
+    argnames: tuple[str, ...] = (),
+    *,
+    qualname: str | None = None,
+    freevars: tuple[str, ...] = (),
+    docstring: str | None = None,
+) -> Code:
+    """A function's code without instructions, taking `argnames` positionally; see encode.assemble."""
+    flags = CO_OPTIMIZED | CO_NEWLOCALS | (CO_NESTED if freevars else 0)
+    if docstring is not None:
+        flags |= FACTS.documented_by_flag
+    return Code(
+        instrs=(),
+        exceptions=(),
+        name=name,
+        qualname=qualname or name,
+        filename=filename,
+        firstlineno=firstlineno,
+        argcount=len(argnames),
+        posonlyargcount=0,
+        kwonlyargcount=0,
+        flags=flags,
+        varnames=argnames,
+        cellvars=(),
+        freevars=freevars,
+        consts=(docstring,),  # slot 0 is the docstring's; a constant there that is a str would become __doc__
+        names=(),
+        entry=(firstlineno, firstlineno, 0, 0),
+    )

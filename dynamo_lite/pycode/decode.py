@@ -1,0 +1,432 @@
+"""Code object -> canonical instructions.
+
+Enters: a code object of the running Python. Leaves: a ``Code``. The ``bytecode`` package takes the bytes, the
+exception table and the jump arguments apart; here its concrete instructions become rows of opcodes.py, as version.py
+describes them. What this drops, encode.py puts back: CACHE, EXTENDED_ARG, the RESUME and COPY_FREE_VARS at the entry,
+END_FOR, PRECALL, and TO_BOOL before a jump. First stage of every capture; nothing is cached.
+"""
+
+from __future__ import annotations
+
+import types
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import Any
+
+from bytecode import ConcreteBytecode
+from bytecode.instr import UNSET
+
+from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedOpcode
+from dynamo_lite.pycode.opcodes import CONVERSIONS, OPCODES, OPERATORS, Operand
+from dynamo_lite.pycode.version import CACHES, FACTS, INTRINSICS, SPELLINGS, VERSION
+
+
+def decode(code: types.CodeType) -> Code:
+    """The canonical form of `code`.
+
+    Raises UnsupportedOpcode, naming it, where the table of this Python has no row.
+    """
+    decoder = _Decoder(code)
+    decoder.run()
+    return Code(
+        instrs=decoder.instrs(),
+        exceptions=decoder.exceptions(),
+        name=code.co_name,
+        qualname=code.co_qualname,
+        filename=code.co_filename,
+        firstlineno=code.co_firstlineno,
+        argcount=code.co_argcount,
+        posonlyargcount=code.co_posonlyargcount,
+        kwonlyargcount=code.co_kwonlyargcount,
+        flags=code.co_flags,
+        varnames=code.co_varnames,
+        cellvars=code.co_cellvars,
+        freevars=code.co_freevars,
+        consts=code.co_consts,
+        names=code.co_names,
+        entry=decoder.entry,
+    )
+
+
+class _Decoder:
+    """The native instructions in parallel lists, and the canonical ones made so far."""
+
+    def __init__(self, code: types.CodeType) -> None:
+        self.code = code
+        self.locals = code.co_varnames
+        # Locals that are also cells share the local's slot; free variables follow and never share one.
+        self.slots = (*code.co_varnames, *(c for c in code.co_cellvars if c not in code.co_varnames), *code.co_freevars)
+        self.cells = frozenset(code.co_cellvars)
+        self.entry: Position = (code.co_firstlineno, code.co_firstlineno, 0, 0)
+
+        concrete = ConcreteBytecode.from_code(code)
+        positions = list(code.co_positions())
+        positions.extend([NO_POSITION] * (len(code.co_code) // 2 - len(positions)))  # a short line table
+        self.ops: list[str] = []
+        self.args: list[int] = []
+        self.positions: list[Position] = []
+        self.offsets: list[int] = []  # in code units, of the first EXTENDED_ARG if there are any
+        self.goto: list[int | None] = []  # the native instruction a jump goes to
+        jumps: list[tuple[int, int]] = []
+        offset = caches = 0
+        last: Position = NO_POSITION
+        for instr in concrete:
+            units = instr.size >> 1
+            op = instr.name
+            if caches:
+                caches -= 1  # each of them is a unit
+            else:
+                target = instr.get_jump_target(offset)
+                if target is not None:
+                    jumps.append((len(self.ops), target))
+                self.ops.append(op)
+                arg = instr.arg
+                self.args.append(0 if arg is UNSET else arg)
+                position = positions[offset + units - 1]
+                last = last if position == last else position
+                self.positions.append(last)
+                self.offsets.append(offset)
+                self.goto.append(None)
+                caches = CACHES.get(op, 0)
+            offset += units
+        for index, target in jumps:
+            self.goto[index] = self.native_at(target)
+        self.handlers = concrete.exception_table
+
+        self.targets = {target for target in self.goto if target is not None}
+        self.targets.update(self.native_at(entry.target) for entry in self.handlers)
+        self.loop_exits = self.find_loop_exits()
+        self.raw_cells = self.find_raw_cells() if FACTS.closure_by_load_fast and self.cells else frozenset()
+
+        self.start: list[int] = []  # native index -> index of the first canonical instruction made from it or after it
+        self.out: list[tuple[str, Any, int | None, Position]] = []
+        self.raising: list[int] = []  # for each canonical instruction the native that raises its exceptions
+        self.truth: int | None = None  # the native that makes a bool for the next canonical instruction
+        self.keyword_names = False
+
+    # Preparation
+
+    def native_at(self, offset: int) -> int:
+        """The index of the native instruction at or after `offset`."""
+        return bisect_left(self.offsets, offset)
+
+    def find_loop_exits(self) -> frozenset[int]:
+        """The native instructions an exhausted FOR_ITER jumps over; nothing else may jump to them."""
+        exit = FACTS.loop_exit
+        if not exit:
+            return frozenset()
+        found: set[int] = set()
+        for index, op in enumerate(self.ops):
+            if op == "FOR_ITER":
+                target = self.goto[index]
+                assert target is not None
+                if tuple(self.ops[target : target + len(exit)]) != exit:
+                    raise self.unsupported(index, f"does not lead to {' '.join(exit)}")
+                found.update(range(target, target + len(exit)))
+        for index, target in enumerate(self.goto):
+            if target in found and self.ops[index] != "FOR_ITER":
+                raise self.unsupported(index, "leads to the exit of a loop")
+        return frozenset(found)
+
+    def find_raw_cells(self) -> frozenset[str]:
+        """Cell variables whose slot an inlined comprehension uses for a plain local of the same name."""
+        names = set()
+        for index, op in enumerate(self.ops):
+            if op == "LOAD_FAST_AND_CLEAR" and self.ops[index + 1] != "MAKE_CELL":
+                names.add(self.slots[self.args[index]])
+        return self.cells & names
+
+    def unsupported(self, index: int, reason: str) -> UnsupportedOpcode:
+        line = self.positions[index][0]
+        return UnsupportedOpcode(
+            f"{self.ops[index]} {reason} (Python {VERSION}, {self.code.co_qualname},"
+            f" {self.code.co_filename}:{self.code.co_firstlineno if line is None else line})"
+        )
+
+    # The pass
+
+    def run(self) -> None:
+        """Fill self.out and self.start."""
+        index = 0
+        while index < len(self.ops):
+            self.start.append(len(self.out))
+            op = self.ops[index]
+            if index in self.loop_exits:
+                index += 1
+                continue
+            special = _SPECIAL.get(op)
+            if special is not None:
+                following = special(self, index)
+            elif op in SPELLINGS:
+                following = self.spelled(index)
+            else:
+                following = self.plain(index)
+            # Natives that were merged into this one; no jump leads to them (see `free`).
+            self.start.extend([len(self.out)] * (following - index - 1))
+            index = following
+        self.start.append(len(self.out))
+
+    def emit(self, index: int, op: str, arg: Any = None, goto: int | None = None) -> None:
+        self.out.append((op, arg, goto, self.positions[index]))
+        self.raising.append(index if self.truth is None else self.truth)
+        self.truth = None
+
+    def plain(self, index: int) -> int:
+        """A native opcode that is a canonical one by the same name."""
+        op = self.ops[index]
+        row = OPCODES.get(op)
+        if row is None:
+            raise self.unsupported(index, "is an opcode dynamo_lite does not know")
+        self.emit(index, op, self.operand(index, row.operand, op), self.goto[index])
+        return index + 1
+
+    def spelled(self, index: int) -> int:
+        """A native opcode that version.py spells as other instructions."""
+        op, arg = self.ops[index], self.args[index]
+        for part in SPELLINGS[op]:
+            name = part[0]
+            spec = part[1] if len(part) == 2 else None
+            if spec == "target":
+                self.emit(index, name, None, self.goto[index])
+            elif spec == "arg":
+                self.emit(index, name, self.operand(index, OPCODES[name].operand, op))
+            elif spec == "first" or spec == "second":
+                slot = arg >> 4 if spec == "first" else arg & 15
+                if name == "LOAD_FAST":
+                    self.load_slot(index, slot)
+                else:
+                    self.emit(index, name, self.slots[slot])
+            else:
+                self.emit(index, name, spec)
+        return index + 1
+
+    def operand(self, index: int, kind: Operand, op: str) -> Any:
+        """The canonical operand of the native instruction `index`."""
+        arg = self.args[index]
+        match kind:
+            case Operand.NONE | Operand.TARGET:
+                return None
+            case Operand.CONST:
+                return self.code.co_consts[arg]
+            case Operand.LOCAL | Operand.CELL:
+                return self.slots[arg]
+            case Operand.NAME:
+                return self.code.co_names[arg]
+            case Operand.FLAG:
+                return bool(arg)
+            case Operand.UNPACK:
+                return arg & 0xFF, arg >> 8
+            case Operand.CONVERSION:
+                return CONVERSIONS[arg]
+            case Operand.OPERATOR:
+                names = OPERATORS[op]
+                if arg >= len(names):
+                    raise self.unsupported(index, f"has an unknown operator, {arg}")
+                return names[arg]
+        return arg
+
+    def free(self, index: int, op: str) -> bool:
+        """True if native `index` is `op`, stands where native index-1 stands in the source, and no jump leads to it."""
+        return (
+            index < len(self.ops)
+            and self.ops[index] == op
+            and index not in self.targets
+            and self.positions[index] == self.positions[index - 1]
+        )
+
+    # Results
+
+    def instrs(self) -> tuple[Instr, ...]:
+        start = self.start
+        return tuple(
+            [Instr(op, arg, None if goto is None else start[goto], position) for op, arg, goto, position in self.out]
+        )
+
+    def exceptions(self) -> tuple[ExceptionEntry, ...]:
+        entries = []
+        for entry in self.handlers:
+            start = bisect_left(self.raising, self.native_at(entry.start_offset))
+            end = bisect_left(self.raising, self.native_at(entry.stop_offset + 1))
+            target = self.start[self.native_at(entry.target)]
+            if start < end:  # else it covers only what has no canonical instruction and raises nothing
+                entries.append(ExceptionEntry(start, end, target, entry.stack_depth, entry.push_lasti))
+        return tuple(entries)
+
+    # Native opcodes whose meaning depends on their operand or on their neighbours; each returns the next native index
+
+    def resume(self, index: int) -> int:
+        """The RESUME at a function's entry becomes Code.entry; those of generators, some of them protected, stay."""
+        if self.is_entry(index):
+            self.entry = self.positions[index]
+        else:
+            self.emit(index, "RESUME", self.args[index])
+        return index + 1
+
+    def is_entry(self, index: int) -> bool:
+        """True if native RESUME `index` is where encode.py would put one."""
+        return (
+            self.args[index] == 0
+            and index not in self.targets
+            and all(op in ("COPY_FREE_VARS", "MAKE_CELL") for op in self.ops[:index])
+            and all(self.offsets[index] < entry.start_offset for entry in self.handlers)
+        )
+
+    def copy_free_vars(self, index: int) -> int:
+        if index != 0 or self.args[index] != len(self.code.co_freevars):
+            raise self.unsupported(index, "is not at the entry")
+        return index + 1
+
+    def load_fast(self, index: int) -> int:
+        self.load_slot(index, self.args[index])
+        return index + 1
+
+    def load_slot(self, index: int, slot: int) -> None:
+        """LOAD_FAST; from 3.13 it also loads cells to make closures of them."""
+        name = self.slots[slot]
+        is_cell = slot >= len(self.locals) or name in self.cells
+        if FACTS.closure_by_load_fast and is_cell and (name not in self.raw_cells or self.makes_closure(index)):
+            self.emit(index, "LOAD_CLOSURE", name)
+        else:
+            self.emit(index, "LOAD_FAST", name)
+
+    def makes_closure(self, index: int) -> bool:
+        """True if native `index` stands among the loads for the closure of a MAKE_FUNCTION."""
+        while self.ops[index] in ("LOAD_FAST", "LOAD_FAST_LOAD_FAST"):
+            index += 1
+        if self.ops[index] != "BUILD_TUPLE" or self.ops[index + 1] != "LOAD_CONST":
+            return False
+        return isinstance(self.code.co_consts[self.args[index + 1]], types.CodeType)
+
+    def load_global(self, index: int) -> int:
+        arg = self.args[index]
+        if arg & 1 and FACTS.null_below_callable:
+            self.emit(index, "PUSH_NULL")
+        self.emit(index, "LOAD_GLOBAL", self.code.co_names[arg >> 1])
+        if arg & 1 and not FACTS.null_below_callable:
+            self.emit(index, "PUSH_NULL")
+        return index + 1
+
+    def load_attr(self, index: int) -> int:
+        arg = self.args[index]
+        if FACTS.attr_method_bit:
+            self.emit(index, "LOAD_METHOD" if arg & 1 else "LOAD_ATTR", self.code.co_names[arg >> 1])
+        else:
+            self.emit(index, "LOAD_ATTR", self.code.co_names[arg])
+        return index + 1
+
+    def load_super_attr(self, index: int) -> int:
+        arg = self.args[index]
+        op = "LOAD_SUPER_METHOD" if arg & 1 else "LOAD_SUPER_ATTR"
+        self.emit(index, op, (self.code.co_names[arg >> 2], bool(arg & 2)))
+        return index + 1
+
+    def compare_op(self, index: int) -> int:
+        arg = self.args[index]
+        operator = (arg & ~FACTS.compare_bool_bit) >> FACTS.compare_shift
+        names = OPERATORS["COMPARE_OP"]
+        if operator >= len(names):
+            raise self.unsupported(index, f"has an unknown operator, {operator}")
+        self.emit(index, "COMPARE_OP", names[operator])
+        return self.to_bool(index) if arg & FACTS.compare_bool_bit else index + 1
+
+    def to_bool(self, index: int) -> int:
+        """The canonical jump behind it tests the truth of any object.
+
+        NB: CPython ends a protected range between TO_BOOL and a jump that was turned round, since the jump itself
+        cannot raise; the canonical jump can, and is protected where TO_BOOL was. Where such a jump has come to stand
+        in another place of the source, TO_BOOL stays, for the sake of the traceback.
+        """
+        tested = self.ops[index + 1] in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "UNARY_NOT")
+        if tested and self.positions[index] == self.positions[index + 1]:
+            self.truth = index
+        else:
+            self.emit(index, "TO_BOOL")
+        return index + 1
+
+    def intrinsic(self, index: int) -> int:
+        op = INTRINSICS[self.ops[index]].get(self.args[index])
+        if op is None:
+            raise self.unsupported(index, f"has an unknown number, {self.args[index]}")
+        self.emit(index, op)
+        return index + 1
+
+    def kw_names(self, index: int) -> int:
+        self.emit(index, "LOAD_CONST", self.code.co_consts[self.args[index]])
+        self.keyword_names = True
+        return index + 1
+
+    def precall(self, index: int) -> int:
+        if self.ops[index + 1] != "CALL":
+            raise self.unsupported(index, "stands without CALL")
+        return index + 1
+
+    def call(self, index: int) -> int:
+        self.emit(index, "CALL_KW" if self.keyword_names else "CALL", self.args[index])
+        self.keyword_names = False
+        return index + 1
+
+    def make_function(self, index: int) -> int:
+        """From 3.13 flags are SET_FUNCTION_ATTRIBUTEs behind it."""
+        flags = self.args[index]
+        following = index + 1
+        for flag in FACTS.function_attributes:
+            if self.free(following, "SET_FUNCTION_ATTRIBUTE") and self.args[following] == flag:
+                flags |= flag
+                following += 1
+        self.emit(index, "MAKE_FUNCTION", flags)
+        return following
+
+    def format_value(self, index: int) -> int:
+        flags = self.args[index]
+        self.emit(index, "FORMAT_VALUE", (CONVERSIONS[flags & 3], bool(flags & 4)))
+        return index + 1
+
+    def convert_value(self, index: int) -> int:
+        conversion = CONVERSIONS[self.args[index]]
+        if self.free(index + 1, "FORMAT_SIMPLE"):
+            self.emit(index, "FORMAT_VALUE", (conversion, False))
+            return index + 2
+        self.emit(index, "CONVERT_VALUE", conversion)
+        return index + 1
+
+    def format_simple(self, index: int) -> int:
+        self.emit(index, "FORMAT_VALUE", (None, False))
+        return index + 1
+
+    def format_with_spec(self, index: int) -> int:
+        self.emit(index, "FORMAT_VALUE", (None, True))
+        return index + 1
+
+    def send(self, index: int) -> int:
+        self.emit(index, "SEND_OR_POP" if FACTS.send_pops else "SEND", None, self.goto[index])
+        return index + 1
+
+    def end_for(self, index: int) -> int:
+        raise self.unsupported(index, "is not the exit of a loop")
+
+
+_SPECIAL: dict[str, Callable[[_Decoder, int], int]] = {
+    "RESUME": _Decoder.resume,
+    "COPY_FREE_VARS": _Decoder.copy_free_vars,
+    "LOAD_FAST": _Decoder.load_fast,
+    "LOAD_GLOBAL": _Decoder.load_global,
+    "LOAD_ATTR": _Decoder.load_attr,
+    "LOAD_SUPER_ATTR": _Decoder.load_super_attr,
+    "COMPARE_OP": _Decoder.compare_op,
+    "TO_BOOL": _Decoder.to_bool,
+    "CALL_INTRINSIC_1": _Decoder.intrinsic,
+    "CALL_INTRINSIC_2": _Decoder.intrinsic,
+    "KW_NAMES": _Decoder.kw_names,
+    "PRECALL": _Decoder.precall,
+    "CALL": _Decoder.call,
+    "MAKE_FUNCTION": _Decoder.make_function,
+    "FORMAT_VALUE": _Decoder.format_value,
+    "CONVERT_VALUE": _Decoder.convert_value,
+    "FORMAT_SIMPLE": _Decoder.format_simple,
+    "FORMAT_WITH_SPEC": _Decoder.format_with_spec,
+    "SEND": _Decoder.send,
+    "END_FOR": _Decoder.end_for,
+}
+
+HANDLED = frozenset(_SPECIAL)
+"""Native opcodes that need more than a row of their own name."""

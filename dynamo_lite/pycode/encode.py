@@ -1,0 +1,481 @@
+"""Canonical instructions -> code object.
+
+Enters: a ``Code``, decoded, edited or assembled. Leaves: a code object of the running Python that does what the
+instructions say: opcodes spelled as version.py has them, superinstructions joined again, CACHE, EXTENDED_ARG, RESUME,
+COPY_FREE_VARS and loop exits in place. The ``bytecode`` package writes bytes, line table and exception table from
+concrete instructions. NB: not by its ``Bytecode`` class: that recomputes the handlers' depths (too deep where an
+unreachable handler is), merges EXTENDED_ARG prefixes out of protected ranges and compares constants by their marshal
+dump, in which an array equals its bytes.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from bytecode import CompilerFlags, ConcreteBytecode, ConcreteInstr
+from bytecode.concrete import ExceptionTableEntry
+from bytecode.instr import UNSET, InstrLocation, opcode_has_argument
+
+from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedCode
+from dynamo_lite.pycode.flow import stack_size
+from dynamo_lite.pycode.opcodes import CONVERSIONS, INVERSE_CONDITIONS, OPCODES, OPERATORS, Operand
+from dynamo_lite.pycode.version import CACHES, FACTS, INTRINSICS, SPELLINGS, VERSION
+
+
+def encode(code: Code) -> types.CodeType:
+    """The code object that `code` describes.
+
+    Constants may be any objects and keep their identity, but for what CPython itself does to the constants of every
+    code object: identifier-like strings, also inside tuples and frozensets, become their interned equals.
+
+    Raises UnsupportedCode where this CPython cannot express an instruction, or the stack does not add up.
+    """
+    encoder = _Encoder(code)
+    encoder.run()
+    return encoder.assemble()
+
+
+def assemble(skeleton: Code, instrs: Iterable[Instr], exceptions: Sequence[ExceptionEntry] = ()) -> types.CodeType:
+    """A code object with the head of `skeleton` (see code.skeleton) and these instructions.
+
+    Locals that the instructions name and the skeleton does not are added; targets are indices into `instrs`.
+    """
+    return encode(replace(skeleton, instrs=tuple(instrs), exceptions=tuple(exceptions)))
+
+
+@dataclass(slots=True)
+class _Native:
+    """A native instruction in the making. A jump knows its canonical target, later its native one."""
+
+    op: str
+    arg: int
+    position: Position
+    label: int | None = None  # canonical index
+    goto: int | None = None  # native index
+    size: int = 1  # code units without caches
+
+    def room(self) -> int:
+        """The code units its argument needs, EXTENDED_ARG included."""
+        return 1 if self.arg < 0x100 else 2 if self.arg < 0x10000 else 3 if self.arg < 0x1000000 else 4
+
+
+_HAS_ARGUMENT = {op: opcode_has_argument(number) for op, number in dis.opmap.items() if number < 256}
+
+_INTRINSIC_NUMBERS = {op: (native, number) for native, ops in INTRINSICS.items() for number, op in ops.items()}
+
+# First canonical opcode -> the natives that stand for it and those behind it.
+_JOINS: dict[str, list[tuple[str, tuple[tuple[str] | tuple[str, str | int], ...]]]] = {}
+for _native, _parts in SPELLINGS.items():
+    if len(_parts) > 1:
+        _JOINS.setdefault(_parts[0][0], []).append((_native, _parts))
+
+# 3.13: what leaves a bool, so that no TO_BOOL is due.
+_YIELDS_BOOL = frozenset(
+    {"IS_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "CHECK_EXC_MATCH", "MATCH_MAPPING", "MATCH_SEQUENCE"}
+)
+
+
+class _Encoder:
+    """The native instructions made so far and where each canonical one starts."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.instrs = code.instrs
+        self.out: list[_Native] = []
+        self.start: list[int] = []  # canonical index -> native index
+        self.exits: dict[int, int] = {}  # canonical target of a loop -> native index of its loop exit
+
+        self.consts = list(code.consts)
+        self.const_index: dict[int, int] = {}
+        for number, const in enumerate(self.consts):
+            self.const_index.setdefault(id(const), number)
+        self.names = list(code.names)
+        self.name_index = {name: number for number, name in enumerate(self.names)}
+        varnames = dict.fromkeys(code.varnames)
+        for instr in code.instrs:
+            if OPCODES[instr.op].operand is Operand.LOCAL:
+                varnames.setdefault(instr.arg)
+        self.varnames = list(varnames)
+        self.local_slot = {name: number for number, name in enumerate(self.varnames)}
+        own = [name for name in code.cellvars if name not in self.local_slot]
+        self.cell_slot = {name: self.local_slot[name] for name in code.cellvars if name in self.local_slot}
+        for number, name in enumerate((*own, *code.freevars), len(self.varnames)):
+            self.cell_slot[name] = number
+
+        # Where more than the instruction before may lead; and where, besides, a protected range begins or ends.
+        self.targets = {instr.target for instr in code.instrs if instr.target is not None}
+        self.targets.update(entry.target for entry in code.exceptions)
+        self.borders = set(self.targets)
+        for entry in code.exceptions:
+            self.borders.update((entry.start, entry.end))
+
+    # The pass
+
+    def run(self) -> None:
+        """Fill self.out and self.start."""
+        loops: dict[int, Position] = {}
+        if FACTS.loop_exit:
+            for number, instr in enumerate(self.instrs):
+                if instr.op == "FOR_ITER" and instr.target is not None:
+                    if instr.target <= number:
+                        raise UnsupportedCode(f"{self.code.qualname}: FOR_ITER {number} leads backwards")
+                    loops.setdefault(instr.target, instr.position)
+        if self.code.freevars:
+            self.emit("COPY_FREE_VARS", len(self.code.freevars), NO_POSITION)
+        entry = self.entry()
+        index = 0
+        while index < len(self.instrs):
+            if index in loops:
+                self.loop_exit(index, loops[index])
+            if index == entry:
+                self.emit("RESUME", 0, self.code.entry)
+            self.start.append(len(self.out))
+            following = self.join(index)
+            if following == index:
+                instr = self.instrs[index]
+                _LOWER.get(instr.op, _Encoder.plain)(self, index, instr)
+                following += 1
+            self.start.extend([len(self.out)] * (following - index - 1))
+            index = following
+        self.start.append(len(self.out))
+
+    def entry(self) -> int | None:
+        """The index before which the entry's RESUME goes; None if the instructions have their own."""
+        index = 0
+        while index < len(self.instrs) and self.instrs[index].op == "MAKE_CELL":
+            index += 1
+        if index < len(self.instrs) and self.instrs[index].op in ("RESUME", "RETURN_GENERATOR"):
+            return None
+        return index
+
+    def emit(self, op: str, arg: int, position: Position, label: int | None = None) -> None:
+        if op not in CACHES:
+            raise UnsupportedCode(f"{self.code.qualname}: Python {VERSION} has no {op}")
+        self.out.append(_Native(op, arg, position, label))
+
+    def loop_exit(self, index: int, position: Position) -> None:
+        """Put what an exhausted FOR_ITER jumps over before instruction `index`; nothing may fall into it."""
+        skip = None
+        if index and not OPCODES[self.instrs[index - 1].op].ends:
+            self.emit("JUMP_FORWARD", 0, self.instrs[index - 1].position)
+            skip = self.out[-1]
+        self.exits[index] = len(self.out)
+        for op in FACTS.loop_exit:
+            self.emit(op, 0, position)
+        if skip is not None:
+            skip.goto = len(self.out)
+
+    def joined(self, index: int) -> bool:
+        """True if instruction `index` belongs to the one before it: same place in the source, no border between."""
+        return (
+            0 < index < len(self.instrs)
+            and index not in self.borders
+            and self.instrs[index].position == self.instrs[index - 1].position
+        )
+
+    def join(self, index: int) -> int:
+        """Emit one native instruction for several canonical ones; returns the next index, `index` if none fits."""
+        instr = self.instrs[index]
+        if instr.op in ("PUSH_NULL", "LOAD_GLOBAL") and self.joined(index + 1):
+            pair = (instr, self.instrs[index + 1])
+            null, load = pair if FACTS.null_below_callable else reversed(pair)
+            if null.op == "PUSH_NULL" and load.op == "LOAD_GLOBAL":
+                self.emit("LOAD_GLOBAL", self.name(load.arg) << 1 | 1, instr.position)
+                return index + 2
+        for native, parts in _JOINS.get(instr.op, ()):
+            arg = self.match(index, parts)
+            if arg is not None:
+                label = next((part.target for part in self.instrs[index : index + len(parts)] if part.target), None)
+                self.emit(native, arg, instr.position, label)
+                return index + len(parts)
+        return index
+
+    def match(self, index: int, parts: Sequence[tuple[str] | tuple[str, str | int]]) -> int | None:
+        """The argument of the native that joins the instructions from `index` on, None if they are not `parts`."""
+        arg = 0
+        for offset, part in enumerate(parts):
+            if index + offset >= len(self.instrs) or (offset and not self.joined(index + offset)):
+                return None
+            instr = self.instrs[index + offset]
+            if instr.op != part[0]:
+                return None
+            spec = part[1] if len(part) == 2 else None
+            if spec == "arg":
+                arg = self.operand(instr)
+            elif spec == "target":
+                if instr.target is None or instr.target <= index + offset:
+                    return None  # the natives that join a jump only go forward
+            elif spec == "first" or spec == "second":
+                slot = self.local_slot[instr.arg]
+                if slot > 15:
+                    return None
+                arg = arg << 4 | slot
+            elif spec is not None and instr.arg != spec:
+                return None
+        return arg
+
+    # Operands
+
+    def const(self, value: Any) -> int:
+        index = self.const_index.get(id(value))
+        if index is None:
+            index = self.const_index[id(value)] = len(self.consts)
+            self.consts.append(value)
+        return index
+
+    def name(self, name: str) -> int:
+        index = self.name_index.get(name)
+        if index is None:
+            index = self.name_index[name] = len(self.names)
+            self.names.append(name)
+        return index
+
+    def operand(self, instr: Instr) -> int:
+        """The native argument of an instruction whose native opcode has the same kind of operand."""
+        arg = instr.arg
+        match OPCODES[instr.op].operand:
+            case Operand.NONE | Operand.TARGET:
+                return 0
+            case Operand.CONST:
+                return self.const(arg)
+            case Operand.LOCAL:
+                return self.local_slot[arg]
+            case Operand.CELL:
+                if arg not in self.cell_slot:
+                    raise UnsupportedCode(f"{self.code.qualname}: {arg} is neither a cell nor a free variable")
+                return self.cell_slot[arg]
+            case Operand.NAME:
+                return self.name(arg)
+            case Operand.UNPACK:
+                return int(arg[0] | arg[1] << 8)
+            case Operand.CONVERSION:
+                return CONVERSIONS.index(arg)
+            case Operand.OPERATOR:
+                return OPERATORS[instr.op].index(arg)
+        return int(arg)
+
+    # One function for each opcode that is not spelled by its own name on some version
+
+    def plain(self, index: int, instr: Instr) -> None:
+        self.emit(instr.op, self.operand(instr), instr.position, instr.target)
+
+    def jump(self, index: int, instr: Instr) -> None:
+        assert instr.target is not None
+        if instr.target > index:
+            op = "JUMP_FORWARD"
+        else:
+            op = "JUMP_BACKWARD" if instr.op == "JUMP" else "JUMP_BACKWARD_NO_INTERRUPT"
+        self.emit(op, 0, instr.position, instr.target)
+
+    def jump_if(self, index: int, instr: Instr) -> None:
+        assert instr.target is not None
+        if FACTS.boolean_jumps and instr.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+            self.to_bool(index, instr)
+        forward = instr.target > index
+        if FACTS.directed_conditions:
+            op = instr.op.replace("JUMP", "JUMP_FORWARD" if forward else "JUMP_BACKWARD")
+            self.emit(op, 0, instr.position, instr.target)
+        elif forward:
+            self.emit(instr.op, 0, instr.position, instr.target)
+        else:
+            self.emit(INVERSE_CONDITIONS[instr.op], 0, instr.position)
+            over = self.out[-1]
+            self.emit("JUMP_BACKWARD", 0, instr.position, instr.target)
+            over.goto = len(self.out)
+
+    def to_bool(self, index: int, instr: Instr) -> None:
+        """Make the top of the stack, which instruction `index` wants as a bool, one."""
+        before = self.instrs[index - 1].op if index and index not in self.targets else None
+        if before == "COMPARE_OP" and FACTS.compare_bool_bit and self.joined(index):
+            self.out[-1].arg |= FACTS.compare_bool_bit
+        elif before not in _YIELDS_BOOL:
+            self.emit("TO_BOOL", 0, instr.position)
+
+    def unary_not(self, index: int, instr: Instr) -> None:
+        if FACTS.boolean_jumps:
+            self.to_bool(index, instr)
+        self.emit("UNARY_NOT", 0, instr.position)
+
+    def compare_op(self, index: int, instr: Instr) -> None:
+        operator = self.operand(instr)
+        arg = operator << FACTS.compare_shift | FACTS.compare_masks[operator]
+        self.emit("COMPARE_OP", arg, instr.position)
+
+    def load_global(self, index: int, instr: Instr) -> None:
+        self.emit("LOAD_GLOBAL", self.name(instr.arg) << 1, instr.position)
+
+    def load_attr(self, index: int, instr: Instr) -> None:
+        if FACTS.attr_method_bit:
+            self.emit("LOAD_ATTR", self.name(instr.arg) << 1 | (instr.op == "LOAD_METHOD"), instr.position)
+        else:
+            self.plain(index, instr)
+
+    def load_super(self, index: int, instr: Instr) -> None:
+        name, explicit = instr.arg
+        method = instr.op == "LOAD_SUPER_METHOD"
+        self.emit("LOAD_SUPER_ATTR", self.name(name) << 2 | explicit << 1 | method, instr.position)
+
+    def load_closure(self, index: int, instr: Instr) -> None:
+        op = "LOAD_FAST" if FACTS.closure_by_load_fast else "LOAD_CLOSURE"
+        self.emit(op, self.operand(instr), instr.position)
+
+    def load_fast_and_clear(self, index: int, instr: Instr) -> None:
+        if "LOAD_FAST_AND_CLEAR" in CACHES:
+            self.plain(index, instr)
+        else:  # only in code that decode did not make; the local must be bound
+            self.emit("LOAD_FAST", self.operand(instr), instr.position)
+            self.emit("DELETE_FAST", self.operand(instr), instr.position)
+
+    def load_fast_check(self, index: int, instr: Instr) -> None:
+        op = "LOAD_FAST_CHECK" if "LOAD_FAST_CHECK" in CACHES else "LOAD_FAST"
+        self.emit(op, self.operand(instr), instr.position)
+
+    def call(self, index: int, instr: Instr) -> None:
+        op = "CALL" if FACTS.kw_names else instr.op
+        if instr.op == "CALL_KW" and FACTS.kw_names:
+            if index in self.borders or self.instrs[index - 1].op != "LOAD_CONST":
+                raise UnsupportedCode(f"{self.code.qualname}: CALL_KW {index} needs LOAD_CONST right before it")
+            self.out[-1].op = "KW_NAMES"
+        for prefix in FACTS.call_prefix:
+            self.emit(prefix, instr.arg, instr.position)
+        self.emit(op, instr.arg, instr.position)
+
+    def make_function(self, index: int, instr: Instr) -> None:
+        if not FACTS.function_attributes:
+            return self.plain(index, instr)
+        self.emit("MAKE_FUNCTION", 0, instr.position)
+        for flag in FACTS.function_attributes:
+            if instr.arg & flag:
+                self.emit("SET_FUNCTION_ATTRIBUTE", flag, instr.position)
+
+    def format_value(self, index: int, instr: Instr) -> None:
+        conversion, has_spec = instr.arg
+        number = CONVERSIONS.index(conversion)
+        if FACTS.conversion_in_format:
+            return self.emit("FORMAT_VALUE", number | has_spec << 2, instr.position)
+        swap = number and has_spec
+        if swap:
+            self.emit("SWAP", 2, instr.position)
+        if number:
+            self.emit("CONVERT_VALUE", number, instr.position)
+        if swap:
+            self.emit("SWAP", 2, instr.position)
+        self.emit("FORMAT_WITH_SPEC" if has_spec else "FORMAT_SIMPLE", 0, instr.position)
+
+    def intrinsic(self, index: int, instr: Instr) -> None:
+        if FACTS.intrinsics:
+            native, number = _INTRINSIC_NUMBERS[instr.op]
+            self.emit(native, number, instr.position)
+            return
+        self.emit(instr.op, 0, instr.position)
+        if instr.op in ("IMPORT_STAR", "PRINT_EXPR"):  # these push nothing; see SPELLINGS
+            self.emit("LOAD_CONST", self.const(None), instr.position)
+
+    def send(self, index: int, instr: Instr) -> None:
+        if (instr.op == "SEND_OR_POP") != FACTS.send_pops:
+            raise UnsupportedCode(f"{self.code.qualname}: Python {VERSION} has no {instr.op}")
+        self.emit("SEND", 0, instr.position, instr.target)
+
+    # Assembly
+
+    def assemble(self) -> types.CodeType:
+        """The code object."""
+        offsets = self.layout()
+        concrete = ConcreteBytecode(
+            self.concrete(), consts=tuple(self.consts), names=tuple(self.names), varnames=self.varnames
+        )
+        for entry in self.code.exceptions:
+            start, end, target = (offsets[self.start[index]] for index in (entry.start, entry.end, entry.target))
+            concrete.exception_table.append(ExceptionTableEntry(start, end - 1, target, entry.depth, entry.lasti))
+        code = self.code
+        concrete.name, concrete.qualname, concrete.filename = code.name, code.qualname, code.filename
+        concrete.first_lineno = code.firstlineno
+        concrete.argcount = code.argcount
+        concrete.posonlyargcount, concrete.kwonlyargcount = code.posonlyargcount, code.kwonlyargcount
+        concrete.flags = CompilerFlags(code.flags)
+        concrete.cellvars, concrete.freevars = list(code.cellvars), list(code.freevars)
+        return concrete.to_code(stack_size(code), compute_exception_stack_depths=False)
+
+    def layout(self) -> list[int]:
+        """Resolve the jumps; returns the offset of each native instruction, in code units, and that of the end."""
+        jumps = []
+        for number, native in enumerate(self.out):
+            if native.label is not None:
+                exit = self.exits.get(native.label) if native.op == "FOR_ITER" else None
+                native.goto = self.start[native.label] if exit is None else exit
+            if native.goto is not None:
+                jumps.append((number, native, native.goto))
+            native.size = native.room()
+        while True:
+            offsets = [0]
+            for native in self.out:
+                offsets.append(offsets[-1] + native.size + CACHES[native.op])
+            grown = False
+            for number, native, goto in jumps:
+                native.arg = abs(offsets[goto] - offsets[number + 1])
+                if native.room() > native.size:
+                    native.size = native.room()
+                    grown = True
+            if not grown:
+                return offsets
+
+    def concrete(self) -> list[ConcreteInstr]:
+        """The instructions as the ``bytecode`` package takes them."""
+        result = []
+        position: Position | None = None
+        for native in self.out:
+            if native.position != position:
+                position = native.position
+                location = _location(position)
+                cache = ConcreteInstr("CACHE", 0, location=location)
+            # A jump that has come to need fewer EXTENDED_ARGs keeps those it has, so that layout ends.
+            extra = native.size - 1 if native.size > native.room() else None
+            arg = native.arg if _HAS_ARGUMENT[native.op] else UNSET
+            result.append(ConcreteInstr(native.op, arg, location=location, extended_args=extra))
+            result.extend([cache] * CACHES[native.op])
+        return result
+
+
+def _location(position: Position) -> InstrLocation:
+    """The position as ConcreteBytecode reads it.
+
+    InstrLocation itself refuses what CPython allows: line 0 for generated code, several lines without columns.
+    """
+    line, end_line, column, end_column = position
+    if column is None or end_column is None:
+        column = end_column = None if end_line in (None, line) else -1
+    elif end_line is None:
+        end_line = line
+    return cast(InstrLocation, dis.Positions(line, end_line, column, end_column))
+
+
+_LOWER: dict[str, Callable[[_Encoder, int, Instr], None]] = {
+    "JUMP": _Encoder.jump,
+    "JUMP_NO_INTERRUPT": _Encoder.jump,
+    "POP_JUMP_IF_TRUE": _Encoder.jump_if,
+    "POP_JUMP_IF_FALSE": _Encoder.jump_if,
+    "POP_JUMP_IF_NONE": _Encoder.jump_if,
+    "POP_JUMP_IF_NOT_NONE": _Encoder.jump_if,
+    "TO_BOOL": _Encoder.to_bool,
+    "UNARY_NOT": _Encoder.unary_not,
+    "COMPARE_OP": _Encoder.compare_op,
+    "LOAD_GLOBAL": _Encoder.load_global,
+    "LOAD_ATTR": _Encoder.load_attr,
+    "LOAD_METHOD": _Encoder.load_attr,
+    "LOAD_SUPER_ATTR": _Encoder.load_super,
+    "LOAD_SUPER_METHOD": _Encoder.load_super,
+    "LOAD_CLOSURE": _Encoder.load_closure,
+    "LOAD_FAST_AND_CLEAR": _Encoder.load_fast_and_clear,
+    "LOAD_FAST_CHECK": _Encoder.load_fast_check,
+    "CALL": _Encoder.call,
+    "CALL_KW": _Encoder.call,
+    "MAKE_FUNCTION": _Encoder.make_function,
+    "FORMAT_VALUE": _Encoder.format_value,
+    "SEND": _Encoder.send,
+    "SEND_OR_POP": _Encoder.send,
+    **dict.fromkeys(_INTRINSIC_NUMBERS, _Encoder.intrinsic),
+}

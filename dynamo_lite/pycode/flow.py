@@ -1,0 +1,105 @@
+"""Where control goes from each canonical instruction, and how deep the stack is there.
+
+Enters: a ``Code``. ``stack_depth`` follows every edge with the stack effects of opcodes.py; encode.py takes the
+code object's stack size from it, resume.py the number of slots to rebuild. INVARIANT: all paths to an instruction
+agree on the depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from dataclasses import replace
+from itertools import accumulate
+
+from dynamo_lite.pycode.code import Code, ExceptionEntry, UnsupportedCode
+from dynamo_lite.pycode.opcodes import OPCODES
+
+
+def successors(code: Code, index: int) -> Iterator[int]:
+    """The instructions that may run right after `index` when it raises nothing."""
+    instr = code.instrs[index]
+    if not OPCODES[instr.op].ends:
+        yield index + 1
+    if instr.target is not None:
+        yield instr.target
+
+
+def handler_targets(code: Code) -> list[int | None]:
+    """For each instruction the handler that runs when it raises, or None."""
+    handlers: list[int | None] = [None] * len(code.instrs)
+    for entry in code.exceptions:
+        for index in range(entry.start, entry.end):
+            handlers[index] = entry.target
+    return handlers
+
+
+def stack_depth(code: Code) -> list[int | None]:
+    """The number of stack slots in use before each instruction; None where no path from the entry leads."""
+    return _walk(code)[0]
+
+
+def stack_size(code: Code) -> int:
+    """The most stack slots in use at any point: co_stacksize."""
+    return _walk(code)[1]
+
+
+def remove(code: Code, indices: Container[int]) -> Code:
+    """`code` without these instructions; what led to one leads to the next that stays."""
+    keep = [index not in indices for index in range(len(code.instrs))]
+    new = [0, *accumulate(keep)]
+    entries = (
+        ExceptionEntry(new[entry.start], new[entry.end], new[entry.target], entry.depth, entry.lasti)
+        for entry in code.exceptions
+    )
+    return replace(
+        code,
+        instrs=tuple(
+            instr if instr.target is None else replace(instr, target=new[instr.target])
+            for instr, stays in zip(code.instrs, keep, strict=True)
+            if stays
+        ),
+        exceptions=tuple(entry for entry in entries if entry.start < entry.end),
+    )
+
+
+def prune(code: Code) -> Code:
+    """`code` without the instructions that no path from the entry reaches."""
+    return remove(code, {index for index, depth in enumerate(stack_depth(code)) if depth is None})
+
+
+def _walk(code: Code) -> tuple[list[int | None], int]:
+    instrs = code.instrs
+    depths: list[int | None] = [None] * len(instrs)
+    handlers: list[tuple[int, int] | None] = [None] * len(instrs)
+    for entry in code.exceptions:
+        handlers[entry.start : entry.end] = [(entry.target, entry.handler_depth)] * (entry.end - entry.start)
+    deepest = 1
+    work: list[tuple[int, int]] = [(0, 0)] if instrs else []
+    while work:
+        index, depth = work.pop()
+        while True:
+            if index >= len(instrs):
+                raise UnsupportedCode(f"{code.qualname}: control runs off the end")
+            known = depths[index]
+            if known is not None:
+                if known != depth:
+                    raise UnsupportedCode(f"{code.qualname}: instruction {index} at stack depths {known} and {depth}")
+                break
+            depths[index] = depth
+            instr = instrs[index]
+            row = OPCODES[instr.op]
+            handler = handlers[index]
+            if handler is not None:
+                deepest = max(deepest, handler[1])
+                work.append(handler)
+            below = depth - row.effect.popped(instr.arg)
+            if below < 0:
+                raise UnsupportedCode(f"{code.qualname}: instruction {index}, {instr}, pops an empty stack")
+            if instr.target is not None:
+                work.append((instr.target, depth - row.jump_effect.popped(None) + row.jump_effect.pushed(None)))
+            depth = below + row.effect.pushed(instr.arg)
+            deepest = max(deepest, depth)
+            if row.ends:
+                break
+            index += 1
+    return depths, deepest

@@ -1,0 +1,93 @@
+"""Resume functions: a user's code object, started in the middle.
+
+Enters: a ``Code``, an instruction index, what the stack holds there and which locals are bound. Leaves: a code object
+that takes the stack's values and those locals as positional parameters, puts the stack back and jumps to the
+instruction. It keeps the user's names, lines, columns and exception table, so tracebacks and handlers work as before.
+Capture makes these at graph breaks; dispatch enters them like any other code.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dynamo_lite.pycode.code import (
+    CO_GENERATOR_KINDS,
+    CO_NEWLOCALS,
+    CO_OPTIMIZED,
+    CO_VARARGS,
+    CO_VARKEYWORDS,
+    Code,
+    ExceptionEntry,
+    Instr,
+    UnsupportedCode,
+    UnsupportedResume,
+)
+from dynamo_lite.pycode.encode import encode
+from dynamo_lite.pycode.flow import prune, remove, stack_depth
+
+
+def resume_code(code: Code, index: int, stack: Sequence[str], bound_locals: Sequence[str]) -> types.CodeType:
+    """The code of a function that goes on with `code` at instruction `index`.
+
+    stack: "value" or "null" for each slot in use there, bottom first. The parameters are ``.s0``, ``.s1``, ... for the
+    values, then `bound_locals`; every other local starts unbound. The stack's parameters are unbound before the
+    user's code goes on, so that ``locals()`` does not show them and they keep nothing alive. What cannot be reached
+    from `index` is left out, so the same place resumed from within a resume function gives an equal code object.
+
+    Raises UnsupportedResume for generators and coroutines, for module and class bodies, for code with cell variables,
+    and where CPython cannot enter (between the keyword names and their call, before 3.13). Raises ValueError if the
+    stack has not the depth that the instruction finds there, or a local is not one of the code's.
+    """
+    if code.flags & CO_GENERATOR_KINDS:
+        raise UnsupportedResume(f"{code.qualname} is a generator or coroutine")
+    if not (code.flags & CO_OPTIMIZED and code.flags & CO_NEWLOCALS):
+        raise UnsupportedResume(f"{code.qualname} is not a function")
+    if code.cellvars:
+        raise UnsupportedResume(f"{code.qualname} shares {', '.join(code.cellvars)} with inner functions")
+    depth = stack_depth(code)[index]
+    if depth != len(stack):
+        raise ValueError(f"{code.qualname}: instruction {index} finds {depth} stack slots, not {len(stack)}")
+    unknown = set(bound_locals).difference(code.varnames)
+    if unknown or len(set(bound_locals)) != len(bound_locals):
+        raise ValueError(f"{code.qualname}: not distinct locals: {', '.join(bound_locals)}")
+
+    position = code.instrs[index].position
+    prologue: list[Instr] = []
+    parameters: list[str] = []
+    for kind in stack:
+        if kind == "null":
+            prologue.append(Instr("PUSH_NULL", position=position))
+        elif kind == "value":
+            parameters.append(f".s{len(parameters)}")
+            prologue.append(Instr("LOAD_FAST_AND_CLEAR", parameters[-1], position=position))
+        else:
+            raise ValueError(f"{kind!r} is neither 'value' nor 'null'")
+    shift = len(prologue) + 1
+    prologue.append(Instr("JUMP", target=index + shift, position=position))
+
+    body = [instr if instr.target is None else replace(instr, target=instr.target + shift) for instr in code.instrs]
+    exceptions = [
+        ExceptionEntry(entry.start + shift, entry.end + shift, entry.target + shift, entry.depth, entry.lasti)
+        for entry in code.exceptions
+    ]
+    parameters.extend(bound_locals)
+    resumed = replace(
+        code,
+        instrs=(*prologue, *body),
+        exceptions=tuple(exceptions),
+        argcount=len(parameters),
+        posonlyargcount=0,
+        kwonlyargcount=0,
+        flags=code.flags & ~(CO_VARARGS | CO_VARKEYWORDS),
+        varnames=(*parameters, *(name for name in code.varnames if name not in parameters)),
+        entry=position,
+    )
+    resumed = prune(resumed)
+    if resumed.instrs[shift - 1].target == shift:
+        resumed = remove(resumed, {shift - 1})
+    try:
+        return encode(resumed)
+    except UnsupportedCode as error:
+        raise UnsupportedResume(str(error)) from error

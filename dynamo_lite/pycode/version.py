@@ -1,0 +1,178 @@
+"""Everything that differs between the CPython versions, as data; the only Python file that looks at the version.
+
+Enters: sys.version_info. Leaves: ``FACTS`` (how this interpreter spells what decode.py and encode.py handle in code),
+``SPELLINGS`` (native opcodes that are one or several canonical instructions), ``INTRINSICS`` and ``NOT_IN_CODE``.
+A new CPython is a row in ``_FACTS`` and rows in the tables; tests/pycode/test_opcodes.py lists what is missing.
+Facts come from Python/bytecodes.c (ceval.c in 3.11), Python/compile.c and Python/flowgraph.c of each version.
+"""
+
+from __future__ import annotations
+
+import dis
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one CPython version does its own way."""
+
+    null_below_callable: bool  # NULL, callable, args...; from 3.13 callable, NULL, args...
+    attr_method_bit: bool  # LOAD_ATTR's low bit makes it a LOAD_METHOD
+    compare_shift: int  # COMPARE_OP's operator is arg >> compare_shift
+    compare_masks: tuple[int, ...]  # low bits the specialised COMPARE_OP wants, by operator
+    compare_bool_bit: int  # set in COMPARE_OP's arg: the result is converted to bool
+    call_prefix: tuple[str, ...]  # natives with CALL's arg that stand right before each CALL
+    kw_names: bool  # keyword names travel in KW_NAMES, not on the stack
+    loop_exit: tuple[str, ...]  # natives at FOR_ITER's target, which an exhausted FOR_ITER jumps over
+    boolean_jumps: bool  # POP_JUMP_IF_TRUE, POP_JUMP_IF_FALSE and UNARY_NOT want a bool: TO_BOOL comes first
+    function_attributes: tuple[int, ...]  # SET_FUNCTION_ATTRIBUTE flags in order of attachment; (): MAKE_FUNCTION's
+    closure_by_load_fast: bool  # LOAD_CLOSURE is spelled LOAD_FAST
+    directed_conditions: bool  # conditional jumps exist FORWARD and BACKWARD; else they only go forward
+    intrinsics: bool  # CALL_INTRINSIC_1 and CALL_INTRINSIC_2
+    send_pops: bool  # SEND pops the receiver when it jumps; else END_SEND does
+    conversion_in_format: bool  # FORMAT_VALUE converts and formats; else CONVERT_VALUE and FORMAT_SIMPLE
+    documented_by_flag: int  # code flag that says consts[0] is the docstring; 0: when it is a str
+
+
+_FACTS = {
+    (3, 11): Facts(
+        null_below_callable=True,
+        attr_method_bit=False,
+        compare_shift=0,
+        compare_masks=(0, 0, 0, 0, 0, 0),
+        compare_bool_bit=0,
+        call_prefix=("PRECALL",),
+        kw_names=True,
+        loop_exit=(),
+        boolean_jumps=False,
+        function_attributes=(),
+        closure_by_load_fast=False,
+        directed_conditions=True,
+        intrinsics=False,
+        send_pops=True,
+        conversion_in_format=True,
+        documented_by_flag=0,
+    ),
+    (3, 12): Facts(
+        null_below_callable=True,
+        attr_method_bit=True,
+        compare_shift=4,
+        compare_masks=(2, 10, 8, 7, 4, 12),
+        compare_bool_bit=0,
+        call_prefix=(),
+        kw_names=True,
+        loop_exit=("END_FOR",),
+        boolean_jumps=False,
+        function_attributes=(),
+        closure_by_load_fast=False,
+        directed_conditions=False,
+        intrinsics=True,
+        send_pops=False,
+        conversion_in_format=True,
+        documented_by_flag=0,
+    ),
+    (3, 13): Facts(
+        null_below_callable=False,
+        attr_method_bit=True,
+        compare_shift=5,
+        compare_masks=(2, 10, 8, 7, 4, 12),
+        compare_bool_bit=16,
+        call_prefix=(),
+        kw_names=False,
+        loop_exit=("END_FOR", "POP_TOP"),
+        boolean_jumps=True,
+        function_attributes=(8, 4, 2, 1),
+        closure_by_load_fast=True,
+        directed_conditions=False,
+        intrinsics=True,
+        send_pops=False,
+        conversion_in_format=False,
+        documented_by_flag=0x4000000,
+    ),
+}
+
+VERSION = ".".join(map(str, sys.version_info[:3]))
+
+if sys.version_info[:2] not in _FACTS:
+    raise ImportError(
+        f"dynamo_lite does not know the bytecode of Python {VERSION}; it knows "
+        + ", ".join(f"{major}.{minor}" for major, minor in _FACTS)
+    )
+
+FACTS = _FACTS[sys.version_info[:2]]
+
+_cache_entries = dis._inline_cache_entries  # type: ignore[attr-defined]
+
+# Native opcode -> the number of CACHE units behind it; only what co_code can show.
+CACHES: dict[str, int] = {
+    # keyed by name from 3.13
+    name: _cache_entries.get(name, 0) if isinstance(_cache_entries, dict) else _cache_entries[number]
+    for name, number in dis.opmap.items()
+    if number < 256 and not name.startswith("INSTRUMENTED_") and name not in ("CACHE", "EXTENDED_ARG")
+}
+
+# Native opcode -> the canonical instructions it stands for. An operand is "arg" (the native's own operand), "target",
+# "first"/"second" (the two locals of a superinstruction), an int, or absent. Where several canonical instructions
+# with one position stand in a row, encode.py joins them again.
+_SPELLINGS: dict[str, tuple[tuple[str] | tuple[str, str | int], ...]] = {
+    # 3.11
+    "JUMP_IF_FALSE_OR_POP": (("COPY", 1), ("POP_JUMP_IF_FALSE", "target"), ("POP_TOP",)),
+    "JUMP_IF_TRUE_OR_POP": (("COPY", 1), ("POP_JUMP_IF_TRUE", "target"), ("POP_TOP",)),
+    "POP_JUMP_FORWARD_IF_FALSE": (("POP_JUMP_IF_FALSE", "target"),),
+    "POP_JUMP_FORWARD_IF_TRUE": (("POP_JUMP_IF_TRUE", "target"),),
+    "POP_JUMP_FORWARD_IF_NONE": (("POP_JUMP_IF_NONE", "target"),),
+    "POP_JUMP_FORWARD_IF_NOT_NONE": (("POP_JUMP_IF_NOT_NONE", "target"),),
+    "POP_JUMP_BACKWARD_IF_FALSE": (("POP_JUMP_IF_FALSE", "target"),),
+    "POP_JUMP_BACKWARD_IF_TRUE": (("POP_JUMP_IF_TRUE", "target"),),
+    "POP_JUMP_BACKWARD_IF_NONE": (("POP_JUMP_IF_NONE", "target"),),
+    "POP_JUMP_BACKWARD_IF_NOT_NONE": (("POP_JUMP_IF_NOT_NONE", "target"),),
+    "IMPORT_STAR": (("IMPORT_STAR",), ("POP_TOP",)),  # the intrinsic of 3.12 pushes None
+    "PRINT_EXPR": (("PRINT_EXPR",), ("POP_TOP",)),
+    # 3.11 and later
+    "JUMP_FORWARD": (("JUMP", "target"),),
+    "JUMP_BACKWARD": (("JUMP", "target"),),
+    "JUMP_BACKWARD_NO_INTERRUPT": (("JUMP_NO_INTERRUPT", "target"),),
+    # 3.12 and later
+    "RETURN_CONST": (("LOAD_CONST", "arg"), ("RETURN_VALUE",)),
+    "BINARY_SLICE": (("BUILD_SLICE", 2), ("BINARY_SUBSCR",)),
+    "STORE_SLICE": (("BUILD_SLICE", 2), ("STORE_SUBSCR",)),
+    # 3.13
+    "LOAD_FAST_LOAD_FAST": (("LOAD_FAST", "first"), ("LOAD_FAST", "second")),
+    "STORE_FAST_LOAD_FAST": (("STORE_FAST", "first"), ("LOAD_FAST", "second")),
+    "STORE_FAST_STORE_FAST": (("STORE_FAST", "first"), ("STORE_FAST", "second")),
+}
+
+SPELLINGS = {native: parts for native, parts in _SPELLINGS.items() if native in dis.opmap}
+
+# Argument of CALL_INTRINSIC_1 and CALL_INTRINSIC_2 -> canonical opcode (Include/internal/pycore_intrinsics.h). The
+# first five were opcodes of their own in 3.11.
+INTRINSICS: dict[str, dict[int, str]] = {
+    "CALL_INTRINSIC_1": {
+        1: "PRINT_EXPR",
+        2: "IMPORT_STAR",
+        3: "STOPITERATION_ERROR",
+        4: "ASYNC_GEN_WRAP",
+        5: "UNARY_POSITIVE",
+        6: "LIST_TO_TUPLE",
+        7: "TYPEVAR",
+        8: "PARAMSPEC",
+        9: "TYPEVARTUPLE",
+        10: "SUBSCRIPT_GENERIC",
+        11: "TYPEALIAS",
+    },
+    "CALL_INTRINSIC_2": {
+        1: "PREP_RERAISE_STAR",
+        2: "TYPEVAR_WITH_BOUND",
+        3: "TYPEVAR_WITH_CONSTRAINTS",
+        4: "SET_FUNCTION_TYPE_PARAMS",
+        5: "SET_TYPEPARAM_DEFAULT",
+    },
+}
+
+# Opcodes that co_code never shows: the interpreter's own, and those reserved. INSTRUMENTED_* and specialised opcodes
+# appear in co_code as what they stand for; opcodes above 255 exist in the compiler only.
+NOT_IN_CODE = frozenset(
+    {"INTERPRETER_EXIT", "RESERVED", "EXIT_INIT_CHECK", "ENTER_EXECUTOR"}
+    | {name for name, number in dis.opmap.items() if name.startswith("INSTRUMENTED_") or number > 255}
+)
