@@ -134,6 +134,11 @@ class _Writer:
                 ("scalar", rng.choice(self.words.dtypes), rng.choice((0, 1, 2, 3))),
                 ("tuple", ("number", 2), ("array", rng.choice(self.words.dtypes), ("n",), "C", "tame")),
                 ("number", None),
+                (
+                    "box",
+                    ("number", rng.choice((2, 0.5))),
+                    ("array", rng.choice(self.words.dtypes), ("n",), "C", "tame"),
+                ),
             )
         )
 
@@ -500,6 +505,28 @@ class _Writer:
             arguments[1] = f"b={arguments[1]}"
         self.add(f"{self.new()} = {helper}({', '.join(arguments)})", depth)
 
+    def attribute(self, depth: int) -> None:
+        boxes = [name for name, value in self.env.items() if isinstance(value, values.Box)]
+        if not boxes:
+            raise Rejected
+        box, name, new = self.rng.choice(boxes), self.array(), self.new()
+        text = self.rng.choice(
+            (
+                f"{new} = {box}.w * {self.number()}",
+                f"{new} = {name} + {box}.k",
+                f"{new} = {box}.act({name})",
+                f"{new} = {box}.act({name}, by={self.number()})",
+                f"{new} = {box}.scaled()",
+                f"{box}.k = {box}.k + 1",
+                f"{box}.w = {name} * {box}.gain",
+                f"{box}.w[...] = {self.number()}",
+                f"{box}.w += {box}.k",
+                f"{box}.made = {name} + 1",
+                f"{new} = {box}.w",
+            )
+        )
+        self.add(text, depth)
+
     def unpack(self, depth: int) -> None:
         one, two = self.array(), self.array()
         first, second = self.new(), self.new()
@@ -653,6 +680,7 @@ _FLAT: tuple[tuple[Any, float], ...] = (
     (_Writer.library, 0.7),
     (_Writer.masked_store, 0.3),
     (_Writer.call_helper, 2),
+    (_Writer.attribute, 3),
     (_Writer.unpack, 0.8),
     (_Writer.say, 0.25),
     (_Writer.closure, 0.4),

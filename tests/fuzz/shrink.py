@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -31,12 +32,26 @@ def shrink(program: RandomProgram, differs: Differs, tries: int = 400) -> Random
     shrunk = True
     while shrunk and left[0] > 0:
         shrunk = False
+        for candidate in _fewer_arguments(program):
+            if still(candidate):
+                program, shrunk = candidate, True
+                break
         for source in _smaller(program.source):
             candidate = replace(program, source=source)
             if still(candidate):
                 program, shrunk = candidate, True
                 break
     return program
+
+
+def _fewer_arguments(program: RandomProgram) -> Iterator[RandomProgram]:
+    """Without an argument that the text names only once and that no other argument is a view of."""
+    for number in reversed(range(len(program.specs))):
+        viewed = any(spec[0] == "view" and spec[1] >= number for spec in program.specs)
+        if viewed or len(re.findall(rf"\bx{number}\b", program.source)) != 1 or len(program.specs) == 1:
+            continue
+        source = re.sub(rf",? ?\bx{number}\b", "", program.source, count=1).replace("f(, ", "f(")
+        yield replace(program, source=source, specs=program.specs[:number] + program.specs[number + 1 :])
 
 
 def _smaller(source: str) -> Iterator[str]:

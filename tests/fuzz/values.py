@@ -14,7 +14,24 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Spec: TypeAlias = tuple[Any, ...]
 """("array", dtype, shape, layout, fill) | ("view", index of an earlier array, how) | ("number", value) |
-("float", text) | ("scalar", dtype, value) | ("tuple" or "list", specs...)"""
+("float", text) | ("scalar", dtype, value) | ("tuple" or "list", specs...) | ("box", k, w) with two specs"""
+
+
+class Box:
+    """An object with a number, an array and methods."""
+
+    gain = 1.5
+
+    def __init__(self, k: Any, w: Any) -> None:
+        self.k = k
+        self.w = w
+
+    def act(self, a: Any, by: float = 0.5) -> Any:
+        return a * self.k + by
+
+    def scaled(self) -> Any:
+        return self.act(self.w) * self.gain
+
 
 LAYOUTS = ("C", "F", "strided", "reversed", "permuted", "padded", "read-only", "broadcast")
 VIEWS = ("same", "whole", "shifted", "tail", "reversed", "transposed")
@@ -51,6 +68,8 @@ def _build(spec: Spec, made: list[Any], sizes: dict[str, int], rng: np.random.Ge
         with np.errstate(all="ignore"):
             return np.dtype(rest[0]).type(rest[1])
     items = [_build(item, made, sizes, rng) for item in rest]
+    if kind == "box":
+        return Box(*items)
     return tuple(items) if kind == "tuple" else items
 
 
