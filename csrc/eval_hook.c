@@ -15,21 +15,15 @@ _Thread_local DlThread dl_thread;
 DlStress dl_stress;
 
 static struct {
-    int live_threads;     /* threads with depth > 0 */
-    int paused_threads;   /* threads with paused > 0 */
-    int enabled;          /* whole-program mode: every thread */
+    int active_threads;   /* threads that want their frames seen */
+    int paused_threads;   /* threads that let them pass */
+    int deep_threads;     /* threads whose C stack the hook must not grow further */
+    int enabled;          /* whole-program mode: every thread that is not paused is active */
     int installed;        /* we put the hook in place and have not taken it off */
     DlEvaluator previous; /* what it replaced */
     PyObject *frame_callback, *rewrite_callback;
     uint64_t seen, captured, rewritten, skipped[DL_MAX_REASONS];
 } hook;
-
-/* True while somebody needs the hook. */
-static int
-wanted(void)
-{
-    return (hook.live_threads > 0 || hook.enabled) && hook.paused_threads == 0;
-}
 
 static void update(void);
 
@@ -40,17 +34,23 @@ static PyObject *
 pass(PyThreadState *tstate, DlFrame *frame, int throwflag)
 {
     DlThread *thread = &dl_thread;
-    int deep = thread->nested >= DEEP && !thread->paused;
+    int deep = thread->nested >= DEEP && !thread->deep;
     if (deep) {
-        dl_hook_pause();
+        thread->deep = 1;
+        hook.deep_threads++;
+        update();
     }
     thread->nested++;
-    dl_pyframe_lend_c_stack(tstate, 1);
+    dl_pyframe_lend_c_stack(tstate, !thread->deep);
     PyObject *value = hook.previous(tstate, frame, throwflag);
-    dl_pyframe_lend_c_stack(tstate, -1);
     thread->nested--;
     if (deep) {
-        dl_hook_resume();
+        thread->deep = 0;
+        hook.deep_threads--;
+        update();
+    }
+    else {
+        dl_pyframe_lend_c_stack(tstate, -!thread->deep);
     }
     return value;
 }
@@ -117,7 +117,7 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
     DlThread *thread = &dl_thread;
     if (throwflag || thread->paused || thread->nested >= DEEP || (thread->depth == 0 && !hook.enabled) ||
         !dl_pyframe_is_untouched(frame)) {
-        if (!wanted()) {
+        if (hook.active_threads == 0 && !hook.enabled) {
             update(); /* another evaluator put ours back when it left */
         }
         return pass(tstate, frame, throwflag);
@@ -170,19 +170,40 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
 
 /* ---- installing ---- */
 
+/* True when every thread of this interpreter is paused. */
+static int
+all_threads_are_paused(void)
+{
+    int n = 0;
+    for (PyThreadState *t = PyInterpreterState_ThreadHead(PyInterpreterState_Get()); t != NULL; t = PyThreadState_Next(t)) {
+        n++;
+    }
+    return n <= hook.paused_threads;
+}
+
+/* True while frames of some thread are to be seen. */
+static int
+is_wanted(void)
+{
+    if (hook.deep_threads > 0) {
+        return 0;
+    }
+    return hook.active_threads > 0 || (hook.enabled && !(hook.paused_threads > 0 && all_threads_are_paused()));
+}
+
 /* Put the hook in place or take it off, as the counts want it. */
 static void
 update(void)
 {
-    int on = wanted();
-    if (!on && !hook.installed) {
+    int wanted = is_wanted();
+    if (!wanted && !hook.installed) {
         return;
     }
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
         return; /* the counts are of the main interpreter, where this extension lives */
     }
     DlEvaluator current = dl_pyframe_evaluator();
-    if (!on) {
+    if (!wanted) {
         if (current == evaluate) {
             dl_pyframe_set_evaluator(hook.previous);
             hook.installed = 0;
@@ -190,12 +211,27 @@ update(void)
         /* else another evaluator sits on top and may call ours: stay behind it, passing frames on */
         return;
     }
-    if (current == evaluate || (hook.installed && current != hook.previous)) {
-        return; /* in place, or (NB) below another evaluator: a second copy on top would call itself for ever */
+    if (current == evaluate) {
+        return;
+    }
+    /* NB: an evaluator that we were below may still call ours: a second copy on top would call itself for ever. */
+    if (hook.installed && current != hook.previous && current != dl_pyframe_default_evaluator()) {
+        return;
     }
     hook.previous = current;
     hook.installed = 1;
     dl_pyframe_set_evaluator(evaluate);
+}
+
+/* Count this thread as what it now is, and act on it. */
+static void
+recount(void)
+{
+    DlThread *thread = &dl_thread;
+    int active = thread->depth > 0 && thread->paused == 0;
+    hook.active_threads += active - thread->active;
+    thread->active = active;
+    update();
 }
 
 /* One more reason for frames of this thread to be seen. */
@@ -203,8 +239,7 @@ static void
 enter(void)
 {
     if (dl_thread.depth++ == 0) {
-        hook.live_threads++;
-        update();
+        recount();
     }
 }
 
@@ -213,8 +248,7 @@ static void
 leave(void)
 {
     if (--dl_thread.depth == 0) {
-        hook.live_threads--;
-        update();
+        recount();
     }
 }
 
@@ -241,7 +275,7 @@ dl_hook_pause(void)
 {
     if (dl_thread.paused++ == 0) {
         hook.paused_threads++;
-        update();
+        recount();
     }
 }
 
@@ -250,7 +284,7 @@ dl_hook_resume(void)
 {
     if (--dl_thread.paused == 0) {
         hook.paused_threads--;
-        update();
+        recount();
     }
 }
 
@@ -258,8 +292,9 @@ dl_hook_resume(void)
 static void
 forget_other_threads(void)
 {
-    hook.live_threads = dl_thread.depth > 0;
+    hook.active_threads = dl_thread.active;
     hook.paused_threads = dl_thread.paused > 0;
+    hook.deep_threads = dl_thread.deep;
 }
 
 PyObject *

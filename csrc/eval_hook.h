@@ -33,10 +33,12 @@ typedef enum {
 typedef enum { DL_STRESS_NONE, DL_STRESS_HOOK, DL_STRESS_REWRITE, DL_STRESS_MISS } DlStress;
 
 typedef struct {
-    int depth;            /* dl_hook_enter()s that were not left */
-    int paused;           /* dl_hook_pause()s: the compiler runs, or the C stack is deep */
-    int nested;           /* evaluators of ours on this thread's C stack */
-    PyCodeObject *plain;  /* the next frame of this code runs plainly; borrowed, compared only */
+    int depth;           /* dl_hook_enter()s that were not left */
+    int paused;          /* dl_hook_pause()s: dynamo_lite itself runs Python code */
+    int active;          /* counted as depth > 0 and not paused */
+    int nested;          /* evaluators of ours on this thread's C stack */
+    int deep;            /* so many that the hook had to go */
+    PyCodeObject *plain; /* the next frame of this code runs plainly; borrowed, compared only */
 } DlThread;
 
 extern _Thread_local DlThread dl_thread;
@@ -48,7 +50,7 @@ int dl_hook_enter(void);
 /* Undo one dl_hook_enter() that returned `entered`. */
 void dl_hook_leave(int entered);
 
-/* Take the hook out of the way while dynamo_lite itself runs Python code on this thread. */
+/* Let all frames of this thread pass while dynamo_lite itself runs Python code on it. */
 void dl_hook_pause(void);
 
 /* Undo one dl_hook_pause(). */

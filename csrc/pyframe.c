@@ -136,6 +136,7 @@ dl_pyframe_refusal(void)
 }
 
 DlEvaluator dl_pyframe_evaluator(void) { return NULL; }
+DlEvaluator dl_pyframe_default_evaluator(void) { return NULL; }
 void dl_pyframe_set_evaluator(DlEvaluator evaluator) { (void)evaluator; }
 PyCodeObject *dl_pyframe_code(DlFrame *frame) { (void)frame; return NULL; }
 PyObject *dl_pyframe_function(DlFrame *frame) { (void)frame; return NULL; }
@@ -162,6 +163,12 @@ DlEvaluator
 dl_pyframe_evaluator(void)
 {
     return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get());
+}
+
+DlEvaluator
+dl_pyframe_default_evaluator(void)
+{
+    return _PyEval_EvalFrameDefault;
 }
 
 void

@@ -18,6 +18,9 @@ const char *dl_pyframe_refusal(void);
 /* The evaluator of the current interpreter; never NULL. */
 DlEvaluator dl_pyframe_evaluator(void);
 
+/* CPython's own evaluator, which chains to nobody. */
+DlEvaluator dl_pyframe_default_evaluator(void);
+
 /* Make `evaluator` the evaluator of the current interpreter. */
 void dl_pyframe_set_evaluator(DlEvaluator evaluator);
 
