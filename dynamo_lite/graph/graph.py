@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
 from dynamo_lite.graph.scalar import Scalar, Symbol
+from dynamo_lite.graph.text import to_text
 from dynamo_lite.graph.types import ArrayType
 
 
@@ -20,6 +22,7 @@ class Graph:
 
     An input is a Node (ndarray or NumPy scalar) or a Symbol with axis None (a Python int or float argument), in the
     order of the program's parameters. ``outputs`` are Nodes or Scalars. ``symbols`` lists every Symbol by name.
+    ``facts`` holds the relations between sizes that the types rest on, each of them guarded.
     """
 
     def __init__(self) -> None:
@@ -27,6 +30,7 @@ class Graph:
         self.inputs: list[Node | Symbol] = []
         self.outputs: list[Argument] = []
         self.symbols: dict[str, Symbol] = {}
+        self.facts = Facts()
         self._names: dict[str, int] = {}
 
     def _name(self, stem: str) -> str:
@@ -42,7 +46,10 @@ class Graph:
         return node
 
     def add_symbol(self, kind: str, input: int | None = None, axis: int | None = None) -> Symbol:
-        """A new Symbol: axis `axis` of input `input`, or with neither a new Python number input of `kind`."""
+        """A new Symbol: axis `axis` of input `input`, or with neither a new Python number input of `kind`.
+
+        kind: "int", "float" or "bool". A size gets a symbol only if it is not 1 (see ArrayType).
+        """
         index = len(self.inputs) if input is None else input
         symbol = Symbol(f"s{len(self.symbols)}", kind, index, axis)
         self.symbols[symbol.name] = symbol
@@ -77,6 +84,4 @@ class Graph:
         return node
 
     def __str__(self) -> str:
-        from dynamo_lite.graph.text import to_text  # text.py prints any graph; imported here to keep Graph free of it
-
         return to_text(self)

@@ -1,14 +1,20 @@
 """Symbolic Python numbers: sizes of arrays, and ints, floats and bools that enter a graph as arguments.
 
 A ``ScalarExpr`` is a frozen expression tree over ``Symbol`` leaves; a constant is a plain Python int, float, bool or
-complex. Capture computes with these in place of Python numbers, guards state relations between them, the native
-program evaluates them (``csrc/scalar.c``). INVARIANT: integer operations are exact in 64 bits, or the call declines
-to plain Python; a float operation is the IEEE double operation that Python's float performs.
+complex. Capture computes with these in place of Python numbers (``make``), guards state relations between them, the
+native program evaluates them (``csrc/scalar.c``). INVARIANT: integer operations are exact in 64 bits, or the call
+declines to plain Python; a float operation is the IEEE double operation that Python's float performs.
+
+``simplify`` gives integer expressions one normal form, a polynomial over symbols and opaque terms, so that equal sizes
+compare equal: ``add(sub(s0, 1), 1)`` is ``s0``. Floats are never reassociated, only folded when all is constant.
+NB: 1 == True == 1.0 and 0.0 == -0.0 in Python, hence also inside expressions: do not key a table of float expressions
+by ``==``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -17,10 +23,13 @@ Number: TypeAlias = int | float | bool | complex
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A number known only at the call: ``axis`` of graph input ``input``, or (axis None) that input's own value."""
+    """A number known only at the call: ``axis`` of graph input ``input``, or (axis None) that input's own value.
+
+    A size (axis given) is never negative and never 1: an axis of size 1 is the constant 1 (see ArrayType).
+    """
 
     name: str
-    kind: str  # "int" or "float"
+    kind: str  # "int", "float" or "bool"
     input: int
     axis: int | None = None
 
@@ -30,7 +39,10 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class ScalarOp:
-    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv lt le eq ne gt ge and or not."""
+    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv lt le eq ne gt ge and or not.
+
+    Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools.
+    """
 
     op: str
     kind: str  # "int", "float" or "bool"
@@ -48,6 +60,11 @@ Dim: TypeAlias = Symbol | ScalarOp | int
 def is_symbolic(value: object) -> bool:
     """True for a ScalarExpr, False for a plain number."""
     return isinstance(value, Symbol | ScalarOp)
+
+
+def is_scalar(value: object) -> bool:
+    """True for a ScalarExpr and for a plain Python number (not for a NumPy scalar, though np.float64 is a float)."""
+    return isinstance(value, Symbol | ScalarOp) or type(value) in (bool, int, float, complex)
 
 
 def kind_of(value: Scalar) -> str:
@@ -87,3 +104,286 @@ _EVALUATE = {
     "or": lambda a, b: a or b,
     "not": lambda a: not a,
 }
+
+COMPARISONS = frozenset({"lt", "le", "eq", "ne", "gt", "ge"})
+_LOGIC = frozenset({"and", "or", "not"})
+_OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+def make(op: str, *operands: Scalar) -> Scalar:
+    """`op` applied to `operands`, simplified; of plain numbers it is Python's own result, its exceptions included.
+
+    Raises TypeError for complex operands beside symbolic ones.
+    """
+    if not any(map(is_symbolic, operands)):
+        return _EVALUATE[op](*operands)  # type: ignore[no-any-return, operator]
+    kinds = {kind_of(operand) for operand in operands}
+    if "complex" in kinds:
+        raise TypeError("complex numbers have no symbolic arithmetic")
+    if op in COMPARISONS or op in _LOGIC:
+        kind = "bool"
+    elif op == "truediv" or "float" in kinds:
+        kind = "float"
+    else:
+        kind = "int"
+    return simplify(ScalarOp(op, kind, operands))
+
+
+def total(values: Iterable[Scalar]) -> Scalar:
+    """The sum of integer scalars."""
+    result: Scalar = 0
+    for value in values:
+        result = make("add", result, value)
+    return result
+
+
+def product(values: Iterable[Scalar]) -> Scalar:
+    """The product of integer scalars: the number of elements of a shape."""
+    result: Scalar = 1
+    for value in values:
+        result = make("mul", result, value)
+    return result
+
+
+def negate(condition: Scalar) -> Scalar:
+    """The condition that is true where `condition` is false."""
+    if isinstance(condition, ScalarOp) and condition.op in _OPPOSITE and _integral(condition):
+        return ScalarOp(_OPPOSITE[condition.op], "bool", condition.operands)
+    if isinstance(condition, ScalarOp) and condition.op == "not":
+        return condition.operands[0]
+    return make("not", condition)
+
+
+# Integer normal form: {monomial: coefficient}, a monomial being the sorted tuple of its factors (() for the constant).
+
+Monomial: TypeAlias = tuple[ScalarExpr, ...]
+Polynomial: TypeAlias = dict[Monomial, int]
+LinearKey: TypeAlias = tuple[tuple[Monomial, int], ...]
+
+
+def simplify(value: Scalar) -> Scalar:
+    """The normal form of `value`; equal integer polynomials have equal normal forms."""
+    if not isinstance(value, ScalarOp):
+        return value
+    operands = tuple(simplify(operand) for operand in value.operands)
+    if not any(map(is_symbolic, operands)):
+        try:
+            return _EVALUATE[value.op](*operands)  # type: ignore[no-any-return, operator]
+        except (ZeroDivisionError, OverflowError):
+            return ScalarOp(value.op, value.kind, operands)  # raises where it is evaluated
+    value = ScalarOp(value.op, value.kind, operands)
+    if value.op in COMPARISONS:
+        return _simplify_comparison(value)
+    if value.op in _LOGIC:
+        return _simplify_logic(value)
+    return from_polynomial(to_polynomial(value)) if value.kind == "int" else value
+
+
+def to_polynomial(value: Scalar) -> Polynomial:
+    """The integer expression `value` (operands simplified) as a polynomial over symbols and opaque terms."""
+    if isinstance(value, Symbol):
+        return {(value,): 1}
+    if not isinstance(value, ScalarOp):
+        return {(): int(value)} if value else {}  # type: ignore[arg-type]
+    if value.op == "neg":
+        return _scale(to_polynomial(value.operands[0]), -1)
+    if value.kind != "int" or value.op not in _POLYNOMIAL_RULES:
+        return {(value,): 1}
+    left, right = map(to_polynomial, value.operands)
+    return _POLYNOMIAL_RULES[value.op](value, left, right)
+
+
+def _scale(poly: Polynomial, factor: int) -> Polynomial:
+    return {monomial: coefficient * factor for monomial, coefficient in poly.items()} if factor else {}
+
+
+def _add(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+    result = dict(left)
+    for monomial, coefficient in right.items():
+        result[monomial] = result.get(monomial, 0) + coefficient
+    return {monomial: coefficient for monomial, coefficient in result.items() if coefficient}
+
+
+def _sub(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+    return _add(value, left, _scale(right, -1))
+
+
+def _mul(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+    result: Polynomial = {}
+    for left_factors, left_coefficient in left.items():
+        for right_factors, right_coefficient in right.items():
+            factors = tuple(sorted(left_factors + right_factors, key=_factor_order))
+            result = _add(value, result, {factors: left_coefficient * right_coefficient})
+    return result
+
+
+def _floordiv(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+    divisor = right.get((), 0) if set(right) <= {()} else 0
+    if divisor and all(coefficient % divisor == 0 for monomial, coefficient in left.items() if monomial):
+        # Terms that the divisor divides leave the floor: (c*d + r) // d == c + r // d.
+        return _add(value, {m: c // divisor for m, c in left.items() if m}, _constant(left.get((), 0) // divisor))
+    return {(_canonical(value, left, right),): 1}
+
+
+def _mod(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+    divisor = right.get((), 0) if set(right) <= {()} else 0
+    if divisor and all(coefficient % divisor == 0 for monomial, coefficient in left.items() if monomial):
+        return _constant(left.get((), 0) % divisor)
+    return {(_canonical(value, left, right),): 1}
+
+
+def _extreme(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+    """min or max: decided when the operands differ by a constant, else opaque with sorted operands."""
+    difference = _sub(value, left, right)
+    if set(difference) <= {()}:
+        left_is_less = difference.get((), 0) <= 0
+        return left if left_is_less == (value.op == "min") else right
+    operands = sorted((from_polynomial(left), from_polynomial(right)), key=str)
+    return {(ScalarOp(value.op, "int", tuple(operands)),): 1}
+
+
+def _constant(number: int) -> Polynomial:
+    return {(): number} if number else {}
+
+
+def _canonical(value: ScalarOp, *operands: Polynomial) -> ScalarOp:
+    return ScalarOp(value.op, "int", tuple(map(from_polynomial, operands)))
+
+
+_POLYNOMIAL_RULES = {
+    "add": _add,
+    "sub": _sub,
+    "mul": _mul,
+    "floordiv": _floordiv,
+    "mod": _mod,
+    "min": _extreme,
+    "max": _extreme,
+}
+
+
+def _factor_order(factor: ScalarExpr) -> tuple[bool, int, str]:
+    text = str(factor)
+    return isinstance(factor, ScalarOp), len(text), text
+
+
+def _monomial_order(monomial: Monomial) -> tuple[object, ...]:
+    """Higher degree first, then by name; the constant comes last."""
+    return -len(monomial), *map(_factor_order, monomial)
+
+
+def from_polynomial(poly: Polynomial) -> Scalar:
+    """The expression of a polynomial: positive terms added up in order, then the negative ones subtracted."""
+    positive = [(m, c) for m, c in sorted(poly.items(), key=lambda item: _monomial_order(item[0])) if c > 0]
+    negative = [(m, -c) for m, c in sorted(poly.items(), key=lambda item: _monomial_order(item[0])) if c < 0]
+    if not positive:
+        if not negative:
+            return 0
+        (monomial, coefficient), *rest = negative
+        result = -coefficient if not monomial else _term(monomial, -coefficient)
+        negative = rest
+    else:
+        result = _term(*positive[0])
+        for monomial, coefficient in positive[1:]:
+            result = ScalarOp("add", "int", (result, _term(monomial, coefficient)))
+    for monomial, coefficient in negative:
+        result = ScalarOp("sub", "int", (result, _term(monomial, coefficient)))
+    return result
+
+
+def _term(monomial: Monomial, coefficient: int) -> Scalar:
+    if not monomial:
+        return coefficient
+    result: Scalar = monomial[0]
+    for factor in monomial[1:]:
+        result = ScalarOp("mul", "int", (result, factor))
+    if coefficient == -1:
+        return ScalarOp("neg", "int", (result,))
+    return result if coefficient == 1 else ScalarOp("mul", "int", (result, coefficient))
+
+
+def divide_exactly(value: Scalar, divisor: Scalar) -> Scalar | None:
+    """`value` / `divisor` as a polynomial when `divisor` is one term that divides every term of `value`, else None.
+
+    Holds only where the divisor is not zero.
+    """
+    denominator = to_polynomial(simplify(divisor))
+    if len(denominator) != 1:
+        return 1 if simplify(value) == simplify(divisor) else None
+    ((factors, coefficient),) = denominator.items()
+    result: Polynomial = {}
+    for monomial, numerator in to_polynomial(simplify(value)).items():
+        rest = list(monomial)
+        for factor in factors:
+            if factor not in rest:
+                return None
+            rest.remove(factor)
+        if numerator % coefficient:
+            return None
+        result[tuple(rest)] = numerator // coefficient
+    return from_polynomial(result)
+
+
+def _integral(comparison: ScalarOp) -> bool:
+    return all(kind_of(operand) in ("int", "bool") for operand in comparison.operands)
+
+
+def normal_comparison(value: ScalarOp) -> tuple[str, LinearKey, int] | None:
+    """An integer comparison as (relation, L, k), meaning ``L relation k``; None for a comparison of floats.
+
+    relation: "ge", "le", "eq" or "ne". L: terms (monomial, coefficient) in order, no constant, the first coefficient
+    positive, no common divisor; empty when the comparison is of constants. Expects simplified operands.
+    """
+    if not _integral(value):
+        return None
+    left, right = map(to_polynomial, value.operands)
+    difference = _sub(value, left, right)
+    bound = -difference.pop((), 0)
+    relation = value.op
+    terms = sorted(difference.items(), key=lambda item: _monomial_order(item[0]))
+    if terms and terms[0][1] < 0:
+        terms = [(monomial, -coefficient) for monomial, coefficient in terms]
+        bound = -bound
+        relation = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(relation, relation)
+    if relation == "lt":
+        relation, bound = "le", bound - 1
+    elif relation == "gt":
+        relation, bound = "ge", bound + 1
+    divisor = math.gcd(*(coefficient for _, coefficient in terms)) or 1
+    if divisor > 1:
+        if relation in ("eq", "ne") and bound % divisor:
+            return relation, (), 1  # never equal: 0 relation 1
+        bound = -(-bound // divisor) if relation == "ge" else bound // divisor
+        terms = [(monomial, coefficient // divisor) for monomial, coefficient in terms]
+    return relation, tuple(terms), bound
+
+
+def _simplify_comparison(value: ScalarOp) -> Scalar:
+    normal = normal_comparison(value)
+    if normal is None:
+        return value
+    relation, terms, bound = normal
+    if not terms:
+        return _EVALUATE[relation](0, bound)  # type: ignore[no-any-return, operator]
+    left = {monomial: coefficient for monomial, coefficient in terms if coefficient > 0}
+    right = {monomial: -coefficient for monomial, coefficient in terms if coefficient < 0}
+    if bound < 0 and right:
+        left[()] = -bound  # s0 >= s1 - 2 reads add(s0, 2) >= s1
+    elif bound:
+        right[()] = bound
+    return ScalarOp(relation, "bool", (from_polynomial(left), from_polynomial(right)))
+
+
+def _simplify_logic(value: ScalarOp) -> Scalar:
+    if value.op == "not":
+        (operand,) = value.operands
+        if isinstance(operand, ScalarOp) and operand.op in _OPPOSITE and _integral(operand):
+            return _simplify_comparison(ScalarOp(_OPPOSITE[operand.op], "bool", operand.operands))
+        return operand.operands[0] if isinstance(operand, ScalarOp) and operand.op == "not" else value
+    if any(kind_of(operand) != "bool" for operand in value.operands):
+        return value
+    left, right = value.operands
+    absorbing = value.op == "or"  # "or" with True is True, "and" with False is False
+    for one, other in ((left, right), (right, left)):
+        if not is_symbolic(one):
+            return absorbing if bool(one) is absorbing else other
+    return value

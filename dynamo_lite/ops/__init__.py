@@ -1,0 +1,54 @@
+"""What an op is: one row an op, with its NumPy spellings, type rule and meaning.
+
+Importing the package fills the registry. Capture uses the names below; lowering reads ``REGISTRY[node.op]``.
+"""
+
+from dynamo_lite.ops import calls, creation, elementwise, operators, rearrange, reductions, transforms, views
+from dynamo_lite.ops.index import index, store_index
+from dynamo_lite.ops.operators import binary_operator, inplace_operator, unary_operator
+from dynamo_lite.ops.registry import (
+    REGISTRY,
+    Bound,
+    OpDef,
+    OpError,
+    OpKind,
+    Spelling,
+    apply,
+    attribute,
+    call,
+    lookup,
+    method,
+    ops_table,
+    python_method,
+    store,
+)
+
+__all__ = [
+    "REGISTRY",
+    "Bound",
+    "OpDef",
+    "OpError",
+    "OpKind",
+    "Spelling",
+    "apply",
+    "attribute",
+    "binary_operator",
+    "call",
+    "calls",
+    "creation",
+    "elementwise",
+    "index",
+    "inplace_operator",
+    "lookup",
+    "method",
+    "operators",
+    "ops_table",
+    "python_method",
+    "rearrange",
+    "reductions",
+    "store",
+    "store_index",
+    "transforms",
+    "unary_operator",
+    "views",
+]

@@ -1,0 +1,49 @@
+"""Runs a graph node by node with plain NumPy: the oracle that programs are compared with, and a backend.
+
+Enters: a graph and its inputs as real arrays, NumPy scalars and Python numbers. Leaves: the outputs, in order. Views
+are real views and stores real stores, so inputs change as the graph says; floating-point errors are reported by the
+errstate that is in force. Every op is its OpDef.evaluate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY
+from dynamo_lite.graph.rewrite import map_scalars
+from dynamo_lite.graph.scalar import Number, evaluate
+
+
+def symbol_values(graph: Graph, inputs: Sequence[Any]) -> dict[str, Number]:
+    """What each symbol of `graph` is when it is run on `inputs`."""
+    return {
+        symbol.name: inputs[symbol.input] if symbol.axis is None else inputs[symbol.input].shape[symbol.axis]
+        for symbol in graph.symbols.values()
+    }
+
+
+def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
+    """Run `graph` on `inputs`; whatever NumPy raises comes through."""
+    env = symbol_values(graph, inputs)
+    values: dict[Node, Any] = {}
+
+    def concrete(value: Any) -> Any:
+        return values[value] if isinstance(value, Node) else map_scalars(value, lambda scalar: evaluate(scalar, env))
+
+    for node in graph.nodes:
+        if node.kind is NodeKind.INPUT:
+            values[node] = inputs[node.params["index"]]
+        elif node.kind is NodeKind.CONSTANT:
+            values[node] = node.params["value"]
+        elif node.kind is NodeKind.STORE:
+            target, value = map(concrete, node.args)
+            target[...] = value
+        elif node.kind is NodeKind.CALL:
+            params = {key: concrete(value) for key, value in node.params.items()}
+            values[node] = REGISTRY[node.op].evaluate(tuple(map(concrete, node.args)), params)
+        else:
+            raise NotImplementedError(f"{node.name}: no interpretation of {node.kind.value} nodes")
+    return [concrete(output) for output in graph.outputs]

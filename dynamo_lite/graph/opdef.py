@@ -1,0 +1,89 @@
+"""What an operation is: its kind, its type rule and its meaning, one row an op.
+
+``dynamo_lite.ops`` fills ``REGISTRY`` when imported; the verifier and the interpreter of this package, capture and
+lowering read it. INVARIANT: `infer` asks NumPy (dtype resolution, or the function itself on a small sample) and its
+answer holds for every value of the operands; `evaluate` is NumPy's own function, so that it defines the op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dynamo_lite.graph.node import Argument
+from dynamo_lite.graph.scalar import Scalar
+from dynamo_lite.graph.types import ArrayType
+
+
+class OpKind(Enum):
+    """How an op may be compiled.
+
+    ELEMENTWISE: one index at a time, operands broadcast. VIEW: the result is, or may be, a view of the first operand.
+    REDUCTION: a ufunc's reduce over axes. CREATION: a fresh array. CALL: opaque, NumPy does it, results are fresh.
+    """
+
+    ELEMENTWISE = "elementwise"
+    VIEW = "view"
+    REDUCTION = "reduction"
+    CREATION = "creation"
+    CALL = "call"
+
+
+class OpError(Exception):
+    """An op has no rule for these arguments; plain NumPy has to run (and may well raise). The text is the reason."""
+
+
+Relate: TypeAlias = Callable[[Scalar], bool]
+ResultType: TypeAlias = ArrayType | tuple[ArrayType, ...]
+Infer: TypeAlias = Callable[[tuple[Argument, ...], dict[str, Any], Relate], ResultType]
+Evaluate: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Operands and params to try an op with: an operand is the shape of an array, or a Python number.
+
+    dtypes: the dtype of each array operand where not every dtype will do ("" for any).
+    """
+
+    operands: tuple[tuple[int, ...] | int | float | complex, ...]
+    params: dict[str, Any]
+    dtypes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpDef:
+    """One op.
+
+    infer(args, params, relate): the result's type, or a tuple of types; raises OpError. args are Nodes and Scalars.
+    evaluate(args, params): the op on concrete values, by NumPy itself.
+    exact_view: a VIEW whose result always shares the operand's memory (a reshape may copy).
+    may_report: even with an unused result the op may warn or raise (a flag, an index out of range).
+    ufunc: for ELEMENTWISE ops that are one; callable: what a CALL calls, with `args` and `params` as operands and
+    keywords, where that is all `evaluate` does.
+    """
+
+    name: str
+    kind: OpKind
+    infer: Infer
+    evaluate: Evaluate
+    doc: str
+    samples: tuple[Sample, ...] = ()
+    exact_view: bool = False
+    may_report: bool = True
+    ufunc: np.ufunc | None = None
+
+
+REGISTRY: dict[str, OpDef] = {}
+
+
+def define(op: OpDef) -> OpDef:
+    """Add a row to the registry."""
+    if op.name in REGISTRY:
+        raise ValueError(f"op {op.name} is defined twice")
+    REGISTRY[op.name] = op
+    return op

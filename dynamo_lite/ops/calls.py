@@ -1,0 +1,449 @@
+"""Opaque ops: NumPy's own function does the work on real arrays; only the result's type is known before.
+
+matmul and the other gufuncs are typed by dtype resolution and their signature. For the rest a row of ``_define`` gives
+the shape rule, and dtype, rank and scalar-or-array come from calling the function on a tiny well-conditioned
+sample (``trial``). Functions whose result is a tuple object of their own (eigh, qr, svd), a Python number or of a shape
+that depends on values have no row. INVARIANT: results are fresh arrays, never views of operands.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.elementwise import UFUNCS, dtype_class, loop_dtypes, resolve_dtypes, ufunc_binder
+from dynamo_lite.ops.registry import (
+    Binder,
+    Bound,
+    DType,
+    OpDef,
+    OpError,
+    OpKind,
+    Relate,
+    Sample,
+    array,
+    define,
+    operand,
+    refuse,
+    spell,
+    spell_ufunc_method,
+    static_bool,
+    static_int,
+)
+from dynamo_lite.ops.shapes import broadcast, settle, shape_of
+
+Shape: TypeAlias = tuple[Dim, ...]
+ShapeRule: TypeAlias = Callable[[tuple[Shape, ...], dict[str, Any], Relate], Shape]
+
+
+# trial: what a function yields for operands of these types
+
+
+def trial(function: Callable[..., Any], args: tuple[Argument, ...], params: dict[str, Any]) -> tuple[DType, int, bool]:
+    """dtype, rank and whether it is a NumPy scalar of function(*args, **params), from a call on a sample."""
+    cells = tuple(_cell(arg) for arg in args)
+    return _trial(function, cells, tuple(sorted(params.items())))
+
+
+def _cell(arg: Argument) -> tuple[Any, ...]:
+    if isinstance(arg, Node):
+        type_ = arg.array_type
+        return type_.dtype, type_.ndim, type_.scalar
+    if isinstance(arg, Symbol | ScalarOp):
+        return (arg.kind,)
+    return type(arg).__name__, arg
+
+
+@cache
+def _trial(
+    function: Callable[..., Any], cells: tuple[tuple[Any, ...], ...], params: tuple[tuple[str, Any], ...]
+) -> tuple[DType, int, bool]:
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            result = function(*map(_sample, cells), **dict(params))
+    except Exception as error:
+        raise OpError(f"{getattr(function, '__name__', 'call')}: {type(error).__name__}: {error}") from None
+    if not isinstance(result, np.ndarray | np.generic):
+        raise OpError(f"a result of type {type(result).__name__}")
+    return result.dtype, result.ndim, isinstance(result, np.generic)
+
+
+def _sample(cell: tuple[Any, ...]) -> Any:
+    """An operand to try with: identity matrices, vectors of 0 and 1, one."""
+    if len(cell) == 1:
+        return {"int": 1, "float": 1.0, "bool": True}[cell[0]]
+    if len(cell) == 2:
+        return cell[1]
+    dtype, ndim, scalar = cell
+    if scalar:
+        return dtype.type(1)
+    if ndim == 0:
+        return np.ones((), dtype)
+    if ndim == 1:
+        return np.arange(2).astype(dtype)
+    return np.broadcast_to(np.eye(2), (2,) * ndim).astype(dtype)
+
+
+def opaque(
+    name: str,
+    function: Callable[..., Any],
+    shape: ShapeRule,
+    doc: str,
+    samples: tuple[Sample, ...],
+    kind: OpKind = OpKind.CALL,
+) -> None:
+    """Define a CALL op whose operands and params are the function's."""
+
+    def infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+        dtype, ndim, scalar = trial(function, args, params)
+        dims = tuple(settle(dim, ask) for dim in shape(tuple(map(shape_of, args)), params, ask))
+        if len(dims) != ndim:
+            raise OpError(f"{name} of these ranks has no rule")
+        return ArrayType(dtype, dims, scalar)
+
+    define(OpDef(name, kind, infer, lambda args, params: function(*args, **params), doc, samples))
+
+
+def equal(left: Scalar, right: Scalar, ask: Relate) -> None:
+    if not ask(make("eq", left, right)):
+        raise OpError(f"sizes {left} and {right} differ")
+
+
+# gufuncs
+
+
+def _core_dims(text: str) -> list[list[tuple[str, bool]]]:
+    """A gufunc signature as, for each operand, (name, may be absent) of its core axes."""
+    return [
+        [(name.strip().rstrip("?"), name.strip().endswith("?")) for name in part.strip("()").split(",") if name.strip()]
+        for part in text.replace("->", ",").replace("),(", ");(").split(";")
+    ]
+
+
+def gufunc_shape(ufunc: np.ufunc, shapes: tuple[Shape, ...], ask: Relate) -> Shape:
+    """The shape of a one-output gufunc's result; OpError if the operands do not fit its signature."""
+    cores = _core_dims(ufunc.signature or "")
+    sizes: dict[str, Dim] = {}
+    absent: set[str] = set()
+    loops: list[Shape] = []
+    for shape, core in zip(shapes, cores, strict=False):
+        missing = len(core) - len(shape)
+        present = core
+        if missing > 0:
+            present = [pair for pair in core if not pair[1]]
+            absent.update(name for name, optional in core if optional)
+            if len(present) > len(shape):
+                raise OpError(f"{ufunc.__name__}: too few axes")
+        loops.append(shape[: len(shape) - len(present)])
+        for (name, _), dim in zip(present, shape[len(shape) - len(present) :], strict=True):
+            equal(sizes.setdefault(name, dim), dim, ask)
+    for name in absent & set(sizes):
+        raise OpError(f"{ufunc.__name__}: axis {name} is absent in one operand only")
+    result = [name for name, _ in cores[-1] if name not in absent]
+    if any(name not in sizes for name in result):
+        raise OpError(f"{ufunc.__name__}: the size of its result has no rule")
+    return broadcast(loops, ask) + tuple(sizes[name] for name in result)
+
+
+def _define_gufunc(ufunc: np.ufunc, samples: tuple[Sample, ...]) -> None:
+    def infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+        for arg in args:
+            if not isinstance(arg, Node):
+                raise OpError(f"{ufunc.__name__} of a Python number")
+        dtype = loop_dtypes(ufunc, args, params, ask)[-1]
+        shape = gufunc_shape(ufunc, tuple(map(shape_of, args)), ask)
+        return ArrayType(dtype, shape, not shape and not params.get("as_array", False))
+
+    def evaluate(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        keywords = {key: params[key] for key in ("dtype", "casting") if key in params}
+        return ufunc(*args, out=..., **keywords) if params.get("as_array") else ufunc(*args, **keywords)
+
+    doc = {"matmul": "Matrix product (@).", "vecdot": "Inner products of vectors along the last axis."}
+    define(
+        OpDef(
+            ufunc.__name__,
+            OpKind.CALL,
+            infer,
+            evaluate,
+            doc.get(ufunc.__name__, f"Generalised ufunc {ufunc.signature}."),
+            samples,
+            ufunc=ufunc,
+        )
+    )
+    spell(ufunc.__name__, f"np.{ufunc.__name__}", ufunc)(ufunc_binder(ufunc))
+
+
+_define_gufunc(
+    np.matmul,
+    (
+        Sample(((2, 3), (3, 4)), {}),
+        Sample(((3,), (3, 4)), {}),
+        Sample(((2, 3), (3,)), {}),
+        Sample(((3,), (3,)), {}),
+        Sample(((3,), (3,)), {"as_array": True}),
+        Sample(((5, 1, 2, 3), (2, 3, 1)), {}),
+        Sample(((2, 3), (3, 4)), {"dtype": np.dtype("D")}),
+    ),
+)
+_define_gufunc(np.vecdot, (Sample(((2, 3), (3,)), {}), Sample(((3,), (3,)), {})))
+_define_gufunc(np.matvec, (Sample(((2, 3), (3,)), {}), Sample(((5, 2, 3), (1, 3)), {})))
+_define_gufunc(np.vecmat, (Sample(((3,), (3, 2)), {}), Sample(((5, 3), (3, 2)), {})))
+
+
+# products
+
+
+def _dot_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
+    left, right = shapes
+    if not left or not right:
+        return left + right
+    equal(left[-1], right[-2] if len(right) > 1 else right[0], ask)
+    return left[:-1] + (right[:-2] + right[-1:] if len(right) > 1 else ())
+
+
+def _inner_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
+    left, right = shapes
+    if not left or not right:
+        return left + right
+    equal(left[-1], right[-1], ask)
+    return left[:-1] + right[:-1]
+
+
+def _vdot_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
+    equal(product(shapes[0]), product(shapes[1]), ask)
+    return ()
+
+
+_PRODUCT_SAMPLES = (
+    Sample(((3,), (3,)), {}),
+    Sample(((2, 3), (4, 3)), {}),
+    Sample(((), (3,)), {}),
+    Sample(((), ()), {}),
+)
+opaque(
+    "dot",
+    np.dot,
+    _dot_shape,
+    "np.dot: the last axis against the last but one.",
+    (
+        Sample(((3,), (3,)), {}),
+        Sample(((2, 3), (3, 4)), {}),
+        Sample(((2, 3), (5, 3, 2)), {}),
+        Sample(((2, 3), (3,)), {}),
+        Sample(((), (3,)), {}),
+        Sample(((), ()), {}),
+        Sample(((2, 3), 2), {}),
+    ),
+)
+opaque("inner", np.inner, _inner_shape, "np.inner: last axis against last axis.", _PRODUCT_SAMPLES)
+opaque(
+    "vdot",
+    np.vdot,
+    _vdot_shape,
+    "The conjugated inner product of all elements.",
+    (Sample(((2, 3), (3, 2)), {}), Sample(((3,), (3,)), {})),
+)
+
+
+def _spell_product(op: str, function: Any, method: str | None = None) -> None:
+    def bind(ask: Relate, a: Any, b: Any, /, out: Any = None) -> Bound:
+        if out is not None:
+            # NumPy demands an out of just the result's dtype and C order, which is not known here.
+            raise OpError(f"{op} with out= has no rule")
+        return Bound(op, (operand(a), operand(b)))
+
+    spell(op, f"np.{op}", function, method=method)(bind)
+
+
+_spell_product("dot", np.dot, "dot")
+_spell_product("inner", np.inner)
+_spell_product("vdot", np.vdot)
+
+
+def _infer_outer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    # NumPy makes arrays of the operands first: Python numbers are not weak here.
+    strong = tuple(np.dtype(dtype_class(arg)) for arg in args)
+    dtype = resolve_dtypes(params["ufunc"], strong)[-1]
+    shape = tuple(dim for arg in args for dim in shape_of(arg))
+    return ArrayType(dtype, shape, not shape)
+
+
+define(
+    OpDef(
+        "outer",
+        OpKind.CALL,
+        _infer_outer,
+        lambda args, params: params["ufunc"].outer(*args),
+        "params[ufunc] of every pair of elements.",
+        (
+            *(Sample(((2, 3), (2,)), {"ufunc": ufunc}) for ufunc in (np.add, np.multiply, np.less)),
+            Sample(((), ()), {"ufunc": np.add}),
+            Sample(((3,), 2), {"ufunc": np.multiply}),
+        ),
+    )
+)
+
+
+@spell_ufunc_method("outer", "outer")
+def _outer_method(ufunc: np.ufunc) -> Binder:
+    def bind(ask: Relate, a: Any, b: Any, /) -> Bound:
+        if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+            raise OpError(f"{ufunc.__name__}.outer has no rule")
+        return Bound("outer", (operand(a), operand(b)), {"ufunc": ufunc})
+
+    return bind
+
+
+def _labels(subscripts: str, operands: int) -> tuple[list[str], str]:
+    """The labels of each operand and of the result; by NumPy's rule the result has the labels that occur once."""
+    text = subscripts.replace(" ", "")
+    inputs, arrow, result = text.partition("->")
+    terms = inputs.split(",")
+    if not arrow:
+        result = "".join(sorted(label for label in set(inputs) - {","} if inputs.count(label) == 1))
+    if len(terms) != operands or not all((term + result).isalpha() or not term + result for term in terms):
+        raise OpError(f"einsum {subscripts!r} has no rule")
+    return terms, result
+
+
+def _einsum_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
+    terms, result = _labels(params["subscripts"], len(shapes))
+    sizes: dict[str, Dim] = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        if len(term) != len(shape):
+            raise OpError(f"einsum: {len(shape)} axes for {term!r}")
+        for label, dim in zip(term, shape, strict=True):
+            if sizes.setdefault(label, dim) == 1:
+                sizes[label] = dim  # einsum broadcasts a size of 1
+            elif dim != 1:
+                equal(sizes[label], dim, ask)
+    return tuple(sizes[label] for label in result)
+
+
+def _einsum(*operands: Any, subscripts: str) -> Any:
+    return np.einsum(subscripts, *operands)
+
+
+opaque(
+    "einsum",
+    _einsum,
+    _einsum_shape,
+    "np.einsum of params[subscripts], without ellipsis, unoptimised.",
+    (
+        Sample(((2, 3), (3, 4)), {"subscripts": "ij,jk->ik"}),
+        Sample(((2, 3), (3,)), {"subscripts": "ij,j"}),
+        Sample(((3,), (3,)), {"subscripts": "i,i"}),
+        Sample(((2, 3),), {"subscripts": "ij->j"}),
+        Sample(((2, 3), (2, 3), (3,)), {"subscripts": "ij,ij,j->i"}),
+    ),
+)
+
+
+@spell("einsum", "np.einsum", np.einsum)
+def _bind_einsum(
+    ask: Relate,
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: Any = None,
+    dtype: Any = None,
+    order: Any = "K",
+    casting: Any = "safe",
+    optimize: Any = False,
+) -> Bound:
+    refuse(out=(out, None), dtype=(dtype, None), order=(order, "K"), casting=(casting, "safe"))
+    if not isinstance(subscripts, str) or static_bool(optimize, "optimize"):
+        raise OpError("einsum in this form has no rule")
+    terms, result = _labels(subscripts, len(operands))
+    if len(operands) == 1 and len(set(terms[0])) == len(result):
+        raise OpError("einsum that sums nothing may give a view")
+    return Bound("einsum", tuple(array(one) for one in operands), {"subscripts": subscripts})
+
+
+# scalar types as functions: np.float32(x)
+
+
+def _infer_scalar_cast(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    (arg,) = args
+    dtype = np.dtype(params["type"])
+    if isinstance(arg, Node):
+        type_ = arg.array_type
+        if type_.shape:
+            raise OpError("a scalar type called with an array has no rule")
+        if type_.dtype.kind == "c" and dtype.kind not in "cb":
+            raise OpError("discarding the imaginary part warns")
+    elif is_symbolic(arg):
+        if arg.kind == "float" and dtype.kind in "iu":  # type: ignore[union-attr]
+            raise OpError("an integer from a float depends on its value")
+    else:
+        try:
+            with np.errstate(all="raise"), warnings.catch_warnings():
+                warnings.simplefilter("error")
+                params["type"](arg)
+        except (TypeError, ValueError, OverflowError, FloatingPointError, Warning) as error:
+            raise OpError(f"{dtype}({arg}): {error}") from None
+    return ArrayType(dtype, (), True)
+
+
+define(
+    OpDef(
+        "scalar_cast",
+        OpKind.CALL,
+        _infer_scalar_cast,
+        lambda args, params: params["type"](args[0]),
+        "A NumPy scalar of params[type] from a NumPy scalar, 0-d array or Python number.",
+        tuple(Sample((one,), {"type": type_}) for one in ((), 2, True) for type_ in (np.float32, np.int64, np.bool_)),
+    )
+)
+
+
+def _spell_type(type_: type[np.generic]) -> None:
+    def bind(ask: Relate, value: Any, /) -> Bound:
+        return Bound("scalar_cast", (operand(value),), {"type": type_})
+
+    spell("scalar_cast", f"np.{type_.__name__}", type_)(bind)
+
+
+for _code in "?bhilBHILefdFD":
+    _spell_type(np.dtype(_code).type)
+
+
+# rounding
+
+
+def _round(a: Any, decimals: int) -> Any:
+    return a.round(decimals)
+
+
+def same_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
+    return shapes[0]
+
+
+opaque(
+    "round",
+    _round,
+    same_shape,
+    "Rounded to params[decimals] places, half to even.",
+    (Sample(((2, 3),), {"decimals": 0}), Sample(((2, 3),), {"decimals": 2}), Sample(((),), {"decimals": -1})),
+)
+
+
+@spell("round rint", "np.round", np.round, np.around)
+def _bind_round(ask: Relate, a: Any, decimals: Any = 0, out: Any = None) -> Bound:
+    node = array(a)
+    places = static_int(decimals, "decimals")
+    if places == 0 and node.array_type.dtype.kind == "f":
+        return ufunc_binder(UFUNCS["rint"])(ask, node, out=out)
+    refuse(out=(out, None))
+    return Bound("round", (node,), {"decimals": places})
+
+
+spell("round rint", None, method="round")(_bind_round)

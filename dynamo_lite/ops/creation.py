@@ -1,0 +1,363 @@
+"""Fresh arrays: empty, zeros, full (also ones), arange, the *_like family, eye and tri.
+
+Params: shape (Dims), dtype, order ("C" or "F"). full's operand is the fill; the like ops take the array whose shape,
+dtype (unless params["dtype"]) and memory order (K) they copy. INVARIANT: never a NumPy scalar.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.scalar import Scalar, is_scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.registry import (
+    Binder,
+    Bound,
+    DType,
+    OpDef,
+    Operand,
+    OpError,
+    OpKind,
+    Relate,
+    Sample,
+    array,
+    check_number,
+    define,
+    operand,
+    refuse,
+    spell,
+    static_dtype,
+    static_int,
+    type_of,
+)
+from dynamo_lite.ops.shapes import settle
+from dynamo_lite.ops.views import dims
+
+_F8 = np.dtype(np.float64)
+_I8 = np.dtype(np.int64)
+_NUMBERS = {"bool": np.dtype(bool), "int": _I8, "float": _F8, "complex": np.dtype(np.complex128)}
+
+
+def _infer_new(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    dtype = params["dtype"]
+    for fill in args:
+        _check_fill(fill, dtype, ask)
+    return ArrayType(dtype, tuple(settle(dim, ask) for dim in params["shape"]))
+
+
+def _check_fill(fill: Argument, dtype: DType, ask: Relate) -> None:
+    if isinstance(fill, Node):
+        type_ = fill.array_type
+        if type_.shape:
+            raise OpError("a fill that is an array")
+        if not np.can_cast(type_.dtype, dtype, "same_kind"):
+            raise OpError(f"a fill of {type_.dtype} for {dtype}")
+    else:
+        check_number(fill, dtype, ask, assignment=True)
+
+
+_SHAPES: tuple[tuple[int, ...], ...] = ((2, 3), (), (0, 3), (1,))
+_NEW_SAMPLES = tuple(
+    {"shape": shape, "dtype": dtype, "order": order}
+    for shape in _SHAPES
+    for dtype, order in ((_F8, "C"), (np.dtype("?"), "F"), (np.dtype("F"), "C"))
+)
+
+define(
+    OpDef(
+        "empty",
+        OpKind.CREATION,
+        _infer_new,
+        lambda args, params: np.empty(**params),
+        "An array of unset elements.",
+        tuple(Sample((), params) for params in _NEW_SAMPLES),
+        may_report=False,
+    )
+)
+define(
+    OpDef(
+        "zeros",
+        OpKind.CREATION,
+        _infer_new,
+        lambda args, params: np.zeros(**params),
+        "An array of zeros.",
+        tuple(Sample((), params) for params in _NEW_SAMPLES),
+        may_report=False,
+    )
+)
+define(
+    OpDef(
+        "full",
+        OpKind.CREATION,
+        _infer_new,
+        lambda args, params: np.full(params["shape"], args[0], params["dtype"], params["order"]),
+        "An array with every element the operand, a number or 0-d value.",
+        tuple(Sample((1,), params) for params in _NEW_SAMPLES)
+        + tuple(Sample(((),), {"shape": (2,), "dtype": np.dtype("D"), "order": "C"}) for _ in (1,)),
+    )
+)
+
+
+def _new_params(shape: Any, dtype: Any, order: Any) -> dict[str, Any]:
+    if order not in ("C", "F"):
+        raise OpError(f"order={order!r} has no rule")
+    return {"shape": dims(shape), "dtype": _F8 if dtype is None else static_dtype(dtype), "order": order}
+
+
+def _new_binder(op: str, fill: tuple[int, ...]) -> Binder:
+    def bind(
+        ask: Relate, shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+    ) -> Bound:
+        refuse(device=(device, None), like=(like, None))
+        return Bound(op, fill, _new_params(shape, dtype, order))
+
+    return bind
+
+
+spell("empty", "np.empty", np.empty)(_new_binder("empty", ()))
+spell("zeros", "np.zeros", np.zeros)(_new_binder("zeros", ()))
+spell("full", "np.ones", np.ones)(_new_binder("full", (1,)))
+
+
+def _fill_dtype(fill: Operand) -> DType:
+    if isinstance(fill, Node | np.generic):
+        return type_of(fill).dtype
+    if type(fill) is int and not -(2**63) <= fill < 2**63:
+        raise OpError("a fill beyond 64 bits")
+    return _NUMBERS[kind_of(fill)]
+
+
+@spell("full", "np.full", np.full)
+def _bind_full(
+    ask: Relate,
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Bound:
+    refuse(device=(device, None), like=(like, None))
+    fill = operand(fill_value)
+    return Bound("full", (fill,), _new_params(shape, _fill_dtype(fill) if dtype is None else dtype, order))
+
+
+def _infer_like(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    dtype = params.get("dtype", type_.dtype)
+    for fill in args[1:]:
+        _check_fill(fill, dtype, ask)
+    return ArrayType(dtype, type_.shape)
+
+
+define(
+    OpDef(
+        "empty_like",
+        OpKind.CREATION,
+        _infer_like,
+        lambda args, params: np.empty_like(args[0], **params),
+        "An array of unset elements, shaped and ordered like the operand.",
+        (Sample(((2, 3),), {}), Sample(((2, 3),), {"dtype": np.dtype("F")}), Sample(((),), {})),
+        may_report=False,
+    )
+)
+define(
+    OpDef(
+        "full_like",
+        OpKind.CREATION,
+        _infer_like,
+        lambda args, params: np.full_like(args[0], args[1], **params),
+        "An array shaped and ordered like the first operand, every element the second.",
+        (Sample(((2, 3), 1), {}), Sample(((2, 3), 2), {"dtype": np.dtype("d")}), Sample(((), 0), {})),
+    )
+)
+
+
+def _like(op: str, a: Any, fill: tuple[Operand, ...], dtype: Any, order: Any, shape: Any, device: Any) -> Bound:
+    refuse(shape=(shape, None), device=(device, None))
+    node = array(a)
+    wanted = {} if dtype is None else {"dtype": static_dtype(dtype)}
+    if order in ("C", "F"):  # then only shape and dtype matter
+        new = {"shape": node.array_type.shape, "dtype": wanted.get("dtype", node.array_type.dtype), "order": order}
+        return Bound(op.removesuffix("_like"), fill, new)
+    if order != "K":
+        raise OpError(f"order={order!r} has no rule")
+    return Bound(op, (node, *fill), wanted)
+
+
+def _like_binder(op: str, fill: tuple[int, ...]) -> Binder:
+    def bind(
+        ask: Relate,
+        a: Any,
+        dtype: Any = None,
+        order: Any = "K",
+        subok: bool = True,
+        shape: Any = None,
+        *,
+        device: Any = None,
+    ) -> Bound:
+        return _like(op, a, fill, dtype, order, shape, device)
+
+    return bind
+
+
+spell("empty_like empty", "np.empty_like", np.empty_like)(_like_binder("empty_like", ()))
+spell("full_like full", "np.zeros_like", np.zeros_like)(_like_binder("full_like", (0,)))
+spell("full_like full", "np.ones_like", np.ones_like)(_like_binder("full_like", (1,)))
+
+
+@spell("full_like full", "np.full_like", np.full_like)
+def _bind_full_like(
+    ask: Relate,
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Bound:
+    return _like("full_like", a, (operand(fill_value),), dtype, order, shape, device)
+
+
+# arange
+
+
+def _infer_arange(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    if any(isinstance(arg, Node) for arg in args):
+        raise OpError("arange of values of the graph")
+    if not any(map(is_symbolic, args)):
+        try:
+            with np.errstate(all="raise"):
+                result = _evaluate_arange(args, params)
+        except (ValueError, TypeError, OverflowError, FloatingPointError, MemoryError) as error:
+            raise OpError(f"arange: {error}") from None
+        return ArrayType(result.dtype, result.shape)
+    if any(kind_of(arg) != "int" for arg in args):  # type: ignore[arg-type]
+        raise OpError("arange of floats that are not constant")
+    dtype = params.get("dtype", _I8)
+    if dtype.kind not in "ifc" or dtype.itemsize < 8:
+        raise OpError(f"arange of {dtype} may overflow")
+    start, stop, step = args
+    distance: Scalar
+    if ask(make("ge", step, 1)):  # type: ignore[arg-type]
+        distance, stride = make("sub", stop, start), step  # type: ignore[arg-type]
+    elif ask(make("le", step, -1)):  # type: ignore[arg-type]
+        distance, stride = make("sub", start, stop), make("neg", step)  # type: ignore[arg-type]
+    else:
+        raise OpError("arange with step 0 raises")
+    if not ask(make("ge", distance, 1)):
+        return ArrayType(dtype, (0,))
+    length = make("floordiv", make("sub", make("add", distance, stride), 1), stride)  # type: ignore[arg-type]
+    return ArrayType(dtype, (settle(length, ask),))
+
+
+def _evaluate_arange(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    return np.arange(*args, **params)
+
+
+define(
+    OpDef(
+        "arange",
+        OpKind.CREATION,
+        _infer_arange,
+        _evaluate_arange,
+        "start, start + step ... below stop (the operands).",
+        (
+            Sample((0, 5, 1), {}),
+            Sample((5, 0, -2), {}),
+            Sample((0, 0, 1), {}),
+            Sample((0.0, 1.0, 0.25), {}),
+            Sample((0, 1, 1), {"dtype": _F8}),
+            Sample((0, 300, 7), {"dtype": np.dtype("f")}),
+        ),
+    )
+)
+
+
+@spell("arange", "np.arange", np.arange)
+def _bind_arange(
+    ask: Relate,
+    start_or_stop: Any,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    like: Any = None,
+) -> Bound:
+    refuse(device=(device, None), like=(like, None))
+    if args:
+        (dtype,) = args if len(args) == 1 else (dtype,)
+    start, end = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    numbers = tuple(_number(value) for value in (start, end, 1 if step is None else step))
+    return Bound("arange", numbers, {} if dtype is None else {"dtype": static_dtype(dtype)})
+
+
+def _number(value: Any) -> Scalar:
+    if is_scalar(value):
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, np.int64 | np.float64):
+        return value.item()
+    raise OpError(f"arange of a {type(value).__name__}")
+
+
+# eye and tri
+
+
+def _infer_eye(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    return ArrayType(params["dtype"], tuple(settle(dim, ask) for dim in (params["N"], params["M"])))
+
+
+for _op, _function, _summary in (
+    ("eye", np.eye, "Ones on diagonal k, zeros elsewhere."),
+    ("tri", np.tri, "Ones on and below diagonal k, zeros elsewhere."),
+):
+    define(
+        OpDef(
+            _op,
+            OpKind.CREATION,
+            _infer_eye,
+            lambda args, params, function=_function: function(**params),  # type: ignore[misc]
+            _summary,
+            (
+                Sample((), {"N": 3, "M": 2, "k": 0, "dtype": _F8}),
+                Sample((), {"N": 1, "M": 4, "k": -1, "dtype": np.dtype("?")}),
+            ),
+        )
+    )
+
+
+@spell("eye", "np.eye", np.eye)
+def _bind_eye(
+    ask: Relate,
+    N: Any,
+    M: Any = None,
+    k: Any = 0,
+    dtype: Any = float,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Bound:
+    refuse(order=(order, "C"), device=(device, None), like=(like, None))
+    (rows,), (columns,) = dims(N), dims(N if M is None else M)
+    return Bound("eye", (), {"N": rows, "M": columns, "k": static_int(k, "k"), "dtype": static_dtype(dtype)})
+
+
+@spell("eye", "np.identity", np.identity)
+def _bind_identity(ask: Relate, n: Any, dtype: Any = None, *, like: Any = None) -> Bound:
+    return _bind_eye(ask, n, dtype=float if dtype is None else dtype, like=like)
+
+
+@spell("tri", "np.tri", np.tri)
+def _bind_tri(ask: Relate, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Bound:
+    refuse(like=(like, None))
+    (rows,), (columns,) = dims(N), dims(N if M is None else M)
+    return Bound("tri", (), {"N": rows, "M": columns, "k": static_int(k, "k"), "dtype": static_dtype(dtype)})

@@ -1,0 +1,325 @@
+"""Indexing: ``x[key]`` as a view ("basic_index") or a copy ("advanced_index"), and ``x[key] = value``.
+
+params["index"] has one entry an axis of x, plus newaxes: None (newaxis), a Scalar (integer index, also negative), or
+(start, stop, step) of Scalars and None, kept as the user wrote them; ellipses are spelled out. In an advanced index an
+entry ("arg", k) stands for operand k. params["scalar"]: whether indexing down to one element yields a NumPy scalar, as
+``x[0]`` does, or a 0-d view, as ``x[0, ...]`` does and a store's target has to be.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Argument, Location, Node
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.registry import (
+    Bound,
+    OpDef,
+    Operand,
+    OpError,
+    OpKind,
+    Relate,
+    Sample,
+    apply,
+    array,
+    asker,
+    axis_of,
+    call,
+    check_number,
+    define,
+    operand,
+    refuse,
+    spell,
+    store,
+    type_of,
+)
+from dynamo_lite.ops.shapes import broadcast, settle, slice_length
+
+
+def index(x: Node, key: Any, scalar: bool = True) -> Bound:
+    """``x[key]`` in canonical form; OpError for keys with no rule (masks, lists).
+
+    scalar: False makes a single element a 0-d view.
+    """
+    type_ = type_of(x)
+    if type_.scalar:
+        raise OpError("indexing a NumPy scalar")
+    entries = list(key) if isinstance(key, tuple) else [key]
+    args: list[Operand] = [x]
+    index: list[Any] = []
+    has_ellipsis = any(entry is ... for entry in entries)
+    used = sum(entry is not None and entry is not ... for entry in entries)
+    if used > type_.ndim:
+        raise OpError("too many indices")
+    full = [(None, None, None)] * (type_.ndim - used)
+    for entry in entries:
+        if entry is ...:
+            index += full
+            full = []
+        else:
+            index.append(_entry(entry, args))
+    index += full
+    if len(args) > 1:
+        return Bound("advanced_index", tuple(args), {"index": tuple(index)})
+    return Bound("basic_index", (x,), {"index": tuple(index), "scalar": scalar and not has_ellipsis})
+
+
+def _entry(entry: Any, args: list[Operand]) -> Any:
+    if entry is None:
+        return None
+    if isinstance(entry, slice):
+        return tuple(_bound(part) for part in (entry.start, entry.stop, entry.step))
+    if isinstance(entry, Node):
+        if entry.array_type.dtype.kind not in "iu":
+            raise OpError(f"an index of dtype {entry.array_type.dtype} selects by value")
+        args.append(entry)
+        return ("arg", len(args) - 1)
+    if isinstance(entry, np.integer):
+        return int(entry)
+    if is_scalar(entry) and kind_of(entry) == "int":
+        return entry
+    raise OpError(f"an index of type {type(entry).__name__} has no rule")
+
+
+def _bound(part: Any) -> Scalar | None:
+    if part is None or (is_scalar(part) and kind_of(part) == "int"):
+        return part  # type: ignore[no-any-return]
+    if isinstance(part, np.integer):
+        return int(part)
+    raise OpError(f"a slice bound of type {type(part).__name__} has no rule")
+
+
+def _check_integer(entry: Scalar, dim: Dim) -> None:
+    if not is_symbolic(entry) and not is_symbolic(dim) and not -dim <= entry < dim:  # type: ignore[operator]
+        raise OpError(f"index {entry} is out of bounds for an axis of {dim}")
+
+
+def _infer_basic_index(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    sizes = iter(type_.shape)
+    shape: list[Dim] = []
+    for entry in params["index"]:
+        if entry is None:
+            shape.append(1)
+        elif isinstance(entry, tuple):
+            shape.append(slice_length(entry, next(sizes), ask))
+        else:
+            _check_integer(entry, next(sizes))
+    return ArrayType(type_.dtype, tuple(shape), params["scalar"] and not shape)
+
+
+def _key(index: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The index as NumPy takes it."""
+    key: list[Any] = []
+    for entry in index:
+        if not isinstance(entry, tuple):
+            key.append(entry)
+        else:
+            key.append(args[entry[1]] if entry[0] == "arg" else slice(*entry))
+    return tuple(key)
+
+
+def _evaluate_basic_index(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    key = _key(params["index"], args)
+    return args[0][key] if params["scalar"] else args[0][(*key, ...)]
+
+
+_FULL = (None, None, None)
+
+define(
+    OpDef(
+        "basic_index",
+        OpKind.VIEW,
+        _infer_basic_index,
+        _evaluate_basic_index,
+        "x[params[index]] by integers, slices and newaxis, a view.",
+        tuple(
+            Sample((shape,), {"index": index, "scalar": scalar})
+            for shape, index, scalar in (
+                ((5,), (0,), True),
+                ((5,), (-1,), False),
+                ((5,), ((1, -1, None),), True),
+                ((5,), ((None, None, -1),), True),
+                ((5,), ((7, None, None),), True),
+                ((5,), ((-9, 9, 2),), True),
+                ((5,), ((3, 1, None),), True),
+                ((5,), ((-2, None, -2),), True),
+                ((5,), ((2, 3, None),), True),
+                ((4, 3), (1, (None, 2, None)), True),
+                ((4, 3), (_FULL, None, -1), True),
+                ((4, 3), (2, 1), True),
+                ((4, 3), (2, 1), False),
+                ((4, 1), (None, _FULL, (None, None, 3)), True),
+                ((), (), True),
+                ((), (), False),
+                ((), (None,), True),
+            )
+        ),
+        exact_view=True,
+    )
+)
+
+
+def _infer_advanced_index(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    index = params["index"]
+    # NumPy: with an array among the indices, integers are arrays too; the broadcast axes stand where the first index
+    # array was if all of them are neighbours, else in front.
+    advanced = [
+        position
+        for position, entry in enumerate(index)
+        if entry is not None and (not isinstance(entry, tuple) or entry[0] == "arg")
+    ]
+    together = advanced[-1] - advanced[0] == len(advanced) - 1
+    common = broadcast([_array_shape(index[position], args) for position in advanced], ask)
+    sizes = iter(type_.shape)
+    shape: list[Dim] = []
+    insert = 0
+    for position, entry in enumerate(index):
+        if together and position == advanced[0]:
+            insert = len(shape)
+        if entry is None:
+            shape.append(1)
+        elif position in advanced:
+            dim = next(sizes)
+            if not isinstance(entry, tuple):
+                _check_integer(entry, dim)
+        else:
+            shape.append(slice_length(entry, next(sizes), ask))
+    shape[insert:insert] = common
+    arrays = [type_of(arg) for arg in args[1:]]
+    if all(one.scalar or not one.shape for one in arrays) and any(one.scalar for one in arrays) and shape:
+        raise OpError("a NumPy integer as index gives a view")
+    if shape or not all(one.scalar for one in arrays):
+        if not common:
+            raise OpError("0-d index arrays have no rule")
+        return ArrayType(type_.dtype, tuple(shape))
+    return ArrayType(type_.dtype, (), True)
+
+
+def _array_shape(entry: Any, args: tuple[Argument, ...]) -> tuple[Dim, ...]:
+    return type_of(args[entry[1]]).shape if isinstance(entry, tuple) else ()
+
+
+define(
+    OpDef(
+        "advanced_index",
+        OpKind.CALL,
+        _infer_advanced_index,
+        lambda args, params: args[0][_key(params["index"], args)],
+        "x[params[index]] with integer arrays among the indices, a fresh array; or one element by NumPy integers.",
+        tuple(
+            Sample((shape, *indices), {"index": index}, ("", *("l",) * len(indices)))
+            for shape, indices, index in (
+                ((5,), ((3,),), (("arg", 1),)),
+                ((5,), ((2, 2),), (("arg", 1),)),
+                ((4, 3), ((2,), (2,)), (("arg", 1), ("arg", 2))),
+                ((4, 3), ((2, 1), (3,)), (("arg", 1), ("arg", 2))),
+                ((4, 3), ((2,),), (_FULL, ("arg", 1))),
+                ((4, 3), ((2,),), (None, ("arg", 1), (1, None, None))),
+                ((4, 3, 5), ((2,),), (("arg", 1), _FULL, 2)),
+                ((4, 3, 5), ((2,),), (_FULL, ("arg", 1), 2)),
+                ((4, 3), ((),), ()),
+            )
+            if index
+        ),
+    )
+)
+
+
+def store_index(
+    graph: Graph,
+    target: Node,
+    key: Any,
+    value: Operand,
+    location: Location | None = None,
+    relate: Relate | None = None,
+) -> None:
+    """Append ``target[key] = value``: a view and a store, or for a mask of target's shape a where and a store.
+
+    Raises OpError (nothing appended) for other keys, and for values whose conversion may warn or raise.
+    """
+    mark = len(graph.nodes)
+    value = operand(value)
+    try:
+        if isinstance(key, Node) and key.array_type.dtype.kind == "b":
+            _store_masked(graph, target, key, value, location, relate)
+            return
+        bound = index(target, key, scalar=False)
+        if bound.op != "basic_index":
+            raise OpError("a store by index arrays has no rule")
+        whole = all(entry == _FULL for entry in bound.params["index"])
+        view = target if whole else apply(graph, bound, location, relate)
+        store(graph, array(view), value, location, relate)
+    except OpError:
+        del graph.nodes[mark:]
+        raise
+
+
+def _store_masked(
+    graph: Graph, target: Node, mask: Node, value: Operand, location: Location | None, relate: Relate | None
+) -> None:
+    """target[mask] = one number is target[...] = where(mask, number, target)."""
+    ask = asker(graph, relate)
+    shape, mask_shape = target.array_type.shape, mask.array_type.shape
+    dtype = target.array_type.dtype
+    if not shape or len(shape) != len(mask_shape):
+        raise OpError("a mask of another rank than the array")
+    for size, dim in zip(mask_shape, shape, strict=True):
+        if not ask(make("eq", size, dim)):
+            raise OpError("a mask of another shape than the array")
+    if not isinstance(value, Node | np.generic):
+        check_number(value, dtype, ask, assignment=True)
+        if dtype.kind in "iub" and kind_of(value) != "int":
+            raise OpError(f"{value} into {dtype} by a mask")
+        if isinstance(value, Symbol | ScalarOp) and dtype.kind == "b":
+            raise OpError(f"{value} into bool by a mask")
+    elif type_of(value).shape:
+        raise OpError("a masked store of an array")
+    elif type_of(value).dtype != dtype:
+        raise OpError(f"a masked store of {type_of(value).dtype} into {dtype}")
+    chosen = call(graph, "where", (mask, value, target), {}, location, relate)
+    if chosen.array_type.dtype != dtype:
+        raise OpError("the masked store would promote")
+    graph.add_store(target, chosen, location)
+
+
+def _infer_take(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_, indices = type_of(args[0]), type_of(args[1])
+    if indices.dtype.kind not in "iu" or not np.can_cast(indices.dtype, np.intp, "same_kind"):
+        raise OpError(f"take by {indices.dtype}")
+    axis = params["axis"]
+    whole = axis is None
+    shape = indices.shape if whole else type_.shape[:axis] + indices.shape + type_.shape[axis + 1 :]
+    return ArrayType(type_.dtype, tuple(settle(dim, ask) for dim in shape), not shape)
+
+
+define(
+    OpDef(
+        "take",
+        OpKind.CALL,
+        _infer_take,
+        lambda args, params: np.take(args[0], args[1], **params),
+        "Elements, or slices along params[axis], at the indices of the second operand; params mode.",
+        (
+            Sample(((5,), (2, 2)), {"axis": None}, ("", "l")),
+            Sample(((4, 3), (2,)), {"axis": 1}, ("", "l")),
+            Sample(((4, 3), ()), {"axis": 0, "mode": "wrap"}, ("", "l")),
+            Sample(((5,), ()), {"axis": 0}, ("", "l")),
+        ),
+    )
+)
+
+
+@spell("take", "np.take", np.take, method="take")
+def _bind_take(ask: Relate, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Bound:
+    refuse(out=(out, None))
+    node = array(a)
+    params: dict[str, Any] = {"axis": None if axis is None else axis_of(axis, node.array_type.ndim)}
+    if mode != "raise":
+        params["mode"] = mode
+    return Bound("take", (node, array(indices)), params)

@@ -1,0 +1,233 @@
+"""Python's operators on arrays and NumPy scalars: which op each is, by NumPy's own rules.
+
+With an array among the operands ``+`` is np.add and so on; only ``**`` has shortcuts (square, sqrt, reciprocal), which
+differ between NumPy versions and are therefore observed at NumPy itself (``power_ufunc``). Between NumPy scalars,
+or one and a Python number, operators have rules of their own (integer overflow warns, Python numbers raise when they do
+not fit): ops "scalar_add" and so on, evaluated by the operator and typed by trying it. INVARIANT: at least
+one operand is a Node or a NumPy scalar; arithmetic of Python numbers is capture's.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.scalar import ScalarOp, Symbol, kind_of, make
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.registry import (
+    Bound,
+    DType,
+    OpDef,
+    Operand,
+    OpError,
+    OpKind,
+    Relate,
+    Sample,
+    define,
+    operand,
+    type_of,
+)
+
+BINARY: dict[str, tuple[str, np.ufunc, Callable[[Any, Any], Any]]] = {
+    "+": ("add", np.add, operator.add),
+    "-": ("subtract", np.subtract, operator.sub),
+    "*": ("multiply", np.multiply, operator.mul),
+    "/": ("divide", np.true_divide, operator.truediv),
+    "//": ("floor_divide", np.floor_divide, operator.floordiv),
+    "%": ("remainder", np.remainder, operator.mod),
+    "**": ("power", np.power, operator.pow),
+    "@": ("matmul", np.matmul, operator.matmul),
+    "&": ("bitwise_and", np.bitwise_and, operator.and_),
+    "|": ("bitwise_or", np.bitwise_or, operator.or_),
+    "^": ("bitwise_xor", np.bitwise_xor, operator.xor),
+    "<<": ("left_shift", np.left_shift, operator.lshift),
+    ">>": ("right_shift", np.right_shift, operator.rshift),
+    "<": ("less", np.less, operator.lt),
+    "<=": ("less_equal", np.less_equal, operator.le),
+    "==": ("equal", np.equal, operator.eq),
+    "!=": ("not_equal", np.not_equal, operator.ne),
+    ">": ("greater", np.greater, operator.gt),
+    ">=": ("greater_equal", np.greater_equal, operator.ge),
+    "divmod": ("divmod", np.divmod, divmod),
+}
+UNARY: dict[str, tuple[str, np.ufunc, Callable[[Any], Any]]] = {
+    "-": ("negative", np.negative, operator.neg),
+    "+": ("positive", np.positive, operator.pos),
+    "~": ("invert", np.invert, operator.invert),
+    "abs": ("absolute", np.absolute, abs),
+}
+
+
+def _is_array(value: Operand) -> bool:
+    return isinstance(value, Node) and not value.array_type.scalar
+
+
+def binary_operator(symbol: str, lhs: Any, rhs: Any, relate: Relate | None = None) -> Bound:
+    """``lhs symbol rhs`` ("+", "**", "<" ... and "divmod"), reflected operands included."""
+    left, right = operand(lhs), operand(rhs)
+    name = BINARY[symbol][0]
+    if not isinstance(left, Node | np.generic) and not isinstance(right, Node | np.generic):
+        raise OpError("an operator of Python numbers")
+    if not _is_array(left) and not _is_array(right):
+        if symbol == "@":
+            raise OpError("@ of scalars raises")
+        return Bound(f"scalar_{name}", (left, right))
+    if symbol == "**" and isinstance(left, Node) and _is_array(left):
+        return _power(left, right, False, relate)
+    return Bound(name, (left, right))
+
+
+def unary_operator(symbol: str, value: Any) -> Bound:
+    """``symbol value`` for "-", "+", "~" and "abs"."""
+    one = operand(value)
+    if not isinstance(one, Node | np.generic):
+        raise OpError("an operator of a Python number")
+    name = UNARY[symbol][0]
+    return Bound(name if _is_array(one) else f"scalar_{name}", (one,))
+
+
+def inplace_operator(symbol: str, lhs: Any, rhs: Any, relate: Relate | None = None) -> Bound:
+    """``lhs symbol rhs`` for "+=", "**=" ...: writes into an array, makes a new value of anything else."""
+    symbol = symbol.removesuffix("=")
+    left, right = operand(lhs), operand(rhs)
+    if not _is_array(left):
+        return binary_operator(symbol, left, right, relate)
+    assert isinstance(left, Node)
+    if symbol == "**":
+        return _power(left, right, True, relate)
+    if symbol == "@" and (left.array_type.ndim != 2 or not _is_array(right) or type_of(right).ndim != 2):
+        raise OpError("@= of other than matrices has no rule")
+    return Bound(BINARY[symbol][0], (left, right), {}, left)
+
+
+# power
+
+# Exponents that some NumPy (2.0 to 2.5) treated apart; power_ufunc tells which of them this one does.
+_SPECIAL_EXPONENTS: dict[str, tuple[int | float, ...]] = {
+    "int": (-1, 0, 1, 2),
+    "float": (-1.0, 0.0, 0.5, 1.0, 2.0),
+    "bool": (),
+    "complex": (),
+}
+
+
+class _Called(Exception):
+    """Carries the ufunc that an operator turned to."""
+
+
+class _Probe(np.ndarray[Any, Any]):
+    """An array that reports the ufunc an operator calls on it."""
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        raise _Called(ufunc)
+
+
+@cache
+def _probe_power(dtype: DType, kind: str, exponent: int | float | bool | complex, inplace: bool) -> np.ufunc:
+    probe = np.ones(1, dtype).view(_Probe)
+    power: Callable[[Any, Any], Any] = operator.ipow if inplace else operator.pow
+    try:
+        power(probe, exponent)
+    except _Called as called:
+        ufunc: np.ufunc = called.args[0]
+        return ufunc
+    raise OpError(f"** of {dtype} calls no ufunc")
+
+
+def power_ufunc(dtype: DType, exponent: int | float | bool | complex, inplace: bool = False) -> np.ufunc:
+    """The ufunc that ``x ** exponent`` calls for an array of dtype and a Python number (numpy: fast_scalar_power)."""
+    return _probe_power(dtype, type(exponent).__name__, exponent, inplace)
+
+
+def _power(lhs: Node, rhs: Operand, inplace: bool, relate: Relate | None) -> Bound:
+    dtype = lhs.array_type.dtype
+    out = lhs if inplace else None
+    ufunc: np.ufunc = np.power
+    if isinstance(rhs, Symbol | ScalarOp):
+        for exponent in _SPECIAL_EXPONENTS[kind_of(rhs)]:
+            special = power_ufunc(dtype, exponent, inplace)
+            if special is np.power:
+                continue
+            if relate is None:
+                raise OpError(f"** by {rhs}, which may be {exponent}")
+            if relate(make("eq", rhs, exponent)):
+                ufunc = special
+                break
+    elif not isinstance(rhs, Node | np.generic):
+        ufunc = power_ufunc(dtype, rhs, inplace)
+    if ufunc is np.power:
+        return Bound("power", (lhs, rhs), {}, out)
+    return Bound(ufunc.__name__, (lhs,), {}, out)
+
+
+# operators of NumPy scalars
+
+
+def _scalar_type(function: Callable[..., Any], args: tuple[Argument, ...]) -> ArrayType | tuple[ArrayType, ...]:
+    cells: list[tuple[DType | None, Any]] = []
+    for arg in args:
+        if isinstance(arg, Node):
+            if not arg.array_type.scalar:
+                raise OpError("a scalar operator of an array")
+            cells.append((arg.array_type.dtype, None))
+        elif isinstance(arg, Symbol | ScalarOp):
+            cells.append((None, {"int": 1, "float": 1.0, "bool": True}[arg.kind]))
+        else:
+            cells.append((None, arg))
+    kinds = tuple(type(cell[1]).__name__ for cell in cells)  # 1 == 1.0 == True are one key
+    return _try_operator(function, tuple(cells), kinds)
+
+
+@cache
+def _try_operator(
+    function: Callable[..., Any], cells: tuple[tuple[DType | None, Any], ...], kinds: tuple[str, ...]
+) -> ArrayType | tuple[ArrayType, ...]:
+    """The type of function(*cells); tried on two values, since it may not depend on them."""
+    types: list[Any] = []
+    for value in (1, 2):
+        samples = [number if dtype is None else dtype.type(value) for dtype, number in cells]
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                types.append(_type_of_result(function(*samples)))
+        except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+            raise OpError(f"{type(error).__name__}: {error}") from None
+    if types[0] != types[1]:
+        raise OpError("the type of the result depends on values")
+    result: ArrayType | tuple[ArrayType, ...] = types[0]
+    return result
+
+
+def _type_of_result(result: Any) -> Any:
+    if isinstance(result, tuple):
+        return tuple(map(_type_of_result, result))
+    if not isinstance(result, np.generic):
+        raise OpError(f"an operator of NumPy scalars gives a {type(result).__name__}")
+    return ArrayType(result.dtype, (), True)
+
+
+def _define_scalar(name: str, function: Callable[..., Any], samples: tuple[Sample, ...], sign: str) -> None:
+    define(
+        OpDef(
+            f"scalar_{name}",
+            OpKind.CALL,
+            lambda args, params, ask: _scalar_type(function, args),
+            lambda args, params: function(*args),
+            f"`{sign}` of NumPy scalars and Python numbers.",
+            samples,
+        )
+    )
+
+
+_BINARY_SAMPLES = (Sample(((), ()), {}), Sample(((), 2), {}), Sample((3, ()), {}), Sample(((), 1.5), {}))
+for _sign, (_name, _, _binary) in BINARY.items():
+    if _sign != "@":
+        _define_scalar(_name, _binary, _BINARY_SAMPLES, _sign)
+for _sign, (_name, _, _unary) in UNARY.items():
+    _define_scalar(_name, _unary, (Sample(((),), {}),), _sign)

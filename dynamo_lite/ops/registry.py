@@ -1,0 +1,403 @@
+"""The ops, their NumPy spellings, and the way calls of them enter a graph.
+
+Capture looks a callable up by identity (``lookup``), a method or an attribute of an array by name (``method``,
+``attribute``), lets the spelling's ``bind`` turn the call's arguments into a ``Bound`` (op, operands, params, out), and
+appends it (``apply``; ``call`` for one op by name). The op families of this package fill ``REGISTRY`` and the tables of
+spellings when imported. INVARIANT: what has no exact rule raises OpError, and then nothing has been appended.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy._core import _methods
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Argument, Location, Node
+from dynamo_lite.graph.opdef import REGISTRY, OpDef, OpError, OpKind, Relate, ResultType, Sample, define
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, make, simplify
+from dynamo_lite.graph.types import ArrayType
+
+__all__ = ["REGISTRY", "Bound", "OpDef", "OpError", "OpKind", "Relate", "Sample", "Spelling", "apply", "call", "define"]
+
+DType: TypeAlias = np.dtype[np.generic]
+Operand: TypeAlias = Argument | np.generic
+
+DTYPES = tuple(map(np.dtype, "?bhilBHILefdFD"))
+_SUPPORTED = frozenset(dtype.num for dtype in DTYPES)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A call in canonical form. op "same": the call yields its operand itself.
+
+    out: an array of the graph that receives the result, which then is `out`; casting: what that write may cast.
+    returns: "value" (the result, or `out`) or "none" (np.copyto and the like return None).
+    """
+
+    op: str
+    args: tuple[Operand, ...]
+    params: dict[str, Any] = field(default_factory=dict)
+    out: Node | None = None
+    casting: str = "same_kind"
+    returns: str = "value"
+
+
+Binder: TypeAlias = Callable[..., Bound]
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """One NumPy name for ops. bind takes the arguments of a call of that name, capture's `relate` aside.
+
+    Arguments are Nodes, Scalars, and plain Python objects (tuples, lists, slices, dtypes, None ...) that may hold them.
+    """
+
+    text: str
+    binder: Binder
+    ops: tuple[str, ...]
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], relate: Relate | None = None) -> Bound:
+        """The call in canonical form; OpError if it has none.
+
+        relate: answers and guards a relation between numbers, as for `call`; without it only constants are decided.
+        """
+        try:
+            bound = inspect.signature(self.binder).bind(None, *args, **kwargs)
+        except TypeError as error:
+            raise OpError(f"{self.text}: {error}") from None
+        return self.binder(_answer(relate), *bound.args[1:], **bound.kwargs)
+
+
+_SPELLINGS: dict[Any, Spelling] = {}
+_METHODS: dict[str, Spelling] = {}
+_ATTRIBUTES: dict[str, Spelling] = {}
+_UFUNC_METHODS: dict[str, tuple[str, Callable[[np.ufunc], Binder]]] = {}
+_FORWARDED = frozenset({"mean", "std", "var"})
+_CALLABLES = (np.ufunc, FunctionType, BuiltinFunctionType, MethodDescriptorType, type, type(np.sum))
+
+
+def _answer(relate: Relate | None) -> Relate:
+    def ask(condition: Scalar) -> bool:
+        condition = simplify(condition)
+        if not isinstance(condition, Symbol | ScalarOp):
+            return bool(condition)
+        if relate is None:
+            raise OpError(f"whether {condition} holds is not known")
+        return relate(condition)
+
+    return ask
+
+
+def spell(
+    ops: str, text: str | None, *callables: Any, method: str | None = None, attribute: str | None = None
+) -> Callable[[Binder], Binder]:
+    """Decorator: the function binds calls of `callables`, of the ndarray method and reads of the ndarray attribute.
+
+    ops: names of the ops it may yield, separated by blanks. The function's parameters after `ask` are those of the
+    NumPy callable, with its defaults.
+    """
+    names = tuple(ops.split())
+
+    def register(binder: Binder) -> Binder:
+        for target in callables:
+            _SPELLINGS[target] = Spelling(text or target.__name__, binder, names)
+        if method is not None:
+            _METHODS[method] = Spelling(f"x.{method}", binder, names)
+            _SPELLINGS[getattr(np.ndarray, method)] = _METHODS[method]
+        if attribute is not None:
+            _ATTRIBUTES[attribute] = Spelling(f"x.{attribute}", binder, names)
+        return binder
+
+    return register
+
+
+def spell_ufunc_method(op: str, name: str) -> Callable[[Callable[[np.ufunc], Binder]], Callable[[np.ufunc], Binder]]:
+    """Decorator: the function gives, for a ufunc, the binder of its method `name` (``np.add.reduce``)."""
+
+    def register(make_binder: Callable[[np.ufunc], Binder]) -> Callable[[np.ufunc], Binder]:
+        _UFUNC_METHODS[name] = (op, make_binder)
+        return make_binder
+
+    return register
+
+
+def lookup(callable_object: object) -> Spelling | None:
+    """The spelling of a NumPy callable, by its identity; None when it has no rule. Runs no code of the object's type.
+
+    Knows functions, ufuncs, bound ufunc methods (``np.add.reduce``), unbound array methods (``np.ndarray.sum``) and
+    scalar types (``np.float32``).
+    """
+    if type(callable_object) not in _CALLABLES:
+        return None
+    if isinstance(callable_object, BuiltinFunctionType) and type(callable_object.__self__) is np.ufunc:
+        row = _UFUNC_METHODS.get(callable_object.__name__)
+        ufunc: np.ufunc = callable_object.__self__
+        if row is None:
+            return None
+        return Spelling(f"np.{ufunc.__name__}.{callable_object.__name__}", row[1](ufunc), (row[0],))
+    return _SPELLINGS.get(callable_object)
+
+
+def method(name: str) -> Spelling | None:
+    """The spelling of the ndarray (and NumPy scalar) method `name`; bind takes the array first."""
+    return _METHODS.get(name)
+
+
+def python_method(name: str) -> FunctionType | None:
+    """The Python function that NumPy's C forwards the array method `name` to (mean, std, var), to be inlined.
+
+    It takes the array first; numpy/_core/src/multiarray/methods.c, NPY_FORWARD_NDARRAY_METHOD.
+    """
+    return getattr(_methods, f"_{name}") if name in _FORWARDED else None
+
+
+def attribute(name: str) -> Spelling | None:
+    """The spelling of the ndarray attribute `name` (T, mT, real ...); bind takes the array alone."""
+    return _ATTRIBUTES.get(name)
+
+
+def asker(graph: Graph, relate: Relate | None) -> Relate:
+    """`relate`, asked only what the facts of `graph` do not decide; its answers become facts."""
+    answer = _answer(relate)
+
+    def ask(condition: Scalar) -> bool:
+        known = graph.facts.decide(condition)
+        if known is None:
+            known = bool(answer(condition))
+            graph.facts.learn(condition, known)
+        return known
+
+    return ask
+
+
+def infer(op: str, args: tuple[Argument, ...], params: dict[str, Any], relate: Relate) -> ResultType:
+    """The type that `op` yields; raises OpError, also for a dtype that graphs do not have."""
+    result = REGISTRY[op].infer(args, params, relate)
+    for type_ in result if isinstance(result, tuple) else (result,):
+        supported(type_.dtype)
+    return result
+
+
+def call(
+    graph: Graph,
+    op: str,
+    args: tuple[Operand, ...],
+    params: dict[str, Any] | None = None,
+    location: Location | None = None,
+    relate: Relate | None = None,
+) -> Node:
+    """Append a call of `op` with its inferred type.
+
+    relate(condition) says whether a relation between sizes or numbers is true now and guards it; without it, only what
+    the graph's facts decide is known. Raises OpError (nothing appended) when the op has no rule for these operands.
+    """
+    params = {} if params is None else params
+    mark = len(graph.nodes)
+    nodes = tuple(graph.add_constant(arg) if isinstance(arg, np.generic) else arg for arg in args)
+    try:
+        type_ = infer(op, nodes, params, asker(graph, relate))
+    except OpError:
+        del graph.nodes[mark:]
+        raise
+    return graph.add_call(op, nodes, params, type_, location)
+
+
+def apply(
+    graph: Graph, bound: Bound, location: Location | None = None, relate: Relate | None = None
+) -> Operand | tuple[Node, ...] | None:
+    """Append what `bound` says, the write into its `out` too, and return what the call returns.
+
+    A multi-output op yields a tuple of nodes. Raises OpError (nothing appended).
+    """
+    mark = len(graph.nodes)
+    try:
+        value: Operand | tuple[Node, ...]
+        if bound.op == "same":
+            value = bound.args[0]
+        else:
+            node = call(graph, bound.op, bound.args, bound.params, location, relate)
+            value = node
+            if isinstance(node.type, tuple):
+                value = tuple(
+                    call(graph, "tuple_get", (node,), {"index": index}, location, relate)
+                    for index in range(len(node.type))
+                )
+        if bound.out is not None:
+            if isinstance(value, tuple):
+                raise OpError("out= of an op with several results")
+            store(graph, bound.out, value, location, relate, casting=bound.casting, like_out=bound.returns == "value")
+            value = bound.out
+    except OpError:
+        del graph.nodes[mark:]
+        raise
+    return value if bound.returns == "value" else None
+
+
+def store(
+    graph: Graph,
+    target: Node,
+    value: Operand,
+    location: Location | None = None,
+    relate: Relate | None = None,
+    *,
+    casting: str = "unsafe",
+    like_out: bool = False,
+) -> Node:
+    """Append a store of `value` into all of `target`, as ``target[...] = value``; OpError where NumPy would complain.
+
+    casting: what the write may cast. like_out: by the rule of out=, which allows no superfluous leading axes.
+    """
+    ask = asker(graph, relate)
+    room = target.array_type
+    if room.scalar:
+        raise OpError("a NumPy scalar cannot be written to")
+    if isinstance(value, np.generic):
+        value = graph.add_constant(value)
+    if not isinstance(value, Node):
+        check_number(value, room.dtype, ask, assignment=True)
+        return graph.add_store(target, value, location)
+    type_ = value.array_type
+    if not np.can_cast(type_.dtype, room.dtype, casting):  # type: ignore[arg-type]
+        raise OpError(f"cannot cast {type_.dtype} to {room.dtype} with casting={casting!r}")
+    if type_.dtype.kind == "c" and room.dtype.kind != "c":
+        raise OpError("writing complex values into real memory warns")
+    shape = type_.shape
+    if len(shape) > room.ndim:
+        extra = len(shape) - room.ndim
+        if like_out or any(dim != 1 for dim in shape[:extra]):
+            raise OpError("the value has more axes than the array it is written to")
+        shape = shape[extra:]
+    for size, space in zip(reversed(shape), reversed(room.shape), strict=False):
+        if size != 1 and not ask(make("eq", size, space)):
+            raise OpError(f"{size} elements do not fit an axis of {space}")
+    return graph.add_store(target, value, location)
+
+
+def supported(dtype: DType) -> DType:
+    """`dtype` itself if graphs know it; OpError otherwise."""
+    if dtype.num not in _SUPPORTED or not dtype.isnative:
+        raise OpError(f"dtype {dtype} has no rule")
+    return dtype
+
+
+def static_dtype(value: Any) -> DType:
+    """The dtype that a dtype= argument names."""
+    if not isinstance(value, np.dtype | type | str):
+        raise OpError(f"dtype={value!r}")
+    try:
+        return supported(np.dtype(value))
+    except TypeError as error:
+        raise OpError(str(error)) from None
+
+
+def operand(value: Any) -> Operand:
+    """`value` as an operand of an op: a node with one type, a number, a NumPy scalar constant."""
+    if isinstance(value, Node):
+        if not isinstance(value.type, ArrayType):
+            raise OpError(f"%{value.name} is no array")
+        return value
+    if is_scalar(value) or isinstance(value, np.generic):
+        return value  # type: ignore[no-any-return]
+    raise OpError(f"an operand of type {type(value).__name__}")
+
+
+def array(value: Any) -> Node:
+    """`value` as an array operand (or NumPy scalar) that is in the graph."""
+    if isinstance(value, Node) and isinstance(value.type, ArrayType):
+        return value
+    raise OpError(f"{type(value).__name__} is no array of the graph")
+
+
+def type_of(value: Any) -> ArrayType:
+    """The type of an array operand."""
+    if isinstance(value, np.generic):
+        return ArrayType(value.dtype, (), True)
+    return array(value).array_type
+
+
+def static_int(value: Any, what: str) -> int:
+    """`value` as a constant int; OpError for a symbolic one."""
+    if type(value) is int or isinstance(value, np.integer):
+        return int(value)
+    raise OpError(f"{what}={value} is not a constant int")
+
+
+def static_bool(value: Any, what: str) -> bool:
+    """`value` as a constant bool."""
+    if type(value) is bool or type(value) is int or isinstance(value, np.bool_):
+        return bool(value)
+    raise OpError(f"{what}={value} is not a constant bool")
+
+
+def axis_of(value: Any, ndim: int) -> int:
+    """One axis number, made non-negative."""
+    axis = static_int(value, "axis")
+    if not -ndim <= axis < ndim:
+        raise OpError(f"axis {axis} is out of bounds for {ndim} axes")
+    return axis % ndim
+
+
+def refuse(**arguments: tuple[Any, Any]) -> None:
+    """OpError for the first argument, given as (value, default), that is not its default."""
+    for name, (value, default) in arguments.items():
+        if value is not default and not (type(value) is type(default) and value == default):
+            raise OpError(f"{name}= has no rule")
+
+
+def check_number(value: Scalar, dtype: DType, ask: Relate, assignment: bool = False) -> None:
+    """OpError unless the Python number `value` converts to `dtype` without error or warning, as NumPy converts it.
+
+    A symbolic int is asked to be in range. assignment: by the rule of ``x[i] = value``, where also floats go into
+    integer arrays.
+    """
+    if not isinstance(value, Symbol | ScalarOp):
+        cell = np.zeros((), dtype)
+        try:
+            with np.errstate(all="raise"):
+                cell[()] = value
+        except (OverflowError, ValueError, TypeError, FloatingPointError) as error:
+            raise OpError(f"{value} as {dtype}: {error}") from None
+        return
+    if value.kind == "float" and dtype.kind in "iu":
+        raise OpError(f"the float {value} as {dtype} depends on its value")
+    low, high = _limits(value.kind, dtype)
+    if (low is not None and not ask(make("ge", value, low))) or (high is not None and not ask(make("le", value, high))):
+        raise OpError(f"{value} does not fit {dtype}")
+
+
+def _limits(kind: str, dtype: DType) -> tuple[Scalar | None, Scalar | None]:
+    """The range in which every Python number of `kind` converts to `dtype` silently; symbolic ints have 64 bits."""
+    if kind == "int" and dtype.kind in "iu":
+        limits = np.iinfo(dtype)  # type: ignore[type-var]
+        return (
+            int(limits.min) if limits.min > -(2**63) else None,
+            int(limits.max) if limits.max < 2**63 - 1 else None,
+        )
+    if dtype.kind in "fc":
+        largest = float(np.finfo(dtype).max)  # type: ignore[type-var]
+        if kind == "float" and largest < float(np.finfo(np.float64).max):
+            return -largest, largest
+        if kind == "int" and largest < 2.0**63:
+            return -int(largest), int(largest)
+    return None, None
+
+
+def ops_table() -> list[str]:
+    """The ops as rows of a Markdown table: op, kind, NumPy spellings, meaning."""
+    spellings: dict[str, set[str]] = {}
+    for spelling in (*_SPELLINGS.values(), *_METHODS.values(), *_ATTRIBUTES.values()):
+        for name in spelling.ops:
+            spellings.setdefault(name, set()).add(spelling.text)
+    for name, (row, _) in _UFUNC_METHODS.items():
+        spellings.setdefault(row, set()).add(f"ufunc.{name}")
+    rows = ["| op | kind | spellings | meaning |", "| --- | --- | --- | --- |"]
+    for name, op in sorted(REGISTRY.items()):
+        texts = ", ".join(f"`{text}`" for text in sorted(spellings.get(name, ())))
+        rows.append(f"| `{name}` | {op.kind.value} | {texts} | {op.doc} |")
+    return rows

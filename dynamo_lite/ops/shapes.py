@@ -1,0 +1,92 @@
+"""Rules for shapes that several op families share: broadcasting, sizes that may be 1, slices of an axis.
+
+Enters: Dims and `ask`, which decides a relation between sizes now and guards it. Leaves: Dims in normal form.
+INVARIANT: a Dim that leaves here is the constant 1 if it is 1 (``settle``), as ArrayType demands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.opdef import OpError, Relate
+from dynamo_lite.graph.scalar import Dim, Scalar, is_symbolic, make, product
+
+SliceEntry: TypeAlias = tuple[Scalar | None, Scalar | None, Scalar | None]
+
+
+def broadcast(shapes: Sequence[tuple[Dim, ...]], ask: Relate) -> tuple[Dim, ...]:
+    """The common shape; asks whether sizes with different expressions are equal, OpError if not."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[Dim] = [1] * rank
+    for shape in shapes:
+        for axis, dim in enumerate(shape, rank - len(shape)):
+            if dim == 1 or dim == result[axis]:
+                continue
+            if result[axis] == 1:
+                result[axis] = dim
+            elif not ask(make("eq", result[axis], dim)):
+                raise OpError(f"operands of sizes {result[axis]} and {dim} do not broadcast")
+            elif isinstance(dim, int):
+                result[axis] = dim
+    return tuple(result)
+
+
+def shape_of(arg: Argument) -> tuple[Dim, ...]:
+    """The shape of an operand; a Python number has ()."""
+    return arg.array_type.shape if isinstance(arg, Node) else ()
+
+
+def settle(dim: Scalar, ask: Relate) -> Dim:
+    """`dim` as a size: the constant 1 if it is 1, and not negative (OpError)."""
+    if not ask(make("ge", dim, 0)):
+        raise OpError("a negative size")
+    if ask(make("eq", dim, 1)):
+        return 1
+    return dim  # type: ignore[return-value]
+
+
+def element_count(shape: Sequence[Dim], ask: Relate) -> Dim:
+    """The number of elements."""
+    return settle(product(shape), ask)
+
+
+def slice_length(entry: SliceEntry, dim: Dim, ask: Relate) -> Dim:
+    """The length of ``x[start:stop:step]`` along an axis of `dim` elements, by the rules of PySlice_AdjustIndices.
+
+    The ordinary case, where start and stop lie inside and at least two elements are chosen, costs one question.
+    """
+    start, stop, step = entry
+    step = 1 if step is None else step
+    if ask(make("eq", step, 0)):
+        raise OpError("slice step 0")
+    if start is None and stop is None and step in (1, -1):
+        return dim
+    if not any(map(is_symbolic, (start, stop, step, dim))):
+        return len(range(*slice(start, stop, step).indices(dim)))  # type: ignore[arg-type]
+    forward = ask(make("ge", step, 1))
+    low: Scalar = 0 if forward else -1
+    high: Scalar = dim if forward else make("sub", dim, 1)
+    begin = (low if forward else high) if start is None else _from_end(start, dim, ask)
+    end = (high if forward else low) if stop is None else _from_end(stop, dim, ask)
+    stride = step if forward else make("neg", step)
+
+    def distance() -> Scalar:
+        return make("sub", end, begin) if forward else make("sub", begin, end)
+
+    ask(make("ge", distance(), make("add", stride, 1)))  # the strongest question comes first
+    begin, end = _clamp(begin, low, high, ask), _clamp(end, low, high, ask)
+    if ask(make("ge", distance(), make("add", stride, 1))):  # at least two elements
+        return make("floordiv", make("sub", make("add", distance(), stride), 1), stride)  # type: ignore[return-value]
+    return 1 if ask(make("ge", distance(), 1)) else 0
+
+
+def _from_end(bound: Scalar, dim: Dim, ask: Relate) -> Scalar:
+    return bound if ask(make("ge", bound, 0)) else make("add", bound, dim)
+
+
+def _clamp(bound: Scalar, low: Scalar, high: Scalar, ask: Relate) -> Scalar:
+    if not ask(make("ge", bound, low)):
+        return low
+    return bound if ask(make("le", bound, high)) else high

@@ -1,0 +1,364 @@
+"""Views: transpose, reshape, ravel, broadcast_to, real, imag; the other shape methods are spellings of these.
+
+Params: transpose axes (a permutation); reshape shape (Scalars, C order, -1 as the user wrote it); ravel order ("C",
+"F", "K"); broadcast_to shape. reshape and ravel copy where memory order demands it, so they are no exact views: a ravel
+copies every operand that is not contiguous, a reshape only where no strides fit. INVARIANT: squeezed axes are index 0
+with scalar False, so no view but an index turns an array into a NumPy scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.scalar import Dim, Scalar, divide_exactly, is_scalar, is_symbolic, kind_of, make, product
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.reductions import axes_of
+from dynamo_lite.ops.registry import (
+    Bound,
+    OpDef,
+    OpError,
+    OpKind,
+    Relate,
+    Sample,
+    array,
+    axis_of,
+    define,
+    refuse,
+    spell,
+    type_of,
+)
+from dynamo_lite.ops.shapes import broadcast, element_count, settle
+
+
+def view_operand(value: Any) -> Node:
+    """`value` as an array a view can be taken of: not a NumPy scalar."""
+    node = array(value)
+    if node.array_type.scalar:
+        raise OpError("a NumPy scalar has no views")
+    return node
+
+
+def dims(value: Any) -> tuple[Scalar, ...]:
+    """A shape argument as a tuple of int scalars."""
+    if isinstance(value, tuple | list):
+        return tuple(_dim(item) for item in value)
+    return (_dim(value),)
+
+
+def _dim(value: Any) -> Scalar:
+    if isinstance(value, np.integer):
+        return int(value)
+    if is_scalar(value) and kind_of(value) == "int":
+        return value  # type: ignore[no-any-return]
+    raise OpError(f"a size of type {type(value).__name__}")
+
+
+# transpose
+
+
+def _infer_transpose(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    return ArrayType(type_.dtype, tuple(type_.shape[axis] for axis in params["axes"]))
+
+
+define(
+    OpDef(
+        "transpose",
+        OpKind.VIEW,
+        _infer_transpose,
+        lambda args, params: args[0].transpose(params["axes"]),
+        "The axes in the order of params[axes].",
+        (
+            Sample(((2, 3),), {"axes": (1, 0)}),
+            Sample(((2, 3, 4),), {"axes": (2, 0, 1)}),
+            Sample(((),), {"axes": ()}),
+        ),
+        exact_view=True,
+        may_report=False,
+    )
+)
+
+
+def _transpose(x: Any, axes: Sequence[Any] | None) -> Bound:
+    node = view_operand(x)
+    ndim = node.array_type.ndim
+    if axes is None:
+        return Bound("transpose", (node,), {"axes": tuple(range(ndim))[::-1]})
+    order = tuple(axis_of(axis, ndim) for axis in axes)
+    if sorted(order) != list(range(ndim)):
+        raise OpError(f"axes {order} are no permutation")
+    return Bound("transpose", (node,), {"axes": order})
+
+
+@spell("transpose", "np.transpose", np.transpose, np.permute_dims)
+def _bind_transpose(ask: Relate, a: Any, axes: Any = None) -> Bound:
+    return _transpose(a, axes)
+
+
+@spell("transpose", None, method="transpose")
+def _bind_method_transpose(ask: Relate, x: Any, *axes: Any) -> Bound:
+    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+        return _transpose(x, axes[0])
+    return _transpose(x, axes or None)
+
+
+@spell("transpose", None, attribute="T")
+def _bind_t(ask: Relate, x: Any) -> Bound:
+    return _transpose(x, None)
+
+
+@spell("transpose", "np.matrix_transpose", np.matrix_transpose, attribute="mT")
+def _bind_mt(ask: Relate, x: Any, /) -> Bound:
+    ndim = array(x).array_type.ndim
+    if ndim < 2:
+        raise OpError("matrix transpose of fewer than two axes")
+    return _transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+@spell("transpose", "np.swapaxes", np.swapaxes, method="swapaxes")
+def _bind_swapaxes(ask: Relate, a: Any, axis1: Any, axis2: Any) -> Bound:
+    ndim = array(a).array_type.ndim
+    order = list(range(ndim))
+    first, second = axis_of(axis1, ndim), axis_of(axis2, ndim)
+    order[first], order[second] = second, first
+    return _transpose(a, order)
+
+
+@spell("transpose", "np.moveaxis", np.moveaxis)
+def _bind_moveaxis(ask: Relate, a: Any, source: Any, destination: Any) -> Bound:
+    ndim = array(a).array_type.ndim
+    pair = [
+        [axis_of(axis, ndim) for axis in (ax if isinstance(ax, tuple | list) else (ax,))]
+        for ax in (source, destination)
+    ]
+    if len(pair[0]) != len(pair[1]) or any(len(set(axes)) != len(axes) for axes in pair):
+        raise OpError("moveaxis of these axes")
+    order = [axis for axis in range(ndim) if axis not in pair[0]]
+    for destination_axis, source_axis in sorted(zip(pair[1], pair[0], strict=True)):
+        order.insert(destination_axis, source_axis)
+    return _transpose(a, order)
+
+
+# reshape and its relatives
+
+
+def _infer_reshape(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    shape = params["shape"]
+    if -1 in [dim for dim in shape if not is_symbolic(dim)]:
+        shape = _solve(type_.shape, shape, ask)
+    settled = tuple(settle(dim, ask) for dim in shape)
+    if not ask(make("eq", product(type_.shape), product(settled))):
+        raise OpError("reshape to another number of elements")
+    return ArrayType(type_.dtype, settled)
+
+
+def _solve(old: tuple[Dim, ...], new: Sequence[Scalar], ask: Relate) -> list[Scalar]:
+    """`new` with its one -1 replaced by what makes the number of elements fit."""
+    place = [position for position, dim in enumerate(new) if dim == -1]
+    if len(place) != 1:
+        raise OpError("reshape with several -1")
+    known = product(dim for dim in new if dim != -1)
+    size = product(old)
+    if ask(make("eq", known, 0)):
+        raise OpError("reshape with -1 beside a size of 0 raises")
+    quotient = divide_exactly(size, known)
+    if quotient is None:
+        quotient = make("floordiv", size, known)
+        if not ask(make("eq", make("mod", size, known), 0)):
+            raise OpError("reshape to another number of elements")
+        if not ask(make("eq", make("mul", quotient, known), size)):
+            raise OpError("reshape to another number of elements")
+    result = list(new)
+    result[place[0]] = quotient
+    return result
+
+
+define(
+    OpDef(
+        "reshape",
+        OpKind.VIEW,
+        _infer_reshape,
+        lambda args, params: args[0].reshape(params["shape"]),
+        "The elements in C order in a new shape; a copy only where no strides fit.",
+        (
+            Sample(((2, 3),), {"shape": (3, 2)}),
+            Sample(((2, 3),), {"shape": (6,)}),
+            Sample(((4, 3),), {"shape": (2, -1)}),
+            Sample(((2, 3),), {"shape": (1, 2, 1, 3)}),
+            Sample(((1, 1),), {"shape": ()}),
+            Sample(((),), {"shape": (1,)}),
+        ),
+    )
+)
+
+
+def _reshape(x: Any, shape: tuple[Scalar, ...], order: Any, copy: Any = None) -> Bound:
+    refuse(copy=(copy, None))
+    node = view_operand(x)
+    if order not in ("C", None):
+        raise OpError(f"reshape with order={order!r} has no rule")
+    return Bound("reshape", (node,), {"shape": shape})
+
+
+@spell("reshape", None, method="reshape")
+def _bind_method_reshape(ask: Relate, x: Any, *shape: Any, order: Any = "C", copy: Any = None) -> Bound:
+    if len(shape) == 1 and isinstance(shape[0], tuple | list):
+        return _reshape(x, dims(shape[0]), order, copy)
+    if not shape or shape == (None,):
+        raise OpError("reshape without a shape")
+    return _reshape(x, dims(shape), order, copy)
+
+
+@spell("reshape", "np.reshape", np.reshape)
+def _bind_reshape(ask: Relate, a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Bound:
+    return _reshape(a, dims(shape), order, copy)
+
+
+@spell("reshape", "np.expand_dims", np.expand_dims)
+def _bind_expand_dims(ask: Relate, a: Any, axis: Any) -> Bound:
+    node = view_operand(a)
+    given = axis if isinstance(axis, tuple | list) else (axis,)
+    ndim = node.array_type.ndim + len(given)
+    new = axes_of(tuple(given), ndim)
+    old = iter(node.array_type.shape)
+    return _reshape(node, tuple(1 if place in new else next(old) for place in range(ndim)), "C")
+
+
+@spell("basic_index", "np.squeeze", np.squeeze, method="squeeze")
+def _bind_squeeze(ask: Relate, a: Any, axis: Any = None) -> Bound:
+    node = view_operand(a)
+    shape = node.array_type.shape
+    if axis is None:
+        axes = tuple(place for place, dim in enumerate(shape) if dim == 1)
+    else:
+        axes = axes_of(axis, len(shape))
+        if any(shape[place] != 1 for place in axes):
+            raise OpError("squeeze of an axis that is not 1")
+    index = tuple(0 if place in axes else (None, None, None) for place in range(len(shape)))
+    return Bound("basic_index", (node,), {"index": index, "scalar": False})
+
+
+def _infer_ravel(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    return ArrayType(type_.dtype, (element_count(type_.shape, ask),))
+
+
+_RAVEL_SAMPLES = tuple(Sample((shape,), {"order": order}) for shape in ((2, 3), (3,), (), (1, 1)) for order in "CFK")
+
+define(
+    OpDef(
+        "ravel",
+        OpKind.VIEW,
+        _infer_ravel,
+        lambda args, params: args[0].ravel(params["order"]),
+        "All elements along one axis; a view where the memory order allows it without strides, else a copy.",
+        _RAVEL_SAMPLES,
+        may_report=False,
+    )
+)
+define(
+    OpDef(
+        "flatten",
+        OpKind.CALL,
+        _infer_ravel,
+        lambda args, params: args[0].flatten(params["order"]),
+        "All elements along one axis, always a copy.",
+        _RAVEL_SAMPLES,
+        may_report=False,
+    )
+)
+
+
+def _ravel_order(order: Any) -> dict[str, Any]:
+    if order not in ("C", "F", "K"):
+        raise OpError(f"order={order!r} has no rule")
+    return {"order": order}
+
+
+@spell("ravel", "np.ravel", np.ravel, method="ravel")
+def _bind_ravel(ask: Relate, a: Any, order: Any = "C") -> Bound:
+    return Bound("ravel", (view_operand(a),), _ravel_order(order))
+
+
+@spell("flatten", None, method="flatten")
+def _bind_flatten(ask: Relate, x: Any, order: Any = "C") -> Bound:
+    return Bound("flatten", (view_operand(x),), _ravel_order(order))
+
+
+# broadcast_to
+
+
+def _infer_broadcast_to(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    shape = tuple(settle(dim, ask) for dim in params["shape"])
+    if len(shape) < type_.ndim:
+        raise OpError("broadcast_to fewer axes")
+    for size, room in zip(reversed(type_.shape), reversed(shape), strict=False):
+        if size != 1 and not ask(make("eq", size, room)):
+            raise OpError(f"{size} elements do not broadcast to {room}")
+    return ArrayType(type_.dtype, broadcast([type_.shape, shape], ask) if 0 not in shape else shape)
+
+
+define(
+    OpDef(
+        "broadcast_to",
+        OpKind.VIEW,
+        _infer_broadcast_to,
+        lambda args, params: np.broadcast_to(args[0], params["shape"]),
+        "A read-only view with axes repeated.",
+        (
+            Sample(((3,),), {"shape": (2, 3)}),
+            Sample(((2, 1),), {"shape": (2, 3)}),
+            Sample(((),), {"shape": (2,)}),
+            Sample(((2, 1),), {"shape": (2, 0)}),
+        ),
+        exact_view=True,
+        may_report=False,
+    )
+)
+
+
+@spell("broadcast_to", "np.broadcast_to", np.broadcast_to)
+def _bind_broadcast_to(ask: Relate, array: Any, shape: Any, subok: bool = False) -> Bound:
+    return Bound("broadcast_to", (view_operand(array),), {"shape": dims(shape)})
+
+
+# real and imag
+
+
+def _infer_part(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    if type_.dtype.kind != "c" or type_.scalar:
+        raise OpError("only complex arrays have a view of a part")
+    return ArrayType(np.zeros(0, type_.dtype).real.dtype, type_.shape)
+
+
+for _name, _summary in (("real", "The real parts, a view."), ("imag", "The imaginary parts, a view.")):
+    define(
+        OpDef(
+            _name,
+            OpKind.VIEW,
+            _infer_part,
+            lambda args, params, name=_name: getattr(args[0], name),  # type: ignore[misc]
+            _summary,
+            (Sample(((2, 3),), {}, ("FD",)), Sample(((),), {}, ("FD",))),
+            exact_view=True,
+            may_report=False,
+        )
+    )
+
+
+@spell("real", "np.real", np.real, attribute="real")
+def _bind_real(ask: Relate, val: Any) -> Bound:
+    node = view_operand(val)
+    return Bound("real" if node.array_type.dtype.kind == "c" else "same", (node,))
+
+
+@spell("imag", "np.imag", np.imag, attribute="imag")
+def _bind_imag(ask: Relate, val: Any) -> Bound:
+    return Bound("imag", (view_operand(val),))
