@@ -25,7 +25,8 @@ LEVELS = (
     ("runtime",),
     ("backends",),
     ("report", "pipeline"),
-    ("api",),
+    ("compilation",),
+    ("api", "whole_program"),
     ("__init__", "__main__", "cli"),
 )
 LEVEL = {name: number for number, names in enumerate(LEVELS) for name in names}
