@@ -120,9 +120,7 @@ class _Encoder:
         loops: dict[int, Position] = {}
         if FACTS.loop_exit:
             for number, instr in enumerate(self.instrs):
-                if instr.op == "FOR_ITER" and instr.target is not None:
-                    if instr.target <= number:
-                        raise UnsupportedCode(f"{self.code.qualname}: FOR_ITER {number} leads backwards")
+                if instr.op == "FOR_ITER" and instr.target is not None and instr.target > number:
                     loops.setdefault(instr.target, instr.position)
         if self.code.freevars:
             self.emit("COPY_FREE_VARS", len(self.code.freevars), NO_POSITION)
@@ -287,6 +285,21 @@ class _Encoder:
             self.emit("JUMP_BACKWARD", 0, instr.position, instr.target)
             over.goto = len(self.out)
 
+    def for_iter(self, index: int, instr: Instr) -> None:
+        assert instr.target is not None
+        self.emit("FOR_ITER", 0, instr.position)
+        loop = self.out[-1]
+        if instr.target > index:
+            loop.label = instr.target
+            return
+        self.emit("JUMP_FORWARD", 0, instr.position)  # FOR_ITER only goes forward
+        over = self.out[-1]
+        loop.goto = len(self.out)
+        for op in FACTS.loop_exit:
+            self.emit(op, 0, instr.position)
+        self.emit("JUMP_BACKWARD", 0, instr.position, instr.target)
+        over.goto = len(self.out)
+
     def to_bool(self, index: int, instr: Instr) -> None:
         """Make the top of the stack, which instruction `index` wants as a bool, one."""
         before = self.instrs[index - 1].op if index and index not in self.targets else None
@@ -378,6 +391,8 @@ class _Encoder:
     def send(self, index: int, instr: Instr) -> None:
         if (instr.op == "SEND_OR_POP") != FACTS.send_pops:
             raise UnsupportedCode(f"{self.code.qualname}: Python {VERSION} has no {instr.op}")
+        if instr.target is None or instr.target <= index:
+            raise UnsupportedCode(f"{self.code.qualname}: {instr.op} {index} leads backwards")
         self.emit("SEND", 0, instr.position, instr.target)
 
     # Assembly
@@ -460,6 +475,7 @@ _LOWER: dict[str, Callable[[_Encoder, int, Instr], None]] = {
     "POP_JUMP_IF_FALSE": _Encoder.jump_if,
     "POP_JUMP_IF_NONE": _Encoder.jump_if,
     "POP_JUMP_IF_NOT_NONE": _Encoder.jump_if,
+    "FOR_ITER": _Encoder.for_iter,
     "TO_BOOL": _Encoder.to_bool,
     "UNARY_NOT": _Encoder.unary_not,
     "COMPARE_OP": _Encoder.compare_op,

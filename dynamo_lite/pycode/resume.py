@@ -26,6 +26,7 @@ from dynamo_lite.pycode.code import (
 )
 from dynamo_lite.pycode.encode import encode
 from dynamo_lite.pycode.flow import prune, remove, stack_depth
+from dynamo_lite.pycode.version import FACTS
 
 
 def resume_code(code: Code, index: int, stack: Sequence[str], bound_locals: Sequence[str]) -> types.CodeType:
@@ -37,8 +38,8 @@ def resume_code(code: Code, index: int, stack: Sequence[str], bound_locals: Sequ
     from `index` is left out, so the same place resumed from within a resume function gives an equal code object.
 
     Raises UnsupportedResume for generators and coroutines, for module and class bodies, for code with cell variables,
-    and where CPython cannot enter (between the keyword names and their call, before 3.13). Raises ValueError if the
-    stack has not the depth that the instruction finds there, or a local is not one of the code's.
+    and for code that CPython cannot express. Raises ValueError if the stack has not the depth that the instruction
+    finds there, or a local is not one of the code's.
     """
     if code.flags & CO_GENERATOR_KINDS:
         raise UnsupportedResume(f"{code.qualname} is a generator or coroutine")
@@ -64,6 +65,10 @@ def resume_code(code: Code, index: int, stack: Sequence[str], bound_locals: Sequ
             prologue.append(Instr("LOAD_FAST_AND_CLEAR", parameters[-1], position=position))
         else:
             raise ValueError(f"{kind!r} is neither 'value' nor 'null'")
+    if FACTS.kw_names and code.instrs[index].op == "CALL_KW":
+        # The names are no stack slot here: drop them and start where they are loaded.
+        prologue[-1] = Instr("DELETE_FAST", parameters[-1], position=position)
+        index -= 1
     shift = len(prologue) + 1
     prologue.append(Instr("JUMP", target=index + shift, position=position))
 
