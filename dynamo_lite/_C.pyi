@@ -10,6 +10,9 @@ from typing import Any, TypeAlias
 from dynamo_lite.schedule.steps import Kernel, Schedule
 
 HasCode: TypeAlias = types.CodeType | Callable[..., Any]  # a code object, or a plain Python function for its own
+GUARD_KINDS: tuple[tuple[str, str, str], ...]  # the rows of csrc/guards.def: name, operands, words
+INVOKE_LOOP: int  # address of the function by which kernels call NumPy's loops (csrc/kernel_code.c)
+
 OnMiss: TypeAlias = Callable[[types.FunctionType, tuple[Any, ...]], CacheEntry | None]
 
 class Declined(Exception):
@@ -18,6 +21,8 @@ class Declined(Exception):
 class Guards:
     """Checks that read slots, cells, globals, attributes; yields a graph's inputs. See csrc/guards.def for the ops."""
 
+    ops: tuple[tuple[Any, ...], ...]
+    inputs: tuple[int, ...]
     def __init__(self, ops: Sequence[tuple[Any, ...]], inputs: Sequence[int]) -> None: ...
     def check(self, func: object, slots: tuple[Any, ...], /) -> tuple[Any, ...] | None: ...
     def explain(self, func: object, slots: tuple[Any, ...], /) -> str | None: ...
@@ -36,6 +41,7 @@ class CompiledKernel:
 class Program:
     """A Schedule ready to run; raises Declined(reason) where it declines."""
 
+    schedule: Schedule
     last_decline: str | None
     declines: Mapping[str, int]
     def __init__(self, schedule: Schedule, compile_kernel: Callable[[Kernel, str], CompiledKernel]) -> None: ...

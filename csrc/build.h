@@ -1,0 +1,54 @@
+/* What the files that build a program share (build.c, build_kernel.c, build_call.c).
+ *
+ * Functions return 0, or -1 with an error set, unless said otherwise; objects are borrowed. Everything a step owns hangs
+ * in it as soon as it exists, so that dl_program_clear frees a program that was refused halfway.
+ */
+#ifndef DL_BUILD_H
+#define DL_BUILD_H
+
+#include "program.h"
+
+/* What building knows beside the program. */
+typedef struct {
+    DlProgram *program;
+    int step;       /* the step being built */
+    uint8_t *is_set;
+    int *parent;    /* the register that a view shows, or -1 */
+    int *last;      /* the last step that needs a register; n_steps: an output */
+} DlBuilder;
+
+/* Set ValueError about the step being built. */
+int dl_build_refuse(const DlBuilder *builder, const char *why, PyObject *what);
+
+/* Attributes of Python objects: as a tuple or dtype (new references, NULL), as an int (INT32_MIN on error), as a truth
+ * value, and whether it is that text (-1 on error). */
+PyObject *dl_build_tuple(PyObject *object, const char *name);
+PyArray_Descr *dl_build_descr(PyObject *object, const char *name);
+int32_t dl_build_int(PyObject *object, const char *name);
+int dl_build_bool(PyObject *object, const char *name);
+int dl_build_is_text(PyObject *object, const char *name, const char *text);
+
+/* object as a dtype that kernels handle: a new reference, or NULL. */
+PyArray_Descr *dl_build_plain(PyObject *object);
+/* Zeroed memory for n items and one more, or NULL. */
+void *dl_build_rows(Py_ssize_t n, size_t size);
+
+/* Whether object is a Reg. */
+int dl_build_is_reg(PyObject *object);
+/* Note that the current step needs, or sets, a register; `what` is named in the error. */
+int dl_build_use(DlBuilder *builder, int32_t reg, PyObject *what);
+int dl_build_set(DlBuilder *builder, int32_t reg, PyObject *what);
+
+/* Sizes from attribute `name`. */
+int dl_build_dims(DlBuilder *builder, PyObject *object, const char *name, DlDims *dims);
+/* An operand of that dtype: a Reg, a Scalar, or a constant that is converted now. */
+int dl_build_operand(DlBuilder *builder, PyObject *object, PyArray_Descr *descr, DlOperand *operand);
+
+/* Steps. */
+int dl_build_map(DlBuilder *builder, PyObject *object, DlMapStep *step);
+int dl_build_reduce(DlBuilder *builder, PyObject *object, DlReduceStep *step);
+int dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step);
+/* Free a map's kernel, operands and shape. */
+void dl_build_clear_map(DlMapStep *step);
+
+#endif

@@ -1,0 +1,271 @@
+/* Calls: NumPy's own functions on real objects, with floating-point errors as exceptions.
+ *
+ * The error state is a context variable that holds a capsule. For each capsule met, NumPy is asked once which errors it
+ * ignores, and for a capsule in which all others raise.
+ */
+#include "program.h"
+
+#include "fpflags.h"
+
+enum { KNOWN_STATES = 4, SMALL_ARGS = 12 };
+
+typedef struct {
+    PyObject *capsule, *raising; /* owned */
+    unsigned reported;           /* flags that are not ignored */
+} ErrorState;
+
+static PyObject *state_variable, *make_state, *get_modes; /* of numpy._core.umath; numpy.geterr */
+static ErrorState known_states[KNOWN_STATES];
+static int next_state;
+
+static const struct {
+    const char *name;
+    unsigned flag;
+} error_rows[] = {
+    {"divide", DL_FP_DIVIDE},
+    {"over", DL_FP_OVER},
+    {"under", DL_FP_UNDER},
+    {"invalid", DL_FP_INVALID},
+};
+
+int
+dl_calls_register(void)
+{
+    if (get_modes != NULL) {
+        return 0;
+    }
+    PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+    PyObject *numpy = umath ? PyImport_ImportModule("numpy") : NULL;
+    if (numpy != NULL) {
+        state_variable = PyObject_GetAttrString(umath, "_extobj_contextvar");
+        make_state = PyObject_GetAttrString(umath, "_make_extobj");
+        get_modes = PyObject_GetAttrString(numpy, "geterr");
+    }
+    Py_XDECREF(umath);
+    Py_XDECREF(numpy);
+    return state_variable && make_state && get_modes ? 0 : -1;
+}
+
+/* Fill in which errors the current state reports and the state in which they raise. */
+static int
+learn_state(ErrorState *state)
+{
+    PyObject *modes = PyObject_CallNoArgs(get_modes);
+    PyObject *raising = modes ? PyDict_New() : NULL;
+    if (raising == NULL) {
+        Py_XDECREF(modes);
+        return -1;
+    }
+    int status = 0;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows) && status == 0; i++) {
+        PyObject *mode = PyDict_GetItemString(modes, error_rows[i].name);
+        int ignored = mode != NULL && PyUnicode_CompareWithASCIIString(mode, "ignore") == 0;
+        state->reported |= ignored ? 0 : error_rows[i].flag;
+        PyObject *word = PyUnicode_FromString(ignored ? "ignore" : "raise");
+        status = word ? PyDict_SetItemString(raising, error_rows[i].name, word) : -1;
+        Py_XDECREF(word);
+    }
+    if (status == 0) {
+        PyObject *no_args = PyTuple_New(0);
+        state->raising = no_args ? PyObject_Call(make_state, no_args, raising) : NULL;
+        Py_XDECREF(no_args);
+        status = state->raising ? 0 : -1;
+    }
+    Py_DECREF(modes);
+    Py_DECREF(raising);
+    return status;
+}
+
+/* What is known of the current error state; NULL with an error set. */
+static const ErrorState *
+current_state(void)
+{
+    PyObject *capsule;
+    if (PyContextVar_Get(state_variable, NULL, &capsule) < 0) {
+        return NULL;
+    }
+    if (capsule == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "NumPy's error state has no default");
+        return NULL;
+    }
+    for (int i = 0; i < KNOWN_STATES; i++) {
+        if (known_states[i].capsule == capsule) {
+            Py_DECREF(capsule);
+            return &known_states[i];
+        }
+    }
+    ErrorState state = {.capsule = capsule};
+    if (learn_state(&state) < 0) {
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    ErrorState *place = &known_states[next_state], old = *place;
+    next_state = (next_state + 1) % KNOWN_STATES;
+    *place = state;
+    Py_XDECREF(old.capsule);
+    Py_XDECREF(old.raising);
+    return place;
+}
+
+int
+dl_errstate_reports(unsigned flags)
+{
+    const ErrorState *state = current_state();
+    return state == NULL ? -1 : (state->reported & flags) != 0;
+}
+
+DlStatus
+dl_errstate_enter(DlRun *run)
+{
+    run->flags |= dl_fp_get(); /* NB: NumPy clears them */
+    if (run->errstate != NULL) {
+        return 0;
+    }
+    const ErrorState *state = current_state();
+    run->errstate = state ? PyContextVar_Set(state_variable, state->raising) : NULL;
+    return run->errstate ? 0 : -1;
+}
+
+void
+dl_errstate_leave(DlRun *run)
+{
+    if (run->errstate == NULL) {
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (PyContextVar_Reset(state_variable, run->errstate) < 0) {
+        PyErr_WriteUnraisable(state_variable);
+    }
+    PyErr_Restore(type, value, traceback);
+    Py_CLEAR(run->errstate);
+}
+
+DlStatus
+dl_call_done(DlRun *run, PyObject *result)
+{
+    dl_fp_set(0); /* NB: flags that NumPy met and ignores stay set behind a call */
+    return result == NULL ? dl_failed(run, DL_REASON_CALL) : 0;
+}
+
+/* The object that one argument of a template stands for: a new reference. */
+static PyObject *
+resolve(DlRun *run, PyObject *item)
+{
+    const DlSlot *slot = dl_slot_cast(item);
+    if (slot == NULL) {
+        return Py_NewRef(item);
+    }
+    if (slot->kind == DL_SLOT_REG) {
+        return Py_XNewRef(dl_reg_object(&run->regs[slot->index]));
+    }
+    if (slot->kind == DL_SLOT_NUMBER) {
+        return dl_scalar_object(&run->program->numbers, slot->index, run->numbers);
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(slot->items);
+    PyObject *parts = slot->kind == DL_SLOT_LIST ? PyList_New(n) : PyTuple_New(n);
+    for (Py_ssize_t i = 0; parts != NULL && i < n; i++) {
+        PyObject *part = resolve(run, PyTuple_GET_ITEM(slot->items, i));
+        if (part == NULL) {
+            Py_CLEAR(parts);
+        }
+        else if (slot->kind == DL_SLOT_LIST) {
+            PyList_SET_ITEM(parts, i, part);
+        }
+        else {
+            PyTuple_SET_ITEM(parts, i, part);
+        }
+    }
+    if (slot->kind == DL_SLOT_SLICE && parts != NULL) {
+        PyObject *slice =
+            PySlice_New(PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1), PyTuple_GET_ITEM(parts, 2));
+        Py_SETREF(parts, slice);
+    }
+    return parts;
+}
+
+DlStatus
+dl_result_take(DlRun *run, const DlType *type, DlReg *reg, PyObject *object)
+{
+    if (type->scalar) {
+        if (!Py_IS_TYPE(object, type->descr->typeobj)) {
+            return dl_decline(run, DL_REASON_RESULT);
+        }
+        dl_reg_take(reg, Py_NewRef(object));
+        return 0;
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    npy_intp shape[DL_MAX_DIMS];
+    if (!PyArray_CheckExact(object) || PyArray_NDIM(array) != type->shape.n || dl_dims_get(run, &type->shape, shape)
+        || PyArray_TYPE(array) != type->descr->type_num) {
+        return dl_decline(run, DL_REASON_RESULT);
+    }
+    if (type->shape.n && memcmp(shape, PyArray_DIMS(array), (size_t)type->shape.n * sizeof *shape) != 0) {
+        return dl_decline(run, DL_REASON_RESULT);
+    }
+    dl_reg_take(reg, Py_NewRef(object));
+    return reg->kind == DL_ARRAY ? 0 : dl_decline(run, DL_REASON_RESULT);
+}
+
+/* Hand the result, or its items, to the registers. */
+static DlStatus
+take_results(DlRun *run, const DlCallStep *step, PyObject *result)
+{
+    if (step->n_dsts == 0) {
+        return 0;
+    }
+    if (step->n_dsts == 1) {
+        return dl_result_take(run, &step->types[0], &run->regs[step->dsts[0]], result);
+    }
+    if ((!PyTuple_Check(result) && !PyList_Check(result)) || Py_SIZE(result) != step->n_dsts) {
+        return dl_decline(run, DL_REASON_RESULT);
+    }
+    for (int i = 0; i < step->n_dsts; i++) {
+        PyObject *item = PyTuple_Check(result) ? PyTuple_GET_ITEM(result, i) : PyList_GET_ITEM(result, i);
+        DlStatus status = dl_result_take(run, &step->types[i], &run->regs[step->dsts[i]], item);
+        if (status != 0) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+DlStatus
+dl_call_run(DlRun *run, const DlCallStep *step)
+{
+    PyObject *small[SMALL_ARGS + 1], **args = small + 1; /* one place in front for vectorcall */
+    Py_ssize_t n = PyTuple_GET_SIZE(step->template), made = 0;
+    Py_ssize_t n_names = step->names ? PyTuple_GET_SIZE(step->names) : 0;
+    if (n > SMALL_ARGS) {
+        PyObject **more = PyMem_New(PyObject *, n + 1);
+        if (more == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        args = more + 1;
+    }
+    DlStatus status = dl_errstate_enter(run);
+    for (; status == 0 && made < n; made++) {
+        args[made] = resolve(run, PyTuple_GET_ITEM(step->template, made));
+        if (args[made] == NULL) {
+            status = dl_failed(run, DL_REASON_CALL);
+            break;
+        }
+    }
+    if (status == 0) {
+        PyObject *result = PyObject_Vectorcall(step->function, args,
+                                               (size_t)(n - n_names) | PY_VECTORCALL_ARGUMENTS_OFFSET, step->names);
+        status = dl_call_done(run, result);
+        if (status == 0) {
+            status = take_results(run, step, result);
+        }
+        Py_XDECREF(result);
+    }
+    while (made > 0) {
+        Py_DECREF(args[--made]);
+    }
+    if (args != small + 1) {
+        PyMem_Free(args - 1);
+    }
+    return status;
+}

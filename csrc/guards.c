@@ -1,0 +1,672 @@
+/* Guards (see guards.h, guards.def). */
+#include "guards.h"
+
+#include <structmember.h>
+
+#include "guards_table.h"
+
+enum { SMALL_REGISTERS = 48, SMALL_VALUES = 64 };
+
+/* ---- values compared by what they are ---- */
+
+/* Whether two constants are interchangeable: same exact types, same bits; anything else only if identical. */
+static int
+const_equal(PyObject *a, PyObject *b)
+{
+    if (a == b) {
+        return 1;
+    }
+    PyTypeObject *type = Py_TYPE(a);
+    if (type != Py_TYPE(b)) {
+        return 0;
+    }
+    if (type == &PyFloat_Type) {
+        double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+        return memcmp(&x, &y, sizeof x) == 0;
+    }
+    if (type == &PyComplex_Type) {
+        Py_complex x = ((PyComplexObject *)a)->cval, y = ((PyComplexObject *)b)->cval;
+        return memcmp(&x, &y, sizeof x) == 0;
+    }
+    if (type == &PyLong_Type || type == &PyUnicode_Type || type == &PyBytes_Type) {
+        return PyObject_RichCompareBool(a, b, Py_EQ); /* C code for exact types */
+    }
+    if (type == &PyTuple_Type) {
+        Py_ssize_t n = PyTuple_GET_SIZE(a);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            if (n != PyTuple_GET_SIZE(b) || !const_equal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) {
+                return 0;
+            }
+        }
+        return n == PyTuple_GET_SIZE(b);
+    }
+    if (type == &PySlice_Type) {
+        PySliceObject *x = (PySliceObject *)a, *y = (PySliceObject *)b;
+        return const_equal(x->start, y->start) && const_equal(x->stop, y->stop) && const_equal(x->step, y->step);
+    }
+    return 0;
+}
+
+/* Whether two values are the same object, or tuples of the same objects; NULL stands for None. */
+static int
+items_identical(PyObject *a, PyObject *b)
+{
+    a = a ? a : Py_None;
+    if (a == b) {
+        return 1;
+    }
+    if (!PyTuple_CheckExact(a) || !PyTuple_CheckExact(b) || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++) {
+        if (PyTuple_GET_ITEM(a, i) != PyTuple_GET_ITEM(b, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether keyword defaults (NULL: none) hold the same objects under the same names as the snapshot. */
+static int
+kwdefaults_identical(PyObject *now, PyObject *then)
+{
+    if (now == NULL || now == Py_None) {
+        return then == Py_None;
+    }
+    if (then == Py_None || !PyDict_CheckExact(now) || PyDict_GET_SIZE(now) != PyDict_GET_SIZE(then)) {
+        return 0;
+    }
+    PyObject *key, *value, *key_then, *value_then;
+    Py_ssize_t at = 0, at_then = 0;
+    while (PyDict_Next(then, &at_then, &key_then, &value_then)) {
+        if (!PyDict_Next(now, &at, &key, &value) || value != value_then || !const_equal(key, key_then)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether a dictionary has exactly these keys in this order. */
+static int
+keys_equal(PyObject *dict, PyObject *keys)
+{
+    if (!PyDict_CheckExact(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) {
+        return 0;
+    }
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    for (Py_ssize_t i = 0; PyDict_Next(dict, &at, &key, &value); i++) {
+        if (!const_equal(key, PyTuple_GET_ITEM(keys, i))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The length of an exact builtin container, or -1. */
+static int64_t
+length_of(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (type == &PyTuple_Type || type == &PyList_Type || type == &PyBytes_Type) {
+        return Py_SIZE(object);
+    }
+    if (type == &PyDict_Type) {
+        return PyDict_GET_SIZE(object);
+    }
+    if (type == &PyUnicode_Type) {
+        return PyUnicode_GET_LENGTH(object);
+    }
+    if (type == &PySet_Type || type == &PyFrozenSet_Type) {
+        return PySet_GET_SIZE(object);
+    }
+    /* NB: subclasses with tuple's or list's own storage (namedtuples); that len() is theirs is a guard on the type. */
+    if (PyTuple_Check(object) || PyList_Check(object)) {
+        return Py_SIZE(object);
+    }
+    return -1;
+}
+
+/* ---- reads: borrowed references, NULL where missing ---- */
+
+/* dict[name] for exact dictionaries; NULL also with an error set (then a key's own __eq__ raised). */
+static PyObject *
+read_key(PyObject *dict, PyObject *key)
+{
+    return PyDict_CheckExact(dict) ? PyDict_GetItemWithError(dict, key) : NULL;
+}
+
+/* The attribute where the object itself or its class keeps it. */
+static PyObject *
+read_attr(const DlGuardOp *op, PyObject *base)
+{
+    PyObject *name = op->object[0];
+    if (op->mode == FROM_MODULE) {
+        return PyModule_CheckExact(base) ? PyDict_GetItemWithError(PyModule_GetDict(base), name) : NULL;
+    }
+    if (op->mode == FROM_CLASS) {
+        PyObject *value = PyType_Check(base) ? _PyType_Lookup((PyTypeObject *)base, name) : NULL;
+        if (value != NULL && Py_TYPE(value)->tp_descr_get != NULL && !PyFunction_Check(value)) {
+            return NULL; /* a property, classmethod ...: reading it makes something else */
+        }
+        return value;
+    }
+    PyObject *value = _PyObject_GenericGetAttrWithDict(base, name, NULL, 1);
+    if (value == NULL) {
+        return NULL;
+    }
+    /* NB: a value that nothing but us refers to was made by the read (a bound method): not a stored attribute. */
+    int stored = Py_REFCNT(value) > 1;
+    Py_DECREF(value);
+    return stored ? value : NULL;
+}
+
+/* base[index] of a tuple or list. */
+static PyObject *
+read_item(PyObject *base, int64_t index)
+{
+    if (!PyTuple_Check(base) && !PyList_Check(base)) {
+        return NULL;
+    }
+    Py_ssize_t n = Py_SIZE(base);
+    index = index < 0 ? index + n : index;
+    if (index < 0 || index >= n) {
+        return NULL;
+    }
+    return PyTuple_Check(base) ? PyTuple_GET_ITEM(base, index) : PyList_GET_ITEM(base, index);
+}
+
+/* Whether reading `name` of object gives a method of `function` (or function itself: a static method): the object has
+ * no value of its own under that name. Follows a type_version test on an ordinary class. */
+static int
+method_passes(const DlGuardOp *op, PyObject *object)
+{
+    PyObject *value = _PyObject_GenericGetAttrWithDict(object, op->object[0], NULL, 1);
+    if (value == NULL) {
+        return 0;
+    }
+    int passes = value == op->object[1] || (PyMethod_Check(value) && PyMethod_GET_FUNCTION(value) == op->object[1]);
+    Py_DECREF(value);
+    return passes;
+}
+
+/* What closure variable `index` of func holds. */
+static PyObject *
+read_cell(PyObject *func, int64_t index)
+{
+    PyObject *closure = PyFunction_Check(func) ? PyFunction_GET_CLOSURE(func) : NULL;
+    if (closure == NULL || index >= PyTuple_GET_SIZE(closure)) {
+        return NULL;
+    }
+    return PyCell_GET(PyTuple_GET_ITEM(closure, index));
+}
+
+/* ---- tests ---- */
+
+/* An exact, aligned, plain ndarray of that dtype and rank, with size 1 at just those axes. */
+static int
+array_passes(const DlGuardOp *op, PyObject *object)
+{
+    if (!PyArray_CheckExact(object)) {
+        return 0;
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    PyArray_Descr *wanted = (PyArray_Descr *)op->object[0], *descr = PyArray_DESCR(array);
+    if (descr != wanted && !(descr->type_num == wanted->type_num && dl_numpy_plain(descr))) {
+        return 0;
+    }
+    int nd = PyArray_NDIM(array), flags = PyArray_FLAGS(array);
+    if (nd != op->n[0] || !(flags & NPY_ARRAY_ALIGNED) || (op->n[2] > 0 && !(flags & NPY_ARRAY_WRITEABLE))) {
+        return 0;
+    }
+    const npy_intp *shape = PyArray_DIMS(array);
+    int64_t ones = 0;
+    for (int i = 0; i < nd; i++) {
+        ones |= (int64_t)(shape[i] == 1) << i;
+    }
+    return ones == op->n[1];
+}
+
+/* Whether a relation between sizes and numbers is true. */
+static int
+scalar_passes(const DlGuards *self, const DlGuardOp *op, PyObject *const *regs, DlNumber *values)
+{
+    for (int32_t i = op->scalar.first_load; i < op->scalar.last_load; i++) {
+        const DlScalarLoad *load = &self->scalars.loads[i];
+        if (dl_scalar_load(&self->scalars, load, regs[self->inputs[load->input]], values)) {
+            return 0;
+        }
+    }
+    if (dl_scalar_eval(&self->scalars, op->scalar.first_instr, op->scalar.last_instr, values)) {
+        return 0;
+    }
+    return values[op->scalar.value].i != 0;
+}
+
+/* A function with that code and those defaults. */
+static int
+function_passes(const DlGuardOp *op, PyObject *object)
+{
+    if (!PyFunction_Check(object)) {
+        return 0;
+    }
+    PyFunctionObject *function = (PyFunctionObject *)object;
+    return function->func_code == op->object[0] && items_identical(function->func_defaults, op->object[1])
+           && kwdefaults_identical(function->func_kwdefaults, op->object[2]);
+}
+
+/* An exact Python int that fits 64 bits, or an exact float, or a bool. */
+static int
+number_passes(const DlGuardOp *op, PyObject *object)
+{
+    if (op->mode != DL_INT) {
+        return op->mode == DL_FLOAT ? PyFloat_CheckExact(object) : PyBool_Check(object);
+    }
+    if (!PyLong_CheckExact(object)) {
+        return 0;
+    }
+    int overflow;
+    (void)PyLong_AsLongLongAndOverflow(object, &overflow);
+    return !overflow;
+}
+
+/* Run the ops from the first: n_ops when all pass, else the index of the one that fails (-1 with an error set).
+ * INVARIANT: no Python code runs, so borrowed registers stay alive; `own` is for tables where a key might run some. */
+static inline int32_t
+run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **regs,
+        DlNumber *values, const int own)
+{
+    for (int32_t i = 0; i < self->n_ops; i++) {
+        const DlGuardOp *op = &self->ops[i];
+        PyObject *value = NULL;
+        int passes;
+        switch ((Kind)op->kind) {
+        case ARG:
+            value = op->n[0] < nslots ? slots[op->n[0]] : NULL;
+            goto set;
+        case FUNC:
+            value = func;
+            goto set;
+        case CONST:
+            value = op->object[0];
+            goto set;
+        case GLOBAL:
+            value = PyDict_GetItemWithError(op->object[0], op->object[1]);
+            goto set;
+        case CELL:
+            value = read_cell(func, op->n[0]);
+            goto set;
+        case ATTR:
+            value = read_attr(op, regs[op->reg[1]]);
+            goto set;
+        case ITEM:
+            value = read_item(regs[op->reg[1]], op->n[0]);
+            goto set;
+        case KEY:
+            value = read_key(regs[op->reg[1]], op->object[0]);
+            goto set;
+        case CELL_CONTENTS:
+            value = PyCell_Check(regs[op->reg[1]]) ? PyCell_GET(regs[op->reg[1]]) : NULL;
+            goto set;
+        case METHOD_FUNCTION:
+            value = PyMethod_Check(regs[op->reg[1]]) ? PyMethod_GET_FUNCTION(regs[op->reg[1]]) : NULL;
+            goto set;
+        case METHOD_SELF:
+            value = PyMethod_Check(regs[op->reg[1]]) ? PyMethod_GET_SELF(regs[op->reg[1]]) : NULL;
+            goto set;
+        case TYPE_OF:
+            value = (PyObject *)Py_TYPE(regs[op->reg[1]]);
+        set:
+            if (value == NULL) {
+                return PyErr_Occurred() ? -1 : i;
+            }
+            regs[op->reg[0]] = own ? Py_NewRef(value) : value;
+            continue;
+        case DICT_LACKS:
+            passes = PyDict_GetItemWithError(op->object[0], op->object[1]) == NULL;
+            if (passes && PyErr_Occurred()) {
+                return -1;
+            }
+            break;
+        case IS:
+            passes = regs[op->reg[0]] == op->object[0];
+            break;
+        case TYPE:
+        case NP_SCALAR:
+            passes = (PyObject *)Py_TYPE(regs[op->reg[0]]) == op->object[0];
+            break;
+        case TYPE_VERSION:
+            /* NB: the tag becomes 0 or another number when the class or a base of it changes. */
+            passes = (PyObject *)Py_TYPE(regs[op->reg[0]]) == op->object[0]
+                     && ((PyTypeObject *)op->object[0])->tp_version_tag == op->n[0];
+            break;
+        case CLASS_VERSION:
+            passes = regs[op->reg[0]] == op->object[0]
+                     && ((PyTypeObject *)op->object[0])->tp_version_tag == op->n[0];
+            break;
+        case METHOD:
+            passes = method_passes(op, regs[op->reg[0]]);
+            break;
+        case GLOBALS:
+            passes = PyFunction_Check(func) && PyFunction_GET_GLOBALS(func) == op->object[0];
+            break;
+        case DTYPE:
+            passes = PyArray_CheckExact(regs[op->reg[0]])
+                     && (PyObject *)PyArray_DESCR((PyArrayObject *)regs[op->reg[0]]) == op->object[0]
+                     && PyArray_NDIM((PyArrayObject *)regs[op->reg[0]]) == op->n[0];
+            break;
+        case EQUAL:
+            passes = const_equal(regs[op->reg[0]], op->object[0]);
+            break;
+        case LENGTH:
+            passes = length_of(regs[op->reg[0]]) == op->n[0];
+            break;
+        case DICT_KEYS:
+            passes = keys_equal(regs[op->reg[0]], op->object[0]);
+            break;
+        case FUNCTION:
+            passes = function_passes(op, regs[op->reg[0]]);
+            break;
+        case ARRAY:
+            passes = array_passes(op, regs[op->reg[0]]);
+            break;
+        case CONTIGUOUS:
+            passes = PyArray_Check(regs[op->reg[0]])
+                     && (PyArray_FLAGS((PyArrayObject *)regs[op->reg[0]]) & op->n[0]);
+            break;
+        case SAME:
+            passes = regs[op->reg[0]] == regs[op->reg[1]];
+            break;
+        case DISTINCT:
+            passes = regs[op->reg[0]] != regs[op->reg[1]];
+            break;
+        case SCALAR:
+            passes = scalar_passes(self, op, regs, values);
+            break;
+        case NUMBER:
+            passes = number_passes(op, regs[op->reg[0]]);
+            break;
+        case SLOT_UNBOUND:
+            passes = op->n[0] >= nslots || slots[op->n[0]] == NULL;
+            break;
+        default:
+            Py_UNREACHABLE();
+        }
+        if (!passes) {
+            return i;
+        }
+    }
+    return self->n_ops;
+}
+
+/* run_ops, and new references to the inputs when all pass. */
+static int32_t
+check(DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs)
+{
+    PyObject *small_regs[SMALL_REGISTERS], **regs = small_regs;
+    DlNumber small_values[SMALL_VALUES], *values = small_values;
+    int32_t reached = -1;
+    if (self->n_registers > SMALL_REGISTERS || self->scalars.n_values > SMALL_VALUES) {
+        regs = PyMem_New(PyObject *, self->n_registers + 1);
+        values = PyMem_New(DlNumber, self->scalars.n_values + 1);
+        if (regs == NULL || values == NULL) {
+            PyErr_NoMemory();
+            goto done;
+        }
+    }
+    if (self->scalars.n_values) {
+        memcpy(values, self->scalars.initial, (size_t)self->scalars.n_values * sizeof *values);
+    }
+    if (self->own) {
+        memset(regs, 0, (size_t)self->n_registers * sizeof *regs);
+        reached = run_ops(self, func, slots, nslots, regs, values, 1);
+    }
+    else {
+        reached = run_ops(self, func, slots, nslots, regs, values, 0);
+    }
+    if (reached == self->n_ops) {
+        for (int32_t i = 0; i < self->n_inputs; i++) {
+            inputs[i] = Py_NewRef(regs[self->inputs[i]]);
+        }
+    }
+    for (int32_t i = 0; self->own && i < self->n_registers; i++) {
+        Py_XDECREF(regs[i]);
+    }
+done:
+    if (regs != small_regs) {
+        PyMem_Free(regs);
+    }
+    if (values != small_values) {
+        PyMem_Free(values);
+    }
+    return reached;
+}
+
+int
+dl_guards_check(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs)
+{
+    DlGuards *self = (DlGuards *)guards;
+    int32_t reached = check(self, func, slots, nslots, inputs);
+    return reached < 0 ? -1 : reached == self->n_ops;
+}
+
+Py_ssize_t
+dl_guards_n_inputs(PyObject *guards)
+{
+    return ((DlGuards *)guards)->n_inputs;
+}
+
+/* ---- the Python type ---- */
+
+static int
+guards_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    DlGuards *self = (DlGuards *)object;
+    for (int32_t i = 0; i < self->n_ops; i++) {
+        for (int j = 0; j < MAX_OBJECTS; j++) {
+            Py_VISIT(self->ops[i].object[j]);
+        }
+    }
+    Py_VISIT(self->ops_tuple);
+    Py_VISIT(self->inputs_tuple);
+    return 0;
+}
+
+static int
+guards_clear(PyObject *object)
+{
+    DlGuards *self = (DlGuards *)object;
+    int32_t n_ops = self->n_ops;
+    self->n_ops = 0;
+    for (int32_t i = 0; i < n_ops; i++) {
+        for (int j = 0; j < MAX_OBJECTS; j++) {
+            Py_CLEAR(self->ops[i].object[j]);
+        }
+    }
+    if (n_ops) {
+        /* A cleared table passes nothing: its one op reads a slot that no frame has. */
+        self->ops[0] = (DlGuardOp){.kind = ARG, .n = {INT64_MAX}};
+        self->n_ops = 1;
+    }
+    Py_CLEAR(self->ops_tuple);
+    Py_CLEAR(self->inputs_tuple);
+    return 0;
+}
+
+static void
+guards_dealloc(PyObject *object)
+{
+    DlGuards *self = (DlGuards *)object;
+    PyObject_GC_UnTrack(object);
+    guards_clear(object);
+    PyMem_Free(self->ops);
+    PyMem_Free(self->inputs);
+    dl_scalar_clear(&self->scalars);
+    Py_TYPE(object)->tp_free(object);
+}
+
+static PyObject *
+guards_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"ops", "inputs", NULL};
+    PyObject *ops, *inputs;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:Guards", names, &ops, &inputs)) {
+        return NULL;
+    }
+    DlGuards *self = (DlGuards *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->ops_tuple = PySequence_Tuple(ops);
+    self->inputs_tuple = self->ops_tuple ? PySequence_Tuple(inputs) : NULL;
+    if (self->inputs_tuple == NULL || dl_guards_build(self) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+/* Parse (func, slots) of check() and explain(): 0 or -1. */
+static int
+parse_call(PyObject *const *args, Py_ssize_t nargs, PyObject **func, PyObject **slots)
+{
+    if (nargs != 2 || !PyTuple_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "expected a function and a tuple of slots");
+        return -1;
+    }
+    *func = args[0];
+    *slots = args[1];
+    return 0;
+}
+
+/* check(func, slots) -> the inputs, or None. */
+static PyObject *
+guards_check(PyObject *object, PyObject *const *args, Py_ssize_t nargs)
+{
+    DlGuards *self = (DlGuards *)object;
+    PyObject *func, *slots;
+    if (parse_call(args, nargs, &func, &slots) < 0) {
+        return NULL;
+    }
+    PyObject *inputs = PyTuple_New(self->n_inputs);
+    if (inputs == NULL) {
+        return NULL;
+    }
+    PyObject **items = &PyTuple_GET_ITEM(inputs, 0);
+    int32_t reached = check(self, func, &PyTuple_GET_ITEM(slots, 0), PyTuple_GET_SIZE(slots), items);
+    if (reached == self->n_ops) {
+        return inputs;
+    }
+    Py_DECREF(inputs);
+    return reached < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* Call dynamo_lite.guards.words.`name`(...): the words for people are made in Python. */
+static PyObject *
+words(const char *name, const char *format, ...)
+{
+    PyObject *module = PyImport_ImportModule("dynamo_lite.guards.words");
+    PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
+    Py_XDECREF(module);
+    if (function == NULL) {
+        return NULL;
+    }
+    va_list list;
+    va_start(list, format);
+    PyObject *args = Py_VaBuildValue(format, list);
+    va_end(list);
+    PyObject *result = args ? PyObject_CallObject(function, args) : NULL;
+    Py_DECREF(function);
+    Py_XDECREF(args);
+    return result;
+}
+
+/* explain(func, slots) -> the first guard that fails, in words, or None. */
+static PyObject *
+guards_explain(PyObject *object, PyObject *const *args, Py_ssize_t nargs)
+{
+    DlGuards *self = (DlGuards *)object;
+    PyObject *func, *slots;
+    if (parse_call(args, nargs, &func, &slots) < 0) {
+        return NULL;
+    }
+    PyObject **inputs = PyMem_New(PyObject *, self->n_inputs + 1);
+    if (inputs == NULL) {
+        return PyErr_NoMemory();
+    }
+    int32_t reached = check(self, func, &PyTuple_GET_ITEM(slots, 0), PyTuple_GET_SIZE(slots), inputs);
+    for (int32_t i = 0; reached == self->n_ops && i < self->n_inputs; i++) {
+        Py_DECREF(inputs[i]);
+    }
+    PyMem_Free(inputs);
+    if (reached < 0) {
+        return NULL;
+    }
+    if (reached == self->n_ops) {
+        Py_RETURN_NONE;
+    }
+    return words("explain", "(OOiOO)", self->ops_tuple, self->inputs_tuple, (int)reached, func, slots);
+}
+
+static PyObject *
+guards_str(PyObject *object)
+{
+    DlGuards *self = (DlGuards *)object;
+    return words("to_text", "(OO)", self->ops_tuple, self->inputs_tuple);
+}
+
+static PyObject *
+guards_repr(PyObject *object)
+{
+    DlGuards *self = (DlGuards *)object;
+    return PyUnicode_FromFormat("<Guards of %d ops, %d inputs>", self->n_ops, self->n_inputs);
+}
+
+static PyMethodDef guards_methods[] = {
+    {"check", _PyCFunction_CAST(guards_check), METH_FASTCALL, "check(func, slots): the inputs, or None."},
+    {"explain", _PyCFunction_CAST(guards_explain), METH_FASTCALL,
+     "explain(func, slots): the first guard that fails, in words, or None."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef guards_members[] = {
+    {"ops", T_OBJECT, offsetof(DlGuards, ops_tuple), READONLY, "the ops as given"},
+    {"inputs", T_OBJECT, offsetof(DlGuards, inputs_tuple), READONLY, "the registers that hold the graph's inputs"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyTypeObject guards_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.Guards",
+    .tp_doc = "Guards(ops, inputs): checks that yield a graph's inputs; csrc/guards.def lists the ops.",
+    .tp_basicsize = sizeof(DlGuards),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = guards_new,
+    .tp_dealloc = guards_dealloc,
+    .tp_traverse = guards_traverse,
+    .tp_clear = guards_clear,
+    .tp_methods = guards_methods,
+    .tp_members = guards_members,
+    .tp_str = guards_str,
+    .tp_repr = guards_repr,
+};
+
+int
+dl_guards_register(PyObject *module)
+{
+    if (dl_numpy_import() < 0 || PyModule_AddType(module, &guards_type) < 0) {
+        return -1;
+    }
+    PyObject *kinds = PyTuple_New(N_KINDS);
+    for (int i = 0; kinds != NULL && i < N_KINDS; i++) {
+        PyObject *row = Py_BuildValue("(sss)", dl_guard_rows[i].name, dl_guard_rows[i].operands, dl_guard_rows[i].words);
+        if (row == NULL) {
+            Py_CLEAR(kinds);
+            break;
+        }
+        PyTuple_SET_ITEM(kinds, i, row);
+    }
+    int status = kinds == NULL ? -1 : PyModule_AddObjectRef(module, "GUARD_KINDS", kinds);
+    Py_XDECREF(kinds);
+    return status;
+}

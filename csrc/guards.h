@@ -1,0 +1,22 @@
+/* Guards: a table of reads and tests over a frame's slots, function and closure, which yields a graph's inputs.
+ *
+ * Checking runs no Python code: everything is read where CPython keeps it. The ops and their operands stand in
+ * guards.def; dynamo_lite/guards/encode.py makes them, dynamo_lite/guards/twin.py evaluates the same ops in Python.
+ */
+#ifndef DL_GUARDS_H
+#define DL_GUARDS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+/* Add the type Guards and the tuple GUARD_KINDS to the module; 0 or -1. */
+int dl_guards_register(PyObject *module);
+
+/* Check: 1 with new references to the inputs in `inputs`, 0 when a guard fails, -1 with an error set.
+ * guards: a Guards; func: the function called; slots: its arguments, NULL where unbound. All borrowed. */
+int dl_guards_check(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs);
+
+/* How many inputs a check yields. */
+Py_ssize_t dl_guards_n_inputs(PyObject *guards);
+
+#endif

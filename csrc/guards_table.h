@@ -1,0 +1,53 @@
+/* A table of guards as guards_build.c makes it and guards.c checks it. */
+#ifndef DL_GUARDS_TABLE_H
+#define DL_GUARDS_TABLE_H
+
+#include "numpy_api.h"
+#include "scalar.h"
+
+typedef enum {
+#define GUARD(id, name, operands, words) id,
+#include "guards.def"
+#undef GUARD
+    N_KINDS
+} Kind;
+
+typedef struct {
+    const char *name, *operands, *words;
+} DlGuardRow;
+
+/* The rows of guards.def, by kind. */
+extern const DlGuardRow dl_guard_rows[N_KINDS];
+
+/* How an "attr" reads: which of CPython's places for attributes may hold it, as its class stood at build. */
+typedef enum { FROM_MODULE, FROM_INSTANCE, FROM_CLASS } AttrMode;
+
+enum { MAX_OBJECTS = 3 };
+
+typedef struct {
+    uint8_t kind;
+    uint8_t mode;        /* AttrMode of "attr"; of "contiguous" and "number" which */
+    int32_t reg[2];      /* registers in the order of the operands */
+    PyObject *object[MAX_OBJECTS];
+    union {
+        int64_t n[3];    /* ints in the order of the operands; "type_version": the tag */
+        struct {
+            int32_t value, first_load, last_load, first_instr, last_instr;
+        } scalar;
+    };
+} DlGuardOp;
+
+typedef struct {
+    PyObject_HEAD
+    int32_t n_ops, n_registers, n_inputs;
+    int own;             /* a dictionary lookup may run Python code: hold references while checking */
+    DlGuardOp *ops;
+    int32_t *inputs;     /* registers */
+    DlScalars scalars;
+    PyObject *ops_tuple, *inputs_tuple;
+} DlGuards;
+
+/* Fill a new Guards from its two tuples: 0 or -1. */
+int dl_guards_build(DlGuards *self);
+
+#endif

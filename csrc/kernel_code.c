@@ -1,0 +1,374 @@
+/* Compiled kernels (see kernel_code.h). */
+#include "kernel_code.h"
+
+#include <structmember.h>
+
+#include "fpflags.h"
+
+enum { SCRATCH_ALIGNMENT = 64, SPARE_LIMIT = 1 << 20 };
+
+/* ---- NumPy's inner loops ---- */
+
+/* What ufunc._get_strided_loop fills in (NumPy's documented capsule "numpy_1.24_ufunc_call_info"). */
+typedef struct {
+    PyArrayMethod_StridedLoop *strided_loop;
+    PyArrayMethod_Context *context;
+    NpyAuxData *auxdata;
+    npy_bool requires_pyapi;
+    npy_bool no_floatingpoint_errors;
+} CallInfo;
+
+/* Call the NumPy loop that the six words at `slot` describe.
+ * NB: some loops clear the processor's flags, so those set before are gathered first. */
+static int32_t
+invoke_loop(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides)
+{
+    unsigned before = dl_fp_get();
+    *(unsigned *)slot[5] |= before;
+    PyArrayMethod_StridedLoop *loop = (PyArrayMethod_StridedLoop *)slot[1];
+    int32_t status = loop((PyArrayMethod_Context *)slot[2], args, &n, strides, (NpyAuxData *)slot[3]);
+    if (slot[4]) {
+        dl_fp_set(before);
+    }
+    return status;
+}
+
+/* Fill six words for loop `item` = (ufunc, dtypes); a new reference to what keeps them valid, or NULL. */
+static PyObject *
+resolve_loop(PyObject *item, npy_intp *words, int *needs_gil)
+{
+    PyObject *ufunc, *dtypes;
+    if (!PyArg_ParseTuple(item, "OO:loop", &ufunc, &dtypes)) {
+        return NULL;
+    }
+    PyObject *resolved = PyObject_CallMethod(ufunc, "_resolve_dtypes_and_context", "(O)", dtypes);
+    if (resolved == NULL) {
+        return NULL;
+    }
+    PyObject *got = NULL, *actual, *capsule;
+    if (!PyArg_ParseTuple(resolved, "OO", &actual, &capsule)) {
+        goto fail;
+    }
+    int same = PyObject_RichCompareBool(actual, dtypes, Py_EQ);
+    if (same <= 0) {
+        if (same == 0) {
+            PyErr_Format(PyExc_ValueError, "%R has no loop %R", ufunc, dtypes);
+        }
+        goto fail;
+    }
+    got = PyObject_CallMethod(ufunc, "_get_strided_loop", "(O)", capsule);
+    CallInfo *info = got ? PyCapsule_GetPointer(capsule, "numpy_1.24_ufunc_call_info") : NULL;
+    if (info == NULL) {
+        goto fail;
+    }
+    Py_DECREF(got);
+    words[0] = (npy_intp)&invoke_loop;
+    words[1] = (npy_intp)info->strided_loop;
+    words[2] = (npy_intp)info->context;
+    words[3] = (npy_intp)info->auxdata;
+    words[4] = info->no_floatingpoint_errors != 0;
+    words[5] = 0;
+    *needs_gil |= info->requires_pyapi != 0;
+    return resolved;
+fail:
+    Py_XDECREF(got);
+    Py_DECREF(resolved);
+    return NULL;
+}
+
+/* ---- variants ---- */
+
+static void
+free_variant(DlVariant *variant)
+{
+    PyMem_Free(variant->loops);
+    Py_XDECREF(variant->keep);
+    PyMem_Free(variant);
+}
+
+void
+dl_kernel_clear_code(DlKernel *kernel)
+{
+    while (kernel->variants != NULL) {
+        DlVariant *next = kernel->variants->next;
+        free_variant(kernel->variants);
+        kernel->variants = next;
+    }
+}
+
+/* Read an integer attribute. */
+static npy_intp
+int_attribute(PyObject *object, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(object, name);
+    npy_intp number = value ? PyLong_AsSsize_t(value) : -1;
+    Py_XDECREF(value);
+    return number;
+}
+
+/* A variant from what compile_kernel returned (borrowed), or NULL with an error set. */
+static DlVariant *
+new_variant(PyObject *code)
+{
+    DlVariant *variant = PyMem_Calloc(1, sizeof *variant);
+    if (variant == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    PyObject *loops = PyObject_GetAttrString(code, "loops");
+    PyObject *sequence = loops ? PySequence_Tuple(loops) : NULL;
+    Py_XDECREF(loops);
+    npy_intp address = sequence ? int_attribute(code, "address") : -1;
+    variant->address = (int32_t(*)(npy_intp *, npy_intp))address;
+    variant->scratch_bytes = address == -1 ? -1 : int_attribute(code, "scratch_bytes");
+    if (PyErr_Occurred() || sequence == NULL) {
+        goto fail;
+    }
+    variant->n_loops = (int)PyTuple_GET_SIZE(sequence);
+    variant->keep = PyList_New(0);
+    variant->loops = PyMem_Calloc((size_t)variant->n_loops + 1, DL_LOOP_WORDS * sizeof *variant->loops);
+    if (variant->keep == NULL || variant->loops == NULL || PyList_Append(variant->keep, code) < 0) {
+        goto fail;
+    }
+    for (int i = 0; i < variant->n_loops; i++) {
+        PyObject *held =
+            resolve_loop(PyTuple_GET_ITEM(sequence, i), variant->loops + DL_LOOP_WORDS * i, &variant->needs_gil);
+        if (held == NULL || PyList_Append(variant->keep, held) < 0) {
+            Py_XDECREF(held);
+            goto fail;
+        }
+        Py_DECREF(held);
+    }
+    Py_DECREF(sequence);
+    return variant;
+fail:
+    if (!PyErr_Occurred()) {
+        PyErr_NoMemory();
+    }
+    Py_XDECREF(sequence);
+    free_variant(variant);
+    return NULL;
+}
+
+/* Ask compile_kernel for the code of these classes. */
+static DlStatus
+compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVariant **found)
+{
+    char letters[DL_MAX_OPERANDS + 1];
+    int n = kernel->n_operands + kernel->n_results;
+    for (int i = 0; i < n; i++) {
+        letters[i] = "c0s"[classes[i]];
+    }
+    letters[n] = 0;
+    DlProgram *program = run->program;
+    run->flags |= dl_fp_get(); /* NB: the compiler computes, too; its flags are not the program's */
+    PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
+    DlVariant *variant = code ? new_variant(code) : NULL;
+    Py_XDECREF(code);
+    dl_fp_set(0);
+    if (variant == NULL) {
+        return dl_failed(run, DL_REASON_COMPILE);
+    }
+    variant->classes = key;
+    variant->next = kernel->variants;
+    kernel->variants = variant;
+    *found = variant;
+    return 0;
+}
+
+DlStatus
+dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, DlVariant **variant)
+{
+    uint64_t key = 0;
+    int n = kernel->n_operands + kernel->n_results;
+    for (int i = 0; i < n; i++) {
+        key = key << 2 | classes[i];
+    }
+    for (DlVariant *each = kernel->variants; each != NULL; each = each->next) {
+        if (each->classes == key) {
+            *variant = each;
+            return 0;
+        }
+    }
+    return compile(run, kernel, classes, key, variant);
+}
+
+/* ---- the argument block ---- */
+
+/* One scratch area is kept for the next kernel; taken and given back under the GIL. */
+static struct {
+    char *memory;
+    npy_intp bytes;
+} spare;
+
+/* Aligned memory for a kernel's tiles, or NULL with MemoryError. */
+static char *
+take_scratch(npy_intp bytes, npy_intp *taken)
+{
+    if (spare.memory != NULL && spare.bytes >= bytes) {
+        char *memory = spare.memory;
+        *taken = spare.bytes;
+        spare.memory = NULL;
+        return memory;
+    }
+    bytes = (bytes + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
+    char *memory = aligned_alloc(SCRATCH_ALIGNMENT, (size_t)bytes);
+    if (memory == NULL) {
+        PyErr_NoMemory();
+    }
+    *taken = bytes;
+    return memory;
+}
+
+/* Keep the larger of two areas, free the other. */
+static void
+give_scratch(char *memory, npy_intp bytes)
+{
+    if (bytes <= SPARE_LIMIT && (spare.memory == NULL || spare.bytes < bytes)) {
+        char *smaller = spare.memory;
+        spare.memory = memory;
+        spare.bytes = bytes;
+        memory = smaller;
+    }
+    free(memory);
+}
+
+int
+dl_block_open(DlBlock *block, const DlVariant *variant, int n)
+{
+    npy_intp words = 2 * n + 1 + DL_LOOP_WORDS * variant->n_loops;
+    block->block = block->small;
+    block->scratch = NULL;
+    block->flags = 0;
+    if (words > DL_BLOCK_WORDS) {
+        block->block = PyMem_New(npy_intp, words);
+        if (block->block == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    if (variant->scratch_bytes > 0) {
+        block->scratch = take_scratch(variant->scratch_bytes, &block->scratch_bytes);
+        if (block->scratch == NULL) {
+            if (block->block != block->small) {
+                PyMem_Free(block->block);
+            }
+            return -1;
+        }
+    }
+    npy_intp *word = block->block + 2 * n;
+    *word++ = (npy_intp)block->scratch;
+    for (int i = 0; i < variant->n_loops; i++, word += DL_LOOP_WORDS) {
+        memcpy(word, variant->loops + DL_LOOP_WORDS * i, DL_LOOP_WORDS * sizeof *word);
+        word[5] = (npy_intp)&block->flags;
+    }
+    return 0;
+}
+
+DlStatus
+dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t failed)
+{
+    if (block->scratch != NULL) {
+        give_scratch(block->scratch, block->scratch_bytes);
+    }
+    if (block->block != block->small) {
+        PyMem_Free(block->block);
+    }
+    run->flags |= block->flags;
+    if (variant->n_loops && PyErr_Occurred()) {
+        PyErr_Clear(); /* NB: old-style loops set an exception and return 0; plain Python will raise it */
+        failed = 1;
+    }
+    return failed ? dl_decline(run, DL_REASON_KERNEL) : 0;
+}
+
+/* ---- CompiledKernel ---- */
+
+typedef struct {
+    PyObject_HEAD
+    npy_intp address, scratch_bytes;
+    PyObject *loops, *keep;
+} DlCompiledKernel;
+
+static PyObject *
+compiled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"address", "loops", "scratch_bytes", "keep", NULL};
+    npy_intp address, scratch_bytes;
+    PyObject *loops, *keep;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "nOnO:CompiledKernel", names, &address, &loops, &scratch_bytes,
+                                     &keep)) {
+        return NULL;
+    }
+    if (address == 0 || scratch_bytes < 0) {
+        PyErr_SetString(PyExc_ValueError, "CompiledKernel: an address and a size are needed");
+        return NULL;
+    }
+    PyObject *tuple = PySequence_Tuple(loops);
+    DlCompiledKernel *self = tuple ? (DlCompiledKernel *)type->tp_alloc(type, 0) : NULL;
+    if (self == NULL) {
+        Py_XDECREF(tuple);
+        return NULL;
+    }
+    self->address = address;
+    self->scratch_bytes = scratch_bytes;
+    self->loops = tuple;
+    self->keep = Py_NewRef(keep);
+    return (PyObject *)self;
+}
+
+static int
+compiled_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    DlCompiledKernel *self = (DlCompiledKernel *)object;
+    Py_VISIT(self->loops);
+    Py_VISIT(self->keep);
+    return 0;
+}
+
+static int
+compiled_clear(PyObject *object)
+{
+    DlCompiledKernel *self = (DlCompiledKernel *)object;
+    Py_CLEAR(self->loops);
+    Py_CLEAR(self->keep);
+    return 0;
+}
+
+static void
+compiled_dealloc(PyObject *object)
+{
+    PyObject_GC_UnTrack(object);
+    compiled_clear(object);
+    Py_TYPE(object)->tp_free(object);
+}
+
+static PyMemberDef compiled_members[] = {
+    {"address", T_PYSSIZET, offsetof(DlCompiledKernel, address), READONLY, "where the machine code starts"},
+    {"scratch_bytes", T_PYSSIZET, offsetof(DlCompiledKernel, scratch_bytes), READONLY, "memory for tiles"},
+    {"loops", T_OBJECT, offsetof(DlCompiledKernel, loops), READONLY, "(ufunc, dtypes) of each NumPy loop it calls"},
+    {"keep", T_OBJECT, offsetof(DlCompiledKernel, keep), READONLY, "what keeps the machine code alive"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyTypeObject compiled_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.CompiledKernel",
+    .tp_doc = "CompiledKernel(address, loops, scratch_bytes, keep): machine code for one pattern of strides.",
+    .tp_basicsize = sizeof(DlCompiledKernel),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = compiled_new,
+    .tp_dealloc = compiled_dealloc,
+    .tp_traverse = compiled_traverse,
+    .tp_clear = compiled_clear,
+    .tp_members = compiled_members,
+};
+
+int
+dl_kernel_register(PyObject *module)
+{
+    PyObject *address = PyLong_FromVoidPtr((void *)&invoke_loop);
+    int status = address ? PyModule_AddObjectRef(module, "INVOKE_LOOP", address) : -1;
+    Py_XDECREF(address);
+    return status < 0 ? -1 : PyModule_AddType(module, &compiled_type);
+}

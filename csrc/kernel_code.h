@@ -1,0 +1,44 @@
+/* Compiled kernels: found or compiled for the strides at hand, and the argument block they take.
+ *
+ * A kernel is `int32 kernel(npy_intp *block, npy_intp n)`. block: pointer and stride of each operand, then of each
+ * result, then the scratch pointer, then six words a NumPy loop that it calls: invoke, strided_loop, context, auxdata,
+ * no_fp_errors, address of the gathered flags. No address stands in the code itself.
+ */
+#ifndef DL_KERNEL_CODE_H
+#define DL_KERNEL_CODE_H
+
+#include "program.h"
+
+enum { DL_LOOP_WORDS = 6, DL_BLOCK_WORDS = 2 * DL_MAX_OPERANDS + 1 + 8 * DL_LOOP_WORDS };
+
+typedef struct {
+    npy_intp small[DL_BLOCK_WORDS];
+    npy_intp *block;  /* small, or allocated for a kernel of many loops */
+    char *scratch;
+    npy_intp scratch_bytes;
+    unsigned flags;   /* gathered by dl_invoke_loop */
+} DlBlock;
+
+/* The class of a stride: 0 contiguous "c", 1 zero "0", 2 any "s". */
+static inline uint8_t
+dl_kernel_class(npy_intp stride, npy_intp itemsize)
+{
+    return stride == itemsize ? 0 : stride == 0 ? 1 : 2;
+}
+
+/* The machine code for these classes (one an operand and result), compiled if need be: 0, 1 or -1. */
+DlStatus dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, DlVariant **variant);
+
+/* Fill the words behind n operands and results; 0 or -1 with MemoryError. */
+int dl_block_open(DlBlock *block, const DlVariant *variant, int n);
+
+/* Give the scratch back, gather the flags, and judge the kernel's status. */
+DlStatus dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t failed);
+
+/* Free the variants of a kernel. */
+void dl_kernel_clear_code(DlKernel *kernel);
+
+/* Add the type CompiledKernel and the constant INVOKE_LOOP to the module; 0 or -1. */
+int dl_kernel_register(PyObject *module);
+
+#endif

@@ -1,0 +1,592 @@
+/* Map: run a fused kernel over a shape.
+ *
+ * Operands are spread over the shape (broadcasting is stride 0), fresh results get NumPy's memory order (layout.c), the
+ * axes are ordered and merged into the shortest loop nest, and the kernel runs the innermost loop.
+ */
+#include "program.h"
+
+#include "fpflags.h"
+#include "kernel_code.h"
+
+/* Write sizes into shape and their product; 0, or 1 to decline. */
+static DlStatus
+get_shape(DlRun *run, const DlDims *dims, npy_intp *shape, npy_intp *size)
+{
+    npy_intp product = 1;
+    if (dl_dims_get(run, dims, shape)) {
+        return dl_decline(run, DL_REASON_SHAPE);
+    }
+    for (int i = 0; i < dims->n; i++) {
+        if (__builtin_mul_overflow(product, shape[i], &product)) {
+            return dl_decline(run, DL_REASON_SHAPE);
+        }
+    }
+    *size = product;
+    return 0;
+}
+
+/* Spread a geometry over shape; 1 if it does not broadcast. */
+static int
+spread_array(DlSpread *spread, int own_nd, const npy_intp *own_shape, const npy_intp *own_strides, int nd,
+             const npy_intp *shape)
+{
+    int missing = nd - own_nd;
+    if (missing < 0) {
+        return 1;
+    }
+    for (int axis = 0; axis < nd; axis++) {
+        int own = axis - missing;
+        if (own < 0 || (own_shape[own] == 1 && shape[axis] != 1)) {
+            spread->strides[axis] = 0;
+        }
+        else if (own_shape[own] == shape[axis]) {
+            spread->strides[axis] = shape[axis] == 1 ? 0 : own_strides[own];
+        }
+        else {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+DlStatus
+dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest *nest, char (*cells)[DL_CELL])
+{
+    for (int i = 0; i < step->kernel.n_operands; i++) {
+        DlOperand *operand = &step->operands[i];
+        PyArray_Descr *descr = step->kernel.descrs[i];
+        DlSpread *spread = &nest->spread[i];
+        spread->is_array = 0;
+        spread->itemsize = PyDataType_ELSIZE(descr);
+        if (operand->kind == DL_FROM_REG) {
+            DlReg *reg = &run->regs[operand->index];
+            if (reg->kind != DL_ARRAY && reg->kind != DL_SCALAR) {
+                return dl_decline(run, DL_REASON_INPUT);
+            }
+            if (reg->kind == DL_SCALAR) {
+                spread->data = dl_reg_cell(reg);
+            }
+            else {
+                spread->data = reg->data;
+                spread->is_array = 1;
+            }
+            if (spread->data == NULL || reg->descr->type_num != descr->type_num) {
+                return dl_decline(run, DL_REASON_INPUT);
+            }
+            if (spread_array(spread, spread->is_array ? reg->nd : 0, reg->shape, reg->strides, nd, shape)) {
+                return dl_decline(run, DL_REASON_SHAPE);
+            }
+        }
+        else {
+            spread->data = operand->cell;
+            if (operand->kind == DL_FROM_NUMBER) {
+                spread->data = cells[i];
+                if (dl_cell_fill(run, operand->index, descr, cells[i])) {
+                    return dl_decline(run, DL_REASON_CONVERT);
+                }
+            }
+            memset(spread->strides, 0, (size_t)nd * sizeof *spread->strides);
+        }
+    }
+    nest->n_operands = step->kernel.n_operands;
+    return 0;
+}
+
+/* The operands' own geometries, for layout.c. */
+static void
+get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, DlLayout *layouts)
+{
+    for (int i = 0; i < step->kernel.n_operands; i++) {
+        DlLayout *layout = &layouts[i];
+        layout->nd = 0;
+        layout->cast = 0;
+        layout->itemsize = (int)nest->spread[i].itemsize;
+        if (nest->spread[i].is_array) {
+            const DlReg *reg = &run->regs[step->operands[i].index];
+            layout->nd = reg->nd;
+            memcpy(layout->shape, reg->shape, (size_t)reg->nd * sizeof *layout->shape);
+            memcpy(layout->strides, reg->strides, (size_t)reg->nd * sizeof *layout->strides);
+        }
+    }
+}
+
+static inline npy_intp
+magnitude(npy_intp stride)
+{
+    return stride < 0 ? -stride : stride;
+}
+
+/* Whether every operand's strides only shrink from axis to axis: then no operation of NumPy leaves C order. */
+static int
+keeps_c_order(const DlNest *nest, int nd)
+{
+    for (int i = 0; i < nest->n_operands; i++) {
+        npy_intp outer = NPY_MAX_INTP;
+        for (int axis = 0; axis < nd; axis++) {
+            npy_intp stride = magnitude(nest->spread[i].strides[axis]);
+            if (stride > outer) {
+                return 0;
+            }
+            outer = stride ? stride : outer;
+        }
+    }
+    return 1;
+}
+
+/* Layouts of all results over shape, as NumPy's operations would make them. */
+static DlStatus
+fresh_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, int nd, const npy_intp *shape, npy_intp size,
+              DlLayout *results)
+{
+    const DlKernel *kernel = &step->kernel;
+    if (nd <= 1 || (size != 0 && keeps_c_order(nest, nd) && !kernel->copies)) {
+        for (int i = 0; i < kernel->n_results; i++) {
+            results[i].nd = nd;
+            results[i].itemsize = kernel->itemsizes[kernel->results[i]];
+            dl_layout_contiguous(nd, shape, results[i].itemsize, 0, results[i].strides);
+        }
+        return 0;
+    }
+    DlLayout operands[DL_MAX_OPERANDS];
+    get_layouts(run, step, nest, operands);
+    if (dl_layout_results(kernel, operands, nd, shape, results)) {
+        return dl_decline(run, DL_REASON_LAYOUT);
+    }
+    return 0;
+}
+
+/* A fresh array of that layout: a new reference. */
+static PyObject *
+new_array(PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides)
+{
+    Py_INCREF(descr);
+    return PyArray_NewFromDescr(&PyArray_Type, descr, nd, shape, strides, NULL, 0, NULL);
+}
+
+/* ---- the loop nest ---- */
+
+/* Whether all spread arrays are dense in C order over shape: one loop over everything. */
+static int
+flatten(DlNest *nest, int nd, const npy_intp *shape)
+{
+    for (int i = 0; i < nest->n_operands; i++) {
+        DlSpread *spread = &nest->spread[i];
+        if (!spread->is_array) {
+            continue;
+        }
+        npy_intp expected = spread->itemsize;
+        for (int axis = nd - 1; axis >= 0; axis--) {
+            if (spread->strides[axis] != expected && shape[axis] != 1) {
+                return 0;
+            }
+            expected *= shape[axis];
+        }
+    }
+    for (int i = 0; i < nest->n_operands; i++) {
+        nest->spread[i].strides[0] = nest->spread[i].is_array ? nest->spread[i].itemsize : 0;
+    }
+    nest->nd = 1;
+    nest->shape[0] = nest->size;
+    return 1;
+}
+
+/* Whether axis `a` should run inside axis `b`: results decide first, then the majority of the operands' bytes. */
+static int
+runs_inside(const DlNest *nest, int first_result, int a, int b)
+{
+    npy_intp weight = 0;
+    for (int i = nest->n_operands - 1; i >= 0; i--) {
+        npy_intp inner = magnitude(nest->spread[i].strides[a]), outer = magnitude(nest->spread[i].strides[b]);
+        if (inner != outer) {
+            weight += (inner < outer ? 1 : -1) * (i >= first_result ? 2 : 1);
+        }
+    }
+    return weight > 0;
+}
+
+/* Drop axes of size 1, order the others by their strides and merge neighbours that one loop covers. */
+static void
+order_and_merge(DlNest *nest, int first_result, int nd, const npy_intp *shape)
+{
+    int order[DL_MAX_DIMS], n = 0; /* outermost first */
+    for (int axis = 0; axis < nd; axis++) {
+        if (shape[axis] == 1) {
+            continue;
+        }
+        int at = n++;
+        for (; at > 0 && runs_inside(nest, first_result, order[at - 1], axis); at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = axis;
+    }
+    npy_intp merged[DL_MAX_DIMS][DL_MAX_OPERANDS];
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        int axis = order[i], can_merge = count > 0;
+        for (int j = 0; j < nest->n_operands && can_merge; j++) {
+            can_merge = merged[count - 1][j] == nest->spread[j].strides[axis] * shape[axis];
+        }
+        if (can_merge) {
+            nest->shape[count - 1] *= shape[axis];
+        }
+        else {
+            nest->shape[count++] = shape[axis];
+        }
+        for (int j = 0; j < nest->n_operands; j++) {
+            merged[count - 1][j] = nest->spread[j].strides[axis];
+        }
+    }
+    if (count == 0) {
+        nest->shape[0] = 1;
+        for (int j = 0; j < nest->n_operands; j++) {
+            merged[0][j] = nest->spread[j].is_array ? nest->spread[j].itemsize : 0;
+        }
+        count = 1;
+    }
+    nest->nd = count;
+    for (int j = 0; j < nest->n_operands; j++) {
+        for (int i = 0; i < count; i++) {
+            nest->spread[j].strides[i] = merged[i][j];
+        }
+    }
+}
+
+/* Call the kernel for every index of the outer axes; its status. */
+static int32_t
+run_nest(const DlNest *nest, const DlVariant *variant, npy_intp *block)
+{
+    int inner = nest->nd - 1;
+    for (int i = 0; i < nest->n_operands; i++) {
+        block[2 * i] = (npy_intp)nest->spread[i].data;
+        block[2 * i + 1] = nest->spread[i].strides[inner];
+    }
+    if (inner == 0) {
+        return variant->address(block, nest->shape[0]);
+    }
+    npy_intp at[DL_MAX_DIMS] = {0};
+    for (;;) {
+        int32_t status = variant->address(block, nest->shape[inner]);
+        if (status != 0) {
+            return status;
+        }
+        int axis = inner - 1;
+        for (; axis >= 0; axis--) {
+            if (++at[axis] < nest->shape[axis]) {
+                for (int i = 0; i < nest->n_operands; i++) {
+                    block[2 * i] += nest->spread[i].strides[axis];
+                }
+                break;
+            }
+            at[axis] = 0;
+            for (int i = 0; i < nest->n_operands; i++) {
+                block[2 * i] -= nest->spread[i].strides[axis] * (nest->shape[axis] - 1);
+            }
+        }
+        if (axis < 0) {
+            return 0;
+        }
+    }
+}
+
+/* Order the nest, compile the kernel for its strides if need be, and run it. */
+static DlStatus
+run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape)
+{
+    if (nest->size == 0) {
+        return 0;
+    }
+    if (!flatten(nest, nd, shape)) {
+        order_and_merge(nest, step->kernel.n_operands, nd, shape);
+    }
+    uint8_t classes[DL_MAX_OPERANDS];
+    for (int i = 0; i < nest->n_operands; i++) {
+        classes[i] = dl_kernel_class(nest->spread[i].strides[nest->nd - 1], nest->spread[i].itemsize);
+    }
+    DlVariant *variant;
+    DlStatus status = dl_kernel_variant(run, &step->kernel, classes, &variant);
+    if (status != 0) {
+        return status;
+    }
+    DlBlock block;
+    if (dl_block_open(&block, variant, nest->n_operands) < 0) {
+        return -1;
+    }
+    int32_t failed;
+    if (nest->size >= DL_RELEASE_GIL && !variant->needs_gil) {
+        Py_BEGIN_ALLOW_THREADS
+        failed = run_nest(nest, variant, block.block);
+        Py_END_ALLOW_THREADS
+    }
+    else {
+        failed = run_nest(nest, variant, block.block);
+    }
+    return dl_block_close(&block, run, variant, failed);
+}
+
+/* ---- targets ---- */
+
+/* The bytes that a spread array touches over shape: [*low, *high). */
+static void
+get_bounds(const DlSpread *spread, int nd, const npy_intp *shape, const char **low, const char **high)
+{
+    const char *first = spread->data, *last = spread->data + spread->itemsize;
+    for (int axis = 0; axis < nd; axis++) {
+        npy_intp reach = spread->strides[axis] * (shape[axis] - 1);
+        if (reach < 0) {
+            first += reach;
+        }
+        else {
+            last += reach;
+        }
+    }
+    *low = first;
+    *high = last;
+}
+
+/* Whether writing `target` may change elements of `other` that belong to other positions. */
+static int
+may_clash(const DlSpread *target, const DlSpread *other, int nd, const npy_intp *shape)
+{
+    if (!other->is_array) {
+        return 0;
+    }
+    const char *low, *high, *other_low, *other_high;
+    get_bounds(target, nd, shape, &low, &high);
+    get_bounds(other, nd, shape, &other_low, &other_high);
+    if (low >= other_high || other_low >= high) {
+        return 0;
+    }
+    return target->data != other->data || target->itemsize != other->itemsize
+           || memcmp(target->strides, other->strides, (size_t)nd * sizeof *target->strides) != 0;
+}
+
+/* Take the array that register `reg` holds as result number i of the nest. */
+static DlStatus
+spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr, int nd, const npy_intp *shape, DlSpread *spread)
+{
+    if (reg->kind != DL_ARRAY || reg->descr->type_num != descr->type_num) {
+        return dl_decline(run, DL_REASON_INPUT);
+    }
+    if (!reg->writeable) {
+        return dl_decline(run, DL_REASON_READONLY);
+    }
+    if (reg->nd != nd || (nd && memcmp(reg->shape, shape, (size_t)nd * sizeof *shape) != 0)) {
+        return dl_decline(run, DL_REASON_SHAPE);
+    }
+    spread->data = reg->data;
+    for (int axis = 0; axis < nd; axis++) {
+        spread->strides[axis] = shape[axis] == 1 ? 0 : reg->strides[axis];
+        if (spread->strides[axis] == 0 && shape[axis] > 1) {
+            return dl_decline(run, DL_REASON_READONLY);
+        }
+    }
+    return 0;
+}
+
+/* A target that is computed aside because its memory is also read. */
+typedef struct {
+    char *buffer;
+    DlSpread target;
+} DlAside;
+
+/* Put targets whose memory other positions still read aside; 0, 1 or -1. */
+static DlStatus
+put_aside(DlRun *run, const DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape, DlAside *asides)
+{
+    int first = step->kernel.n_operands;
+    for (int i = 0; i < step->kernel.n_results; i++) {
+        DlSpread *target = &nest->spread[first + i];
+        int clashes = 0;
+        for (int j = 0; j < first + i && step->into[i]; j++) {
+            if (j >= first && may_clash(target, &nest->spread[j], nd, shape)) {
+                return dl_decline(run, DL_REASON_OVERLAP); /* two targets: their order would matter */
+            }
+            clashes |= j < first && may_clash(target, &nest->spread[j], nd, shape);
+        }
+        if (clashes) {
+            asides[i].buffer = PyMem_RawMalloc((size_t)(nest->size * target->itemsize));
+            if (asides[i].buffer == NULL) {
+                PyErr_NoMemory();
+                return -1;
+            }
+            asides[i].target = *target;
+            target->data = asides[i].buffer;
+            dl_layout_contiguous(nd, shape, target->itemsize, 0, target->strides);
+        }
+    }
+    return 0;
+}
+
+/* Copy what was computed aside to its place and free it. */
+static void
+put_back(const DlNest *nest, int nd, const npy_intp *shape, int n, DlAside *asides, int store)
+{
+    for (int i = 0; i < n; i++) {
+        if (asides[i].buffer == NULL) {
+            continue;
+        }
+        if (store && nest->size) {
+            npy_intp strides[DL_MAX_DIMS], itemsize = asides[i].target.itemsize;
+            dl_layout_contiguous(nd, shape, itemsize, 0, strides);
+            dl_copy_strided(asides[i].target.data, asides[i].target.strides, asides[i].buffer, strides, nd, shape,
+                            itemsize);
+        }
+        PyMem_RawFree(asides[i].buffer);
+    }
+}
+
+void
+dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
+                const npy_intp *shape, npy_intp itemsize)
+{
+    if (nd == 0) {
+        memcpy(dst, src, (size_t)itemsize);
+        return;
+    }
+    if (nd == 1) {
+        if (dst_strides[0] == itemsize && src_strides[0] == itemsize) {
+            memcpy(dst, src, (size_t)(itemsize * shape[0]));
+            return;
+        }
+        for (npy_intp i = 0; i < shape[0]; i++) {
+            memcpy(dst + i * dst_strides[0], src + i * src_strides[0], (size_t)itemsize);
+        }
+        return;
+    }
+    for (npy_intp i = 0; i < shape[0]; i++) {
+        dl_copy_strided(dst + i * dst_strides[0], dst_strides + 1, src + i * src_strides[0], src_strides + 1, nd - 1,
+                        shape + 1, itemsize);
+    }
+}
+
+/* ---- the step ---- */
+
+/* Make or find every result; fresh arrays are put into `fresh` (new references). */
+static DlStatus
+prepare_results(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape, PyObject **fresh)
+{
+    DlKernel *kernel = &step->kernel;
+    DlLayout layouts[DL_MAX_OPERANDS];
+    int laid_out = 0, first = kernel->n_operands;
+    for (int i = 0; i < kernel->n_results; i++) {
+        DlSpread *spread = &nest->spread[first + i];
+        PyArray_Descr *descr = kernel->descrs[first + i];
+        spread->itemsize = PyDataType_ELSIZE(descr);
+        spread->is_array = 1;
+        if (step->into[i]) {
+            DlStatus status = spread_target(run, &run->regs[step->outs[i]], descr, nd, shape, spread);
+            if (status != 0) {
+                return status;
+            }
+            continue;
+        }
+        if (step->scalar[i]) {
+            if (nd != 0) {
+                return dl_decline(run, DL_REASON_SHAPE);
+            }
+            spread->data = run->regs[step->outs[i]].cell.bytes;
+            continue;
+        }
+        if (!laid_out) {
+            DlStatus status = fresh_layouts(run, step, nest, nd, shape, nest->size, layouts);
+            if (status != 0) {
+                return status;
+            }
+            laid_out = 1;
+        }
+        fresh[i] = new_array(descr, nd, shape, layouts[i].strides);
+        if (fresh[i] == NULL) {
+            return -1;
+        }
+        spread->data = PyArray_BYTES((PyArrayObject *)fresh[i]);
+        for (int axis = 0; axis < nd; axis++) {
+            spread->strides[axis] = shape[axis] == 1 ? 0 : layouts[i].strides[axis];
+        }
+    }
+    nest->n_operands = first + kernel->n_results;
+    return 0;
+}
+
+/* Hand the results to their registers. */
+static void
+take_results(DlRun *run, const DlMapStep *step, PyObject **fresh)
+{
+    for (int i = 0; i < step->kernel.n_results; i++) {
+        DlReg *reg = &run->regs[step->outs[i]];
+        if (fresh[i] != NULL) {
+            dl_reg_take(reg, fresh[i]);
+            fresh[i] = NULL;
+        }
+        else if (step->scalar[i]) {
+            reg->kind = DL_SCALAR;
+            reg->object = NULL;
+            reg->nd = 0;
+            reg->descr = step->kernel.descrs[step->kernel.n_operands + i];
+            reg->data = reg->cell.bytes;
+        }
+    }
+}
+
+DlStatus
+dl_map_run(DlRun *run, DlMapStep *step)
+{
+    npy_intp shape[DL_MAX_DIMS];
+    int nd = step->shape.n, n_results = step->kernel.n_results;
+    DlNest nest;
+    char cells[DL_MAX_OPERANDS][DL_CELL];
+    PyObject *fresh[DL_MAX_OPERANDS];
+    DlAside asides[DL_MAX_OPERANDS];
+    DlStatus status = get_shape(run, &step->shape, shape, &nest.size);
+    if (status == 0) {
+        status = dl_map_spread(run, step, nd, shape, &nest, cells);
+    }
+    if (status != 0) {
+        return status;
+    }
+    int any_into = 0;
+    for (int i = 0; i < n_results; i++) {
+        fresh[i] = NULL;
+        asides[i].buffer = NULL;
+        any_into |= step->into[i];
+    }
+    status = prepare_results(run, step, &nest, nd, shape, fresh);
+    if (status == 0 && any_into && nest.size) {
+        status = put_aside(run, step, &nest, nd, shape, asides);
+    }
+    if (status == 0) {
+        status = run_kernel(run, step, &nest, nd, shape);
+    }
+    if (any_into) {
+        put_back(&nest, nd, shape, n_results, asides, status == 0);
+    }
+    if (status == 0) {
+        take_results(run, step, fresh);
+    }
+    for (int i = 0; i < n_results; i++) {
+        Py_XDECREF(fresh[i]);
+    }
+    return status;
+}
+
+DlStatus
+dl_map_fresh(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, PyObject **result)
+{
+    DlNest nest;
+    char cells[DL_MAX_OPERANDS][DL_CELL];
+    nest.size = 1;
+    for (int i = 0; i < nd; i++) {
+        nest.size *= shape[i];
+    }
+    *result = NULL;
+    DlStatus status = dl_map_spread(run, step, nd, shape, &nest, cells);
+    if (status == 0) {
+        status = prepare_results(run, step, &nest, nd, shape, result);
+    }
+    if (status == 0) {
+        status = run_kernel(run, step, &nest, nd, shape);
+    }
+    if (status != 0) {
+        Py_CLEAR(*result);
+    }
+    return status;
+}

@@ -1,0 +1,705 @@
+/* Program: run the steps of a schedule (see launch.h, program.h). */
+#include "launch.h"
+
+#include <math.h>
+#include <structmember.h>
+
+#include "fpflags.h"
+#include "kernel_code.h"
+#include "program.h"
+
+enum { SMALL_REGISTERS = 16, SMALL_NUMBERS = 64 };
+
+static const char *const reason_words[DL_N_REASONS] = {
+#define REASON(id, words) [id] = words,
+#include "declines.def"
+#undef REASON
+};
+
+static PyObject *declined_error; /* owned: _C.Declined */
+
+/* A copy of what an array held before a step wrote it. */
+struct DlSaved {
+    struct DlSaved *next;
+    char *data;
+    int nd;
+    npy_intp itemsize;
+    npy_intp shape[DL_MAX_DIMS], strides[DL_MAX_DIMS];
+    char copy[]; /* in C order */
+};
+
+/* ---- registers ---- */
+
+void
+dl_reg_take(DlReg *reg, PyObject *object)
+{
+    reg->object = object;
+    reg->owner = NULL;
+    if (PyArray_CheckExact(object)) {
+        PyArrayObject *array = (PyArrayObject *)object;
+        reg->descr = PyArray_DESCR(array);
+        reg->nd = PyArray_NDIM(array);
+        reg->data = PyArray_BYTES(array);
+        reg->shape = PyArray_DIMS(array);
+        reg->strides = PyArray_STRIDES(array);
+        reg->writeable = PyArray_ISWRITEABLE(array);
+        int usable = reg->nd <= DL_MAX_DIMS && PyArray_ISALIGNED(array) && dl_numpy_plain(reg->descr);
+        reg->kind = usable ? DL_ARRAY : DL_OTHER;
+        return;
+    }
+    reg->kind = DL_OTHER;
+    if (PyArray_IsScalar(object, Generic)) {
+        PyArray_Descr *descr = PyArray_DescrFromTypeObject((PyObject *)Py_TYPE(object));
+        if (descr == NULL) {
+            PyErr_Clear();
+            return;
+        }
+        if (dl_numpy_plain(descr) && descr->typeobj == Py_TYPE(object)) {
+            reg->kind = DL_SCALAR;
+            reg->descr = descr; /* NB: NumPy's builtin dtypes live for ever */
+            reg->nd = 0;
+            reg->data = NULL;
+        }
+        Py_DECREF(descr);
+    }
+}
+
+char *
+dl_reg_cell(DlReg *reg)
+{
+    if (reg->data == NULL) {
+        PyArray_ScalarAsCtype(reg->object, reg->cell.bytes);
+        reg->data = reg->cell.bytes;
+    }
+    return reg->data;
+}
+
+PyObject *
+dl_reg_object(DlReg *reg)
+{
+    if (reg->object != NULL) {
+        return reg->object;
+    }
+    if (reg->kind == DL_SCALAR) {
+        reg->object = PyArray_Scalar(reg->data, reg->descr, NULL);
+        return reg->object;
+    }
+    if (reg->kind != DL_ARRAY) {
+        PyErr_SetString(PyExc_SystemError, "a program reads a register that holds nothing");
+        return NULL;
+    }
+    Py_INCREF(reg->descr);
+    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, reg->descr, reg->nd, reg->shape, reg->strides, reg->data,
+                                          reg->writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    if (view == NULL || PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(reg->owner)) < 0) {
+        Py_XDECREF(view);
+        return NULL;
+    }
+    reg->object = view;
+    return view;
+}
+
+/* Drop what a register owns. */
+static inline void
+release(DlReg *reg)
+{
+    reg->kind = DL_EMPTY;
+    Py_CLEAR(reg->object);
+}
+
+/* ---- numbers ---- */
+
+int
+dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape)
+{
+    for (int i = 0; i < dims->n; i++) {
+        shape[i] = (npy_intp)run->numbers[dims->values[i]].i;
+        if (shape[i] < 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Convert through a Python number and the dtype's own setitem: for dtypes that C has no type for. */
+static int
+fill_slowly(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell)
+{
+    PyObject *number = dl_scalar_object(&run->program->numbers, value, run->numbers);
+    int status = number ? PyArray_Pack(descr, cell, number) : -1;
+    Py_XDECREF(number);
+    if (status < 0) {
+        PyErr_Clear();
+    }
+    return status < 0;
+}
+
+int
+dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell)
+{
+    DlNumber number = run->numbers[value];
+    int is_float = run->program->numbers.kinds[value] == DL_FLOAT;
+    int64_t whole = number.i;
+    if (is_float && (PyTypeNum_ISINTEGER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num))) {
+        return 1; /* NumPy makes no integer of a Python float without being told; then it truncates, warns or raises */
+    }
+    double real = is_float ? number.f : (double)whole;
+    switch (descr->type_num) {
+#define INTEGER(type_num, type)                                                                                        \
+    case type_num: {                                                                                                   \
+        type narrow = (type)whole;                                                                                     \
+        memcpy(cell, &narrow, sizeof narrow);                                                                          \
+        return (int64_t)narrow != whole || ((type)-1 > 0 && whole < 0);                                                \
+    }
+        INTEGER(NPY_BYTE, npy_byte)
+        INTEGER(NPY_UBYTE, npy_ubyte)
+        INTEGER(NPY_SHORT, npy_short)
+        INTEGER(NPY_USHORT, npy_ushort)
+        INTEGER(NPY_INT, npy_int)
+        INTEGER(NPY_UINT, npy_uint)
+        INTEGER(NPY_LONG, npy_long)
+        INTEGER(NPY_ULONG, npy_ulong)
+        INTEGER(NPY_LONGLONG, npy_longlong)
+        INTEGER(NPY_ULONGLONG, npy_ulonglong)
+#undef INTEGER
+    case NPY_BOOL:
+        *(npy_bool *)cell = whole != 0;
+        return 0;
+    case NPY_FLOAT:
+    case NPY_CFLOAT: {
+        npy_float pair[2] = {(npy_float)real, 0};
+        memcpy(cell, pair, descr->type_num == NPY_FLOAT ? sizeof(npy_float) : sizeof pair);
+        return isinf(pair[0]) && !isinf(real); /* NumPy reports an overflow */
+    }
+    case NPY_DOUBLE:
+    case NPY_CDOUBLE: {
+        double pair[2] = {real, 0};
+        memcpy(cell, pair, descr->type_num == NPY_DOUBLE ? sizeof(double) : sizeof pair);
+        return 0;
+    }
+    default:
+        return fill_slowly(run, value, descr, cell);
+    }
+}
+
+/* Read the symbols from the inputs and evaluate every expression; 0 or 1. */
+static DlStatus
+load_numbers(DlRun *run)
+{
+    const DlScalars *table = &run->program->numbers;
+    if (table->n_values == 0) {
+        return 0;
+    }
+    memcpy(run->numbers, table->initial, (size_t)table->n_values * sizeof *run->numbers);
+    for (int32_t i = 0; i < table->n_loads; i++) {
+        const DlScalarLoad *load = &table->loads[i];
+        if (dl_scalar_load(table, load, run->inputs[load->input], run->numbers)) {
+            return dl_decline(run, DL_REASON_INPUT);
+        }
+    }
+    return dl_scalar_eval(table, 0, table->n_instrs, run->numbers) ? dl_decline(run, DL_REASON_NUMBER) : 0;
+}
+
+/* ---- overlap, saving and undoing ---- */
+
+/* The bytes that an array touches: [*low, *high), empty when it has no elements. */
+static void
+get_bounds(const DlReg *reg, const char **low, const char **high)
+{
+    const char *first = reg->data, *last = reg->data + PyDataType_ELSIZE(reg->descr);
+    for (int axis = 0; axis < reg->nd; axis++) {
+        npy_intp reach = reg->strides[axis] * (reg->shape[axis] - 1);
+        if (reg->shape[axis] == 0) {
+            *low = *high = reg->data;
+            return;
+        }
+        if (reach < 0) {
+            first += reach;
+        }
+        else {
+            last += reach;
+        }
+    }
+    *low = first;
+    *high = last;
+}
+
+/* Decline when an input that is written may share memory with another one. */
+static DlStatus
+check_overlap(DlRun *run)
+{
+    const DlProgram *program = run->program;
+    for (int i = 0; i < program->n_written; i++) {
+        const DlReg *written = &run->regs[program->written[i]];
+        if (written->kind != DL_ARRAY || !written->writeable) {
+            return dl_decline(run, written->kind == DL_ARRAY ? DL_REASON_READONLY : DL_REASON_INPUT);
+        }
+        const char *low, *high, *other_low, *other_high;
+        get_bounds(written, &low, &high);
+        for (int j = 0; j < program->n_inputs; j++) {
+            const DlReg *other = &run->regs[j];
+            if (other->kind != DL_ARRAY || other->object == written->object) {
+                continue;
+            }
+            get_bounds(other, &other_low, &other_high);
+            if (low < other_high && other_low < high) {
+                return dl_decline(run, DL_REASON_OVERLAP);
+            }
+        }
+    }
+    return 0;
+}
+
+/* Keep a copy of what a register's array holds. */
+static DlStatus
+save(DlRun *run, const DlReg *reg)
+{
+    if (reg->kind != DL_ARRAY) {
+        return dl_decline(run, DL_REASON_INPUT);
+    }
+    npy_intp itemsize = PyDataType_ELSIZE(reg->descr), size = itemsize, strides[DL_MAX_DIMS];
+    for (int axis = 0; axis < reg->nd; axis++) {
+        size *= reg->shape[axis];
+    }
+    DlSaved *saved = PyMem_RawMalloc(sizeof *saved + (size_t)size);
+    if (saved == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    saved->next = run->saved;
+    saved->data = reg->data;
+    saved->nd = reg->nd;
+    saved->itemsize = itemsize;
+    memcpy(saved->shape, reg->shape, (size_t)reg->nd * sizeof(npy_intp));
+    memcpy(saved->strides, reg->strides, (size_t)reg->nd * sizeof(npy_intp));
+    dl_layout_contiguous(reg->nd, saved->shape, itemsize, 0, strides);
+    if (size) {
+        dl_copy_strided(saved->copy, strides, saved->data, saved->strides, saved->nd, saved->shape, itemsize);
+    }
+    run->saved = saved;
+    return 0;
+}
+
+/* Free the copies, the latest first; `restore` writes them back. */
+static void
+end_saved(DlRun *run, int restore)
+{
+    while (run->saved != NULL) {
+        DlSaved *saved = run->saved;
+        npy_intp strides[DL_MAX_DIMS];
+        if (restore) {
+            dl_layout_contiguous(saved->nd, saved->shape, saved->itemsize, 0, strides);
+            dl_copy_strided(saved->data, saved->strides, saved->copy, strides, saved->nd, saved->shape,
+                            saved->itemsize);
+        }
+        run->saved = saved->next;
+        PyMem_RawFree(saved);
+    }
+}
+
+/* ---- steps ---- */
+
+/* Write the same cell into n packed elements. */
+static void
+fill(char *data, npy_intp n, const char *cell, npy_intp itemsize)
+{
+    if (itemsize == 1) {
+        memset(data, cell[0], (size_t)n);
+        return;
+    }
+    if (itemsize == 8) {
+        int64_t word, *words = (int64_t *)data;
+        memcpy(&word, cell, sizeof word);
+        for (npy_intp i = 0; i < n; i++) {
+            words[i] = word;
+        }
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        memcpy(data + i * itemsize, cell, (size_t)itemsize);
+    }
+}
+
+/* Make a fresh array. */
+static DlStatus
+alloc(DlRun *run, const DlAllocStep *step)
+{
+    npy_intp shape[DL_MAX_DIMS], itemsize = PyDataType_ELSIZE(step->descr);
+    char cell[DL_CELL] = {0};
+    static const char zero[DL_CELL];
+    if (dl_dims_get(run, &step->shape, shape)) {
+        return dl_decline(run, DL_REASON_SHAPE);
+    }
+    if (step->filled && step->fill.kind == DL_FROM_REG) {
+        DlReg *reg = &run->regs[step->fill.index];
+        if (reg->kind != DL_SCALAR || reg->descr->type_num != step->descr->type_num) {
+            return dl_decline(run, DL_REASON_INPUT);
+        }
+        memcpy(cell, dl_reg_cell(reg), (size_t)itemsize);
+    }
+    else if (step->filled && step->fill.kind == DL_FROM_NUMBER) {
+        if (dl_cell_fill(run, step->fill.index, step->descr, cell)) {
+            return dl_decline(run, DL_REASON_CONVERT);
+        }
+    }
+    else if (step->filled) {
+        memcpy(cell, step->fill.cell, DL_CELL);
+    }
+    int zeros = step->filled && memcmp(cell, zero, (size_t)itemsize) == 0;
+    Py_INCREF(step->descr);
+    PyObject *array = zeros ? PyArray_Zeros(step->shape.n, shape, step->descr, step->fortran)
+                            : PyArray_NewFromDescr(&PyArray_Type, step->descr, step->shape.n, shape, NULL, NULL,
+                                                   step->fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
+    if (array == NULL) {
+        return dl_failed(run, DL_REASON_MEMORY);
+    }
+    if (step->filled && !zeros) {
+        fill(PyArray_BYTES((PyArrayObject *)array), PyArray_SIZE((PyArrayObject *)array), cell, itemsize);
+    }
+    dl_reg_take(&run->regs[step->dst], array);
+    return 0;
+}
+
+DlStatus
+dl_failed(DlRun *run, DlReason reason)
+{
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+        return -1; /* KeyboardInterrupt and the like */
+    }
+    DlProgram *program = run->program;
+    if (reason == DL_REASON_COMPILE) {
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        PyErr_NormalizeException(&type, &value, &traceback);
+        program->never = reason;
+        Py_XSETREF(program->failure, PyObject_Repr(value));
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+    }
+    PyErr_Clear();
+    return dl_decline(run, reason);
+}
+
+/* Carry out one step. */
+static DlStatus
+run_step(DlRun *run, DlStep *step)
+{
+    switch (step->kind) {
+    case DL_STEP_VIEW:
+        return dl_view_run(run, &step->view);
+    case DL_STEP_ALLOC:
+        return alloc(run, &step->alloc);
+    case DL_STEP_MAP:
+        return dl_map_run(run, &step->map);
+    case DL_STEP_REDUCE:
+        return dl_reduce_run(run, &step->reduce);
+    case DL_STEP_CALL:
+        return dl_call_run(run, &step->call);
+    case DL_STEP_SAVE:
+        return save(run, &run->regs[step->save]);
+    case DL_STEP_REQUIRE:
+        return run->numbers[step->condition].i ? 0 : dl_decline(run, DL_REASON_CONDITION);
+    }
+    Py_UNREACHABLE();
+}
+
+/* ---- a run ---- */
+
+/* Fill the registers of inputs and constants; 0 or 1. */
+static DlStatus
+load_registers(DlRun *run)
+{
+    const DlProgram *program = run->program;
+    for (int i = 0; i < program->n_inputs; i++) {
+        dl_reg_take(&run->regs[i], Py_NewRef(run->inputs[i]));
+    }
+    for (int i = 0; i < program->n_constants; i++) {
+        dl_reg_take(&run->regs[program->constant_regs[i]], Py_NewRef(program->constants[i]));
+    }
+    return program->n_written ? check_overlap(run) : 0;
+}
+
+/* Decline when a floating-point error happened that NumPy would report. */
+static DlStatus
+check_flags(DlRun *run)
+{
+    run->flags |= dl_fp_get();
+    if (run->flags == 0) {
+        return 0;
+    }
+    dl_errstate_leave(run);
+    int reports = dl_errstate_reports(run->flags);
+    return reports < 0 ? -1 : reports ? dl_decline(run, DL_REASON_FLAGS) : 0;
+}
+
+/* Hand out the outputs: new references. */
+static DlStatus
+take_outputs(DlRun *run, PyObject **outputs)
+{
+    const DlProgram *program = run->program;
+    for (int i = 0; i < program->n_outputs; i++) {
+        const DlOperand *output = &program->outputs[i];
+        if (output->kind == DL_FROM_REG) {
+            outputs[i] = Py_XNewRef(dl_reg_object(&run->regs[output->index]));
+        }
+        else if (output->kind == DL_FROM_NUMBER) {
+            outputs[i] = dl_scalar_object(&program->numbers, output->index, run->numbers);
+        }
+        else {
+            outputs[i] = Py_NewRef(program->output_objects[i]);
+        }
+        if (outputs[i] == NULL) {
+            while (i > 0) {
+                Py_CLEAR(outputs[--i]);
+            }
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* All steps, from filled registers to outputs. */
+static DlStatus
+run_steps(DlRun *run, PyObject **outputs)
+{
+    DlProgram *program = run->program;
+    for (int i = 0; i < program->n_steps; i++) {
+        DlStep *step = &program->steps[i];
+        DlStatus status = run_step(run, step);
+        if (status != 0) {
+            return status;
+        }
+        for (int j = 0; j < step->n_dead; j++) {
+            release(&run->regs[step->dead[j]]);
+        }
+    }
+    DlStatus status = check_flags(run);
+    return status != 0 ? status : take_outputs(run, outputs);
+}
+
+int
+dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs)
+{
+    DlProgram *program = (DlProgram *)object;
+    DlReg small_regs[SMALL_REGISTERS];
+    DlNumber small_numbers[SMALL_NUMBERS];
+    DlRun run = {.program = program, .inputs = inputs, .regs = small_regs, .numbers = small_numbers};
+    DlStatus status;
+    Py_INCREF(object);
+    if (program->never) {
+        status = dl_decline(&run, program->never);
+        goto counted;
+    }
+    if (program->n_registers > SMALL_REGISTERS) {
+        run.regs = PyMem_New(DlReg, program->n_registers);
+    }
+    if (program->numbers.n_values > SMALL_NUMBERS) {
+        run.numbers = PyMem_New(DlNumber, program->numbers.n_values);
+    }
+    if (run.regs == NULL || run.numbers == NULL) {
+        status = dl_decline(&run, DL_REASON_MEMORY);
+        goto freed;
+    }
+    for (int i = 0; i < program->n_registers; i++) {
+        run.regs[i].kind = DL_EMPTY;
+        run.regs[i].object = NULL;
+    }
+    status = load_registers(&run);
+    if (status == 0) {
+        status = load_numbers(&run);
+    }
+    if (status == 0) {
+        unsigned before = dl_fp_get();
+        dl_fp_set(0);
+        status = run_steps(&run, outputs);
+        dl_errstate_leave(&run);
+        dl_fp_set(before);
+    }
+    if (run.saved != NULL) {
+        end_saved(&run, status != 0);
+    }
+    if (status < 0 && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear(); /* plain Python may get by with less, or raise it where it belongs */
+        status = dl_decline(&run, DL_REASON_MEMORY);
+    }
+    for (int i = 0; i < program->n_registers; i++) {
+        Py_XDECREF(run.regs[i].object);
+    }
+freed:
+    if (run.regs != small_regs) {
+        PyMem_Free(run.regs);
+    }
+    if (run.numbers != small_numbers) {
+        PyMem_Free(run.numbers);
+    }
+counted:
+    if (status > 0) {
+        program->last_decline = run.reason;
+        program->declines[run.reason]++;
+    }
+    Py_DECREF(object);
+    return status;
+}
+
+Py_ssize_t
+dl_program_n_outputs(PyObject *program)
+{
+    return ((DlProgram *)program)->n_outputs;
+}
+
+/* ---- the Python type ---- */
+
+/* program(*inputs) -> tuple; raises Declined. */
+static PyObject *
+program_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    DlProgram *self = (DlProgram *)object;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (n != self->n_inputs || (kwnames != NULL && PyTuple_GET_SIZE(kwnames) != 0)) {
+        PyErr_Format(PyExc_TypeError, "the program takes %d inputs and no keywords, got %zd", self->n_inputs, n);
+        return NULL;
+    }
+    PyObject *outputs = PyTuple_New(self->n_outputs);
+    if (outputs == NULL) {
+        return NULL;
+    }
+    int status = dl_program_run(object, args, &PyTuple_GET_ITEM(outputs, 0));
+    if (status == 0) {
+        return outputs;
+    }
+    Py_DECREF(outputs);
+    if (status > 0) {
+        PyObject *words = PyObject_GetAttrString(object, "last_decline");
+        if (words != NULL) {
+            PyErr_SetObject(declined_error, words);
+            Py_DECREF(words);
+        }
+    }
+    return NULL;
+}
+
+static PyObject *
+program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"schedule", "compile_kernel", NULL};
+    PyObject *schedule, *compile_kernel;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:Program", names, &schedule, &compile_kernel)) {
+        return NULL;
+    }
+    DlProgram *self = (DlProgram *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = program_vectorcall;
+    self->schedule = Py_NewRef(schedule);
+    self->compile_kernel = Py_NewRef(compile_kernel);
+    if (dl_program_build(self) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int
+program_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    return dl_program_traverse((DlProgram *)object, visit, arg);
+}
+
+static int
+program_clear(PyObject *object)
+{
+    dl_program_clear((DlProgram *)object);
+    return 0;
+}
+
+static void
+program_dealloc(PyObject *object)
+{
+    PyObject_GC_UnTrack(object);
+    dl_program_clear((DlProgram *)object);
+    Py_TYPE(object)->tp_free(object);
+}
+
+/* Why the last run that declined did, or None. */
+static PyObject *
+get_last_decline(PyObject *object, void *Py_UNUSED(closure))
+{
+    DlProgram *self = (DlProgram *)object;
+    if (self->last_decline == DL_REASON_NONE) {
+        Py_RETURN_NONE;
+    }
+    if (self->last_decline == DL_REASON_COMPILE && self->failure != NULL) {
+        return PyUnicode_FromFormat("%s: %U", reason_words[self->last_decline], self->failure);
+    }
+    return PyUnicode_FromString(reason_words[self->last_decline]);
+}
+
+/* How often the program declined, by reason. */
+static PyObject *
+get_declines(PyObject *object, void *Py_UNUSED(closure))
+{
+    DlProgram *self = (DlProgram *)object;
+    PyObject *counts = PyDict_New();
+    for (int reason = 0; counts != NULL && reason < DL_N_REASONS; reason++) {
+        if (self->declines[reason] == 0) {
+            continue;
+        }
+        PyObject *count = PyLong_FromUnsignedLongLong(self->declines[reason]);
+        if (count == NULL || PyDict_SetItemString(counts, reason_words[reason], count) < 0) {
+            Py_CLEAR(counts);
+        }
+        Py_XDECREF(count);
+    }
+    return counts;
+}
+
+static PyObject *
+program_repr(PyObject *object)
+{
+    DlProgram *self = (DlProgram *)object;
+    return PyUnicode_FromFormat("<Program of %d steps, %d inputs, %d outputs>", self->n_steps, self->n_inputs,
+                                self->n_outputs);
+}
+
+static PyMemberDef program_members[] = {
+    {"schedule", T_OBJECT, offsetof(DlProgram, schedule), READONLY, "what the program was built from"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef program_getset[] = {
+    {"last_decline", get_last_decline, NULL, "why the last run that declined did, or None", NULL},
+    {"declines", get_declines, NULL, "how often the program declined, by reason", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject program_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.Program",
+    .tp_doc = "Program(schedule, compile_kernel): callable on the graph's inputs, gives the tuple of its outputs.",
+    .tp_basicsize = sizeof(DlProgram),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(DlProgram, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = program_new,
+    .tp_dealloc = program_dealloc,
+    .tp_traverse = program_traverse,
+    .tp_clear = program_clear,
+    .tp_members = program_members,
+    .tp_getset = program_getset,
+    .tp_repr = program_repr,
+};
+
+int
+dl_launch_register(PyObject *module)
+{
+    if (dl_numpy_import() < 0 || dl_calls_register() < 0 || dl_build_register() < 0) {
+        return -1;
+    }
+    declined_error = PyObject_GetAttrString(module, "Declined");
+    if (declined_error == NULL || dl_kernel_register(module) < 0) {
+        return -1;
+    }
+    return PyModule_AddType(module, &program_type);
+}

@@ -1,0 +1,324 @@
+/* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
+ * layout.c, kernel_map.c, reduce.c and calls.c carry out one kind each.
+ *
+ * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
+ * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
+ */
+#ifndef DL_PROGRAM_H
+#define DL_PROGRAM_H
+
+#include "numpy_api.h"
+#include "scalar.h"
+
+enum {
+    DL_MAX_DIMS = 8,         /* of arrays that steps look into */
+    DL_MAX_OPERANDS = 32,    /* operands and results of one kernel */
+    DL_CELL = 16,            /* bytes of the largest number */
+    DL_RELEASE_GIL = 100000, /* elements from which on a kernel runs without the GIL */
+};
+
+/* Why a run declines; the words stand in launch.c. */
+typedef enum {
+    DL_REASON_NONE,
+#define REASON(id, words) id,
+#include "declines.def"
+#undef REASON
+    DL_N_REASONS
+} DlReason;
+
+typedef enum { DL_EMPTY, DL_ARRAY, DL_SCALAR, DL_OTHER } DlRegKind;
+
+/* A value during a run. An array is its geometry; its object is made when somebody needs it. */
+typedef struct {
+    DlRegKind kind;
+    int nd;
+    int writeable;
+    PyObject *object;     /* owned: the ndarray or NumPy scalar or number; NULL for a view not made yet */
+    PyObject *owner;      /* borrowed: whose memory a view without object shows */
+    PyArray_Descr *descr; /* borrowed: the owner's or the program's */
+    char *data;           /* NULL for a NumPy scalar not read yet */
+    const npy_intp *shape, *strides; /* the object's, or own_shape and own_strides */
+    npy_intp own_shape[DL_MAX_DIMS], own_strides[DL_MAX_DIMS];
+    union {
+        char bytes[DL_CELL];
+        double align[2];
+    } cell; /* a NumPy scalar's value */
+} DlReg;
+
+/* Machine code for one stride pattern of a kernel. */
+typedef struct DlVariant {
+    struct DlVariant *next;
+    uint64_t classes; /* two bits an operand and result */
+    int32_t (*address)(npy_intp *block, npy_intp n);
+    npy_intp scratch_bytes;
+    int n_loops;
+    int needs_gil;
+    npy_intp *loops;  /* six words each; the flags pointer is filled in at the call */
+    PyObject *keep;   /* owned: the CompiledKernel and the loops' contexts */
+} DlVariant;
+
+/* How an operation's fresh result would lie in memory (layout.c). */
+typedef enum { DL_LAYOUT_UFUNC, DL_LAYOUT_WHERE, DL_LAYOUT_CAST, DL_LAYOUT_COPY, DL_LAYOUT_CONST } DlLayoutRule;
+
+typedef struct {
+    DlLayoutRule rule;
+    NPY_ORDER order;  /* of a copy */
+    int n_operands, n_outs, first_out;
+    int *operands;    /* value numbers */
+} DlKernelOp;
+
+typedef struct {
+    PyObject *object; /* owned: the Kernel */
+    int n_operands, n_results, n_ops, n_values;
+    int copies;       /* some result's layout is that of a copy, not of an operation */
+    PyArray_Descr **descrs; /* owned: of the operands, then of the results; NULL until all else is built */
+    int *itemsizes;   /* of each value */
+    int *results;     /* value numbers */
+    DlKernelOp *ops;
+    DlVariant *variants;
+} DlKernel;
+
+typedef enum { DL_FROM_REG, DL_FROM_NUMBER, DL_FROM_CELL } DlOperandKind;
+
+/* A kernel's operand: a register, a number of the program's table, or a constant already converted. */
+typedef struct {
+    DlOperandKind kind;
+    int32_t index;
+    char cell[DL_CELL];
+} DlOperand;
+
+/* Sizes: indices of values in the program's table of numbers. */
+typedef struct {
+    int n;
+    int32_t *values;
+} DlDims;
+
+typedef enum { DL_INDEX_NEWAXIS, DL_INDEX_INTEGER, DL_INDEX_SLICE } DlIndexKind;
+
+typedef struct {
+    DlIndexKind kind;
+    int32_t value[3]; /* the integer, or start, stop, step; -1 for None */
+} DlIndex;
+
+typedef enum { DL_VIEW_INDEX, DL_VIEW_TRANSPOSE, DL_VIEW_RESHAPE, DL_VIEW_BROADCAST, DL_VIEW_REAL, DL_VIEW_IMAG } DlViewKind;
+
+typedef struct {
+    DlViewKind kind;
+    int32_t dst, src;
+    int scalar;
+    int n;            /* indices or axes */
+    DlIndex *indices;
+    int *axes;
+    DlDims dims;
+} DlViewStep;
+
+typedef struct {
+    int32_t dst;
+    PyArray_Descr *descr; /* owned */
+    DlDims shape;
+    int filled, fortran;
+    DlOperand fill;
+} DlAllocStep;
+
+typedef struct {
+    DlKernel kernel;
+    DlOperand *operands;
+    DlDims shape;
+    int32_t *outs;
+    uint8_t *into, *scalar;
+} DlMapStep;
+
+typedef enum { DL_REDUCE_NUMPY, DL_REDUCE_PAIRWISE, DL_REDUCE_INTEGER } DlReduceRule;
+
+typedef struct {
+    DlMapStep map;        /* the kernel over the operand's shape; its one output is not a register */
+    DlReduceRule rule;
+    PyObject *reduce;     /* owned: the bound ufunc.reduce */
+    PyObject *args_tail;  /* owned: (axes, dtype, None, keepdims) */
+    PyArray_Descr *descr; /* owned */
+    uint8_t reduced[DL_MAX_DIMS];
+    int keepdims, scalar;
+    int32_t dst;
+} DlReduceStep;
+
+typedef struct {
+    PyArray_Descr *descr; /* owned */
+    int scalar;
+    DlDims shape;
+} DlType;
+
+typedef struct {
+    int n_dsts;
+    int32_t *dsts;
+    DlType *types;
+    PyObject *function;
+    PyObject *template; /* owned: args + kwargs values, with Slots where registers and numbers go */
+    PyObject *names;    /* owned: keyword names, or NULL */
+} DlCallStep;
+
+typedef enum { DL_STEP_VIEW, DL_STEP_ALLOC, DL_STEP_MAP, DL_STEP_REDUCE, DL_STEP_CALL, DL_STEP_SAVE, DL_STEP_REQUIRE } DlStepKind;
+
+typedef struct {
+    DlStepKind kind;
+    int n_dead;
+    int32_t *dead; /* registers that no later step needs */
+    union {
+        DlViewStep view;
+        DlAllocStep alloc;
+        DlMapStep map;
+        DlReduceStep reduce;
+        DlCallStep call;
+        int32_t save;      /* register */
+        int32_t condition; /* number */
+    };
+} DlStep;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    int n_inputs, n_registers, n_steps, n_outputs, n_written, n_constants;
+    int has_calls;     /* some step runs NumPy's Python-level functions */
+    DlReason never;    /* if set: every run declines for it at once */
+    PyObject *failure; /* owned: the words of the error of a kernel that could not be compiled, or NULL */
+    DlStep *steps;
+    DlScalars numbers;
+    DlOperand *outputs;
+    PyObject **output_objects; /* owned: constant outputs; NULL where it is a register or number */
+    int32_t *written;
+    int32_t *constant_regs;
+    PyObject **constants; /* owned */
+    PyObject *schedule, *compile_kernel;
+    unsigned long long declines[DL_N_REASONS];
+    DlReason last_decline;
+} DlProgram;
+
+typedef struct DlSaved DlSaved;
+
+/* One run. */
+typedef struct {
+    DlProgram *program;
+    PyObject *const *inputs;
+    DlReg *regs;
+    DlNumber *numbers;
+    unsigned flags;        /* floating-point flags gathered so far */
+    DlReason reason;       /* why it declines */
+    DlSaved *saved;        /* what to write back when it declines */
+    PyObject *errstate;    /* owned: token of the context variable while errors raise, or NULL */
+} DlRun;
+
+/* What a step returns: 0 done, 1 declined (run->reason says why), -1 with an error set. */
+typedef int DlStatus;
+
+/* Decline for that reason. */
+static inline DlStatus
+dl_decline(DlRun *run, DlReason reason)
+{
+    run->reason = reason;
+    return 1;
+}
+
+/* ---- launch.c: registers ---- */
+
+/* A step's Python code raised: decline for that reason with the error cleared, or -1 for MemoryError and what is no
+ * Exception. A program whose kernel cannot be compiled never runs again. */
+DlStatus dl_failed(DlRun *run, DlReason reason);
+/* The object of a register, made if need be: borrowed, NULL with an error set. */
+PyObject *dl_reg_object(DlReg *reg);
+/* Put an object into a register, stealing the reference. */
+void dl_reg_take(DlReg *reg, PyObject *object);
+/* Where a NumPy scalar register's value lies; NULL when it is no plain number. */
+char *dl_reg_cell(DlReg *reg);
+/* Write sizes into shape; 1 when one is negative. */
+int dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape);
+/* Convert a number of the table to descr's type as NumPy does with a Python number; 1 to decline. */
+int dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell);
+
+/* ---- build.c ---- */
+
+/* Fill self from its schedule; 0 or -1. What is built so far is freed by dl_program_clear in any case. */
+int dl_program_build(DlProgram *self);
+int dl_program_traverse(DlProgram *self, visitproc visit, void *arg);
+void dl_program_clear(DlProgram *self);
+
+/* What is put together at the call, inside the constant arguments of a call. */
+typedef enum { DL_SLOT_REG, DL_SLOT_NUMBER, DL_SLOT_TUPLE, DL_SLOT_LIST, DL_SLOT_SLICE } DlSlotKind;
+
+typedef struct {
+    PyObject_HEAD
+    DlSlotKind kind;
+    int32_t index;   /* register or number */
+    PyObject *items; /* owned: the parts of a container, a tuple */
+} DlSlot;
+
+/* object as a Slot, or NULL when it is a constant. */
+const DlSlot *dl_slot_cast(PyObject *object);
+/* Make the Slot type ready; 0 or -1. */
+int dl_build_register(void);
+
+/* ---- views.c ---- */
+DlStatus dl_view_run(DlRun *run, const DlViewStep *step);
+
+/* ---- layout.c ---- */
+
+/* An array's geometry, without its data. */
+typedef struct {
+    int nd;
+    int cast;      /* read through a cast: not iterated trivially */
+    int itemsize;
+    npy_intp shape[DL_MAX_DIMS], strides[DL_MAX_DIMS];
+} DlLayout;
+
+/* Strides of contiguous memory. */
+void dl_layout_contiguous(int nd, const npy_intp *shape, npy_intp itemsize, int fortran, npy_intp *strides);
+/* The layouts of a kernel's results that NumPy's operations would give; operands: one layout each. 1: not of `shape`. */
+int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, const npy_intp *shape,
+                      DlLayout *results);
+
+/* ---- kernel_map.c ---- */
+
+/* An operand or result spread over a map's shape. */
+typedef struct {
+    char *data;
+    npy_intp itemsize;
+    int is_array;
+    npy_intp strides[DL_MAX_DIMS];
+} DlSpread;
+
+/* A loop nest: axes outermost first, neighbours merged. */
+typedef struct {
+    int n_operands, nd;
+    npy_intp size;
+    npy_intp shape[DL_MAX_DIMS];
+    DlSpread spread[DL_MAX_OPERANDS];
+} DlNest;
+
+DlStatus dl_map_run(DlRun *run, DlMapStep *step);
+/* Spread the operands over `shape`; numbers are converted into `cells`. */
+DlStatus dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest *nest,
+                       char (*cells)[DL_CELL]);
+/* Run the kernel into one fresh array, which gets NumPy's layout: a new reference in *result. */
+DlStatus dl_map_fresh(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, PyObject **result);
+/* Copy between two arrays of one shape and dtype. */
+void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
+                     const npy_intp *shape, npy_intp itemsize);
+
+/* ---- reduce.c ---- */
+/* Choose the rule by which a built step reduces; ufunc: its name. 0 or -1. */
+int dl_reduce_plan(DlReduceStep *step, const char *ufunc);
+DlStatus dl_reduce_run(DlRun *run, DlReduceStep *step);
+
+/* ---- calls.c ---- */
+DlStatus dl_call_run(DlRun *run, const DlCallStep *step);
+/* Turn floating-point errors that are not ignored into exceptions, until the run ends. */
+DlStatus dl_errstate_enter(DlRun *run);
+void dl_errstate_leave(DlRun *run);
+/* 1 when some flag of `flags` is not ignored now, 0, or -1 with an error set. */
+int dl_errstate_reports(unsigned flags);
+/* After a Python call (result NULL: it raised): 0, 1 to decline, -1. */
+DlStatus dl_call_done(DlRun *run, PyObject *result);
+/* Put a call's result (borrowed) into a register if it is of that type. */
+DlStatus dl_result_take(DlRun *run, const DlType *type, DlReg *reg, PyObject *object);
+/* Import what calls need of NumPy; 0 or -1. */
+int dl_calls_register(void);
+
+#endif

@@ -1,0 +1,561 @@
+/* Symbolic Python numbers (see scalar.h). */
+#include "scalar.h"
+
+#include <math.h>
+
+typedef enum {
+    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, N_OPS
+} Op;
+
+typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION } Family; /* how the result's kind follows */
+
+static const struct {
+    const char *name;
+    Family family;
+} op_rows[N_OPS] = {
+    [ADD] = {"add", ARITHMETIC},  [SUB] = {"sub", ARITHMETIC},      [MUL] = {"mul", ARITHMETIC},
+    [MOD] = {"mod", ARITHMETIC},  [FLOORDIV] = {"floordiv", ARITHMETIC}, [TRUEDIV] = {"truediv", DIVISION},
+    [NEG] = {"neg", ARITHMETIC},  [MIN] = {"min", SELECTION},       [MAX] = {"max", SELECTION},
+    [LT] = {"lt", COMPARISON},    [LE] = {"le", COMPARISON},        [EQ] = {"eq", COMPARISON},
+    [NE] = {"ne", COMPARISON},    [GT] = {"gt", COMPARISON},        [GE] = {"ge", COMPARISON},
+    [AND] = {"and", SELECTION},   [OR] = {"or", SELECTION},         [NOT] = {"not", NEGATION},
+};
+
+static const char *const kind_names[] = {[DL_BOOL] = "bool", [DL_INT] = "int", [DL_FLOAT] = "float"};
+
+static const int64_t EXACT = (int64_t)1 << 53; /* integers up to here are doubles exactly */
+
+static PyTypeObject *symbol_type, *op_type; /* of dynamo_lite.graph.scalar, once needed */
+
+/* Learn the two expression types; 0 or -1 with an error set. */
+static int
+learn_types(void)
+{
+    if (op_type != NULL) {
+        return 0;
+    }
+    PyObject *module = PyImport_ImportModule("dynamo_lite.graph.scalar");
+    if (module == NULL) {
+        return -1;
+    }
+    PyObject *symbol = PyObject_GetAttrString(module, "Symbol");
+    PyObject *op = PyObject_GetAttrString(module, "ScalarOp");
+    Py_DECREF(module);
+    if (symbol == NULL || op == NULL || !PyType_Check(symbol) || !PyType_Check(op)) {
+        Py_XDECREF(symbol);
+        Py_XDECREF(op);
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "Symbol and ScalarOp must be types");
+        }
+        return -1;
+    }
+    symbol_type = (PyTypeObject *)symbol;
+    op_type = (PyTypeObject *)op;
+    return 0;
+}
+
+int
+dl_scalar_is_symbolic(PyObject *expr)
+{
+    if (learn_types() < 0) {
+        return -1;
+    }
+    return Py_IS_TYPE(expr, symbol_type) || Py_IS_TYPE(expr, op_type);
+}
+
+/* Make room for one more row of `size` bytes; 0 or -1 with MemoryError. */
+static int
+grow(void **rows, int32_t n, int32_t *room, size_t size)
+{
+    if (n < *room) {
+        return 0;
+    }
+    int32_t wanted = *room ? 2 * *room : 8;
+    void *more = PyMem_Realloc(*rows, (size_t)wanted * size);
+    if (more == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *rows = more;
+    *room = wanted;
+    return 0;
+}
+
+/* Append a value of that kind and return its index, or -1. */
+static int32_t
+new_value(DlScalars *table, DlKind kind, int is_constant, DlNumber number)
+{
+    int32_t room = table->values_room, same = room, again = room;
+    if (grow((void **)&table->kinds, table->n_values, &room, sizeof *table->kinds) < 0
+        || grow((void **)&table->constant, table->n_values, &same, sizeof *table->constant) < 0
+        || grow((void **)&table->initial, table->n_values, &again, sizeof *table->initial) < 0) {
+        return -1;
+    }
+    table->values_room = room;
+    table->kinds[table->n_values] = kind;
+    table->constant[table->n_values] = is_constant != 0;
+    table->initial[table->n_values] = number;
+    return table->n_values++;
+}
+
+/* The value of a constant, shared with an equal one (same kind, same bits). */
+static int32_t
+add_constant(DlScalars *table, PyObject *object)
+{
+    DlNumber number = {.i = 0};
+    DlKind kind;
+    if (PyBool_Check(object)) {
+        kind = DL_BOOL;
+        number.i = object == Py_True;
+    }
+    else if (PyLong_CheckExact(object)) {
+        kind = DL_INT;
+        number.i = PyLong_AsLongLong(object);
+        if (number.i == -1 && PyErr_Occurred()) {
+            PyErr_Format(PyExc_ValueError, "constant %R does not fit 64 bits", object);
+            return -1;
+        }
+    }
+    else if (PyFloat_CheckExact(object)) {
+        kind = DL_FLOAT;
+        number.f = PyFloat_AS_DOUBLE(object);
+    }
+    else {
+        PyErr_Format(PyExc_ValueError, "not a scalar expression: %R", object);
+        return -1;
+    }
+    for (int32_t i = 0; i < table->n_values; i++) {
+        if (table->constant[i] && table->kinds[i] == kind && table->initial[i].i == number.i) {
+            return i;
+        }
+    }
+    return new_value(table, kind, 1, number);
+}
+
+/* The DlKind that attribute `kind` of a Symbol or ScalarOp names, or -1. */
+static int
+declared_kind(PyObject *expr)
+{
+    PyObject *name = PyObject_GetAttrString(expr, "kind");
+    if (name == NULL) {
+        return -1;
+    }
+    for (int kind = DL_BOOL; kind <= DL_FLOAT; kind++) {
+        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, kind_names[kind]) == 0) {
+            Py_DECREF(name);
+            return kind;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "scalar %R has kind %R", expr, name);
+    Py_DECREF(name);
+    return -1;
+}
+
+/* Read attribute `name` as an index: an int that fits, or `none` for None; -2 with an error set. */
+static int32_t
+index_attribute(PyObject *expr, const char *name, int32_t none)
+{
+    PyObject *object = PyObject_GetAttrString(expr, name);
+    if (object == NULL) {
+        return -2;
+    }
+    long index = object == Py_None ? none : PyLong_AsLong(object);
+    Py_DECREF(object);
+    if (PyErr_Occurred()) {
+        return -2;
+    }
+    if (index < none || index > INT32_MAX) {
+        PyErr_Format(PyExc_ValueError, "symbol %R: %s is out of range", expr, name);
+        return -2;
+    }
+    return (int32_t)index;
+}
+
+/* The value of a Symbol. */
+static int32_t
+add_symbol(DlScalars *table, PyObject *symbol)
+{
+    int kind = declared_kind(symbol);
+    int32_t input = kind < 0 ? -2 : index_attribute(symbol, "input", 0);
+    int32_t axis = input < 0 ? -2 : index_attribute(symbol, "axis", -1);
+    if (axis < -1) {
+        return -1;
+    }
+    if (kind == DL_FLOAT && axis >= 0) {
+        PyErr_Format(PyExc_ValueError, "symbol %R: a size is an int", symbol);
+        return -1;
+    }
+    for (int32_t i = 0; i < table->n_loads; i++) {
+        DlScalarLoad *load = &table->loads[i];
+        if (load->input == input && load->axis == axis && table->kinds[load->value] == kind) {
+            return load->value;
+        }
+    }
+    if (grow((void **)&table->loads, table->n_loads, &table->loads_room, sizeof *table->loads) < 0) {
+        return -1;
+    }
+    int32_t value = new_value(table, (DlKind)kind, 0, (DlNumber){.i = 0});
+    if (value >= 0) {
+        table->loads[table->n_loads++] = (DlScalarLoad){value, input, axis};
+    }
+    return value;
+}
+
+/* The op that a ScalarOp names, or -1. */
+static int
+named_op(PyObject *expr)
+{
+    PyObject *name = PyObject_GetAttrString(expr, "op");
+    if (name == NULL) {
+        return -1;
+    }
+    for (int op = 0; op < N_OPS; op++) {
+        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, op_rows[op].name) == 0) {
+            Py_DECREF(name);
+            return op;
+        }
+    }
+    PyErr_Format(PyExc_ValueError, "unknown scalar operation %R", name);
+    Py_DECREF(name);
+    return -1;
+}
+
+/* The kind of op's result, or -1 where Python would decide it only at the call. */
+static int
+result_kind(Op op, DlKind a, DlKind b)
+{
+    switch (op_rows[op].family) {
+    case ARITHMETIC:
+        return a == DL_FLOAT || b == DL_FLOAT ? DL_FLOAT : DL_INT;
+    case DIVISION:
+        return DL_FLOAT;
+    case COMPARISON:
+    case NEGATION:
+        return DL_BOOL;
+    case SELECTION:
+        return a == b ? (int)a : -1;
+    }
+    Py_UNREACHABLE();
+}
+
+/* The value of a ScalarOp: its operands first, then one instruction, shared with an equal one. */
+static int32_t
+add_op(DlScalars *table, PyObject *expr)
+{
+    int declared = declared_kind(expr);
+    int op = declared < 0 ? -1 : named_op(expr);
+    PyObject *operands = op < 0 ? NULL : PyObject_GetAttrString(expr, "operands");
+    if (operands == NULL) {
+        return -1;
+    }
+    int unary = op == NEG || op == NOT;
+    int32_t a = -1, b = -1;
+    if (!PyTuple_Check(operands) || PyTuple_GET_SIZE(operands) != 2 - unary) {
+        PyErr_Format(PyExc_ValueError, "wrong operands: %R", expr);
+    }
+    else {
+        a = dl_scalar_add(table, PyTuple_GET_ITEM(operands, 0));
+        b = a < 0 ? -1 : unary ? a : dl_scalar_add(table, PyTuple_GET_ITEM(operands, 1));
+    }
+    Py_DECREF(operands);
+    if (b < 0) {
+        return -1;
+    }
+    int kind = result_kind((Op)op, table->kinds[a], table->kinds[b]);
+    if (kind != declared) {
+        PyErr_Format(PyExc_ValueError, "%R is said to be a %s but is %s", expr, kind_names[declared],
+                     kind < 0 ? "of a kind that only the call decides" : kind_names[kind]);
+        return -1;
+    }
+    for (int32_t i = 0; i < table->n_instrs; i++) {
+        DlScalarInstr *instr = &table->instrs[i];
+        if (instr->op == op && instr->a == a && instr->b == b) {
+            return instr->value;
+        }
+    }
+    if (grow((void **)&table->instrs, table->n_instrs, &table->instrs_room, sizeof *table->instrs) < 0) {
+        return -1;
+    }
+    int32_t value = new_value(table, (DlKind)kind, 0, (DlNumber){.i = 0});
+    if (value >= 0) {
+        table->instrs[table->n_instrs++] = (DlScalarInstr){
+            .op = (uint8_t)op,
+            .float_a = table->kinds[a] == DL_FLOAT,
+            .float_b = table->kinds[b] == DL_FLOAT,
+            .value = value,
+            .a = a,
+            .b = b,
+        };
+    }
+    return value;
+}
+
+int32_t
+dl_scalar_add(DlScalars *table, PyObject *expr)
+{
+    int symbolic = dl_scalar_is_symbolic(expr);
+    if (symbolic <= 0) {
+        return symbolic < 0 ? -1 : add_constant(table, expr);
+    }
+    if (Py_EnterRecursiveCall(" while compiling a scalar expression") != 0) {
+        return -1;
+    }
+    int32_t value = Py_IS_TYPE(expr, symbol_type) ? add_symbol(table, expr) : add_op(table, expr);
+    Py_LeaveRecursiveCall();
+    return value;
+}
+
+/* Integer a // b and a % b as Python rounds them; 1 to decline. */
+static int
+floor_divide(int64_t a, int64_t b, int64_t *quotient, int64_t *remainder)
+{
+    if (b == 0 || (a == INT64_MIN && b == -1)) {
+        return 1;
+    }
+    int64_t q = a / b, r = a % b;
+    if (r != 0 && (r < 0) != (b < 0)) {
+        q -= 1;
+        r += b;
+    }
+    *quotient = q;
+    *remainder = r;
+    return 0;
+}
+
+/* Python's float a % b for b != 0: fmod with the divisor's sign, also on a zero result. */
+static double
+float_modulo(double a, double b)
+{
+    double r = fmod(a, b);
+    if (r == 0.0) {
+        return copysign(0.0, b);
+    }
+    return (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* Python's float a // b for b != 0: the nearest whole number to (a - a % b) / b, zero signed like a / b. */
+static double
+float_floor_divide(double a, double b)
+{
+    double r = fmod(a, b);
+    double quotient = (a - r) / b;
+    if (r != 0.0 && (r < 0) != (b < 0)) {
+        quotient -= 1.0;
+    }
+    if (quotient == 0.0) {
+        return copysign(0.0, a / b);
+    }
+    double whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1.0 : whole;
+}
+
+/* The six comparisons, decided by which of less, equal and greater holds (none with NaN). */
+static int
+compare(Op op, int less, int equal, int greater)
+{
+    switch (op) {
+    case LT:
+        return less;
+    case LE:
+        return less || equal;
+    case EQ:
+        return equal;
+    case NE:
+        return !equal;
+    case GT:
+        return greater;
+    default:
+        return greater || equal;
+    }
+}
+
+/* One instruction on two integers; 1 to decline. */
+static int
+eval_ints(Op op, int64_t a, int64_t b, DlNumber *out)
+{
+    int64_t other;
+    switch (op) {
+    case ADD:
+        return __builtin_add_overflow(a, b, &out->i);
+    case SUB:
+        return __builtin_sub_overflow(a, b, &out->i);
+    case MUL:
+        return __builtin_mul_overflow(a, b, &out->i);
+    case NEG:
+        return __builtin_sub_overflow((int64_t)0, a, &out->i);
+    case FLOORDIV:
+        return floor_divide(a, b, &out->i, &other);
+    case MOD:
+        return floor_divide(a, b, &other, &out->i);
+    case TRUEDIV:
+        /* NB: Python rounds the exact quotient once; so does a double division of exact doubles. */
+        if (b == 0 || a > EXACT || a < -EXACT || b > EXACT || b < -EXACT) {
+            return 1;
+        }
+        out->f = (double)a / (double)b;
+        return 0;
+    case MIN:
+        out->i = b < a ? b : a;
+        return 0;
+    case MAX:
+        out->i = b > a ? b : a;
+        return 0;
+    case AND:
+        out->i = a ? b : a;
+        return 0;
+    case OR:
+        out->i = a ? a : b;
+        return 0;
+    case NOT:
+        out->i = !a;
+        return 0;
+    default:
+        out->i = compare(op, a < b, a == b, a > b);
+        return 0;
+    }
+}
+
+/* One instruction on two floats; 1 to decline. */
+static int
+eval_floats(Op op, double a, double b, DlNumber *out)
+{
+    switch (op) {
+    case ADD:
+        out->f = a + b;
+        return 0;
+    case SUB:
+        out->f = a - b;
+        return 0;
+    case MUL:
+        out->f = a * b;
+        return 0;
+    case NEG:
+        out->f = -a;
+        return 0;
+    case TRUEDIV:
+        out->f = a / b;
+        return b == 0.0;
+    case FLOORDIV:
+        if (b == 0.0) {
+            return 1;
+        }
+        out->f = float_floor_divide(a, b);
+        return 0;
+    case MOD:
+        if (b == 0.0) {
+            return 1;
+        }
+        out->f = float_modulo(a, b);
+        return 0;
+    case MIN:
+        out->f = b < a ? b : a;
+        return 0;
+    case MAX:
+        out->f = b > a ? b : a;
+        return 0;
+    case AND:
+        out->f = a != 0.0 ? b : a;
+        return 0;
+    case OR:
+        out->f = a != 0.0 ? a : b;
+        return 0;
+    case NOT:
+        out->i = !(a != 0.0);
+        return 0;
+    default:
+        out->i = compare(op, a < b, a == b, a > b);
+        return 0;
+    }
+}
+
+/* An int and a float: arithmetic converts the int as Python does; a comparison is exact or declines. */
+static int
+eval_mixed(const DlScalarInstr *instr, DlNumber a, DlNumber b, DlNumber *out)
+{
+    int64_t whole = instr->float_a ? b.i : a.i;
+    if (op_rows[instr->op].family == COMPARISON && (whole > EXACT || whole < -EXACT)) {
+        return 1;
+    }
+    double x = instr->float_a ? a.f : (double)a.i, y = instr->float_b ? b.f : (double)b.i;
+    return eval_floats((Op)instr->op, x, y, out);
+}
+
+int
+dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values)
+{
+    for (int32_t i = first; i < last; i++) {
+        const DlScalarInstr *instr = &table->instrs[i];
+        DlNumber a = values[instr->a], b = values[instr->b], *out = &values[instr->value];
+        int declined;
+        if (!instr->float_a && !instr->float_b) {
+            declined = eval_ints((Op)instr->op, a.i, b.i, out);
+        }
+        else if (instr->float_a && instr->float_b) {
+            declined = eval_floats((Op)instr->op, a.f, b.f, out);
+        }
+        else {
+            declined = eval_mixed(instr, a, b, out);
+        }
+        if (declined) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int
+dl_scalar_load(const DlScalars *table, const DlScalarLoad *load, PyObject *input, DlNumber *values)
+{
+    DlNumber *out = &values[load->value];
+    if (load->axis >= 0) {
+        if (!PyArray_Check(input) || PyArray_NDIM((PyArrayObject *)input) <= load->axis) {
+            return 1;
+        }
+        out->i = PyArray_DIM((PyArrayObject *)input, load->axis);
+        return 0;
+    }
+    switch ((DlKind)table->kinds[load->value]) {
+    case DL_BOOL:
+        out->i = input == Py_True;
+        return !PyBool_Check(input);
+    case DL_INT:
+        if (!PyLong_CheckExact(input)) {
+            return 1;
+        }
+        int overflow;
+        out->i = PyLong_AsLongLongAndOverflow(input, &overflow);
+        return overflow != 0;
+    case DL_FLOAT:
+        if (!PyFloat_CheckExact(input)) {
+            return 1;
+        }
+        out->f = PyFloat_AS_DOUBLE(input);
+        return 0;
+    }
+    Py_UNREACHABLE();
+}
+
+PyObject *
+dl_scalar_object(const DlScalars *table, int32_t value, const DlNumber *values)
+{
+    switch ((DlKind)table->kinds[value]) {
+    case DL_BOOL:
+        return PyBool_FromLong(values[value].i != 0);
+    case DL_INT:
+        return PyLong_FromLongLong(values[value].i);
+    case DL_FLOAT:
+        return PyFloat_FromDouble(values[value].f);
+    }
+    Py_UNREACHABLE();
+}
+
+void
+dl_scalar_clear(DlScalars *table)
+{
+    PyMem_Free(table->kinds);
+    PyMem_Free(table->constant);
+    PyMem_Free(table->initial);
+    PyMem_Free(table->loads);
+    PyMem_Free(table->instrs);
+    memset(table, 0, sizeof *table);
+}

@@ -1,0 +1,59 @@
+/* Python numbers in native code: graph/scalar.py expressions compiled into one table of values.
+ *
+ * Every expression added becomes the index of a value; equal subexpressions share one. At a call the owner copies the
+ * constants, fills the loads (sizes and numbers of the inputs) and evaluates the instructions in order. The kind of
+ * each value is known when it is added. Integers are exact in 64 bits or evaluation declines; floats are Python's.
+ */
+#ifndef DL_SCALAR_H
+#define DL_SCALAR_H
+
+#include "numpy_api.h"
+
+typedef enum { DL_BOOL, DL_INT, DL_FLOAT } DlKind;
+
+typedef union {
+    int64_t i; /* DL_BOOL, DL_INT */
+    double f;  /* DL_FLOAT */
+} DlNumber;
+
+typedef struct {
+    int32_t value; /* where it is put */
+    int32_t input;
+    int32_t axis; /* -1: the number itself */
+} DlScalarLoad;
+
+typedef struct {
+    uint8_t op;
+    uint8_t float_a, float_b; /* the operands are floats */
+    int32_t value, a, b;
+} DlScalarInstr;
+
+typedef struct {
+    int32_t n_values, n_loads, n_instrs;
+    int32_t values_room, loads_room, instrs_room;
+    uint8_t *kinds;     /* DlKind of each value */
+    uint8_t *constant;  /* whether the value is one of the constants */
+    DlNumber *initial;  /* the constants; others are undefined */
+    DlScalarLoad *loads;
+    DlScalarInstr *instrs;
+} DlScalars;
+
+/* The index of the value of expr (Symbol, ScalarOp, bool, int or float); -1 with ValueError or another error set. */
+int32_t dl_scalar_add(DlScalars *table, PyObject *expr);
+
+/* Whether expr is a Symbol or ScalarOp; -1 with an error set. */
+int dl_scalar_is_symbolic(PyObject *expr);
+
+/* Evaluate instructions first..last-1; 0, or 1 to decline (overflow, division by zero, inexact comparison). */
+int dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values);
+
+/* Read the number that `load` asks for from input (borrowed); 0, or 1 when it is not of that kind. */
+int dl_scalar_load(const DlScalars *table, const DlScalarLoad *load, PyObject *input, DlNumber *values);
+
+/* The Python number a value stands for: a new reference. */
+PyObject *dl_scalar_object(const DlScalars *table, int32_t value, const DlNumber *values);
+
+/* Free what the table owns. */
+void dl_scalar_clear(DlScalars *table);
+
+#endif

@@ -1,0 +1,187 @@
+"""Guards in words, for explain(), logs and ``str(guards)``.
+
+Enters the ops of a ``_C.Guards`` (csrc/guards.def lists them); leaves sentences that name things as the user's source
+does: slots by their variable, registers by the path that read them. Called by csrc/guards.c, never while checking.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite._C import GUARD_KINDS
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol
+
+Op = tuple[Any, ...]
+
+OPERANDS: Mapping[str, str] = {name: operands for name, operands, _ in GUARD_KINDS}
+WORDS: Mapping[str, str] = {name: words for name, _, words in GUARD_KINDS}
+
+_INFIX = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "floordiv": "//",
+    "truediv": "/",
+    "mod": "%",
+    "lt": "<",
+    "le": "<=",
+    "eq": "==",
+    "ne": "!=",
+    "gt": ">",
+    "ge": ">=",
+    "and": "and",
+    "or": "or",
+}
+
+
+def to_text(ops: Sequence[Op], inputs: Sequence[int], func: object = None) -> str:
+    """All guards, one a line, then the inputs they yield."""
+    namer = _Namer(ops, inputs, func)
+    lines = [sentence(op, namer) for op in ops if not _is_read(op)]
+    lines.append("inputs: " + (", ".join(namer.register(register) for register in inputs) or "none"))
+    return "\n".join(lines)
+
+
+def explain(ops: Sequence[Op], inputs: Sequence[int], failed: int, func: object, slots: tuple[Any, ...]) -> str:
+    """Why guard number `failed` fails: what must hold, and what is there instead where that can be told."""
+    namer = _Namer(ops, inputs, func)
+    op = ops[failed]
+    text = "not true that " + sentence(op, namer)
+    values = _values(ops[:failed], func, slots)
+    tested = next((part for letter, part in zip(OPERANDS[op[0]], op[1:], strict=True) if letter == "r"), None)
+    if tested in values and not _is_read(op):
+        text += f"; it is {_shorten(_describe(values[tested]))}"
+    return text
+
+
+def sentence(op: Op, namer: _Namer) -> str:
+    """One guard in words."""
+    parts: list[str] = []
+    for letter, part in zip(OPERANDS[op[0]], op[1:], strict=True):
+        if letter == "r":
+            parts.append(namer.register(part))
+        elif letter == "o" and op[0] == "scalar":
+            parts.append(namer.scalar(part))
+        elif isinstance(part, str) and op[0] in ("attr", "method", "global", "dict_lacks", "number", "contiguous"):
+            parts.append(part)
+        else:
+            parts.append(_shorten(_describe(part)))
+    if op[0] == "array":
+        ones = [axis for axis in range(op[3]) if op[4] >> axis & 1]
+        parts[3] = f"of size 1 just along {ones}" if ones else "none of size 1"
+        parts[4] = ", writeable" if op[5] not in (None, False, -1, 0) else ""
+    if op[0] in ("arg", "slot_unbound"):
+        parts[-1] = namer.slot(op[-1])
+    return WORDS[op[0]].format(*parts)
+
+
+class _Namer:
+    """Registers, slots and symbols by the names of the source."""
+
+    def __init__(self, ops: Sequence[Op], inputs: Sequence[int], func: object) -> None:
+        self._reads = {op[1]: op for op in ops if _is_read(op)}
+        self._inputs = inputs
+        code = getattr(func, "__code__", None)
+        self._names: tuple[str, ...] = code.co_varnames if isinstance(code, types.CodeType) else ()
+        self._free: tuple[str, ...] = code.co_freevars if isinstance(code, types.CodeType) else ()
+
+    def slot(self, index: int) -> str:
+        return self._names[index] if index < len(self._names) else f"slot{index}"
+
+    def register(self, register: int) -> str:
+        op = self._reads[register]
+        match op[0]:
+            case "arg":
+                return self.slot(op[2])
+            case "func":
+                return "<function>"
+            case "const":
+                return _shorten(_describe(op[2]))
+            case "global":
+                return str(op[3])
+            case "cell":
+                return self._free[op[2]] if op[2] < len(self._free) else f"<closure>[{op[2]}]"
+            case "attr":
+                return f"{self.register(op[2])}.{op[3]}"
+            case "item" | "key":
+                return f"{self.register(op[2])}[{op[3]!r}]"
+            case "type_of":
+                return f"type({self.register(op[2])})"
+            case "cell_contents":
+                return f"{self.register(op[2])}.cell_contents"
+            case "method_function":
+                return f"{self.register(op[2])}.__func__"
+            case "method_self":
+                return f"{self.register(op[2])}.__self__"
+        raise AssertionError(op)
+
+    def scalar(self, expr: Scalar) -> str:
+        if isinstance(expr, Symbol):
+            name = self.register(self._inputs[expr.input])
+            return name if expr.axis is None else f"{name}.shape[{expr.axis}]"
+        if not isinstance(expr, ScalarOp):
+            return repr(expr)
+        parts = [self.scalar(operand) for operand in expr.operands]
+        nested = [
+            f"({part})" if isinstance(operand, ScalarOp) and operand.op in _INFIX else part
+            for part, operand in zip(parts, expr.operands, strict=True)
+        ]
+        if expr.op in _INFIX:
+            return f" {_INFIX[expr.op]} ".join(nested)
+        if expr.op == "neg":
+            return f"-{nested[0]}"
+        if expr.op == "not":
+            return f"not {nested[0]}"
+        return f"{expr.op}({', '.join(parts)})"
+
+
+def _is_read(op: Op) -> bool:
+    return OPERANDS[op[0]].startswith("d")
+
+
+def _values(ops: Sequence[Op], func: object, slots: tuple[Any, ...]) -> dict[int, Any]:
+    """What the reads that need no care gave: slots, constants, and items of those."""
+    values: dict[int, Any] = {}
+    for op in ops:
+        match op:
+            case ("arg", dst, index) if index < len(slots):
+                values[dst] = slots[index]
+            case ("func", dst):
+                values[dst] = func
+            case ("const", dst, value):
+                values[dst] = value
+            case ("global", dst, namespace, name):
+                values[dst] = dict.get(namespace, name)
+            case ("item", dst, base, index) if type(values.get(base)) in (tuple, list):
+                values[dst] = values[base][index]
+            case ("type_of", dst, base) if base in values:
+                values[dst] = type(values[base])
+    return values
+
+
+def _describe(value: Any) -> str:
+    """A value without running code of the user's: builtins by repr, arrays by dtype and shape, others by type."""
+    if type(value) in (int, float, complex, bool, str, bytes, type(None)):
+        return repr(value)
+    if isinstance(value, np.dtype):
+        return str(value)
+    if isinstance(value, np.ndarray):
+        return f"an array {value.dtype}{list(value.shape)} with strides {list(value.strides)}"
+    if isinstance(value, np.generic):
+        return f"{type(value).__name__}({value!s})"
+    if isinstance(value, type):
+        return value.__qualname__
+    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | types.ModuleType | types.CodeType):
+        name = next(getattr(value, key) for key in ("__qualname__", "co_name", "__name__") if hasattr(value, key))
+        return f"<{type(value).__name__} {name}>"
+    if type(value) is tuple:
+        return f"({', '.join(map(_describe, value))}{',' if len(value) == 1 else ''})"
+    return f"<{type(value).__name__} object>"
+
+
+def _shorten(text: str, limit: int = 80) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."
