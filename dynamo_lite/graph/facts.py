@@ -43,9 +43,9 @@ class Facts:
         return other
 
     def learn(self, condition: Scalar, truth: bool) -> None:
-        """Note that `condition` is true (or false)."""
+        """Note that `condition` is true (or false), unless that is known."""
         condition = simplify(condition if truth else negate(condition))
-        if not isinstance(condition, Symbol | ScalarOp):
+        if not isinstance(condition, Symbol | ScalarOp) or self.decide(condition):
             return
         self.learned.append(condition)
         normal = _normal(condition)

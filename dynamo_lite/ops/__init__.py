@@ -17,9 +17,9 @@ from dynamo_lite.ops.registry import (
     attribute,
     call,
     lookup,
+    may_report,
     method,
     ops_table,
-    python_method,
     store,
 )
 
@@ -40,10 +40,10 @@ __all__ = [
     "index",
     "inplace_operator",
     "lookup",
+    "may_report",
     "method",
     "operators",
     "ops_table",
-    "python_method",
     "rearrange",
     "reductions",
     "store",

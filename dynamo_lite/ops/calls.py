@@ -447,3 +447,54 @@ def _bind_round(ask: Relate, a: Any, decimals: Any = 0, out: Any = None) -> Boun
 
 
 spell("round rint", None, method="round")(_bind_round)
+
+
+# comparison and repair of values
+
+
+def _broadcast_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
+    return broadcast(shapes, ask)
+
+
+opaque(
+    "isclose",
+    np.isclose,
+    _broadcast_shape,
+    "Whether elements are equal up to params[rtol] and params[atol].",
+    (
+        Sample(((2, 3), (3,)), {"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}),
+        Sample(((3,), 1.5), {"rtol": 0.1, "atol": 0.0, "equal_nan": True}),
+        Sample(((), ()), {"rtol": 1e-5, "atol": 1e-8, "equal_nan": False}),
+    ),
+)
+
+
+@spell("isclose", "np.isclose", np.isclose)
+def _bind_isclose(ask: Relate, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Bound:
+    if type(rtol) is not float or type(atol) is not float:
+        raise OpError("isclose with a tolerance that is not constant")
+    params = {"rtol": rtol, "atol": atol, "equal_nan": static_bool(equal_nan, "equal_nan")}
+    return Bound("isclose", (operand(a), operand(b)), params)
+
+
+opaque(
+    "nan_to_num",
+    np.nan_to_num,
+    same_shape,
+    "NaN and infinities replaced by numbers; params nan, posinf, neginf.",
+    (
+        Sample(((2, 3),), {"nan": 0.0, "posinf": None, "neginf": None}),
+        Sample(((),), {"nan": 1.0, "posinf": 2.0, "neginf": 3.0}),
+    ),
+)
+
+
+@spell("nan_to_num", "np.nan_to_num", np.nan_to_num)
+def _bind_nan_to_num(
+    ask: Relate, x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Bound:
+    if not static_bool(copy, "copy"):
+        raise OpError("nan_to_num in place has no rule")
+    if any(type(value) not in (int, float, type(None)) for value in (nan, posinf, neginf)):
+        raise OpError("nan_to_num with values that are not constant")
+    return Bound("nan_to_num", (array(x),), {"nan": nan, "posinf": posinf, "neginf": neginf})

@@ -5,12 +5,13 @@ NumPy does the work (see calls.py); each row gives the shape rule. INVARIANT: re
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import make, total
+from dynamo_lite.graph.scalar import make, product, total
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.calls import Shape, equal, opaque, same_shape
 from dynamo_lite.ops.reductions import reduced_shape
@@ -230,6 +231,48 @@ def _bind_argsort(
     return Bound("argsort", (array(a),), _sort_params(array(a), axis, kind, order, stable))
 
 
+def _infer_partition(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    inside = ask(make("lt", params["kth"], type_.shape[params["axis"]]))
+    if not inside and not ask(make("eq", product(type_.shape), 0)):
+        raise OpError("partition at a place that is not there")
+    return ArrayType(type_.dtype, type_.shape)
+
+
+def _infer_argpartition(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    return replace(_infer_partition(args, params, ask), dtype=np.dtype(np.intp))
+
+
+_PARTITIONS: tuple[tuple[str, Any, Any, str], ...] = (
+    ("partition", np.partition, _infer_partition, "A copy with element params[kth] in its sorted place."),
+    ("argpartition", np.argpartition, _infer_argpartition, "The positions that partition along params[axis]."),
+)
+for _name, _partition, _infer, _summary in _PARTITIONS:
+    define(
+        OpDef(
+            _name,
+            OpKind.CALL,
+            _infer,
+            lambda args, params, function=_partition: function(args[0], params["kth"], axis=params["axis"]),  # type: ignore[misc]
+            _summary,
+            (Sample(((2, 3),), {"kth": 1, "axis": 1}), Sample(((3,),), {"kth": 0, "axis": 0})),
+        )
+    )
+
+    @spell(_name, f"np.{_name}", _partition)
+    def _bind_partition(
+        ask: Relate, a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None, name: str = _name
+    ) -> Bound:
+        refuse(kind=(kind, "introselect"), order=(order, None))
+        node = array(a)
+        if axis is None or node.array_type.scalar or not node.array_type.ndim:
+            raise OpError(f"{name} of all elements has no rule")
+        place = static_int(kth, "kth")
+        if place < 0:
+            raise OpError(f"{name} at a negative place has no rule")
+        return Bound(name, (node,), {"kth": place, "axis": axis_of(axis, node.array_type.ndim)})
+
+
 def _searchsorted_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
     if len(shapes[0]) != 1:
         raise OpError("searchsorted in an array that is not 1-d")
@@ -406,3 +449,27 @@ for _name, _function, _default, _summary in _VECTOR_PRODUCTS:
         if mode not in ("valid", "same", "full"):
             raise OpError(f"mode={mode!r} has no rule")
         return Bound(name, (array(a), array(v)), {"mode": mode})
+
+
+# diagonal matrices
+
+
+def _diag_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
+    if len(shapes[0]) != 1:
+        raise OpError("the diagonal of a matrix is a read-only view: no rule")
+    side: Any = make("add", shapes[0][0], abs(params["k"]))
+    return (side, side)
+
+
+opaque(
+    "diag",
+    np.diag,
+    _diag_shape,
+    "The matrix with a vector on diagonal params[k].",
+    (Sample(((3,),), {"k": 0}), Sample(((3,),), {"k": -2})),
+)
+
+
+@spell("diag", "np.diag", np.diag)
+def _bind_diag(ask: Relate, v: Any, k: Any = 0) -> Bound:
+    return Bound("diag", (array(v),), {"k": static_int(k, "k")})

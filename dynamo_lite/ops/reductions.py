@@ -68,12 +68,14 @@ def reduce_dtypes(ufunc: np.ufunc, dtype: DType, result: DType | None) -> tuple[
     try:
         _, element, out = ufunc.resolve_dtypes(
             (None, dtype, None),
-            signature=(result, None, result),
+            signature=(result, None, None),
             casting="unsafe",
             reduction=True,
         )
     except (TypeError, ValueError) as error:
         raise OpError(f"{ufunc.__name__}.reduce: {error}") from None
+    if dtype.kind == "c" and element.kind not in "cb":
+        raise OpError("discarding the imaginary part warns")
     return element, out
 
 

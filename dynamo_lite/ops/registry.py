@@ -15,7 +15,6 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy._core import _methods
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
@@ -78,7 +77,6 @@ _SPELLINGS: dict[Any, Spelling] = {}
 _METHODS: dict[str, Spelling] = {}
 _ATTRIBUTES: dict[str, Spelling] = {}
 _UFUNC_METHODS: dict[str, tuple[str, Callable[[np.ufunc], Binder]]] = {}
-_FORWARDED = frozenset({"mean", "std", "var"})
 _CALLABLES = (np.ufunc, FunctionType, BuiltinFunctionType, MethodDescriptorType, type, type(np.sum))
 
 
@@ -149,14 +147,6 @@ def method(name: str) -> Spelling | None:
     return _METHODS.get(name)
 
 
-def python_method(name: str) -> FunctionType | None:
-    """The Python function that NumPy's C forwards the array method `name` to (mean, std, var), to be inlined.
-
-    It takes the array first; numpy/_core/src/multiarray/methods.c, NPY_FORWARD_NDARRAY_METHOD.
-    """
-    return getattr(_methods, f"_{name}") if name in _FORWARDED else None
-
-
 def attribute(name: str) -> Spelling | None:
     """The spelling of the ndarray attribute `name` (T, mT, real ...); bind takes the array alone."""
     return _ATTRIBUTES.get(name)
@@ -178,6 +168,9 @@ def asker(graph: Graph, relate: Relate | None) -> Relate:
 
 def infer(op: str, args: tuple[Argument, ...], params: dict[str, Any], relate: Relate) -> ResultType:
     """The type that `op` yields; raises OpError, also for a dtype that graphs do not have."""
+    for arg in args:
+        if isinstance(arg, Node) and isinstance(arg.type, ArrayType):
+            supported(arg.type.dtype)
     result = REGISTRY[op].infer(args, params, relate)
     for type_ in result if isinstance(result, tuple) else (result,):
         supported(type_.dtype)
@@ -277,6 +270,28 @@ def store(
         if size != 1 and not ask(make("eq", size, space)):
             raise OpError(f"{size} elements do not fit an axis of {space}")
     return graph.add_store(target, value, location)
+
+
+# Ops that report nothing on integers and bools; division, remainder and power do.
+_SILENT_ON_INTEGERS = frozenset(
+    (
+        *("add", "subtract", "multiply", "negative", "absolute", "square", "sign", "left_shift", "right_shift"),
+        *("maximum", "minimum", "fmax", "fmin", "clip", "floor", "ceil", "trunc", "outer", "full", "full_like"),
+    )
+)
+
+
+def may_report(node: Node) -> bool:
+    """Whether `node` may warn or raise, so that it has to run even when nothing reads its result."""
+    op = REGISTRY[node.op]
+    if not op.may_report:
+        return False
+    operands = [type_of(arg).dtype for arg in node.args if isinstance(arg, Node) and not isinstance(arg.type, tuple)]
+    results = node.type if isinstance(node.type, tuple) else (node.array_type,)
+    if op.name == "astype":
+        return not np.can_cast(operands[0], results[0].dtype, "safe")
+    kinds = {dtype.kind for dtype in (*operands, *(result.dtype for result in results))}
+    return op.name not in _SILENT_ON_INTEGERS or not kinds <= set("biu")
 
 
 def supported(dtype: DType) -> DType:

@@ -29,6 +29,7 @@ from dynamo_lite.ops.registry import (
     define,
     refuse,
     spell,
+    static_dtype,
     type_of,
 )
 from dynamo_lite.ops.shapes import broadcast, element_count, settle
@@ -241,6 +242,15 @@ def _bind_squeeze(ask: Relate, a: Any, axis: Any = None) -> Bound:
             raise OpError("squeeze of an axis that is not 1")
     index = tuple(0 if place in axes else (None, None, None) for place in range(len(shape)))
     return Bound("basic_index", (node,), {"index": index, "scalar": False})
+
+
+@spell("basic_index", None, method="view")
+def _bind_view(ask: Relate, x: Any, dtype: Any = None, type: Any = None) -> Bound:
+    refuse(type=(type, None))
+    node = view_operand(x)
+    if dtype is not None and static_dtype(dtype) != node.array_type.dtype:
+        raise OpError("a view of another dtype has no rule")
+    return Bound("basic_index", (node,), {"index": ((None, None, None),) * node.array_type.ndim, "scalar": False})
 
 
 def _infer_ravel(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:

@@ -59,6 +59,13 @@ def dtype_choices(op: OpDef, sample: Sample, first: bool) -> Iterator[tuple[str,
             yield tuple(one[(5 * k + 3) % len(one)] for k, one in enumerate(allowed))
 
 
+def layouts_for(codes: tuple[str, ...]) -> tuple[str, ...]:
+    """Every layout; for operands of different dtypes one of them in turn."""
+    if len(set(codes)) <= 1:
+        return LAYOUTS
+    return (LAYOUTS[sum(map(CODES.index, codes)) % len(LAYOUTS)],)
+
+
 def resized(operand: Any, old: int | None, new: int) -> Any:
     return tuple(new if n == old else n for n in operand) if isinstance(operand, tuple) else operand
 
@@ -157,7 +164,7 @@ def test_infer_says_what_evaluate_gives(name: str) -> None:
                 for new in (0, 1) if size is not None and len(set(codes)) <= 1 else (None,) if size is None else ():
                     shapes = [resized(one, size, new) for one in sample.operands]
                     rows = []
-                    for layout in LAYOUTS if size is None else ("C",):
+                    for layout in layouts_for(codes) if size is None else ("C",):
                         code = iter(codes)
                         rows.append(
                             [
@@ -170,4 +177,5 @@ def test_infer_says_what_evaluate_gives(name: str) -> None:
                         counts += check(op, rows[:1], sample.params, True)
     agreed, refused, raised = counts
     assert agreed, f"{name}: no sample was compared ({refused} refused, {raised} raised)"
-    assert refused <= agreed, f"{name}: {refused} calls that NumPy does have no rule, {agreed} have"
+    # Only an arange of numbers that are not constant may have no rule: its length or its values may overflow.
+    assert not refused or name == "arange", f"{name}: {refused} calls that NumPy does have no rule, {agreed} have"
