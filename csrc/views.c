@@ -171,7 +171,8 @@ reshape_view(DlRun *run, const DlViewStep *step, const DlReg *src, DlReg *dst)
         return dl_decline(run, DL_REASON_SHAPE);
     }
     dst->nd = nd;
-    if (nd == src->nd && memcmp(shape, src->shape, (size_t)nd * sizeof *shape) == 0) {
+    /* NB: NumPy compares shapes before it works out a -1 */
+    if (unknown < 0 && nd == src->nd && memcmp(shape, src->shape, (size_t)nd * sizeof *shape) == 0) {
         memcpy(dst->own_strides, src->strides, (size_t)nd * sizeof *shape);
     }
     else if (is_c_contiguous(src)) {
