@@ -19,7 +19,6 @@ from dynamo_lite.ops.registry import (
     lookup,
     may_report,
     method,
-    ops_table,
     store,
 )
 
@@ -43,7 +42,6 @@ __all__ = [
     "may_report",
     "method",
     "operators",
-    "ops_table",
     "rearrange",
     "reductions",
     "store",

@@ -2,13 +2,12 @@
 
 matmul and the other gufuncs are typed by dtype resolution and their signature. For the rest a row of ``_define`` gives
 the shape rule, and dtype, rank and scalar-or-array come from calling the function on a tiny well-conditioned
-sample (``trial``). Functions whose result is a tuple object of their own (eigh, qr, svd), a Python number or of a shape
+sample (``trial``), which must not warn: catch_warnings would make Python forget what it has shown. Functions whose result is a tuple object of their own (eigh, qr, svd), a Python number or of a shape
 that depends on values have no row. INVARIANT: results are fresh arrays, never views of operands.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeAlias
@@ -66,8 +65,7 @@ def _trial(
     function: Callable[..., Any], cells: tuple[tuple[Any, ...], ...], params: tuple[tuple[str, Any], ...]
 ) -> tuple[DType, int, bool]:
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"):
             result = function(*map(_sample, cells), **dict(params))
     except Exception as error:
         raise OpError(f"{getattr(function, '__name__', 'call')}: {type(error).__name__}: {error}") from None
@@ -385,10 +383,9 @@ def _infer_scalar_cast(args: tuple[Argument, ...], params: dict[str, Any], ask: 
             raise OpError("an integer from a float depends on its value")
     else:
         try:
-            with np.errstate(all="raise"), warnings.catch_warnings():
-                warnings.simplefilter("error")
+            with np.errstate(all="raise"):
                 params["type"](arg)
-        except (TypeError, ValueError, OverflowError, FloatingPointError, Warning) as error:
+        except (TypeError, ValueError, OverflowError, FloatingPointError) as error:
             raise OpError(f"{dtype}({arg}): {error}") from None
     return ArrayType(dtype, (), True)
 

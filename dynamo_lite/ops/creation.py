@@ -29,6 +29,7 @@ from dynamo_lite.ops.registry import (
     operand,
     refuse,
     spell,
+    static_bool,
     static_dtype,
     static_int,
     type_of,
@@ -361,3 +362,57 @@ def _bind_tri(ask: Relate, N: Any, M: Any = None, k: Any = 0, dtype: Any = float
     refuse(like=(like, None))
     (rows,), (columns,) = dims(N), dims(N if M is None else M)
     return Bound("tri", (), {"N": rows, "M": columns, "k": static_int(k, "k"), "dtype": static_dtype(dtype)})
+
+
+# linspace
+
+
+def _infer_linspace(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    if any(isinstance(arg, Node) or kind_of(arg) not in ("int", "float", "bool") for arg in args):
+        raise OpError("linspace of other than Python numbers has no rule")
+    return ArrayType(_F8, (params["num"],))
+
+
+define(
+    OpDef(
+        "linspace",
+        OpKind.CREATION,
+        _infer_linspace,
+        lambda args, params: np.linspace(*args, **params),
+        "params[num] evenly spaced numbers from the first operand to the second; params endpoint.",
+        (
+            Sample(
+                (
+                    0,
+                    1,
+                ),
+                {"num": 5, "endpoint": True},
+            ),
+            Sample((-1.5, 2.5), {"num": 4, "endpoint": False}),
+            Sample((3, 3.0), {"num": 1, "endpoint": True}),
+            Sample((0, 1), {"num": 0, "endpoint": True}),
+        ),
+    )
+)
+
+
+@spell("linspace", "np.linspace", np.linspace)
+def _bind_linspace(
+    ask: Relate,
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: Any = True,
+    retstep: Any = False,
+    dtype: Any = None,
+    axis: Any = 0,
+    *,
+    device: Any = None,
+) -> Bound:
+    refuse(retstep=(retstep, False), dtype=(dtype, None), axis=(axis, 0), device=(device, None))
+    count = static_int(num, "num")
+    if count < 0:
+        raise OpError("linspace of a negative number of points raises")
+    return Bound(
+        "linspace", (_number(start), _number(stop)), {"num": count, "endpoint": static_bool(endpoint, "endpoint")}
+    )

@@ -8,7 +8,6 @@ as_array; each absent when not given. Ops with several results have a tuple type
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -476,28 +475,29 @@ def _bind_array_of(value: Any, dtype: Any) -> Bound:
 
 
 def _infer_array_of(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
-    samples = tuple(
-        arg.array_type.dtype.type(1)
-        if isinstance(arg, Node)
-        else {"int": 1, "float": 1.0, "bool": True}[arg.kind]
-        if isinstance(arg, Symbol | ScalarOp)
-        else arg
-        for arg in args
-    )
+    wanted = params.get("dtype")
+    for arg in args:
+        if isinstance(arg, Node) and wanted is not None and not np.can_cast(arg.array_type.dtype, wanted, "same_kind"):
+            raise OpError(f"np.array of a {arg.array_type.dtype} as {wanted}")
+    samples = tuple(map(sample_number, args))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            dtype = _evaluate_array_of(samples, params).dtype
-    except (ValueError, TypeError, OverflowError, Warning) as error:
+        with np.errstate(all="raise"):
+            dtype: DType = _evaluate_array_of(samples, params).dtype
+    except (ValueError, TypeError, OverflowError, FloatingPointError) as error:
         raise OpError(f"np.array: {error}") from None
     for arg in args:
-        if isinstance(arg, Node):
-            source = arg.array_type.dtype
-            if not np.can_cast(source, dtype, "same_kind"):
-                raise OpError(f"np.array of a {source} as {dtype}")
-        else:
+        if not isinstance(arg, Node):
             check_number(arg, dtype, ask)
     return ArrayType(dtype, params["shape"])
+
+
+def sample_number(arg: Argument) -> Any:
+    """A number to try a function with in place of a NumPy scalar or Python number: itself, or a one of its type."""
+    if isinstance(arg, Node):
+        return arg.array_type.dtype.type(1)
+    if isinstance(arg, Symbol | ScalarOp):
+        return {"int": 1, "float": 1.0, "bool": True}[arg.kind]
+    return arg
 
 
 def _evaluate_array_of(args: tuple[Any, ...], params: dict[str, Any]) -> Any:

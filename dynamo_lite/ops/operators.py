@@ -10,7 +10,6 @@ one operand is a Node or a NumPy scalar; arithmetic of Python numbers is capture
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -193,8 +192,7 @@ def _try_operator(
     for value in (1, 2):
         samples = [number if dtype is None else dtype.type(value) for dtype, number in cells]
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
+            with np.errstate(all="ignore"):
                 types.append(_type_of_result(function(*samples)))
         except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
             raise OpError(f"{type(error).__name__}: {error}") from None

@@ -473,3 +473,56 @@ opaque(
 @spell("diag", "np.diag", np.diag)
 def _bind_diag(ask: Relate, v: Any, k: Any = 0) -> Bound:
     return Bound("diag", (array(v),), {"k": static_int(k, "k")})
+
+
+# copies with other places
+
+
+def _roll_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
+    return shapes[0]
+
+
+opaque(
+    "roll",
+    np.roll,
+    _roll_shape,
+    "Elements moved by params[shift] along params[axis], those that leave come in at the other end.",
+    (Sample(((2, 3),), {"shift": 1, "axis": 0}), Sample(((2, 3),), {"shift": -2, "axis": None})),
+)
+
+
+@spell("roll", "np.roll", np.roll)
+def _bind_roll(ask: Relate, a: Any, shift: Any, axis: Any = None) -> Bound:
+    node = array(a)
+    place = None if axis is None else axis_of(axis, node.array_type.ndim)
+    return Bound("roll", (node,), {"shift": static_int(shift, "shift"), "axis": place})
+
+
+def _tile_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
+    shape, reps = shapes[0], params["reps"]
+    rank = max(len(shape), len(reps))
+    sizes = (1,) * (rank - len(shape)) + shape
+    times = (1,) * (rank - len(reps)) + reps
+    return tuple(make("mul", size, n) for size, n in zip(sizes, times, strict=True))  # type: ignore[misc]
+
+
+opaque(
+    "tile",
+    np.tile,
+    _tile_shape,
+    "The array params[reps] times side by side along each axis.",
+    (
+        Sample(((2, 3),), {"reps": (2, 1)}),
+        Sample(((3,),), {"reps": (2, 2)}),
+        Sample(((2, 3),), {"reps": (3,)}),
+        Sample(((3,),), {"reps": (0,)}),
+    ),
+)
+
+
+@spell("tile", "np.tile", np.tile)
+def _bind_tile(ask: Relate, A: Any, reps: Any) -> Bound:
+    times = tuple(static_int(n, "reps") for n in (reps if isinstance(reps, tuple | list) else (reps,)))
+    if any(n < 0 for n in times):
+        raise OpError("negative reps raise")
+    return Bound("tile", (array(A),), {"reps": times})

@@ -224,12 +224,21 @@ def apply(
         if bound.out is not None:
             if isinstance(value, tuple):
                 raise OpError("out= of an op with several results")
+            if bound.op == "reduce" and isinstance(value, Node):
+                _require_shape(value, bound.out, asker(graph, relate))
             store(graph, bound.out, value, location, relate, casting=bound.casting, like_out=bound.returns == "value")
             value = bound.out
     except OpError:
         del graph.nodes[mark:]
         raise
     return value if bound.returns == "value" else None
+
+
+def _require_shape(value: Node, out: Node, ask: Relate) -> None:
+    """The out= of a reduction has just the result's shape."""
+    shape, room = value.array_type.shape, out.array_type.shape
+    if len(shape) != len(room) or not all(ask(make("eq", a, b)) for a, b in zip(shape, room, strict=True)):
+        raise OpError("out= of another shape than the result")
 
 
 def store(
@@ -403,16 +412,12 @@ def _limits(kind: str, dtype: DType) -> tuple[Scalar | None, Scalar | None]:
     return None, None
 
 
-def ops_table() -> list[str]:
-    """The ops as rows of a Markdown table: op, kind, NumPy spellings, meaning."""
-    spellings: dict[str, set[str]] = {}
+def spellings() -> dict[str, tuple[str, ...]]:
+    """For every op the NumPy names that yield it, sorted."""
+    found: dict[str, set[str]] = {name: set() for name in REGISTRY}
     for spelling in (*_SPELLINGS.values(), *_METHODS.values(), *_ATTRIBUTES.values()):
         for name in spelling.ops:
-            spellings.setdefault(name, set()).add(spelling.text)
-    for name, (row, _) in _UFUNC_METHODS.items():
-        spellings.setdefault(row, set()).add(f"ufunc.{name}")
-    rows = ["| op | kind | spellings | meaning |", "| --- | --- | --- | --- |"]
-    for name, op in sorted(REGISTRY.items()):
-        texts = ", ".join(f"`{text}`" for text in sorted(spellings.get(name, ())))
-        rows.append(f"| `{name}` | {op.kind.value} | {texts} | {op.doc} |")
-    return rows
+            found[name].add(spelling.text)
+    for method_name, (op, _) in _UFUNC_METHODS.items():
+        found[op].add(f"ufunc.{method_name}")
+    return {name: tuple(sorted(texts)) for name, texts in found.items()}

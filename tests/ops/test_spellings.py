@@ -184,6 +184,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "nan_to_num": (lambda x: (np.nan_to_num(x / 0), np.nan_to_num(x, nan=1.0)), (A,)),
     "partition": (lambda x: (np.partition(x, 1), np.argpartition(x, 2, axis=0)), (A,)),
     "diag": (lambda v: (np.diag(v), np.diag(v, k=1)), (V,)),
+    "roll and tile": (lambda x: (np.roll(x, 1), np.roll(x, -1, axis=1), np.tile(x, 2), np.tile(x, (2, 1, 1))), (A,)),
+    "linspace": (lambda a, *, np=np: (np.linspace(0, a, 7), np.linspace(a, 1.0, 4, endpoint=False)), (2.5,)),
     # operators
     "arithmetic": (lambda x, y: (x + y, x - 1, 2 * x, x / y, x // 2.0, x % y, -x, +x, abs(x), divmod(x, 2)), (A, B)),
     "integers": (
@@ -305,6 +307,8 @@ def refusal(function: Callable[..., Any], *args: Any) -> str:
         (lambda x: np.einsum("ij->ji", x), (A,)),
         (lambda x: x.sum(axis=0, bogus=1), (A,)),
         (lambda x: np.unique(x), (A,)),
+        (lambda x, y: np.sum(x, axis=0, out=y), (A, np.ones((2, 3)))),
+        (lambda x, y: np.sum(x, axis=0, keepdims=True, out=y), (A, V)),
     ],
 )
 def test_no_rule(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
@@ -316,3 +320,41 @@ def test_maximum_of_no_elements_raises_at_run_time() -> None:
     compiled(A)
     with pytest.raises(ValueError, match="zero-size"):
         compiled(np.ones((0, 3)))
+
+
+def test_the_table_has_a_row_for_every_op() -> None:
+    rows = ops.ops_table()
+    assert len(rows) == len(ops.REGISTRY) + 2
+    assert any(row.startswith("| `reduce` | reduction | ") and "`np.sum`" in row and "`x.sum`" in row for row in rows)
+
+
+def test_lookup_is_by_identity() -> None:
+    class Odd:
+        def __hash__(self) -> int:
+            raise AssertionError("hashed")
+
+    assert ops.lookup(Odd()) is None
+    assert ops.lookup(lambda x: x) is None
+    assert ops.lookup(np.random.rand) is None
+    assert ops.lookup(np.add.reduce) is not None
+    assert ops.lookup(np.ndarray.sum) is not None
+    assert ops.lookup(np.add.at) is None
+    assert ops.method("tobytes") is None and ops.attribute("flat") is None
+
+
+def test_recording_leaves_the_memory_of_warnings_alone() -> None:
+    """catch_warnings anywhere in the rules would let "once" filters speak again."""
+    warnings = __import__("warnings")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        registry: dict[str, Any] = {}
+        for _ in range(2):
+            warnings.warn_explicit("said before", UserWarning, "somewhere.py", 1, registry=registry)
+            for function, args in CASES.values():
+                if function is not CASES["linspace"][0]:
+                    record(function)(*args_copy(args))
+    assert [str(one.message) for one in caught if one.category is UserWarning] == ["said before"]
+
+
+def args_copy(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return copies_of(*args)()
