@@ -1,0 +1,30 @@
+"""The default backend: fused kernels of compiled arithmetic and NumPy's own loops, launched from C.
+
+Enters a Graph and example inputs; leaves a ``_C.Program``. ``lower`` and ``schedule`` make the steps, compile.py the
+kernels when the launcher first meets a stride pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dynamo_lite import _C
+from dynamo_lite.backends.numba import exact_ops
+from dynamo_lite.backends.numba.compile import compile_kernel
+from dynamo_lite.backends.numba.loops import loop_is_elementwise
+from dynamo_lite.config import config
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.lower import lower
+from dynamo_lite.schedule import Target, require_gain, schedule
+
+TARGET = Target(exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise)
+
+
+def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
+    """The program of `graph`; raises DoesNotPay when plain NumPy is expected to be as fast."""
+    lowered = lower(graph)
+    steps = schedule(lowered, TARGET)
+    if config.cost_model and config.stress != "compile":
+        require_gain(graph, steps, example_inputs)
+    return _C.Program(steps, compile_kernel)

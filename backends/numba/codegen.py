@@ -280,7 +280,9 @@ class _Generator:
 
     def _emit(self, op: KernelOp, result: int, values: _Values) -> None:
         lines = self.lines
-        if op.op == "cast":
+        if op.op == "copy":
+            values.same(result, op.operands[0])
+        elif op.op == "cast":
             source, target = op.in_dtypes[0], op.dtypes[0]
             value = exact_ops.emit_cast(lines, source, target, values.operand(op.operands[0]))
             values.set(result, value)
@@ -347,6 +349,12 @@ class _Values:
     def set(self, value: int, name: str) -> None:
         """Record what an operation yields: an i1 for a bool."""
         (self.masks if self.dtypes[value].kind == "b" else self.memory)[value] = name
+
+    def same(self, value: int, other: int) -> None:
+        """Record that `value` is `other`."""
+        for known in (self.memory, self.masks):
+            if other in known:
+                known[value] = known[other]
 
     def operand(self, value: int) -> str:
         """The value as an operand: i1 for a bool."""

@@ -248,7 +248,9 @@ def exact_row(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]
 
 
 def is_exact(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> bool:
-    """True when the kernel compiler may compile this operation; "cast" and "where" count as operations."""
+    """True when the kernel compiler may compile this operation; "cast", "copy" and "where" count as operations."""
+    if name == "copy":
+        return in_dtypes == dtypes and dtypes[0].kind in "biufc"
     if name == "cast":
         return exact_cast(in_dtypes[0], dtypes[0])
     if name == "where":
@@ -268,7 +270,7 @@ def may_raise(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]
     if name == "cast":
         narrows = in_dtypes[0].kind == "f" and dtypes[0].kind == "f" and dtypes[0].itemsize < in_dtypes[0].itemsize
         return narrows or (in_dtypes[0].kind == "f" and dtypes[0].kind in "iu")
-    if name in ("where", "const"):
+    if name in ("where", "const", "copy"):
         return False
     row = exact_row(name, in_dtypes, dtypes)
     return row is None or row.raises

@@ -1,0 +1,22 @@
+"""Lowering: Graph -> Graph in primitives, by passes that each keep every bit of the result.
+
+Enters: a graph from capture, left as it is. Leaves: a copy for scheduling. ``lower`` is the list of passes in order.
+"""
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.lower.clone import clone
+from dynamo_lite.lower.dead_code import dead_code
+from dynamo_lite.lower.decompose import decompose
+from dynamo_lite.lower.functionalise import functionalise
+
+__all__ = ["lower"]
+
+
+def lower(graph: Graph) -> Graph:
+    """The graph in primitives."""
+    result = clone(graph)
+    dead_code(result)
+    functionalise(result)
+    decompose(result)
+    dead_code(result)
+    return result

@@ -1,0 +1,24 @@
+"""Scheduling: a lowered graph becomes the steps of a program.
+
+Enters: the graph ``lower`` leaves and what the backend can compile. Leaves: a Schedule (steps.py), which csrc/launch.c
+runs and ``interpret`` explains. ``schedule`` is the list of passes in order.
+"""
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.schedule.alias import merge_views
+from dynamo_lite.schedule.cost import DoesNotPay, require_gain
+from dynamo_lite.schedule.emit import emit
+from dynamo_lite.schedule.fuse import fuse
+from dynamo_lite.schedule.interpret import interpret
+from dynamo_lite.schedule.steps import Schedule
+from dynamo_lite.schedule.target import Target
+from dynamo_lite.schedule.text import to_text
+
+__all__ = ["DoesNotPay", "Schedule", "Target", "interpret", "require_gain", "schedule", "to_text"]
+
+
+def schedule(graph: Graph, target: Target) -> Schedule:
+    """The steps that compute `graph`, which this changes."""
+    merge_views(graph)
+    units, forms = fuse(graph, target)
+    return emit(graph, units, forms, target)

@@ -1,0 +1,69 @@
+"""Rewrites composite operations as primitives that kernels know.
+
+Enters a graph that this pass may change; leaves one that yields the same bits:
+
+    %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
+    %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %astype: int64[s0] = astype(%x); %reduce = reduce(%astype, add)
+
+A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and bools.
+Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. Clip of floats has its own rule for NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.rewrite import replace_uses
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.reductions import reduce_dtypes
+from dynamo_lite.ops.registry import infer
+
+
+def decompose(graph: Graph) -> None:
+    """Rewrite every node that has a rule below."""
+    nodes = graph.nodes
+    graph.nodes = []
+    replaced: dict[Node, Node] = {}
+    for node in nodes:
+        rule = _RULES.get(node.op) if node.kind is NodeKind.CALL else None
+        new = rule(graph, node) if rule is not None else None
+        if new is None:
+            graph.nodes.append(node)
+        else:
+            replaced[node] = new
+    replace_uses(graph, {old: new for old, new in replaced.items()})
+
+
+def _clip(graph: Graph, node: Node) -> Node | None:
+    """NumPy's clip is minimum(maximum(x, low), high), for integers without exception."""
+    operands = [arg.array_type.dtype for arg in node.args if isinstance(arg, Node)]
+    if node.array_type.dtype.kind not in "iu" or any(dtype != node.array_type.dtype for dtype in operands):
+        return None
+    x, low, high = node.args
+
+    def call(op: str, *args: object) -> Node:
+        shape = infer(op, args, node.params, lambda condition: bool(graph.facts.decide(condition)))  # type: ignore[arg-type]
+        return graph.add_call(op, args, node.params, shape, node.location)  # type: ignore[arg-type]
+
+    return call("minimum", call("maximum", x, low), high)
+
+
+def _reduce(graph: Graph, node: Node) -> Node | None:
+    (x,) = node.args
+    if not isinstance(x, Node) or "initial" in node.params:
+        return None
+    ufunc, dtype = node.params["ufunc"], x.array_type.dtype
+    element, result = reduce_dtypes(ufunc, dtype, node.params.get("dtype"))
+    if element == dtype or element != result or element.kind not in "iub" or dtype.kind not in "iub":
+        return None
+    cast = graph.add_call(
+        "astype", (x,), {"dtype": element}, ArrayType(element, x.array_type.shape, x.array_type.scalar), node.location
+    )
+    params = {key: value for key, value in node.params.items() if key != "dtype"}
+    params["dtype"] = element
+    return graph.add_call("reduce", (cast,), params, node.type, node.location)  # type: ignore[arg-type]
+
+
+_RULES: dict[str, Callable[[Graph, Node], Node | None]] = {"clip": _clip, "reduce": _reduce}

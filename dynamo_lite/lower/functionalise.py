@@ -1,0 +1,161 @@
+"""Turns in-place operations on whole arrays into values where nobody can tell.
+
+Enters a graph that this pass may change; leaves one in which a read behind a whole-array store reads the stored value,
+a store that is overwritten unread is gone, and so is a store into a fresh array that nobody else shows:
+
+    %y = multiply(%x, 2); %add = add(%y, 1); store(%y, %add); return %y  ->  %add = add(multiply(%x, 2), 1); return %add
+
+INVARIANT: memory order and identity stay. With two or more axes a value takes an array's place only if it was made from
+that array alone, so that NumPy gives it the same order of axes ("K").
+"""
+
+from __future__ import annotations
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.graph.rewrite import is_view, root, users
+from dynamo_lite.graph.scalar import make
+
+
+def functionalise(graph: Graph) -> None:
+    """Forward stored values, drop dead stores, make fresh arrays values."""
+    _forward_stores(graph)
+    _drop_overwritten(graph)
+    _replace_fresh(graph)
+
+
+def _stored_roots(graph: Graph) -> set[Node]:
+    return {root(_target(node)) for node in graph.nodes if node.kind is NodeKind.STORE}
+
+
+def _target(store: Node) -> Node:
+    target = store.args[0]
+    assert isinstance(target, Node), store.name
+    return target
+
+
+def _is_value(node: Argument, stored: set[Node]) -> bool:
+    """Whether `node` is a fresh array that no store ever changes."""
+    return isinstance(node, Node) and node.kind is NodeKind.CALL and not is_view(node) and node not in stored
+
+
+def _same_type(graph: Graph, left: Node, right: Node) -> bool:
+    a, b = left.array_type, right.array_type
+    return (
+        a.dtype == b.dtype
+        and not a.scalar
+        and not b.scalar
+        and a.ndim == b.ndim
+        and all(graph.facts.decide(make("eq", x, y)) for x, y in zip(a.shape, b.shape, strict=True))
+    )
+
+
+def _thin(node: Node) -> bool:
+    """At most one axis, sizes of 1 aside: such an operand has no say in the order of axes."""
+    return sum(dim != 1 for dim in node.array_type.shape) <= 1
+
+
+def _follows(value: Node, array: Node) -> bool:
+    """Whether NumPy lays `value` out in the order of axes of `array`."""
+    if value is array or _thin(value):
+        return True
+    if value.kind is not NodeKind.CALL or REGISTRY[value.op].kind is not OpKind.ELEMENTWISE:
+        return False
+    if value.array_type.ndim != array.array_type.ndim or value.params.get("order", "K") != "K":
+        return False
+    operands = [arg for arg in value.args if isinstance(arg, Node)]
+    return all(_follows(operand, array) for operand in operands) and not all(map(_thin, operands))
+
+
+def _reads(node: Node) -> bool:
+    """Whether `node` reads its operands' memory; an exact view does not, unless it yields a NumPy scalar."""
+    return not (is_view(node) and REGISTRY[node.op].exact_view and not node.array_type.scalar)
+
+
+def _forward_stores(graph: Graph) -> None:
+    stored = _stored_roots(graph)
+    contents: dict[Node, Node] = {}
+    for node in graph.nodes:
+        if node.kind is NodeKind.CALL and not is_view(node):
+            node.args = tuple(contents.get(arg, arg) if isinstance(arg, Node) else arg for arg in node.args)
+        if node.kind is not NodeKind.STORE:
+            continue
+        target, value = _target(node), node.args[1]
+        if isinstance(value, Node) and value in contents:
+            value = contents[value]
+            node.args = (target, value)
+        memory = root(target)
+        contents = {array: known for array, known in contents.items() if root(array) is not memory}
+        if (
+            isinstance(value, Node)
+            and _is_value(value, stored)
+            and _same_type(graph, value, target)
+            and _follows(value, target)
+        ):
+            contents[target] = value
+
+
+def _drop_overwritten(graph: Graph) -> None:
+    latest: dict[Node, Node] = {}  # array -> the last store into exactly it, unread so far
+    dead: set[Node] = set()
+    for node in graph.nodes:
+        if node.kind is NodeKind.STORE:
+            target, value = _target(node), node.args[1]
+            if isinstance(value, Node):
+                latest = _without(latest, root(value))
+            if target in latest:
+                dead.add(latest[target])
+            latest = _without(latest, root(target))
+            if not isinstance(value, Node) or value.array_type.dtype == target.array_type.dtype:
+                latest[target] = node
+        elif node.kind is NodeKind.CALL and _reads(node):
+            for arg in node.args:
+                if isinstance(arg, Node):
+                    latest = _without(latest, root(arg))
+    graph.nodes = [node for node in graph.nodes if node not in dead]
+
+
+def _without(latest: dict[Node, Node], memory: Node) -> dict[Node, Node]:
+    return {array: store for array, store in latest.items() if root(array) is not memory}
+
+
+def _replace_fresh(graph: Graph) -> None:
+    stores: dict[Node, list[Node]] = {}
+    for node in graph.nodes:
+        if node.kind is NodeKind.STORE:
+            stores.setdefault(root(_target(node)), []).append(node)
+    position = {node: number for number, node in enumerate(graph.nodes)}
+    uses = users(graph)
+    outputs = {output for output in graph.outputs if isinstance(output, Node)}
+    mapping: dict[Node, Argument] = {}
+    dropped: set[Node] = set()
+    for array, writes in stores.items():
+        store, value = writes[-1], writes[-1].args[1]
+        if not (len(writes) == 1 and array.kind is NodeKind.CALL and _target(store) is array and isinstance(value, Node)):
+            continue
+        if not (_is_value(value, set(stores)) and _same_type(graph, value, array) and _follows(value, array)):
+            continue
+        shown = value in outputs or value in mapping.values() or any(is_view(user) for user in uses[value])
+        after = position[store]
+        later = any(position[use] > after for use in _all_uses(array, uses))
+        views_escape = any(is_view(output) and root(output) is array for output in outputs)
+        if not shown and not later and not views_escape:
+            mapping[array] = value
+            dropped.add(store)
+    graph.nodes = [node for node in graph.nodes if node not in dropped]
+    # Only outputs change: what reads the array before the store reads its first contents.
+    graph.outputs = [mapping.get(output, output) if isinstance(output, Node) else output for output in graph.outputs]
+
+
+def _all_uses(array: Node, uses: dict[Node, list[Node]]) -> list[Node]:
+    """The nodes that read `array` or a view of it."""
+    found: list[Node] = []
+    for user in uses[array]:
+        if is_view(user):
+            found += _all_uses(user, uses)
+            if _reads(user):
+                found.append(user)
+        else:
+            found.append(user)
+    return found

@@ -1,0 +1,62 @@
+"""Which operands may share memory with an array that is written.
+
+Two arrays share memory only if their chains of views end at one node: fresh arrays share with nothing, and a program
+declines when a written input overlaps another input. INVARIANT: every answer errs on the side of sharing.
+"""
+
+from __future__ import annotations
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY
+from dynamo_lite.graph.rewrite import is_view, root
+
+__all__ = ["is_address", "is_external", "may_share", "merge_views", "same_positions"]
+
+
+def is_address(node: Node) -> bool:
+    """Whether `node` only says where elements lie: an exact view, and not one element read out as a NumPy scalar."""
+    return is_view(node) and REGISTRY[node.op].exact_view and not node.array_type.scalar
+
+
+def may_share(left: Node, right: Node) -> bool:
+    """Whether two values may have an element in common; a NumPy scalar is a copy."""
+    if left.array_type.scalar or right.array_type.scalar:
+        return False
+    return root(left) is root(right)
+
+
+def same_positions(left: Node, right: Node) -> bool:
+    """Whether two arrays certainly are the same elements in the same order."""
+    if left is right:
+        return True
+    if not (is_address(left) and is_address(right)) or left.op != right.op or left.params != right.params:
+        return False
+    source, other = left.args[0], right.args[0]
+    assert isinstance(source, Node) and isinstance(other, Node)
+    return same_positions(source, other)
+
+
+def is_external(node: Node) -> bool:
+    """Whether a write into `node` changes an input."""
+    return root(node).kind is NodeKind.INPUT
+
+
+def merge_views(graph: Graph) -> None:
+    """Let equal views of one array be one node, but for those that are returned: these are objects of their own."""
+    outputs = {output for output in graph.outputs if isinstance(output, Node)}
+    known: dict[tuple[str, Node, str], Node] = {}
+    merged: dict[Node, Node] = {}
+    kept: list[Node] = []
+    for node in graph.nodes:
+        node.args = tuple(merged.get(arg, arg) if isinstance(arg, Node) else arg for arg in node.args)
+        if is_address(node) and node not in outputs:
+            source = node.args[0]
+            assert isinstance(source, Node)
+            key = (node.op, source, repr(node.params))
+            first = known.setdefault(key, node)
+            if first is not node:
+                merged[node] = first
+                continue
+        kept.append(node)
+    graph.nodes = kept

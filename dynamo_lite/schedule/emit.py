@@ -1,0 +1,345 @@
+"""Writes fused units as the steps of a Schedule: registers, kernels, views, calls, copies where memory overlaps.
+
+Enters a lowered graph and its units; leaves a Schedule in which every node's value has one register. INVARIANT: a step
+never reads through one view what it writes through another (a temporary stands between), and before the first write
+into an input that a later decline would have to undo stands a Save.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY, OpDef, OpKind
+from dynamo_lite.graph.rewrite import root
+from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.schedule.alias import is_external, may_share, same_positions
+from dynamo_lite.schedule.fuse import Group, Reduction, Single, Store, Unit, result_type
+from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
+from dynamo_lite.schedule.steps import (
+    Alloc,
+    Call,
+    Map,
+    Operand,
+    Reduce,
+    Reg,
+    Save,
+    Schedule,
+    Step,
+    View,
+)
+from dynamo_lite.schedule.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Calls an op's ``evaluate``: first the operands, then the values of the params named by `keys`."""
+
+    op: OpDef
+    keys: tuple[str, ...]
+
+    def __call__(self, *values: Any) -> Any:
+        count = len(values) - len(self.keys)
+        return self.op.evaluate(values[:count], dict(zip(self.keys, values[count:], strict=True)))
+
+    def __str__(self) -> str:
+        return self.op.name
+
+
+def assign(target: Any, value: Any) -> None:
+    """What a store does, by NumPy itself: where a kernel cannot cast or broadcast the value."""
+    target[...] = value
+
+
+def emit(graph: Graph, units: list[Unit], forms: dict[Node, Form], target: Target) -> Schedule:
+    """The schedule of the units."""
+    emitter = _Emitter(graph, forms, target)
+    for unit in units:
+        emitter.unit(unit)
+    return emitter.finish()
+
+
+class _Emitter:
+    def __init__(self, graph: Graph, forms: dict[Node, Form], target: Target) -> None:
+        self.graph = graph
+        self.forms = forms
+        self.target = target
+        self.steps: list[Step] = []
+        self.registers: dict[Node, int] = {}
+        self.count = len(graph.inputs)
+        self.constants: list[tuple[int, Any]] = []
+        self.parts: dict[Node, tuple[int, ...]] = {}  # registers of the results of a call with several
+        self.writes: list[tuple[int, Node]] = []  # (step, target) of every write into an input
+        for node in graph.nodes:
+            if node.kind is NodeKind.INPUT:
+                self.registers[node] = node.params["index"]
+            elif node.kind is NodeKind.CONSTANT:
+                self.registers[node] = self.fresh()
+                self.constants.append((self.registers[node], node.params["value"]))
+
+    def fresh(self) -> int:
+        self.count += 1
+        return self.count - 1
+
+    def register(self, node: Node) -> int:
+        """The register that holds (or will hold) the node's value."""
+        if node not in self.registers:
+            self.registers[node] = self.fresh()
+        return self.registers[node]
+
+    def operand(self, arg: Any) -> Operand:
+        return Reg(self.registers[arg]) if isinstance(arg, Node) else arg
+
+    def unit(self, unit: Unit) -> None:
+        if isinstance(unit, Group):
+            builder = self.build(unit.members)
+            values = [builder.value(node, node.array_type.dtype) for node in unit.results]
+            shape = unit.results[0].array_type.shape
+            self.map(builder, values, shape, tuple(map(self.register, unit.results)), (False,) * len(values))
+        elif isinstance(unit, Reduction):
+            self.reduce(unit)
+        elif isinstance(unit, Store):
+            self.store_members(unit)
+        else:
+            self.single(unit.node)
+
+    def build(self, members: tuple[Node, ...]) -> KernelBuilder:
+        builder = KernelBuilder(self.forms)
+        for node in members:
+            builder.add(node)
+        return builder
+
+    def map(
+        self,
+        builder: KernelBuilder,
+        values: list[int],
+        shape: tuple[Dim, ...],
+        outs: tuple[int, ...],
+        into: tuple[bool, ...],
+    ) -> None:
+        operands = tuple(map(self.operand, builder.operands))
+        self.steps.append(Map(builder.kernel(values), operands, shape, outs, into, (False,) * len(outs)))
+
+    def reduce(self, unit: Reduction) -> None:
+        node = unit.node
+        (x,) = node.args
+        assert isinstance(x, Node)
+        builder = self.build(unit.members)
+        kernel = builder.kernel([builder.value(x, x.array_type.dtype)])
+        type_ = node.array_type
+        self.steps.append(
+            Reduce(
+                kernel,
+                tuple(map(self.operand, builder.operands)),
+                x.array_type.shape,
+                node.params["ufunc"],
+                node.params["axes"],
+                node.params["keepdims"],
+                self.register(node),
+                type_.dtype,
+                type_.scalar,
+            )
+        )
+
+    # Stores
+
+    def store_members(self, unit: Store) -> None:
+        target, value = unit.node.args
+        assert isinstance(target, Node) and isinstance(value, Node)
+        builder = self.build(unit.members)
+        written = self.cast_for(builder, value, target)
+        values = [written, *(builder.value(node, node.array_type.dtype) for node in unit.results)]
+        outs = (self.registers[target], *map(self.register, unit.results))
+        self.note_write(target)
+        self.map(builder, values, target.array_type.shape, outs, (True, *(False,) * len(unit.results)))
+
+    def cast_for(self, builder: KernelBuilder, value: Node, target: Node) -> int:
+        source, dtype = value.array_type.dtype, target.array_type.dtype
+        number = builder.value(value, source)
+        return number if source == dtype else builder.cast(number, source, dtype)
+
+    def note_write(self, target: Node) -> None:
+        if is_external(target):
+            self.writes.append((len(self.steps), target))
+
+    def store(self, node: Node) -> None:
+        """A store of a value in memory, or of a number."""
+        target, value = node.args
+        assert isinstance(target, Node)
+        type_ = target.array_type
+        if not self.copies(value, target):
+            self.note_write(target)
+            self.steps.append(Call((), (), assign, (Reg(self.registers[target]), self.operand(value))))
+            return
+        if isinstance(value, Node) and may_share(value, target) and not same_positions(value, target):
+            value = self.temporary(value)
+        builder = KernelBuilder(self.forms)
+        if isinstance(value, Node):
+            written = self.cast_for(builder, value, target)
+        else:
+            written = builder.value(value, type_.dtype)
+        self.note_write(target)
+        self.map(builder, [written], type_.shape, (self.registers[target],), (True,))
+
+    def copies(self, value: Argument, target: Node) -> bool:
+        """Whether a kernel can write `value` into `target`."""
+        dtype = target.array_type.dtype
+        if not target.array_type.shape or not self.target.exact("copy", (dtype,), (dtype,)):
+            return False
+        if not isinstance(value, Node):
+            # A float goes into an integer array by truncation, which operands do not do.
+            return dtype.kind in "fc" or (dtype.kind in "iu" and kind_of(value) == "int") or type(value) is bool
+        source = value.array_type
+        fits = len(source.shape) <= target.array_type.ndim
+        return fits and (source.dtype == dtype or self.target.exact("cast", (source.dtype,), (dtype,)))
+
+    def temporary(self, value: Node) -> Node:
+        """A copy of what `value` shows now."""
+        copy = Node(NodeKind.CALL, "copy", (value,), {"order": "K"}, value.type, f"{value.name}_copy", value.location)
+        self.forms[copy] = Form("copy", (value.array_type.dtype,), (value.array_type.dtype,), order="K")
+        self.unit(Group((copy,), (copy,)))
+        return copy
+
+    # Nodes that run by themselves
+
+    def single(self, node: Node) -> None:
+        if node.kind is NodeKind.STORE:
+            self.store(node)
+        elif node.kind is not NodeKind.CALL:
+            raise NotImplementedError(f"{node.name}: {node.kind.value} nodes have no schedule")
+        elif node.op in _SINGLE and _SINGLE[node.op](self, node):
+            return
+        else:
+            self.call(node)
+
+    def call(self, node: Node) -> None:
+        """NumPy runs the node: by the ufunc itself, or through the op's evaluate."""
+        op = REGISTRY[node.op]
+        types = node.type if isinstance(node.type, tuple) else (node.type,)
+        assert all(isinstance(type_, ArrayType) for type_ in types)
+        if isinstance(node.type, tuple):
+            dsts = tuple(self.fresh() for _ in types)
+            self.parts[node] = dsts
+        else:
+            dsts = (self.register(node),)
+        args = tuple(map(self.operand, node.args))
+        known = set(node.params) <= {"dtype", "casting", "as_array"}
+        if op.ufunc is not None and known:
+            kwargs = tuple((key, value) for key, value in node.params.items() if key != "as_array")
+            if node.params.get("as_array"):
+                kwargs += (("out", ...),)
+            self.steps.append(Call(dsts, types, op.ufunc, args, kwargs))  # type: ignore[arg-type]
+            return
+        keys = tuple(node.params)
+        evaluation = Evaluation(op, keys)
+        self.steps.append(Call(dsts, types, evaluation, (*args, *node.params.values())))  # type: ignore[arg-type]
+
+    def tuple_get(self, node: Node) -> bool:
+        parent = node.args[0]
+        assert isinstance(parent, Node)
+        self.registers[node] = self.parts[parent][node.params["index"]]
+        return True
+
+    def view(self, node: Node) -> bool:
+        (src,) = node.args
+        assert isinstance(src, Node)
+        params = _VIEW_PARAMS[node.op](node)
+        source = src.array_type
+        if node.op == "reshape" and not self.reshapes_freely(src, node):
+            return False
+        self.steps.append(
+            View(self.register(node), self.registers[src], node.op, params, node.array_type.scalar and not source.scalar)
+        )
+        return True
+
+    def reshapes_freely(self, src: Node, node: Node) -> bool:
+        """Whether a reshape never needs a copy: it only adds or removes axes of 1, or its operand is contiguous."""
+        old, new = ([dim for dim in n.array_type.shape if dim != 1] for n in (src, node))
+        return old == new or self.is_c_contiguous(src)
+
+    def is_c_contiguous(self, node: Node) -> bool:
+        if node.kind is NodeKind.CONSTANT:
+            return bool(node.params["value"].flags.c_contiguous)
+        if node.kind is not NodeKind.CALL:
+            return False
+        if node.op == "reshape":
+            source = node.args[0]
+            return isinstance(source, Node) and self.is_c_contiguous(source)
+        kind = REGISTRY[node.op].kind
+        if kind is OpKind.CREATION and node.op in ("empty", "zeros", "full"):
+            return node.params["order"] == "C" or node.array_type.ndim <= 1
+        if kind is OpKind.ELEMENTWISE:
+            return sum(dim != 1 for dim in result_type(node).shape) <= 1
+        return False
+
+    def alloc(self, node: Node) -> bool:
+        type_ = node.array_type
+        fill: Any = None
+        if node.op == "zeros":
+            fill = 0
+        elif node.op == "full":
+            (fill,) = node.args
+            if isinstance(fill, Node) or is_symbolic(fill) or type(fill) is not int:
+                return False
+        self.steps.append(Alloc(self.register(node), type_.dtype, type_.shape, fill, node.params["order"]))
+        return True
+
+    # The end
+
+    def finish(self) -> Schedule:
+        self.protect_inputs()
+        written = sorted({root(target).params["index"] for _, target in self.writes})
+        return Schedule(
+            len(self.graph.inputs),
+            self.count,
+            tuple(self.graph.symbols.values()),
+            tuple(self.constants),
+            tuple(self.steps),
+            tuple(map(self.operand, self.graph.outputs)),
+            tuple(written),
+        )
+
+    def protect_inputs(self) -> None:
+        """Put a Save before the first write into each input whose write may have to be undone."""
+        first: dict[Node, tuple[int, list[Node]]] = {}
+        for step, target in self.writes:
+            first.setdefault(root(target), (step, []))[1].append(target)
+        saves: list[tuple[int, int]] = []
+        last_decline = max((i for i, step in enumerate(self.steps) if may_decline(step, self.target)), default=-1)
+        for source, (step, targets) in first.items():
+            if last_decline >= step:
+                single = all(target is targets[0] for target in targets)
+                saves.append((step, self.registers[targets[0] if single else source]))
+        for step, register in sorted(saves, reverse=True):
+            self.steps.insert(step, Save(register))
+
+
+def may_decline(step: Step, target: Target) -> bool:
+    """Whether a step may decline after steps before it have run."""
+    if isinstance(step, Map):
+        return kernel_reports(step.kernel, target)
+    if isinstance(step, Reduce):
+        return kernel_reports(step.kernel, target) or step.dtype.kind not in "biu"
+    if isinstance(step, View):
+        integers = [entry for entry in step.params if not isinstance(entry, tuple) and entry is not None]
+        return step.kind == "basic_index" and bool(integers)
+    return not isinstance(step, Alloc | Save)
+
+
+_VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {
+    "basic_index": lambda node: node.params["index"],
+    "transpose": lambda node: node.params["axes"],
+    "reshape": lambda node: node.array_type.shape,
+    "broadcast_to": lambda node: node.array_type.shape,
+    "real": lambda node: (),
+    "imag": lambda node: (),
+}
+_SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
+    **dict.fromkeys(_VIEW_PARAMS, _Emitter.view),
+    **dict.fromkeys(("empty", "zeros", "full"), _Emitter.alloc),
+    "tuple_get": _Emitter.tuple_get,
+}

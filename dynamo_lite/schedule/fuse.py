@@ -1,0 +1,326 @@
+"""Decides what runs together: elementwise nodes become groups, each one kernel, between everything else in order.
+
+Enters a lowered graph; leaves units in execution order. Elementwise nodes wait until somebody needs their result in memory
+(a view, a reduction, a call, a store, an output); then everything of the same shape they are made of joins one kernel.
+
+    %m = multiply(%x, %x); %a = add(%m, 1); store(%y, %a)  ->  Store(%y, %a) with the members %m, %a
+
+INVARIANT: a group reads each array as it was where its nodes stand in the program: a node that waits and reads memory is
+computed before a store into that memory. What several consumers use is kept as a further result of the first kernel,
+or computed again where that is cheaper than memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.rewrite import users
+from dynamo_lite.graph.scalar import Dim, make
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.reductions import reduce_dtypes
+from dynamo_lite.schedule.alias import may_share, same_positions
+from dynamo_lite.schedule.kernel import Form, form_of, result_dtypes
+from dynamo_lite.schedule.target import Target
+
+CHEAP = 3  # operations that are computed twice rather than stored
+SLOW_OPS = frozenset({"divide", "reciprocal", "sqrt"})
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Compute `members` (one shape, program order) in one kernel and keep `results` of them."""
+
+    members: tuple[Node, ...]
+    results: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """Reduce the last of `members`, computed on the fly, or (no members) the operand in memory."""
+
+    node: Node
+    members: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Compute `members` and write the value of `node` straight into its target; keep `results` too."""
+
+    node: Node
+    members: tuple[Node, ...]
+    results: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """A node that runs by itself: a view, a creation, a call, a store of what is no kernel value."""
+
+    node: Node
+
+
+Unit: TypeAlias = Group | Reduction | Store | Single
+
+
+def fuse(graph: Graph, target: Target) -> tuple[list[Unit], dict[Node, Form]]:
+    """The units in execution order, and the kernel form of every elementwise node."""
+    fusion = _Fusion(graph, target)
+    fusion.run()
+    return fusion.units, fusion.forms
+
+
+def result_type(node: Node) -> ArrayType:
+    """The type of a node's (first) result."""
+    type_ = node.type[0] if isinstance(node.type, tuple) else node.type
+    assert type_ is not None, node.name
+    return type_
+
+
+class _Fusion:
+    def __init__(self, graph: Graph, target: Target) -> None:
+        self.graph = graph
+        self.target = target
+        self.units: list[Unit] = []
+        self.position = {node: number for number, node in enumerate(graph.nodes)}
+        self.outputs = {output for output in graph.outputs if isinstance(output, Node)}
+        self.uses = users(graph)
+        self.forms: dict[Node, Form] = {}
+        self.waiting: dict[Node, None] = {}  # elementwise nodes not in memory, whose result is still needed
+        self.finished: set[Node] = set()  # nodes that need not read their operands any more
+        self._dims: dict[Dim, Dim] = {}
+        self._known_dims: list[Dim] = []
+
+    def run(self) -> None:
+        for node in self.graph.nodes:
+            if node.kind in (NodeKind.INPUT, NodeKind.CONSTANT):
+                self.finished.add(node)
+            elif node.kind is NodeKind.STORE:
+                self.store(node)
+            elif self.joins(node):
+                self.waiting[node] = None
+            elif node.op == "reduce" and self.reducible(node):
+                self.reduce(node)
+            else:
+                self.materialise(arg for arg in node.args if isinstance(arg, Node))
+                self.single(node)
+        self.materialise(list(self.waiting))
+
+    def shape(self, node: Node) -> tuple[Dim, ...]:
+        """The node's shape, with one expression for sizes that the graph's facts make equal."""
+        return tuple(map(self._dim, result_type(node).shape))
+
+    def _dim(self, dim: Dim) -> Dim:
+        if dim not in self._dims:
+            equal = (known for known in self._known_dims if self.graph.facts.decide(make("eq", known, dim)))
+            self._dims[dim] = next(equal, dim)
+            if self._dims[dim] is dim:
+                self._known_dims.append(dim)
+        return self._dims[dim]
+
+    def single(self, node: Node) -> None:
+        self.units.append(Single(node))
+        self.finished.add(node)
+
+    def joins(self, node: Node) -> bool:
+        """Whether `node` may be part of a kernel; notes its form."""
+        if node.op == "tuple_get":
+            return node.args[0] in self.waiting
+        if isinstance(node.type, tuple) and not self.uses[node]:
+            return False
+        form = form_of(node, self.target, self.graph.facts)
+        if form is None:
+            return False
+        self.forms[node] = form
+        return True
+
+    # Closures
+
+    def members(self, nodes: Iterable[Node]) -> list[Node]:
+        """The waiting nodes of the same shape that `nodes` are made of, themselves included, in program order."""
+        found: set[Node] = set()
+        todo = [node for node in nodes if node in self.waiting]
+        while todo:
+            node = todo.pop()
+            if node not in found:
+                found.add(node)
+                shape = self.shape(node)
+                todo += [
+                    arg
+                    for arg in node.args
+                    if isinstance(arg, Node) and arg in self.waiting and self.shape(arg) == shape
+                ]
+        return sorted(found, key=self.position.__getitem__)
+
+    def foreign(self, members: list[Node]) -> list[Node]:
+        """The waiting nodes of another shape that `members` read: they have to be in memory first."""
+        inside = set(members)
+        return [
+            arg
+            for node in members
+            for arg in node.args
+            if isinstance(arg, Node) and arg in self.waiting and arg not in inside
+        ]
+
+    def operands(self, members: list[Node]) -> list[Argument]:
+        """What a kernel of `members` reads."""
+        inside = set(members)
+        return list(dict.fromkeys(arg for node in members for arg in node.args if arg not in inside))
+
+    def needed_later(self, node: Node, inside: set[Node]) -> bool:
+        """Whether somebody outside of `inside` still has to read `node`."""
+        if node in self.outputs or not self.uses[node]:
+            return True  # without uses it runs for its floating-point errors
+        return any(user not in self.finished and user not in inside for user in self.uses[node])
+
+    def cheap(self, node: Node) -> bool:
+        """Whether computing `node` again costs less than storing and loading it."""
+        members = self.members([node])
+        arrays = [arg for arg in self.operands(members) if isinstance(arg, Node) and self.shape(arg) == self.shape(node)]
+        forms = [self.forms[member] for member in members if member in self.forms]
+        plain = all(form.ufunc is None and form.op not in SLOW_OPS for form in forms) and len(forms) == len(members)
+        return plain and len(members) <= CHEAP and len(arrays) <= 1
+
+    def fits(self, members: list[Node]) -> bool:
+        return len(members) <= self.target.max_ops and len(self.operands(members)) <= self.target.max_operands
+
+    def gather(self, nodes: list[Node]) -> list[Node]:
+        """The members for `nodes`, after putting in memory what is of another shape or too much for one kernel."""
+        while True:
+            members = self.members(nodes)
+            foreign = self.foreign(members)
+            if foreign:
+                self.materialise(foreign)
+                continue
+            if self.fits(members) or len(members) <= 1:
+                return members
+            self.materialise([members[(len(members) - 1) // 2]])
+
+    # Units
+
+    def materialise(self, nodes: Iterable[Node]) -> None:
+        """Bring waiting nodes into memory, those of one shape together."""
+        shapes: dict[tuple[Dim, ...], list[Node]] = {}
+        for node in nodes:
+            if node in self.waiting:
+                shapes.setdefault(self.shape(node), []).append(node)
+        for group in shapes.values():
+            wanted = [node for node in group if node in self.waiting]
+            while wanted:
+                members = self.gather(wanted) if len(wanted) == 1 or self.fits(self.members(wanted)) else []
+                if not members:  # too much for one kernel: the first half of what is wanted, then the rest
+                    half = wanted[: (len(wanted) + 1) // 2]
+                    self.materialise(half)
+                    wanted = [node for node in wanted if node in self.waiting]
+                    continue
+                self.group(members, wanted)
+                assert any(node not in self.waiting for node in wanted), [node.name for node in wanted]
+                wanted = [node for node in wanted if node in self.waiting]
+
+    def group(self, members: list[Node], wanted: list[Node]) -> None:
+        results = self.results(members, set(wanted))
+        if results:
+            self.units.append(Group(tuple(members), tuple(results)))
+        self.close(members, results)
+
+    def results(self, members: list[Node], wanted: set[Node]) -> list[Node]:
+        """What a kernel of `members` keeps: what is wanted, and what others need and is not cheap to compute again."""
+        inside = set(members)
+        kept = []
+        for node in members:
+            if isinstance(node.type, tuple):  # its results are tuple_gets
+                continue
+            if node in self.outputs or (node in wanted and self.needed_later(node, inside - {node})):
+                kept.append(node)
+            elif self.needed_later(node, inside) and not self.cheap(node):
+                kept.append(node)
+        return kept
+
+    def close(self, members: list[Node], results: Iterable[Node]) -> None:
+        """`results` are in memory now; members that nobody needs any more stop waiting."""
+        for node in results:
+            del self.waiting[node]
+            self.finished.add(node)
+        for node in reversed(members):
+            if node in self.waiting and all(user in self.finished for user in self.uses[node]):
+                if self.uses[node] and node not in self.outputs:
+                    del self.waiting[node]
+                    self.finished.add(node)
+
+    def reducible(self, node: Node) -> bool:
+        """Whether a kernel may feed this reduction: NumPy would reduce its operand without a cast."""
+        (x,) = node.args
+        if not isinstance(x, Node) or "initial" in node.params or not x.array_type.shape or not node.params["axes"]:
+            return False
+        dtype = x.array_type.dtype
+        return reduce_dtypes(node.params["ufunc"], dtype, node.params.get("dtype")) == (dtype, dtype)
+
+    def reduce(self, node: Node) -> None:
+        (x,) = node.args
+        assert isinstance(x, Node)
+        while True:
+            members = self.gather([x])
+            inside = {*members, node}
+            shared = [member for member in members if self.needed_later(member, inside) and not self.cheap(member)]
+            if not shared:
+                break
+            self.materialise(shared)
+        self.units.append(Reduction(node, tuple(members)))
+        self.finished.add(node)
+        self.close(members, [])
+
+    def store(self, node: Node) -> None:
+        target, value = node.args
+        assert isinstance(target, Node)
+        mine = set(self.members([value])) if isinstance(value, Node) else set()
+        exposed = self.exposed(node, target)
+        self.materialise([other for other in exposed if other not in mine])
+        if not isinstance(value, Node):
+            self.single(node)
+            return
+        exposed = [other for other in exposed if other in self.waiting]
+        direct = value in self.waiting and self.shape(value) == self.shape(target) and self.writes(value, target)
+        if direct:
+            members = self.gather([value])
+            self.materialise([other for other in exposed if other not in members])
+            readers = [arg for arg in self.operands(members) if isinstance(arg, Node) and may_share(arg, target)]
+            direct = bool(members) and all(same_positions(arg, target) for arg in readers)
+        if not direct:
+            self.materialise([value, *exposed])
+            self.single(node)
+            return
+        self.finished.add(node)
+        results = self.results(members, set(exposed))
+        self.units.append(Store(node, tuple(members), tuple(results)))
+        self.close(members, results)
+
+    def writes(self, value: Node, target: Node) -> bool:
+        """Whether a kernel can cast the value to the target's dtype."""
+        source, dtype = result_dtypes(value)[0], target.array_type.dtype
+        return source == dtype or self.target.exact("cast", (source,), (dtype,))
+
+    def exposed(self, store: Node, target: Node) -> list[Node]:
+        """What waits, reads the memory that `store` overwrites, and is needed by others than `store`."""
+        found = {
+            node
+            for node in self.waiting
+            if any(isinstance(arg, Node) and arg not in self.waiting and may_share(arg, target) for arg in node.args)
+        }
+        for node in self.waiting:  # program order: what is made of an exposed node is exposed
+            if any(arg in found for arg in node.args):
+                found.add(node)
+        return [
+            node
+            for node in self.waiting
+            if node in found and self.needed_after(node, store) and not isinstance(node.type, tuple)
+        ]
+
+    def needed_after(self, node: Node, store: Node) -> bool:
+        """Whether `node` is read by somebody who does not wait, other than by `store` itself."""
+        if node in self.outputs or not self.uses[node]:
+            return True
+        return any(
+            user not in self.finished and user not in self.waiting and user is not store for user in self.uses[node]
+        )

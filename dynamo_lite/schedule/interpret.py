@@ -1,0 +1,115 @@
+"""Runs a Schedule step by step with plain NumPy: what the launcher has to do, written down as simply as possible.
+
+Enters a Schedule and the inputs; leaves the outputs. It serves tests of the scheduler and reads as the meaning of each
+step; it neither fuses nor declines. A kernel's ops run as NumPy operations on whole arrays, so fresh results have NumPy's
+memory order by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.rewrite import map_scalars
+from dynamo_lite.graph.scalar import Number, evaluate
+from dynamo_lite.schedule.steps import (
+    Alloc,
+    Call,
+    Kernel,
+    Map,
+    Reduce,
+    Reg,
+    Require,
+    Schedule,
+    View,
+)
+
+
+def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
+    """The outputs of `schedule` on `inputs`; stores change the inputs."""
+    env: dict[str, Number] = {
+        symbol.name: inputs[symbol.input] if symbol.axis is None else inputs[symbol.input].shape[symbol.axis]
+        for symbol in schedule.symbols
+    }
+    registers: dict[int, Any] = dict(enumerate(inputs)) | dict(schedule.constants)
+
+    def concrete(value: Any) -> Any:
+        if isinstance(value, Reg):
+            return registers[value.index]
+        if isinstance(value, tuple | list):
+            return type(value)(map(concrete, value))
+        return map_scalars(value, lambda scalar: evaluate(scalar, env))
+
+    for step in schedule.steps:
+        if isinstance(step, Map):
+            results = run_kernel(step.kernel, concrete(step.operands))
+            shape = concrete(step.shape)
+            for out, into, result in zip(step.outs, step.into, results, strict=True):
+                if into:
+                    registers[out][...] = result
+                else:
+                    registers[out] = _fresh(result, shape)
+        elif isinstance(step, Reduce):
+            (operand,) = run_kernel(step.kernel, concrete(step.operands))
+            operand = np.broadcast_to(operand, concrete(step.shape))
+            registers[step.dst] = step.ufunc.reduce(operand, axis=step.axes, keepdims=step.keepdims, dtype=step.dtype)
+        elif isinstance(step, Call):
+            result = step.function(*concrete(step.args), **{key: concrete(value) for key, value in step.kwargs})
+            for dst, value in zip(step.dsts, result if len(step.dsts) > 1 else (result,), strict=True):
+                registers[dst] = value
+        elif isinstance(step, View):
+            registers[step.dst] = _view(registers[step.src], step, concrete(step.params))
+        elif isinstance(step, Alloc):
+            array = np.empty(concrete(step.shape), step.dtype, step.order)  # type: ignore[call-overload]
+            if step.fill is not None:
+                array[...] = concrete(step.fill)
+            registers[step.dst] = array
+        elif isinstance(step, Require):
+            assert concrete(step.condition), step.condition
+    return [concrete(output) for output in schedule.outputs]
+
+
+def run_kernel(kernel: Kernel, operands: Sequence[Any]) -> list[Any]:
+    """The kernel's results on whole arrays; Python numbers become the operand's dtype."""
+    values = [
+        np.asarray(operand, dtype) if isinstance(operand, int | float | complex) else operand
+        for operand, dtype in zip(operands, kernel.operand_dtypes, strict=True)
+    ]
+    for op in kernel.ops:
+        args = [values[value] for value in op.operands]
+        if op.op == "const":
+            result: Any = np.asarray(op.param, op.dtypes[0])
+        elif op.op == "cast":
+            result = np.asarray(args[0]).astype(op.dtypes[0])
+        elif op.op == "copy":
+            result = np.array(args[0], op.dtypes[0], order=op.param)
+        elif op.op == "where":
+            result = np.where(*args)
+        else:
+            ufunc = op.param if op.op == "loop" else getattr(np, op.op)
+            result = ufunc(*args, sig=(*op.in_dtypes, *op.dtypes))
+        values += list(result) if len(op.dtypes) > 1 else [result]
+    return [values[value] for value in kernel.results]
+
+
+def _fresh(result: Any, shape: tuple[int, ...]) -> Any:
+    if np.shape(result) == shape:
+        return np.array(result)
+    array = np.empty(shape, result.dtype)
+    array[...] = result
+    return array
+
+
+def _view(source: Any, step: View, params: Any) -> Any:
+    if step.kind == "basic_index":
+        key = tuple(slice(*entry) if isinstance(entry, tuple) else entry for entry in params)
+        return source[key] if step.scalar else source[(*key, ...)]
+    if step.kind == "reshape":
+        return source.reshape(params, copy=False)
+    if step.kind == "broadcast_to":
+        return np.broadcast_to(source, params)
+    if step.kind == "transpose":
+        return source.transpose(params)
+    return getattr(source, step.kind)

@@ -1,0 +1,162 @@
+"""Turns elementwise nodes into one Kernel: the ops in order, their casts, and where each operand comes from.
+
+Enters nodes of one shape in program order; leaves a Kernel and its operands (Nodes in memory, Scalars). Equal operations
+and equal operands become one value. Casts that NumPy makes while it reads an operand are "cast" ops; an explicit astype
+or copy is a "copy" op, whose param is the memory order. INVARIANT: constants are operands, so kernels that differ in
+numbers only are one kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.facts import Facts
+from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY, OpError, OpKind
+from dynamo_lite.graph.scalar import Scalar
+from dynamo_lite.ops.elementwise import loop_dtypes
+from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
+from dynamo_lite.schedule.target import Target
+
+BOOL = np.dtype(np.bool_)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one elementwise node becomes kernel ops: operands cast to in_dtypes, then `op`. order: of a copy, or None."""
+
+    op: str
+    in_dtypes: tuple[DType, ...]
+    dtypes: tuple[DType, ...]
+    ufunc: np.ufunc | None = None
+    order: str | None = None
+
+
+def result_dtypes(node: Node) -> tuple[DType, ...]:
+    """The dtype of each result of a call."""
+    types = node.type if isinstance(node.type, tuple) else (node.type,)
+    return tuple(type_.dtype for type_ in types if type_ is not None)
+
+
+def form_of(node: Node, target: Target, facts: Facts) -> Form | None:
+    """The node's form in a kernel, None if it cannot be part of one."""
+    if node.kind is not NodeKind.CALL or REGISTRY[node.op].kind is not OpKind.ELEMENTWISE:
+        return None
+    types = node.type if isinstance(node.type, tuple) else (node.type,)
+    if any(type_ is None or not type_.shape for type_ in types):
+        return None
+    form = _form(node, target, facts)
+    if form is None:
+        return None
+    for arg, dtype in zip(node.args, form.in_dtypes, strict=True):
+        if isinstance(arg, Node) and arg.array_type.dtype != dtype:
+            if not target.exact("cast", (arg.array_type.dtype,), (dtype,)):
+                return None
+    return form
+
+
+def _form(node: Node, target: Target, facts: Facts) -> Form | None:
+    dtypes = result_dtypes(node)
+    if node.op == "where":
+        form = Form("where", (BOOL, dtypes[0], dtypes[0]), dtypes)
+        return form if target.exact("where", form.in_dtypes, form.dtypes) else None
+    if node.op in ("astype", "copy"):
+        (x,) = node.args
+        if not isinstance(x, Node) or not target.exact("copy", dtypes, dtypes):
+            return None
+        return Form("copy", dtypes, dtypes, order=node.params.get("order", "K"))
+    ufunc = REGISTRY[node.op].ufunc
+    if ufunc is None:
+        return None
+    try:
+        loop = loop_dtypes(ufunc, node.args, node.params, lambda condition: bool(facts.decide(condition)))
+    except OpError:
+        return None
+    in_dtypes, out_dtypes = loop[: ufunc.nin], loop[ufunc.nin :]
+    if target.exact(ufunc.__name__, in_dtypes, out_dtypes):
+        return Form(ufunc.__name__, in_dtypes, out_dtypes)
+    single = tuple(not isinstance(arg, Node) or not arg.array_type.shape for arg in node.args)
+    if target.loop(ufunc, loop, single):
+        return Form("loop", in_dtypes, out_dtypes, ufunc)
+    return None
+
+
+class KernelBuilder:
+    """Adds nodes to a kernel under construction; ``operands`` are what its operand values read, in order."""
+
+    def __init__(self, forms: dict[Node, Form]) -> None:
+        self.forms = forms
+        self.operands: list[Argument] = []
+        self.operand_dtypes: list[DType] = []
+        self._of_operand: dict[Any, int] = {}
+        self._ops: list[KernelOp] = []
+        self._first: list[int] = []  # of each op, counted from the operands' end
+        self._of_op: dict[Any, int] = {}
+        self._of_node: dict[Node, int] = {}
+        self._count = 0
+
+    # Values of ops are numbered -1, -2 ... until the number of operands is known.
+
+    def add(self, node: Node) -> None:
+        """Add an elementwise node, whose operands are in memory, numbers, or added before."""
+        if node.op == "tuple_get":
+            parent = node.args[0]
+            assert isinstance(parent, Node)
+            self._of_node[node] = self._of_node[parent] - node.params["index"]
+            return
+        form = self.forms[node]
+        values = [self.value(arg, dtype) for arg, dtype in zip(node.args, form.in_dtypes, strict=True)]
+        self._of_node[node] = self._op(form.op, tuple(values), form.in_dtypes, form.dtypes, form.ufunc or form.order)
+
+    def value(self, arg: Argument, dtype: DType) -> int:
+        """The value of an operand, cast to dtype."""
+        if isinstance(arg, Node):
+            source = arg.array_type.dtype
+            value = self._of_node[arg] if arg in self._of_node else self._operand(arg, arg, source)
+            return value if source == dtype else self.cast(value, source, dtype)
+        return self._operand(arg, (str(type(arg)), repr(arg), dtype), dtype)
+
+    def cast(self, value: int, source: DType, dtype: DType) -> int:
+        """The value as dtype."""
+        return self._op("cast", (value,), (source,), (dtype,), None)
+
+    def has(self, node: Node) -> bool:
+        """Whether the kernel computes `node`."""
+        return node in self._of_node
+
+    def _operand(self, arg: Node | Scalar, key: Any, dtype: DType) -> int:
+        if key not in self._of_operand:
+            self._of_operand[key] = len(self.operands)
+            self.operands.append(arg)
+            self.operand_dtypes.append(dtype)
+        return self._of_operand[key]
+
+    def _op(
+        self, op: str, values: tuple[int, ...], in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...], param: Any
+    ) -> int:
+        key = (op, values, in_dtypes, dtypes, param)
+        if key not in self._of_op:
+            self._of_op[key] = -1 - self._count
+            self._count += len(dtypes)
+            self._ops.append(KernelOp(op, values, in_dtypes, dtypes, param))
+        return self._of_op[key]
+
+    def kernel(self, results: list[int]) -> Kernel:
+        """The finished kernel with these values as results."""
+        n = len(self.operands)
+
+        def number(value: int) -> int:
+            return value if value >= 0 else n - 1 - value
+
+        ops = tuple(
+            KernelOp(op.op, tuple(map(number, op.operands)), op.in_dtypes, op.dtypes, op.param) for op in self._ops
+        )
+        return Kernel(tuple(self.operand_dtypes), ops, tuple(map(number, results)))
+
+
+def kernel_reports(kernel: Kernel, target: Target) -> bool:
+    """Whether running the kernel may set a floating-point flag."""
+    return any(target.reports(op.op, op.in_dtypes, op.dtypes) for op in kernel.ops)

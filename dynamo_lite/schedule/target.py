@@ -1,0 +1,29 @@
+"""What a backend can compile: the questions the scheduler asks, so that it knows no backend.
+
+Each backend that runs Schedules hands one Target to ``schedule``. A backend of plain NumPy loops alone would answer
+``exact`` with False throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynamo_lite.schedule.steps import DType
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """exact(op, in_dtypes, dtypes): the op ("cast", "where", "copy" or a ufunc's name) is compiled, with NumPy's bits.
+
+    reports(op, in_dtypes, dtypes): the compiled op may set a floating-point flag. loop(ufunc, dtypes, zero_dimensional):
+    NumPy's own inner loop for these operand and result dtypes may run on tiles. max_ops and max_operands bound a kernel.
+    """
+
+    exact: Callable[[str, tuple[DType, ...], tuple[DType, ...]], bool]
+    reports: Callable[[str, tuple[DType, ...], tuple[DType, ...]], bool]
+    loop: Callable[[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool]
+    max_ops: int = 60
+    max_operands: int = 16

@@ -1,0 +1,95 @@
+"""Prints a Schedule: one step a line, kernels indented below the step that runs them.
+
+Enters a Schedule; leaves text that depends on nothing but it, for logs, dumps and golden files.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite.graph.scalar import ScalarOp, Symbol
+from dynamo_lite.schedule.steps import (
+    Alloc,
+    Call,
+    Kernel,
+    Map,
+    Reduce,
+    Reg,
+    Require,
+    Save,
+    Schedule,
+    Step,
+    View,
+)
+
+
+def to_text(schedule: Schedule) -> str:
+    """The schedule as text."""
+    head = f"schedule({schedule.n_inputs} inputs, {schedule.n_registers} registers)"
+    if schedule.written:
+        head += f" writes {', '.join(f'r{index}' for index in schedule.written)}"
+    lines = [head]
+    lines += [f"  r{register} = {value!r}" for register, value in schedule.constants]
+    for step in schedule.steps:
+        lines += ["  " + line for line in _step(step)]
+    lines.append(f"  return {', '.join(map(_value, schedule.outputs))}")
+    return "\n".join(lines)
+
+
+def kernel_text(kernel: Kernel) -> list[str]:
+    """The lines of a kernel; values are numbered v0, v1 ..., operands first."""
+    lines = [", ".join(f"v{i}: {dtype.name}" for i, dtype in enumerate(kernel.operand_dtypes))]
+    number = len(kernel.operand_dtypes)
+    for op in kernel.ops:
+        names = ", ".join(f"v{number + i}: {dtype.name}" for i, dtype in enumerate(op.dtypes))
+        number += len(op.dtypes)
+        name = f"numpy.{op.param.__name__}" if op.op == "loop" else op.op
+        param = f"[{op.param}]" if op.op in ("const", "copy") else ""
+        lines.append(f"{names} = {name}{param}({', '.join(f'v{value}' for value in op.operands)})")
+    lines.append(f"-> {', '.join(f'v{value}' for value in kernel.results)}")
+    return lines
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Reg):
+        return f"r{value.index}"
+    if isinstance(value, Symbol | ScalarOp):
+        return str(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value, value))})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def _shape(shape: tuple[Any, ...]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def _step(step: Step) -> list[str]:
+    if isinstance(step, Map):
+        outs = ", ".join(
+            f"r{out}{'[...]' if into else ''}" for out, into in zip(step.outs, step.into, strict=True)
+        )
+        head = f"{outs} = map{_shape(step.shape)}({', '.join(map(_value, step.operands))})"
+        return [head, *("  " + line for line in kernel_text(step.kernel))]
+    if isinstance(step, Reduce):
+        head = (
+            f"r{step.dst} = {step.ufunc.__name__}.reduce{_shape(step.shape)}"
+            f"({', '.join(map(_value, step.operands))}) axes={step.axes} keepdims={step.keepdims}"
+        )
+        return [head, *("  " + line for line in kernel_text(step.kernel))] if step.kernel.ops else [head]
+    if isinstance(step, Call):
+        args = [_value(arg) for arg in step.args] + [f"{key}={_value(value)}" for key, value in step.kwargs]
+        dsts = ", ".join(f"r{dst}" for dst in step.dsts)
+        name = getattr(step.function, "__name__", None) or str(step.function)
+        return [f"{dsts + ' = ' if dsts else ''}call {name}({', '.join(args)})"]
+    if isinstance(step, View):
+        return [f"r{step.dst} = {step.kind}(r{step.src}, {_value(step.params)}){' scalar' if step.scalar else ''}"]
+    if isinstance(step, Alloc):
+        fill = "" if step.fill is None else f" fill={_value(step.fill)}"
+        return [f"r{step.dst} = alloc {step.dtype.name}{_shape(step.shape)} {step.order}{fill}"]
+    if isinstance(step, Save):
+        return [f"save r{step.src}"]
+    assert isinstance(step, Require)
+    return [f"require {step.condition}"]
