@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dynamo_lite import _C
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.compile import compile_kernel
 from dynamo_lite.backends.numba.loops import loop_is_elementwise
+
+from dynamo_lite import _C
 from dynamo_lite.config import config
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower

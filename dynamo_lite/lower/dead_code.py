@@ -16,7 +16,7 @@ from dynamo_lite.graph.rewrite import drop_unused
 from dynamo_lite.graph.types import ArrayType
 
 _INTEGER_REPORTS = frozenset(
-    "floor_divide remainder divmod fmod power float_power left_shift right_shift ldexp lcm gcd".split()
+    ["floor_divide", "remainder", "divmod", "fmod", "power", "float_power", "left_shift", "right_shift", "ldexp", "lcm", "gcd"]
 )
 
 

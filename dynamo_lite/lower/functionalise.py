@@ -132,7 +132,9 @@ def _replace_fresh(graph: Graph) -> None:
     dropped: set[Node] = set()
     for array, writes in stores.items():
         store, value = writes[-1], writes[-1].args[1]
-        if not (len(writes) == 1 and array.kind is NodeKind.CALL and _target(store) is array and isinstance(value, Node)):
+        if not (
+            len(writes) == 1 and array.kind is NodeKind.CALL and _target(store) is array and isinstance(value, Node)
+        ):
             continue
         if not (_is_value(value, set(stores)) and _same_type(graph, value, array) and _follows(value, array)):
             continue

@@ -6,6 +6,8 @@ declines when a written input overlaps another input. INVARIANT: every answer er
 
 from __future__ import annotations
 
+from typing import Any
+
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
@@ -30,11 +32,16 @@ def same_positions(left: Node, right: Node) -> bool:
     """Whether two arrays certainly are the same elements in the same order."""
     if left is right:
         return True
-    if not (is_address(left) and is_address(right)) or left.op != right.op or left.params != right.params:
+    if not (is_address(left) and is_address(right)) or left.op != right.op or _address(left) != _address(right):
         return False
     source, other = left.args[0], right.args[0]
     assert isinstance(source, Node) and isinstance(other, Node)
     return same_positions(source, other)
+
+
+def _address(node: Node) -> dict[str, Any]:
+    """The params that say where a view's elements lie; whether one element becomes a scalar does not."""
+    return {key: value for key, value in node.params.items() if key != "scalar"}
 
 
 def is_external(node: Node) -> bool:
@@ -53,7 +60,7 @@ def merge_views(graph: Graph) -> None:
         if is_address(node) and node not in outputs:
             source = node.args[0]
             assert isinstance(source, Node)
-            key = (node.op, source, repr(node.params))
+            key = (node.op, source, repr(_address(node)))
             first = known.setdefault(key, node)
             if first is not node:
                 merged[node] = first

@@ -1,8 +1,8 @@
 """Guesses whether a schedule beats plain NumPy, from the memory both move and the calls both make.
 
-Enters the lowered graph, its Schedule and example inputs; raises DoesNotPay when no gain is in sight, so that plain Python
-runs instead. Times are rough, in nanoseconds, for one core; only their ratio counts, and both sides are charged
-alike for what both do (a NumPy loop's own time, a matmul).
+Enters the lowered graph, its Schedule and example inputs; raises DoesNotPay when no gain is in sight, so that plain
+Python runs instead. Times are rough, in nanoseconds, for one core; only their ratio counts, and both sides are
+charged alike for what both do (a NumPy loop's own time, a matmul).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.schedule.emit import Evaluation
 from dynamo_lite.schedule.steps import Alloc, Call, Map, Reduce, Schedule
 
 NUMPY_CALL = 400.0  # of one NumPy operation from Python: dispatch, result object, bytecode
@@ -28,10 +29,7 @@ LOOP_NS = 1.0  # an element through a typical loop of exp, log, power ... in Num
 MATMUL_NS = 0.05  # per multiply-add
 WORTHWHILE = 1.02
 _SIMPLE = frozenset(
-    """add subtract multiply divide negative absolute sqrt square reciprocal positive conjugate where astype copy
-    equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not logical_xor bitwise_and
-    bitwise_or bitwise_xor invert maximum minimum floor ceil trunc rint isnan isinf isfinite signbit copysign sign
-    tuple_get""".split()
+    ["add", "subtract", "multiply", "divide", "negative", "absolute", "sqrt", "square", "reciprocal", "positive", "conjugate", "where", "astype", "copy", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "maximum", "minimum", "floor", "ceil", "trunc", "rint", "isnan", "isinf", "isfinite", "signbit", "copysign", "sign", "tuple_get"]
 )
 
 
@@ -63,7 +61,7 @@ def _types(node: Node) -> list[ArrayType]:
 
 
 def _own_time(node: Node, env: Mapping[str, Number]) -> float:
-    """What the arithmetic of a node takes wherever it runs."""
+    """What a node takes wherever it runs: the arithmetic, and all of an opaque call."""
     if node.kind is not NodeKind.CALL or node.op in _SIMPLE:
         return 0.0
     op = REGISTRY[node.op]
@@ -72,10 +70,11 @@ def _own_time(node: Node, env: Mapping[str, Number]) -> float:
         return LOOP_NS * _count(_types(node)[0].shape, env)
     if op.kind is not OpKind.CALL:
         return 0.0
+    traffic = NUMPY_CALL + NS_PER_BYTE * sum(_bytes(type_, env) for type_ in (*operands, *_types(node)))
     if node.op in ("matmul", "dot", "inner", "einsum") and operands and operands[0].shape:
         work = _count(_types(node)[0].shape, env) * _count(operands[0].shape[-1:], env)
-        return MATMUL_NS * work
-    return LOOP_NS * sum(_count(type_.shape, env) for type_ in (*operands, *_types(node)))
+        return traffic + MATMUL_NS * work
+    return traffic + LOOP_NS * sum(_count(type_.shape, env) for type_ in (*operands, *_types(node)))
 
 
 def _numpy_time(node: Node, env: Mapping[str, Number]) -> float:
@@ -91,9 +90,16 @@ def _numpy_time(node: Node, env: Mapping[str, Number]) -> float:
     kind = REGISTRY[node.op].kind
     if kind is OpKind.VIEW:
         return NUMPY_VIEW
+    if kind is OpKind.CALL:
+        return 0.0
     read = sum(_bytes(arg.array_type, env) for arg in node.args if isinstance(arg, Node))
     made = sum(_bytes(type_, env) for type_ in _types(node))
     return NUMPY_CALL + NS_PER_BYTE * (read + 2 * made)
+
+
+def _is_opaque(step: Call) -> bool:
+    op = step.function.op if isinstance(step.function, Evaluation) else REGISTRY.get(step.function.__name__)
+    return op is not None and op.kind is OpKind.CALL
 
 
 def _native_time(schedule: Schedule, env: Mapping[str, Number]) -> float:
@@ -108,7 +114,7 @@ def _native_time(schedule: Schedule, env: Mapping[str, Number]) -> float:
             if isinstance(step, Map):
                 for value, into in zip(step.kernel.results, step.into, strict=True):
                     time += NS_PER_BYTE * count * dtypes[value].itemsize * (1 if into else 2)
-        elif isinstance(step, Call):
+        elif isinstance(step, Call) and not _is_opaque(step):
             made = sum(_bytes(type_, env) for type_ in step.types)
             time += NUMPY_CALL + NS_PER_BYTE * 3 * made
         elif isinstance(step, Alloc):

@@ -1,8 +1,8 @@
 """Writes fused units as the steps of a Schedule: registers, kernels, views, calls, copies where memory overlaps.
 
-Enters a lowered graph and its units; leaves a Schedule in which every node's value has one register. INVARIANT: a step
-never reads through one view what it writes through another (a temporary stands between), and before the first write
-into an input that a later decline would have to undo stands a Save.
+Enters a lowered graph and its units; leaves a Schedule in which every node's value has one register. INVARIANT: a
+step never reads through one view what it writes through another (a temporary stands between), and before the first
+write into an input that a later decline would have to undo stands a Save.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpDef, OpKind
 from dynamo_lite.graph.rewrite import root
-from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.alias import is_external, may_share, same_positions
-from dynamo_lite.schedule.fuse import Group, Reduction, Single, Store, Unit, result_type
+from dynamo_lite.schedule.fuse import Group, Reduction, Store, Unit, result_type
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -188,7 +188,7 @@ class _Emitter:
     def copies(self, value: Argument, target: Node) -> bool:
         """Whether a kernel can write `value` into `target`."""
         dtype = target.array_type.dtype
-        if not target.array_type.shape or not self.target.exact("copy", (dtype,), (dtype,)):
+        if not self.target.exact("copy", (dtype,), (dtype,)):
             return False
         if not isinstance(value, Node):
             # A float goes into an integer array by truncation, which operands do not do.
@@ -252,14 +252,19 @@ class _Emitter:
         if node.op == "reshape" and not self.reshapes_freely(src, node):
             return False
         self.steps.append(
-            View(self.register(node), self.registers[src], node.op, params, node.array_type.scalar and not source.scalar)
+            View(
+                self.register(node), self.registers[src], node.op, params, node.array_type.scalar and not source.scalar
+            )
         )
         return True
 
     def reshapes_freely(self, src: Node, node: Node) -> bool:
         """Whether a reshape never needs a copy: it only adds or removes axes of 1, or its operand is contiguous."""
         old, new = ([dim for dim in n.array_type.shape if dim != 1] for n in (src, node))
-        return old == new or self.is_c_contiguous(src)
+        same = len(old) == len(new) and all(
+            self.graph.facts.decide(make("eq", a, b)) for a, b in zip(old, new, strict=True)
+        )
+        return same or self.is_c_contiguous(src)
 
     def is_c_contiguous(self, node: Node) -> bool:
         if node.kind is NodeKind.CONSTANT:

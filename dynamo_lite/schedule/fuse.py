@@ -177,14 +177,32 @@ class _Fusion:
 
     def cheap(self, node: Node) -> bool:
         """Whether computing `node` again costs less than storing and loading it."""
-        members = self.members([node])
-        arrays = [arg for arg in self.operands(members) if isinstance(arg, Node) and self.shape(arg) == self.shape(node)]
-        forms = [self.forms[member] for member in members if member in self.forms]
-        plain = all(form.ufunc is None and form.op not in SLOW_OPS for form in forms) and len(forms) == len(members)
-        return plain and len(members) <= CHEAP and len(arrays) <= 1
+        found: list[Node] = []
+        arrays: set[Node] = set()
+        todo = [node]
+        while todo:
+            member = todo.pop()
+            form = self.forms.get(member)
+            if len(found) == CHEAP or form is None or form.ufunc is not None or form.op in SLOW_OPS:
+                return False
+            found.append(member)
+            for arg in member.args:
+                if not isinstance(arg, Node) or arg in found:
+                    continue
+                if arg in self.waiting and self.shape(arg) == self.shape(node):
+                    todo.append(arg)
+                elif self.shape(arg) == self.shape(node):
+                    arrays.add(arg)
+        return len(arrays) <= 1
 
-    def fits(self, members: list[Node]) -> bool:
-        return len(members) <= self.target.max_ops and len(self.operands(members)) <= self.target.max_operands
+    def fits(self, members: list[Node], wanted: Iterable[Node]) -> bool:
+        """Whether one kernel can compute `members` and keep what is needed of them."""
+        if len(members) > self.target.max_ops:
+            return False
+        operands = len(self.operands(members))
+        return operands < self.target.max_operands and (
+            operands + len(self.results(members, set(wanted))) + 1 <= self.target.max_operands
+        )
 
     def gather(self, nodes: list[Node]) -> list[Node]:
         """The members for `nodes`, after putting in memory what is of another shape or too much for one kernel."""
@@ -194,9 +212,19 @@ class _Fusion:
             if foreign:
                 self.materialise(foreign)
                 continue
-            if self.fits(members) or len(members) <= 1:
+            if self.fits(members, nodes) or len(members) <= 1:
                 return members
-            self.materialise([members[(len(members) - 1) // 2]])
+            self.materialise(self.cut(members))
+
+    def cut(self, members: list[Node]) -> list[Node]:
+        """The values to put in memory so that about half of `members` come before: the fewest that do."""
+        best: list[Node] = []
+        for place in range(max(1, len(members) // 3), max(2, 2 * len(members) // 3 + 1)):
+            behind = {arg for node in members[place:] for arg in node.args if isinstance(arg, Node)}
+            crossing = [node for node in members[:place] if node in behind and not isinstance(node.type, tuple)]
+            if crossing and (not best or len(crossing) <= len(best)):
+                best = crossing
+        return best or members[:1]
 
     # Units
 
@@ -209,7 +237,7 @@ class _Fusion:
         for group in shapes.values():
             wanted = [node for node in group if node in self.waiting]
             while wanted:
-                members = self.gather(wanted) if len(wanted) == 1 or self.fits(self.members(wanted)) else []
+                members = self.gather(wanted) if len(wanted) == 1 or self.fits(self.members(wanted), wanted) else []
                 if not members:  # too much for one kernel: the first half of what is wanted, then the rest
                     half = wanted[: (len(wanted) + 1) // 2]
                     self.materialise(half)
@@ -232,9 +260,7 @@ class _Fusion:
         for node in members:
             if isinstance(node.type, tuple):  # its results are tuple_gets
                 continue
-            if node in self.outputs or (node in wanted and self.needed_later(node, inside - {node})):
-                kept.append(node)
-            elif self.needed_later(node, inside) and not self.cheap(node):
+            if node in self.outputs or (node in wanted and self.needed_later(node, inside - {node})) or (self.needed_later(node, inside) and not self.cheap(node)):
                 kept.append(node)
         return kept
 
@@ -274,6 +300,7 @@ class _Fusion:
     def store(self, node: Node) -> None:
         target, value = node.args
         assert isinstance(target, Node)
+        self.materialise([target])
         mine = set(self.members([value])) if isinstance(value, Node) else set()
         exposed = self.exposed(node, target)
         self.materialise([other for other in exposed if other not in mine])

@@ -1,8 +1,8 @@
 """Runs a Schedule step by step with plain NumPy: what the launcher has to do, written down as simply as possible.
 
-Enters a Schedule and the inputs; leaves the outputs. It serves tests of the scheduler and reads as the meaning of each
-step; it neither fuses nor declines. A kernel's ops run as NumPy operations on whole arrays, so fresh results have NumPy's
-memory order by construction.
+Enters a Schedule and the inputs; leaves the outputs. It serves tests of the scheduler and reads as the meaning of
+each step; it neither fuses nor declines. A kernel's ops run as NumPy operations on whole arrays, so fresh results
+have NumPy's memory order by construction.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             registers[step.dst] = step.ufunc.reduce(operand, axis=step.axes, keepdims=step.keepdims, dtype=step.dtype)
         elif isinstance(step, Call):
             result = step.function(*concrete(step.args), **{key: concrete(value) for key, value in step.kwargs})
-            for dst, value in zip(step.dsts, result if len(step.dsts) > 1 else (result,), strict=True):
+            if len(step.dsts) == 1:
+                result = (result,)
+            for dst, value in zip(step.dsts, result or (), strict=True):
                 registers[dst] = value
         elif isinstance(step, View):
             registers[step.dst] = _view(registers[step.src], step, concrete(step.params))

@@ -1,9 +1,9 @@
 """Turns elementwise nodes into one Kernel: the ops in order, their casts, and where each operand comes from.
 
-Enters nodes of one shape in program order; leaves a Kernel and its operands (Nodes in memory, Scalars). Equal operations
-and equal operands become one value. Casts that NumPy makes while it reads an operand are "cast" ops; an explicit astype
-or copy is a "copy" op, whose param is the memory order. INVARIANT: constants are operands, so kernels that differ in
-numbers only are one kernel.
+Enters nodes of one shape in program order; leaves a Kernel and its operands (Nodes in memory, Scalars). Equal
+operations and equal operands become one value. Casts that NumPy makes while it reads an operand are "cast" ops; an
+explicit astype or copy is a "copy" op, whose param is the memory order. INVARIANT: constants are operands, so kernels
+that differ in numbers only are one kernel.
 """
 
 from __future__ import annotations

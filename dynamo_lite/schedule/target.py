@@ -19,11 +19,12 @@ class Target:
     """exact(op, in_dtypes, dtypes): the op ("cast", "where", "copy" or a ufunc's name) is compiled, with NumPy's bits.
 
     reports(op, in_dtypes, dtypes): the compiled op may set a floating-point flag. loop(ufunc, dtypes, zero_dimensional):
-    NumPy's own inner loop for these operand and result dtypes may run on tiles. max_ops and max_operands bound a kernel.
+    NumPy's own inner loop for these operand and result dtypes may run on tiles. max_ops and max_operands (results counted
+    too) bound a kernel.
     """
 
     exact: Callable[[str, tuple[DType, ...], tuple[DType, ...]], bool]
     reports: Callable[[str, tuple[DType, ...], tuple[DType, ...]], bool]
     loop: Callable[[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool]
-    max_ops: int = 60
-    max_operands: int = 16
+    max_ops: int = 120
+    max_operands: int = 32

@@ -68,9 +68,7 @@ def _shape(shape: tuple[Any, ...]) -> str:
 
 def _step(step: Step) -> list[str]:
     if isinstance(step, Map):
-        outs = ", ".join(
-            f"r{out}{'[...]' if into else ''}" for out, into in zip(step.outs, step.into, strict=True)
-        )
+        outs = ", ".join(f"r{out}{'[...]' if into else ''}" for out, into in zip(step.outs, step.into, strict=True))
         head = f"{outs} = map{_shape(step.shape)}({', '.join(map(_value, step.operands))})"
         return [head, *("  " + line for line in kernel_text(step.kernel))]
     if isinstance(step, Reduce):

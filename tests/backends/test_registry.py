@@ -1,0 +1,50 @@
+"""Backends by name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from dynamo_lite import backends
+from dynamo_lite.errors import BackendError
+
+
+def test_built_in_names() -> None:
+    assert {"numba", "reference"} <= set(backends.list_backends())
+    assert callable(backends.resolve("numba")) and callable(backends.resolve("reference"))
+
+
+def test_register_and_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "_REGISTERED", {})
+
+    def mine(graph: Any, example_inputs: Any) -> Any:
+        return None
+
+    backends.register_backend("mine", mine)
+    assert "mine" in backends.list_backends() and backends.resolve("mine") is mine
+    assert backends.resolve(mine) is mine
+
+
+def test_unknown_names_are_listed() -> None:
+    with pytest.raises(BackendError, match="numba, reference"):
+        backends.resolve("nunba")
+    with pytest.raises(BackendError, match="callable"):
+        backends.register_backend("mine", 3)  # type: ignore[arg-type]
+    with pytest.raises(BackendError):
+        backends.register_backend("", print)
+
+
+def test_the_compiler_is_imported_when_resolved_only() -> None:
+    code = (
+        "import sys, dynamo_lite.backends as b\n"
+        "assert 'llvmlite' not in sys.modules and b.list_backends()\n"
+        "assert 'llvmlite' not in sys.modules\n"
+        "b.resolve('reference')\n"
+        "assert 'llvmlite' not in sys.modules\n"
+        "b.resolve('numba')\n"
+        "assert 'llvmlite' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,62 @@
+"""What is unused goes, unless NumPy would have something to say about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.verify import verify
+from dynamo_lite.lower.clone import clone
+from dynamo_lite.lower.dead_code import dead_code
+from tests.schedule.tracing import trace
+
+
+def kept(function: Any, *arguments: Any) -> list[str]:
+    graph = clone(trace(function, *arguments))
+    dead_code(graph)
+    verify(graph)
+    return [node.op for node in graph.nodes if node.op != "input"]
+
+
+def test_the_docstring() -> None:
+    def program(x: Any) -> Any:
+        y = x + 1
+        x < 0
+        y < 0
+        return y
+
+    assert kept(program, np.ones(3)) == ["add"]
+
+
+def test_floating_point_errors_stay() -> None:
+    def program(x: Any) -> Any:
+        1 / x
+        return x
+
+    assert kept(program, np.ones(3)) == ["divide"]
+
+
+def test_integer_arithmetic_is_silent() -> None:
+    def program(x: Any) -> Any:
+        x * x - 3
+        x // 2
+        return x
+
+    assert kept(program, np.arange(3)) == ["floor_divide"]
+
+
+def test_views_go_and_reads_that_may_raise_stay() -> None:
+    def program(x: Any) -> Any:
+        x.T
+        x[0]
+        return x
+
+    assert kept(program, np.ones(3)) == ["basic_index"]
+
+
+def test_stores_stay() -> None:
+    def program(x: Any) -> None:
+        x[1:] = 0
+
+    assert kept(program, np.ones(3)) == ["basic_index", "store"]
