@@ -100,6 +100,20 @@ entry_repr(DlEntry *self)
                                 (unsigned long long)self->declines, self->retired ? " retired" : "");
 }
 
+/* retire(reason): from now on calls that pass the guards run plainly. */
+static PyObject *
+entry_retire(DlEntry *self, PyObject *reason)
+{
+    self->retired = 1;
+    Py_XSETREF(self->retired_reason, Py_NewRef(reason));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef entry_methods[] = {
+    {"retire", (PyCFunction)entry_retire, METH_O, "retire(reason): calls that pass the guards run plainly from now on."},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMemberDef entry_members[] = {
     {"guards", T_OBJECT, offsetof(DlEntry, guards), READONLY, "what must hold for this entry to run"},
     {"program", T_OBJECT, offsetof(DlEntry, program), READONLY, "what computes the outputs from the inputs"},
@@ -124,6 +138,7 @@ PyTypeObject dl_entry_type = {
     .tp_traverse = (traverseproc)entry_traverse,
     .tp_repr = (reprfunc)entry_repr,
     .tp_members = entry_members,
+    .tp_methods = entry_methods,
 };
 
 /* ---- the cache of a code object ---- */
@@ -308,6 +323,7 @@ clear(PyObject *module, PyObject *thing)
         Py_INCREF(cache);
         memset(&cache->counters, 0, sizeof cache->counters);
         cache->skip = 0;
+        cache->skip_owner = NULL;
         Py_CLEAR(cache->rewritten);
         cache_clear(cache);
         Py_DECREF(cache);
@@ -315,15 +331,15 @@ clear(PyObject *module, PyObject *thing)
     Py_RETURN_NONE;
 }
 
-/* set_skip(code, skip, reason=DL_REASON_SKIP). */
+/* set_skip(code, skip, reason=DL_REASON_SKIP, owner=None). */
 static PyObject *
 set_skip(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     (void)module;
-    static char *names[] = {"code", "skip", "reason", NULL};
-    PyObject *thing;
+    static char *names[] = {"code", "skip", "reason", "owner", NULL};
+    PyObject *thing, *owner = Py_None;
     int skip, reason = DL_REASON_SKIP;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Op|i:set_skip", names, &thing, &skip, &reason)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Op|iO:set_skip", names, &thing, &skip, &reason, &owner)) {
         return NULL;
     }
     if (reason < 0 || reason >= DL_MAX_REASONS) {
@@ -335,6 +351,7 @@ set_skip(PyObject *module, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     cache->skip = skip ? reason + 1 : 0;
+    cache->skip_owner = owner == Py_None ? NULL : owner;
     Py_RETURN_NONE;
 }
 
@@ -383,7 +400,7 @@ static PyMethodDef functions[] = {
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},
     {"clear", clear, METH_O, "clear(code): forget its entries, counters and skip mark."},
     {"set_skip", (PyCFunction)(void (*)(void))set_skip, METH_VARARGS | METH_KEYWORDS,
-     "set_skip(code, skip, reason=...): whether never to ask for a CacheEntry of code again."},
+     "set_skip(code, skip, reason=..., owner=None): whether never to ask (owner, or anybody) for an entry again."},
     {"counters", counters, METH_VARARGS, "counters(code=None) -> dict of what happened to code, or in the process."},
     {NULL, NULL, 0, NULL},
 };

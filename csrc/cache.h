@@ -35,6 +35,7 @@ typedef struct {
     char guards_native, program_native;
     char plain_on_decline; /* false: a decline is raised as _C.Declined */
     char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */
+    PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */
     char retired;          /* when the guards pass, run plainly: this entry declined more often than it ran */
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
     uint64_t hits, declines;        /* programs run, programs declined */
@@ -49,6 +50,7 @@ typedef struct {
     Py_ssize_t n_slots; /* argument slots: positional, keyword-only, *args, **kwargs */
     Py_ssize_t n_exact; /* as many positional arguments are the slots just as they stand; -1: binding is needed */
     int skip;           /* 0, or 1 + the reason (DlReason or the pipeline's own) never to ask for an entry again */
+    PyObject *skip_owner; /* the on_miss that is not asked, compared only; NULL: nobody is */
     char uncapturable;  /* generators and code that is no function: CompiledFunction calls the function at once */
     char residual;      /* dynamo_lite made this code: the hook lets it pass */
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
@@ -67,6 +69,13 @@ DlCache *dl_cache_get(PyCodeObject *code);
 
 /* Put entry first: 0, or -1 with an error set; adding an entry twice only moves it. */
 int dl_cache_add(DlCache *cache, DlEntry *entry);
+
+/* Whether on_miss is never to be asked for an entry of this code. */
+static inline int
+dl_cache_skips(const DlCache *cache, const PyObject *on_miss)
+{
+    return cache->skip != 0 && (cache->skip_owner == NULL || cache->skip_owner == on_miss);
+}
 
 /* Make the i-th entry the first one. */
 void dl_cache_promote(DlCache *cache, Py_ssize_t i);

@@ -213,9 +213,10 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
     if (cache->uncapturable || dl_pyframe_is_traced(PyThreadState_Get(), code)) {
         return dl_hook_call_plainly(fn, args, nargsf, kwnames);
     }
-    PyObject *value;
+    PyObject *value = NULL, *outer = dl_thread.on_miss;
     DlOutcome outcome;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    dl_thread.on_miss = self->on_miss;
     if (n_args == cache->n_exact && kwnames == NULL) {
         outcome = dl_dispatch(cache, fn, args, n_args, self->on_miss, &value);
     }
@@ -223,9 +224,10 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
         outcome = bind_and_dispatch(self, cache, code, args, n_args, kwnames, &value);
     }
     if (outcome == DL_PLAIN) {
-        return call_plainly(fn, args, nargsf, kwnames);
+        value = call_plainly(fn, args, nargsf, kwnames);
     }
-    return outcome == DL_RAN ? value : NULL;
+    dl_thread.on_miss = outer;
+    return outcome == DL_ERROR ? NULL : value;
 }
 
 /* Before __init__ there is nothing to call. */

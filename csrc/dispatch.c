@@ -426,12 +426,16 @@ call_residual(DlEntry *entry, PyObject *func, PyObject *const *slots, Py_ssize_t
 
 /* The first entry that passes: 1 with a new reference in *found and *inputs, 0 none, -1 error. */
 static int
-find_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, DlEntry **found,
-           DlValues *inputs)
+find_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
+           DlEntry **found, DlValues *inputs)
 {
     /* NB: guards written in Python may add or clear entries, so the table is read anew in every round. */
     for (Py_ssize_t i = 0; i < cache->n_entries; i++) {
-        DlEntry *entry = (DlEntry *)Py_NewRef((PyObject *)cache->entries[i]);
+        DlEntry *entry = cache->entries[i];
+        if (entry->owner != NULL && entry->owner != on_miss) {
+            continue;
+        }
+        Py_INCREF(entry);
         int passed = check_guards(entry, func, slots, n_slots, inputs);
         if (passed > 0) {
             if (i != 0 && i < cache->n_entries && cache->entries[i] == entry) {
@@ -471,6 +475,7 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
         return -1;
     }
     int passed = -1;
+    ((DlEntry *)answer)->owner = on_miss;
     if (dl_stress == DL_STRESS_MISS || dl_cache_add(cache, (DlEntry *)answer) == 0) {
         passed = check_guards((DlEntry *)answer, func, slots, n_slots, inputs);
     }
@@ -494,10 +499,10 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     DlValues inputs, outputs;
     int found = 0;
     if (dl_stress != DL_STRESS_MISS) {
-        found = find_entry(cache, func, slots, n_slots, &entry, &inputs);
+        found = find_entry(cache, func, slots, n_slots, on_miss, &entry, &inputs);
     }
     if (found == 0) {
-        if (cache->skip || on_miss == NULL || dl_thread.paused) {
+        if (dl_cache_skips(cache, on_miss) || on_miss == NULL || dl_thread.paused) {
             return DL_PLAIN;
         }
         DL_COUNT(cache, misses);

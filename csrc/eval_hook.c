@@ -89,10 +89,10 @@ rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
 
 /* Why frame is not to be dispatched; -1 when it is. */
 static int
-reason_to_skip(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, DlCache *cache)
+reason_to_skip(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, DlCache *cache, PyObject *on_miss)
 {
     const int generator = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR, function = CO_OPTIMIZED | CO_NEWLOCALS;
-    if (cache != NULL && cache->skip && cache->n_entries == 0) {
+    if (cache != NULL && dl_cache_skips(cache, on_miss) && cache->n_entries == 0) {
         return cache->skip - 1;
     }
     if (dl_pyframe_is_traced(tstate, code)) {
@@ -104,7 +104,7 @@ reason_to_skip(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, DlCach
     if (dl_pyframe_has_namespace(frame) || (code->co_flags & function) != function) {
         return DL_REASON_NAMESPACE;
     }
-    if (hook.frame_callback == NULL || dl_pyframe_is_finalizing()) {
+    if (on_miss == NULL || dl_pyframe_is_finalizing()) {
         return DL_REASON_NO_CALLBACK;
     }
     return -1;
@@ -129,6 +129,7 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
     }
     hook.seen++;
     int reason;
+    PyObject *on_miss = thread->on_miss ? thread->on_miss : hook.frame_callback;
     if (thread->plain == code) {
         thread->plain = NULL;
         reason = DL_REASON_PLAIN;
@@ -144,14 +145,14 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
         }
     }
     else {
-        reason = reason_to_skip(tstate, frame, code, cache);
+        reason = reason_to_skip(tstate, frame, code, cache, on_miss);
         if (reason < 0 && (cache = dl_cache_get(code)) == NULL) {
             PyErr_Clear();
             reason = DL_REASON_NO_ENTRY;
         }
     }
     if (reason < 0) {
-        PyObject *value, *callback = Py_NewRef(hook.frame_callback);
+        PyObject *value, *callback = Py_NewRef(on_miss);
         thread->nested++;
         DlOutcome outcome = dl_dispatch(cache, dl_pyframe_function(frame), dl_pyframe_slots(frame), cache->n_slots,
                                         callback, &value);
@@ -162,7 +163,7 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
             dl_pyframe_discard(tstate, frame);
             return value;
         }
-        reason = cache->skip ? cache->skip - 1 : DL_REASON_NO_ENTRY;
+        reason = dl_cache_skips(cache, on_miss) ? cache->skip - 1 : DL_REASON_NO_ENTRY;
     }
     hook.skipped[reason]++;
     return pass(tstate, frame, throwflag);
@@ -255,7 +256,7 @@ leave(void)
 int
 dl_hook_enter(void)
 {
-    if (hook.frame_callback == NULL || hook.enabled || dl_pyframe_refusal() != NULL) {
+    if ((dl_thread.on_miss == NULL && hook.frame_callback == NULL) || hook.enabled || dl_pyframe_refusal() != NULL) {
         return 0;
     }
     enter();

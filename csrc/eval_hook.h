@@ -38,6 +38,7 @@ typedef struct {
     int active;          /* counted as depth > 0 and not paused */
     int nested;          /* evaluators of ours on this thread's C stack */
     int deep;            /* so many that the hook had to go */
+    PyObject *on_miss;   /* the innermost running CompiledFunction's: asked for its callees' entries; borrowed */
     PyCodeObject *plain; /* the next frame of this code runs plainly; borrowed, compared only */
 } DlThread;
 

@@ -75,6 +75,7 @@ class CacheEntry:
         plain_on_decline: bool = True,
         calls_python: bool = True,
     ) -> None: ...
+    def retire(self, reason: str, /) -> None: ...
 
 class Continuation:
     """A resume function and its arguments, on the way from residual code to the dispatch loop."""
@@ -118,7 +119,9 @@ def entries(code: HasCode, /) -> tuple[CacheEntry, ...]:
 def clear(code: HasCode, /) -> None:
     """Forget the entries, counters and skip mark of code."""
 
-def set_skip(code: HasCode, skip: bool, reason: int = 0) -> None:
+def set_skip(
+    code: types.CodeType | types.FunctionType, skip: bool, reason: int = 0, owner: object = None
+) -> None:
     """Whether never to ask for an entry of code again; reason is what frame_stats() counts its frames under."""
 
 def counters(code: HasCode | None = None, /) -> dict[str, int]:

@@ -148,6 +148,12 @@ _ROWS = (
         "Put the array code into a function and call that inside the `with` block: it is compiled on its own.",
     ),
     Reason(
+        "python-exception",
+        "break",
+        "this raises an exception ({detail}), which plain Python does itself",
+        "Nothing, when the exception is meant; otherwise mend the call.",
+    ),
+    Reason(
         "raise-statement",
         "break",
         "an exception is raised here ({detail})",
@@ -301,6 +307,12 @@ _ROWS = (
         "Avoid locals(), eval(), exec(), sys._getframe() and inspect in array code.",
     ),
     Reason(
+        "object-deletion",
+        "skip",
+        "{detail} is deleted behind a graph break, and would live longer",
+        "Leave out the `del`, or move the array code into a function of its own.",
+    ),
+    Reason(
         "module-body",
         "skip",
         "{detail} is the body of a module or class",
@@ -345,6 +357,9 @@ _ROWS = (
 )
 
 REASONS: dict[str, Reason] = {reason.id: reason for reason in _ROWS}
+FIRST_NUMBER = 32
+"""csrc/eval_hook.h, DL_FIRST_PIPELINE_REASON: frame statistics count row n of this table under FIRST_NUMBER + n."""
+
 NUMBERS: dict[str, int] = {reason.id: number for number, reason in enumerate(_ROWS)}
 
 

@@ -48,6 +48,9 @@ class Config:
     unroll_limit: int = option(
         2000, "DYNAMO_LITE_UNROLL_LIMIT", "Iterations of one Python loop that may be unrolled into a graph.", low=0
     )
+    node_limit: int = option(
+        4000, "DYNAMO_LITE_NODE_LIMIT", "Operations one graph may hold; the graph breaks there.", low=1
+    )
     cost_model: bool = option(
         True, "DYNAMO_LITE_COST_MODEL", "Leave plain what would not run faster; off: compile whatever can be."
     )

@@ -1,41 +1,51 @@
-"""The reference backend: plain NumPy runs the graph node by node; the oracle for other backends, and slow.
+"""The reference backend: the graph run node by node with plain NumPy. The oracle of the others, and a fallback.
 
-Enters a Graph; leaves a Python callable. Where NumPy would warn or raise, it declines, and plain Python runs instead;
-arrays that the graph writes are put back first.
+Enters: a verified graph. Leaves: a callable of the graph's inputs. INVARIANT: as a native program, it either succeeds or
+raises Declined having changed nothing: every error that `np.geterr()` does not ignore is raised, and what was written
+before one is put back.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dynamo_lite import _C
+from dynamo_lite._C import Declined
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import interpret
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.rewrite import root
 
 
-def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
-    """A callable of the graph's inputs."""
-    targets = [node.args[0] for node in graph.nodes if node.kind is NodeKind.STORE]
-    roots = {root(target) for target in targets if isinstance(target, Node)}
-    written = sorted(node.params["index"] for node in roots if node.kind is NodeKind.INPUT)
+def compile_graph(graph: Graph, example_inputs: list[Any]) -> Callable[..., list[Any]]:
+    """A callable that interprets `graph`."""
+    written = sorted({root.params["index"] for root in map(_root, _stores(graph)) if root.kind is NodeKind.INPUT})
 
-    def run(*inputs: Any) -> tuple[Any, ...]:
-        before = {index: inputs[index].copy() for index in written}
-        # Errors that are not ignored become exceptions; ignored ones stay ignored.
-        modes = {kind: "ignore" if mode == "ignore" else "raise" for kind, mode in np.geterr().items()}
+    def run(*inputs: Any) -> list[Any]:
+        saved = [(inputs[index], inputs[index].copy()) for index in written]
+        strict: dict[str, Any] = {
+            name: "ignore" if mode == "ignore" else "raise" for name, mode in np.geterr().items()
+        }
         try:
-            with warnings.catch_warnings(), np.errstate(**modes):  # type: ignore[arg-type]
-                warnings.simplefilter("error")
-                return tuple(interpret(graph, inputs))
-        except Exception as error:
-            for index, copy in before.items():
-                inputs[index][...] = copy
-            raise _C.Declined(f"{type(error).__name__}: {error}") from error
+            with np.errstate(**strict):
+                return interpret(graph, list(inputs))
+        except BaseException as error:
+            for array, before in saved:
+                array[...] = before
+            if not isinstance(error, Exception) or isinstance(error, MemoryError):
+                raise
+            raise Declined(f"{type(error).__name__}: {error}") from None
 
     return run
+
+
+def _stores(graph: Graph) -> list[Node]:
+    return [node.args[0] for node in graph.nodes if node.kind is NodeKind.STORE and isinstance(node.args[0], Node)]
+
+
+def _root(node: Node) -> Node:
+    """The node whose memory a store into `node` changes."""
+    while node.kind is NodeKind.CALL and node.args and isinstance(node.args[0], Node):
+        node = node.args[0]
+    return node

@@ -1,0 +1,515 @@
+"""What a call does: one row for each callable that capture knows, inlining for Python functions, a break for the rest.
+
+A new Python function is never a new Value class: it is a row of ``_RULES`` (callable -> rule), of ``_TYPE_RULES`` (a
+type that is called), of ``_METHOD_RULES`` (a method of a value made here), or an op of dynamo_lite.ops.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+import random
+import sys
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.handlers import operators
+from dynamo_lite.capture.handlers.attributes import get_attribute
+from dynamo_lite.capture.handlers.containers import get_item, length, set_item
+from dynamo_lite.capture.handlers.control import iterate, known_truth
+from dynamo_lite.capture.machine import Machine, as_constant
+from dynamo_lite.capture.numbers import as_scalar, number_unary, python_result
+from dynamo_lite.capture.source import constant
+from dynamo_lite.capture.state import Break
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    DictValue,
+    FunctionValue,
+    IteratorValue,
+    MethodValue,
+    NumberValue,
+    ObjectValue,
+    RangeValue,
+    SequenceValue,
+    SliceValue,
+    Value,
+)
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of
+
+Args = list[Value]
+Kwargs = dict[str, Value]
+Rule = Callable[[Machine, Args, Kwargs], Value]
+
+_RULES: dict[Any, Rule] = {}
+
+
+def rule(*callables: Any) -> Callable[[Rule], Rule]:
+    """Register the rule of callables, found by identity (or equality, for method wrappers)."""
+
+    def register(function: Rule) -> Rule:
+        for one in callables:
+            _RULES[one] = function
+        return function
+
+    return register
+
+
+def call(machine: Machine, function: Value, args: Args, kwargs: Kwargs) -> Value:
+    """function(*args, **kwargs)."""
+    match function:
+        case FunctionValue():
+            return machine.call_virtual(function, args, kwargs)
+        case MethodValue(function=ConstantValue(value=None)):
+            return _container_method(machine, function, args, kwargs)
+        case MethodValue():
+            if isinstance(function.self, ArrayValue) and isinstance(function.function, ConstantValue):
+                return numpy_rules.call_method(machine, function.self, function.name, args, kwargs)
+            return call(machine, machine.realised(function.function), [function.self, *args], kwargs)
+        case ConstantValue():
+            return call_known(machine, function, args, kwargs)
+        case ObjectValue():
+            return _call_object(machine, function, args, kwargs)
+    raise Break("python-call", type(function).__name__)
+
+
+def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kwargs) -> Value:
+    """A call of a callable known by identity."""
+    target = function.value
+    known = _lookup(target)
+    if known is not None:
+        return known(
+            machine, [machine.realised(arg) for arg in args], {k: machine.realised(v) for k, v in kwargs.items()}
+        )
+    result = numpy_rules.call_numpy(machine, target, args, kwargs)
+    if result is not None:
+        return result
+    if isinstance(target, types.FunctionType):
+        return machine.call_python(target, function.source, args, kwargs)
+    raise Break(
+        "random" if _is_random(target) else "c-function", getattr(target, "__qualname__", type(target).__name__)
+    )
+
+
+def _lookup(target: Any) -> Rule | None:
+    try:
+        return _RULES.get(target)
+    except TypeError:  # unhashable callable
+        return None
+
+
+def _is_random(target: Any) -> bool:
+    owner = getattr(target, "__self__", None)
+    return isinstance(owner, np.random.Generator | np.random.RandomState | random.Random)
+
+
+def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kwargs) -> Value:
+    """A call of an instance: its class's __call__."""
+    if isinstance(function.concrete, np.random.Generator | np.random.RandomState):
+        raise Break("random", function.cls.__name__)
+    wrapped = getattr(function.concrete, "__wrapped__", None)
+    if type(function.concrete).__module__.startswith("dynamo_lite") and isinstance(wrapped, types.FunctionType):
+        return machine.call_python(wrapped, constant(wrapped), args, kwargs)
+    target = next((vars(base)["__call__"] for base in function.cls.__mro__ if "__call__" in vars(base)), None)
+    if not isinstance(target, types.FunctionType) or function.source is None:
+        raise Break("c-function", function.cls.__qualname__)
+    machine.tracer.facts.state("type_version", function.source, function.cls)
+    return machine.call_python(target, constant(target), [function, *args], kwargs)
+
+
+# -- methods of values made here -----------------------------------------------------------------
+
+
+def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> Value:
+    """A method of a list, tuple, dict or range."""
+    owner, name = method.self, method.name
+    if isinstance(owner, SequenceValue) and not kwargs:
+        if owner.kind is list and owner.source is None and name == "append" and len(args) == 1:
+            owner.items.append(args[0])
+            return ConstantValue(None, None)
+        if owner.kind is list and owner.source is None and name == "extend" and len(args) == 1:
+            owner.items.extend(iterate(machine, machine.realised(args[0])).items)
+            return ConstantValue(None, None)
+        if owner.kind is list and owner.source is None and name == "pop" and len(args) <= 1 and owner.items:
+            index = as_constant(machine, args[0]) if args else -1
+            if isinstance(index, int) and -len(owner.items) <= index < len(owner.items):
+                return owner.items.pop(index)
+        if owner.kind is list and name == "copy" and not args:
+            return SequenceValue(None, list, list(owner.items))
+    if isinstance(owner, DictValue) and not kwargs:
+        match name, len(args):
+            case "keys", 0:
+                return SequenceValue(None, tuple, [ConstantValue(None, key) for key in owner.items])
+            case "values", 0:
+                return SequenceValue(None, tuple, list(owner.items.values()))
+            case "items", 0:
+                pairs: list[Value] = [
+                    SequenceValue(None, tuple, [ConstantValue(None, key), item]) for key, item in owner.items.items()
+                ]
+                return SequenceValue(None, tuple, pairs)
+            case "get", 1 | 2:
+                key = as_constant(machine, args[0])
+                if key in owner.items:
+                    return owner.items[key]
+                return args[1] if len(args) == 2 else ConstantValue(None, None)
+    kind = owner.kind.__name__ if isinstance(owner, SequenceValue) else type(owner).__name__
+    raise Break("side-effect-container", f"{kind}.{name}")
+
+
+# -- builtins ------------------------------------------------------------------------------------
+
+
+@rule(print)
+def _print(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    raise Break("output", "print")
+
+
+@rule(len)
+def _len(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    return length(machine, _only(args, kwargs))
+
+
+def _only(args: Args, kwargs: Kwargs) -> Value:
+    if len(args) != 1 or kwargs:
+        raise Break("python-call", "a builtin with unusual arguments")
+    return args[0]
+
+
+@rule(range)
+def _range(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    bounds = [as_scalar(arg) for arg in args]
+    if kwargs or not 1 <= len(args) <= 3 or any(bound is None or kind_of(bound) != "int" for bound in bounds):
+        raise Break("python-call", "range")
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+    assert start is not None and stop is not None and step is not None
+    if machine.tracer.hint(step) == 0:
+        raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
+    return RangeValue(None, start, stop, step)
+
+
+@rule(enumerate)
+def _enumerate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    inner = iterate(machine, args[0])
+    start = as_constant(machine, args[1]) if len(args) > 1 else as_constant(machine, kwargs["start"]) if kwargs else 0
+    if inner.taken or not isinstance(start, int):
+        raise Break("python-call", "enumerate")
+    items: list[Value] = [
+        SequenceValue(None, tuple, [ConstantValue(None, start + i), item]) for i, item in enumerate(inner.items)
+    ]
+    return IteratorValue(None, inner.of, items, 0, "enumerate", (inner.of, ConstantValue(None, start)))
+
+
+@rule(zip)
+def _zip(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    inners = [iterate(machine, arg) for arg in args]
+    if kwargs or any(inner.taken for inner in inners) or any(isinstance(arg, IteratorValue) for arg in args):
+        raise Break("python-call", "zip")
+    items: list[Value] = [
+        SequenceValue(None, tuple, list(row)) for row in zip(*(inner.items for inner in inners), strict=False)
+    ]
+    return IteratorValue(None, SequenceValue(None, tuple, items), items, 0, "zip", tuple(args))
+
+
+@rule(reversed)
+def _reversed(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = _only(args, kwargs)
+    if isinstance(value, SequenceValue):
+        items = SequenceValue(None, tuple, value.items[::-1])
+        return IteratorValue(None, items, items.items)
+    if isinstance(value, RangeValue):
+        numbers = [as_constant(machine, NumberValue(None, b)) for b in (value.start, value.stop, value.step)]
+        back = range(*numbers)[::-1]
+        return iterate(machine, RangeValue(None, back.start, back.stop, back.step))
+    raise Break("python-call", "reversed")
+
+
+@rule(iter)
+def _iter(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    return iterate(machine, _only(args, kwargs))
+
+
+def _make_sequence(kind: type) -> Rule:
+    def build(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        if not args and not kwargs:
+            return SequenceValue(None, kind, [])
+        value = _only(args, kwargs)
+        if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
+            return value
+        iterator = iterate(machine, value)
+        items = list(iterator.items[iterator.taken :])
+        iterator.taken = len(iterator.items)
+        return SequenceValue(None, kind, items)
+
+    return build
+
+
+_RULES[tuple] = _make_sequence(tuple)
+_RULES[list] = _make_sequence(list)
+
+
+@rule(dict)
+def _dict(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    if not args:
+        return DictValue(None, dict(kwargs))
+    value = args[0]
+    if len(args) == 1 and isinstance(value, DictValue):
+        return DictValue(None, {**value.items, **kwargs})
+    raise Break("python-call", "dict")
+
+
+@rule(slice)
+def _slice(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    none = ConstantValue(None, None)
+    parts: list[Value] = [none, args[0], none] if len(args) == 1 else [*args, none][:3]
+    return SliceValue(None, *parts)
+
+
+@rule(isinstance)
+def _isinstance(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value, classinfo = args
+    return ConstantValue(None, issubclass(python_type(machine, value), _classes(machine, classinfo)))
+
+
+def _classes(machine: Machine, value: Value) -> Any:
+    value = machine.realised(value)
+    if isinstance(value, SequenceValue):
+        return tuple(_classes(machine, item) for item in value.items)
+    classes = as_constant(machine, value)
+    ok = classes if isinstance(classes, tuple) else (classes,)
+    for cls in ok:
+        if not isinstance(cls, type | types.UnionType):
+            raise Break("unsupported-operation", "isinstance with an unusual class")
+        if (
+            isinstance(cls, type)
+            and type(cls).__instancecheck__ is not type.__instancecheck__
+            and not (cls.__module__.startswith(("numpy", "collections", "numbers", "abc")))
+        ):
+            raise Break("unsupported-operation", f"isinstance with {cls.__qualname__}")
+    return classes
+
+
+@rule(issubclass)
+def _issubclass(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    return python_result(issubclass, as_constant(machine, args[0]), _classes(machine, args[1]))
+
+
+def python_type(machine: Machine, value: Value) -> type:
+    """type(value)."""
+    match value:
+        case ArrayValue():
+            type_ = value.node.array_type
+            return type_.dtype.type if type_.scalar else np.ndarray
+        case NumberValue():
+            return {"int": int, "float": float, "bool": bool}[kind_of(value.expr)]
+        case ConstantValue():
+            return type(value.value)
+        case SequenceValue():
+            return value.kind
+        case DictValue():
+            return dict
+        case ObjectValue():
+            return value.cls
+        case RangeValue():
+            return range
+        case SliceValue():
+            return slice
+        case FunctionValue():
+            return types.FunctionType
+        case MethodValue():
+            return types.MethodType
+    raise Break("unsupported-value", type(value).__name__)
+
+
+@rule(type)
+def _type(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    cls = python_type(machine, _only(args, kwargs))
+    return ConstantValue(constant(cls), cls)
+
+
+@rule(getattr)
+def _getattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    name = as_constant(machine, args[1])
+    try:
+        return get_attribute(machine, args[0], name)
+    except Break as stop:
+        if len(args) == 3 and stop.reason == "python-exception" and stop.detail.startswith("AttributeError"):
+            return args[2]
+        raise
+
+
+@rule(hasattr)
+def _hasattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    name = as_constant(machine, args[1])
+    value = args[0]
+    if isinstance(value, ArrayValue):
+        cls = value.node.array_type.dtype.type if value.node.array_type.scalar else np.ndarray
+        return ConstantValue(None, hasattr(cls, name))
+    if isinstance(value, ConstantValue | NumberValue | SequenceValue | DictValue) and value.source is None:
+        return ConstantValue(None, hasattr(python_type(machine, value), name))
+    if isinstance(value, NumberValue | SequenceValue | DictValue):
+        return ConstantValue(None, hasattr(python_type(machine, value), name))
+    raise Break("python-call", "hasattr")
+
+
+@rule(callable)
+def _callable(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    return ConstantValue(None, callable(as_constant(machine, _only(args, kwargs))))
+
+
+@rule(bool)
+def _bool(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    return ConstantValue(None, known_truth(machine, _only(args, kwargs)))
+
+
+@rule(int)
+def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = _only(args, kwargs)
+    if isinstance(value, NumberValue) and kind_of(value.expr) == "int":
+        return NumberValue(None, value.expr)
+    if isinstance(value, ArrayValue):
+        raise Break("data-dependent-number", "int()")
+    return python_result(int, as_constant(machine, value))
+
+
+@rule(float)
+def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = _only(args, kwargs)
+    if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
+        return NumberValue(None, value.expr)
+    if isinstance(value, ArrayValue):
+        raise Break("data-dependent-number", "float()")
+    return python_result(float, as_constant(machine, value))
+
+
+@rule(abs)
+def _abs(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = _only(args, kwargs)
+    if isinstance(value, ArrayValue):
+        return numpy_rules.unary(machine, "abs", value)
+    if as_scalar(value) is not None:
+        return number_unary(machine.tracer, "abs", value)
+    raise Break("python-call", "abs")
+
+
+def _make_extremum(name: str) -> Rule:
+    compare = "<" if name == "min" else ">"
+
+    def extremum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        if kwargs:
+            raise Break("python-call", name)
+        items = args if len(args) > 1 else list(iterate(machine, args[0]).items)
+        items = [machine.realised(item) for item in items]
+        scalars = [as_scalar(item) for item in items]
+        if not items or any(scalar is None for scalar in scalars):
+            raise Break("python-call", name)
+        if any(is_symbolic(scalar) for scalar in scalars) and all(
+            kind_of(s) == "int" for s in scalars if s is not None
+        ):
+            result = scalars[0]
+            for scalar in scalars[1:]:
+                result = ScalarOp(name, "int", (result, scalar))  # type: ignore[arg-type]
+            return NumberValue(None, result)  # type: ignore[arg-type]
+        best = items[0]
+        for item in items[1:]:
+            if known_truth(machine, operators.compare(machine, compare, item, best)):
+                best = item
+        return best
+
+    return extremum
+
+
+_RULES[min] = _make_extremum("min")
+_RULES[max] = _make_extremum("max")
+
+
+@rule(sum)
+def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = _only(args, kwargs)
+    total: Value = ConstantValue(None, 0)
+    for item in iterate(machine, value).items:
+        item = machine.realised(item)
+        if isinstance(item, NumberValue) or (isinstance(item, ConstantValue) and type(item.value) is float):
+            raise Break("python-call", "sum")  # NB: CPython 3.12 sums floats with compensation
+        total = operators.binary(machine, "+", total, item)
+    return total
+
+
+@rule(next, map, filter, any, all, sorted, id, hash, repr, str, format, vars, dir, open, input, setattr, delattr)
+def _unknown_builtin(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    raise Break("c-function", "a builtin")
+
+
+@rule(locals, globals, eval, exec, super, breakpoint, builtins.__import__, sys._getframe)
+def _introspection(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    raise Break("frame-introspection", "a builtin that reads the frame")
+
+
+@rule(warnings.warn, warnings.warn_explicit)
+def _warn(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    raise Break("output", "warnings.warn")
+
+
+def _register_math() -> None:
+    """math functions of known numbers are computed; operator functions are their operators."""
+
+    def make(function: Any) -> Rule:
+        def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+            if kwargs or any(as_scalar(arg) is None for arg in args):
+                raise Break("c-function", f"math.{function.__name__}")
+            return python_result(function, *(as_constant(machine, arg) for arg in args))
+
+        return compute
+
+    for name in (
+        "sqrt",
+        "exp",
+        "log",
+        "sin",
+        "cos",
+        "tan",
+        "floor",
+        "ceil",
+        "prod",
+        "gcd",
+        "isnan",
+        "isinf",
+        "pow",
+        "log2",
+        "log10",
+        "atan2",
+        "hypot",
+        "tanh",
+        "pi",
+    ):
+        function = getattr(math, name)
+        if callable(function) and name != "prod":
+            _RULES[function] = make(function)
+
+
+_register_math()
+
+
+@rule(operator.index)
+def _index(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = _only(args, kwargs)
+    scalar = as_scalar(value)
+    if scalar is None or kind_of(scalar) not in ("int", "bool"):
+        raise Break("c-function", "operator.index")
+    return value if kind_of(scalar) == "int" else ConstantValue(None, int(as_constant(machine, value)))
+
+
+@rule(operator.getitem)
+def _getitem(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    return get_item(machine, args[0], args[1])
+
+
+@rule(operator.setitem)
+def _setitem(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    set_item(machine, args[0], args[1], args[2])
+    return ConstantValue(None, None)

@@ -1,0 +1,171 @@
+"""Attribute access."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.machine import Machine, handles
+from dynamo_lite.capture.source import constant
+from dynamo_lite.capture.state import Break, Frame
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    DictValue,
+    LazyValue,
+    MethodValue,
+    NullValue,
+    NumberValue,
+    ObjectValue,
+    RangeValue,
+    SequenceValue,
+    Value,
+)
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.pycode import Instr, null_below_callable
+
+_MISSING = object()
+# Types whose attributes are C data that no user code can change.
+_FROZEN = (np.dtype, np.ufunc, types.BuiltinFunctionType, str, bytes, int, float, complex, bool, np.finfo, np.iinfo)
+
+
+@handles("LOAD_ATTR")
+def load_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(get_attribute(machine, machine.pop(frame), instr.arg))
+
+
+@handles("LOAD_METHOD")
+def load_method(machine: Machine, frame: Frame, instr: Instr) -> None:
+    pair = [get_attribute(machine, machine.pop(frame), instr.arg), NullValue()]
+    frame.stack.extend(reversed(pair) if null_below_callable else pair)
+
+
+@handles("STORE_ATTR", "DELETE_ATTR")
+def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raise Break("side-effect-attribute", instr.arg)
+
+
+def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
+    """owner.name, stating the guards that keep it true."""
+    owner = realise(machine.tracer, owner)
+    match owner:
+        case ArrayValue():
+            return numpy_rules.array_attribute(machine, owner, name)
+        case ConstantValue():
+            return _constant_attribute(machine, owner, name)
+        case ObjectValue():
+            return _object_attribute(machine, owner, name)
+        case NumberValue() if name in ("real", "numerator"):
+            return NumberValue(None, owner.expr)
+        case SequenceValue() | DictValue() | RangeValue():
+            kind = owner.kind if isinstance(owner, SequenceValue) else dict if isinstance(owner, DictValue) else range
+            if not callable(getattr(kind, name, None)):
+                raise Break("python-exception", f"AttributeError: {name}")
+            return MethodValue(None, ConstantValue(None, None), owner, name)
+        case MethodValue() if name == "__self__":
+            return owner.self
+        case MethodValue() if name == "__func__":
+            return owner.function
+    raise Break("unsupported-operation", f"attribute {name} of a {type(owner).__name__}")
+
+
+def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Value:
+    obj = owner.value
+    source = owner.source or constant(obj)
+    if isinstance(obj, types.ModuleType):
+        found = vars(obj).get(name, _MISSING)
+        if found is _MISSING:
+            raise Break("unsupported-operation", f"attribute {name} of module {obj.__name__}")
+        return LazyValue(source.attr(name), found)
+    if isinstance(obj, _FROZEN) or (isinstance(obj, type) and issubclass(obj, np.generic) and name != "__dict__"):
+        return _frozen_attribute(obj, name)
+    if isinstance(obj, type):
+        return _class_attribute(machine, obj, source, name)
+    if type(obj).__module__ == "numpy" and type(obj).__name__ == "_ArrayFunctionDispatcher":
+        found = getattr(obj, name)
+        return LazyValue(constant(found), found)
+    raise Break("unsupported-operation", f"attribute {name} of {type(obj).__name__}")
+
+
+def _frozen_attribute(obj: Any, name: str) -> Value:
+    try:
+        found = getattr(obj, name)
+    except AttributeError:
+        raise Break("python-exception", f"AttributeError: {name}") from None
+    return ConstantValue(None, found)
+
+
+def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Value:
+    """A class's attribute read from the class: plain data and functions; the version guard covers all bases."""
+    if type(cls) is not type:
+        raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__} with a metaclass")
+    found = _lookup(cls, name)
+    machine.tracer.facts.state("class_version", source, cls)
+    if isinstance(found, types.FunctionType):
+        return ConstantValue(constant(found), found)
+    if isinstance(found, staticmethod):
+        return ConstantValue(constant(found.__func__), found.__func__)
+    if isinstance(found, classmethod):
+        return MethodValue(
+            None, ConstantValue(constant(found.__func__), found.__func__), ConstantValue(source, cls), name
+        )
+    if found is _MISSING or hasattr(type(found), "__get__"):
+        raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__}")
+    return LazyValue(constant(found), found)
+
+
+def _lookup(cls: type, name: str) -> Any:
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return _MISSING
+
+
+def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
+    """An attribute of an ordinary object, found as object.__getattribute__ finds it, without running user code."""
+    cls, obj, source = owner.cls, owner.concrete, owner.source
+    assert source is not None
+    generic = cls.__getattribute__ is object.__getattribute__  # type: ignore[comparison-overlap]
+    if not generic or isinstance(obj, type):
+        raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
+    machine.tracer.facts.state("type_version", source, cls)
+    found = _lookup(cls, name)
+    kind = type(found)
+    if isinstance(found, property):
+        if not isinstance(found.fget, types.FunctionType):
+            raise Break("unsupported-operation", f"property {name} of {cls.__qualname__}")
+        return machine.call_python(found.fget, constant(found.fget), [owner], {})
+    if kind is types.MemberDescriptorType:
+        try:
+            value = found.__get__(obj, cls)
+        except AttributeError:
+            raise Break("python-exception", f"AttributeError: {name}") from None
+        return LazyValue(source.attr(name), value)
+    if found is not _MISSING and hasattr(kind, "__set__"):
+        raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
+    attributes = getattr(obj, "__dict__", None)
+    if type(attributes) is dict and name in attributes:
+        return LazyValue(source.attr(name), attributes[name])
+    if found is _MISSING:
+        if hasattr(cls, "__getattr__"):
+            raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
+        raise Break("python-exception", f"AttributeError: {name}")
+    if isinstance(found, types.FunctionType):
+        # NB: the instance may get an attribute of this name later, which the version of its class does not show.
+        machine.tracer.facts.state("method", source, name, found)
+        return MethodValue(None, ConstantValue(constant(found), found), owner, name)
+    if isinstance(found, staticmethod) and isinstance(found.__func__, types.FunctionType):
+        machine.tracer.facts.state("method", source, name, found.__func__)
+        return ConstantValue(constant(found.__func__), found.__func__)
+    if isinstance(found, classmethod) and isinstance(found.__func__, types.FunctionType):
+        machine.tracer.facts.state("method", source, name, found.__func__)
+        function = ConstantValue(constant(found.__func__), found.__func__)
+        return MethodValue(None, function, ConstantValue(constant(cls), cls), name)
+    if kind in (types.MethodDescriptorType, types.WrapperDescriptorType, types.BuiltinFunctionType):
+        return MethodValue(None, ConstantValue(constant(found), found), owner, name)
+    if hasattr(kind, "__get__"):
+        raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
+    return LazyValue(source.attr(name), found)

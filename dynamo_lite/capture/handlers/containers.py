@@ -1,0 +1,265 @@
+"""Tuples, lists, dicts and slices: building, unpacking, indexing and changing those made in this segment."""
+
+from __future__ import annotations
+
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.handlers.control import iterate
+from dynamo_lite.capture.handlers.stack import constant_value
+from dynamo_lite.capture.machine import Machine, as_constant, handles
+from dynamo_lite.capture.numbers import python_result
+from dynamo_lite.capture.state import Break, Frame
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    DictValue,
+    NumberValue,
+    ObjectValue,
+    RangeValue,
+    SequenceValue,
+    SliceValue,
+    Value,
+)
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic
+from dynamo_lite.pycode import Instr
+
+
+@handles("BUILD_TUPLE")
+def build_tuple(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(SequenceValue(None, tuple, frame.popn(instr.arg)))
+
+
+@handles("BUILD_LIST")
+def build_list(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(SequenceValue(None, list, frame.popn(instr.arg)))
+
+
+@handles("BUILD_MAP")
+def build_map(machine: Machine, frame: Frame, instr: Instr) -> None:
+    flat = frame.popn(2 * instr.arg)
+    items = {dict_key(machine, key): value for key, value in zip(flat[::2], flat[1::2], strict=True)}
+    frame.push(DictValue(None, items))
+
+
+@handles("BUILD_CONST_KEY_MAP")
+def build_const_key_map(machine: Machine, frame: Frame, instr: Instr) -> None:
+    keys = as_constant_tuple(machine, frame.stack.pop())
+    frame.push(DictValue(None, dict(zip(keys, frame.popn(instr.arg), strict=True))))
+
+
+@handles("BUILD_SLICE")
+def build_slice(machine: Machine, frame: Frame, instr: Instr) -> None:
+    parts = machine.popn(frame, instr.arg)
+    if len(parts) == 2:
+        parts.append(ConstantValue(None, None))
+    frame.push(SliceValue(None, parts[0], parts[1], parts[2]))
+
+
+@handles("BUILD_STRING", "FORMAT_VALUE", "CONVERT_VALUE")
+def build_string(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raise Break("format-string", instr.op)
+
+
+@handles("BUILD_SET", "SET_ADD", "SET_UPDATE", "DICT_MERGE")
+def build_set(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if instr.op == "DICT_MERGE":
+        update = machine.pop(frame)
+        target = realise(machine.tracer, frame.stack[-instr.arg])
+        if isinstance(update, DictValue) and isinstance(target, DictValue) and target.source is None:
+            if set(update.items) & set(target.items):
+                raise Break("python-exception", "TypeError: multiple values for keyword argument")
+            target.items.update(update.items)
+            return
+    raise Break("unsupported-opcode", instr.op)
+
+
+def dict_key(machine: Machine, value: Value) -> object:
+    key = as_constant(machine, value)
+    if type(key) not in (str, int, bool, type(None), float, bytes):
+        raise Break("unsupported-value", f"dict key of type {type(key).__name__}")
+    return key
+
+
+def as_constant_tuple(machine: Machine, value: Value) -> tuple[object, ...]:
+    value = realise(machine.tracer, value)
+    if isinstance(value, SequenceValue):
+        return tuple(as_constant(machine, item) for item in value.items)
+    constant = as_constant(machine, value)
+    assert isinstance(constant, tuple)
+    return constant
+
+
+def _own_list(machine: Machine, value: Value, what: str) -> SequenceValue:
+    value = realise(machine.tracer, value)
+    if isinstance(value, SequenceValue) and value.kind is list and value.source is None:
+        return value
+    raise Break("side-effect-container", what)
+
+
+@handles("LIST_APPEND")
+def list_append(machine: Machine, frame: Frame, instr: Instr) -> None:
+    item = frame.stack.pop()
+    _own_list(machine, frame.stack[-instr.arg], "a list display").items.append(item)
+
+
+@handles("LIST_EXTEND")
+def list_extend(machine: Machine, frame: Frame, instr: Instr) -> None:
+    items = iterate(machine, machine.pop(frame)).items
+    _own_list(machine, frame.stack[-instr.arg], "a list display").items.extend(items)
+
+
+@handles("MAP_ADD")
+def map_add(machine: Machine, frame: Frame, instr: Instr) -> None:
+    key, item = frame.popn(2)
+    target = realise(machine.tracer, frame.stack[-instr.arg])
+    if not isinstance(target, DictValue) or target.source is not None:
+        raise Break("side-effect-container", "a dict display")
+    target.items[dict_key(machine, key)] = item
+
+
+@handles("DICT_UPDATE")
+def dict_update(machine: Machine, frame: Frame, instr: Instr) -> None:
+    update = machine.pop(frame)
+    target = realise(machine.tracer, frame.stack[-instr.arg])
+    if not isinstance(target, DictValue) or target.source is not None or not isinstance(update, DictValue):
+        raise Break("side-effect-container", "a dict display")
+    target.items.update(update.items)
+
+
+@handles("LIST_TO_TUPLE")
+def list_to_tuple(machine: Machine, frame: Frame, instr: Instr) -> None:
+    value = _own_list(machine, frame.stack.pop(), "a list display")
+    frame.push(SequenceValue(None, tuple, list(value.items)))
+
+
+@handles("UNPACK_SEQUENCE")
+def unpack_sequence(machine: Machine, frame: Frame, instr: Instr) -> None:
+    value = machine.pop(frame)
+    if isinstance(value, ArrayValue):
+        items = numpy_rules.unpack(machine, value, instr.arg)
+    else:
+        items = iterate(machine, value).items
+    if len(items) != instr.arg:
+        raise Break("unpack", f"{len(items)} items into {instr.arg} names")
+    frame.stack.extend(reversed(items))
+
+
+@handles("UNPACK_EX")
+def unpack_ex(machine: Machine, frame: Frame, instr: Instr) -> None:
+    before, after = instr.arg
+    items = iterate(machine, machine.pop(frame)).items
+    if len(items) < before + after:
+        raise Break("unpack", f"{len(items)} items into {before + after} names")
+    split = len(items) - after
+    middle: Value = SequenceValue(None, list, items[before:split])
+    frame.stack.extend(reversed([*items[:before], middle, *items[split:]]))
+
+
+# -- indexing ------------------------------------------------------------------------------------
+
+
+@handles("BINARY_SUBSCR")
+def binary_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
+    container, index = machine.popn(frame, 2)
+    frame.push(get_item(machine, container, index))
+
+
+@handles("STORE_SUBSCR")
+def store_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
+    value, container, index = machine.popn(frame, 3)
+    set_item(machine, container, index, value)
+
+
+@handles("DELETE_SUBSCR")
+def delete_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raise Break("side-effect-container", "del")
+
+
+def get_item(machine: Machine, container: Value, index: Value) -> Value:
+    """container[index]."""
+    match container:
+        case ArrayValue():
+            return numpy_rules.get_item(machine, container, index)
+        case SequenceValue():
+            key = constant_index(machine, index)
+            if isinstance(key, slice):
+                return SequenceValue(None, container.kind, container.items[key])
+            try:
+                return container.items[key]
+            except IndexError:
+                raise Break("python-exception", "IndexError") from None
+        case DictValue():
+            name = dict_key(machine, index)
+            if name not in container.items:
+                raise Break("python-exception", "KeyError")
+            return container.items[name]
+        case RangeValue():
+            bounds = [
+                machine.tracer.specialise(NumberValue(None, b))
+                for b in (container.start, container.stop, container.step)
+            ]
+            numbers = [bound.value for bound in bounds if isinstance(bound, ConstantValue)]
+            return python_result(range(*numbers).__getitem__, as_constant(machine, index))
+        case ObjectValue():
+            return machine.call_special(container, "__getitem__", [index])
+        case ConstantValue() if isinstance(container.value, str | bytes | tuple):
+            found = python_result(container.value.__getitem__, constant_index(machine, index))
+            return constant_value(found.value) if isinstance(found, ConstantValue) else found
+    raise Break("unsupported-operation", f"indexing a {type(container).__name__}")
+
+
+def constant_index(machine: Machine, index: Value) -> int | slice:
+    """An index into a Python sequence, known now."""
+    if isinstance(index, SliceValue):
+        return slice(*(as_constant(machine, part) for part in (index.start, index.stop, index.step)))
+    key = as_constant(machine, index)
+    if not isinstance(key, int):
+        raise Break("unsupported-operation", f"an index of type {type(key).__name__}")
+    return key
+
+
+def set_item(machine: Machine, container: Value, index: Value, value: Value) -> None:
+    """container[index] = value."""
+    match container:
+        case ArrayValue():
+            numpy_rules.set_item(machine, container, index, value)
+            return
+        case SequenceValue() if container.kind is list and container.source is None:
+            key = constant_index(machine, index)
+            if isinstance(key, int) and -len(container.items) <= key < len(container.items):
+                container.items[key] = value
+                return
+        case DictValue() if container.source is None:
+            container.items[dict_key(machine, index)] = value
+            return
+    raise Break("side-effect-container", type(container).__name__)
+
+
+def length(machine: Machine, value: Value) -> Value:
+    """len(value)."""
+    match value:
+        case SequenceValue() | DictValue():
+            return ConstantValue(None, len(value.items))
+        case ArrayValue() if not value.node.array_type.scalar and value.node.array_type.ndim >= 1:
+            return machine.tracer.number(value.node.array_type.shape[0])
+        case RangeValue() if value.step == 1:
+            size = ScalarOp("sub", "int", (value.stop, value.start))
+            if not any(map(is_symbolic, (value.start, value.stop))):
+                return ConstantValue(None, len(range(value.start, value.stop)))  # type: ignore[arg-type]
+            return NumberValue(None, ScalarOp("max", "int", (size, 0)))
+        case ConstantValue() if isinstance(value.value, str | bytes | tuple):
+            return ConstantValue(None, len(value.value))
+    raise Break("unsupported-operation", f"len of a {type(value).__name__}")
+
+
+def contains(machine: Machine, item: Value, container: Value) -> bool:
+    """item in container, for constants."""
+    match container:
+        case SequenceValue():
+            key = as_constant(machine, item)
+            return any(as_constant(machine, other) == key for other in container.items)
+        case DictValue():
+            return dict_key(machine, item) in container.items
+        case ConstantValue() if isinstance(container.value, str | tuple | frozenset):
+            return as_constant(machine, item) in container.value
+    raise Break("unsupported-operation", f"`in` a {type(container).__name__}")

@@ -1,0 +1,186 @@
+"""Branches, loops and returns. Branches on known values are followed; on an array they break the graph."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynamo_lite.capture.machine import Machine, Returned, handles
+from dynamo_lite.capture.state import Break, Frame, Tracer
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    CellValue,
+    ConstantValue,
+    DictValue,
+    FunctionValue,
+    GeneratorValue,
+    IteratorValue,
+    MethodValue,
+    NumberValue,
+    ObjectValue,
+    RangeValue,
+    SequenceValue,
+    SliceValue,
+    Value,
+)
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make
+from dynamo_lite.pycode import Instr
+
+ARGUMENT_UNROLL_LIMIT = 8
+
+
+def unroll_limit(tracer: Tracer, bound: Scalar) -> int:
+    """How many iterations of a loop with this bound may be unrolled: a loop over a size must serve every size."""
+    if not is_symbolic(bound):
+        return tracer.unroll_limit
+    return ARGUMENT_UNROLL_LIMIT if isinstance(bound, Symbol) and bound.axis is None else 0
+
+
+def known_truth(machine: Machine, value: Value) -> bool:
+    """bool(value), decided now (guarded where it depends on a number); breaks when only the run knows."""
+    match value:
+        case ConstantValue():
+            if isinstance(value.value, bool | int | float | complex | str | bytes | type(None)):
+                return bool(value.value)
+            if callable(value.value) or isinstance(value.value, np.dtype | type(Ellipsis)):
+                return True
+        case NumberValue():
+            if value.expr.kind == "bool":  # type: ignore[union-attr]
+                return machine.tracer.relate(value.expr)
+            return machine.tracer.relate(ScalarOp("ne", "bool", (value.expr, 0)))
+        case SequenceValue() | DictValue():
+            return bool(value.items)
+        case ArrayValue() if value.number is not None:
+            return machine.tracer.relate(
+                make("ne", value.number, 0) if kind_of(value.number) == "int" else value.number
+            )
+        case ArrayValue():
+            raise Break("data-dependent-branch", value.node.name)
+        case FunctionValue() | SliceValue() | CellValue() | MethodValue():
+            return True
+        case ObjectValue():
+            for name in ("__bool__", "__len__"):
+                if any(name in vars(base) for base in value.cls.__mro__):
+                    break
+            else:
+                assert value.source is not None
+                machine.tracer.facts.state("type_version", value.source, value.cls)
+                return True
+    raise Break("unsupported-operation", f"the truth of a {type(value).__name__}")
+
+
+@handles("TO_BOOL")
+def to_bool(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(ConstantValue(None, known_truth(machine, machine.pop(frame))))
+
+
+@handles("UNARY_NOT")
+def unary_not(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(ConstantValue(None, not known_truth(machine, machine.pop(frame))))
+
+
+@handles("POP_JUMP_IF_TRUE")
+def pop_jump_if_true(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if known_truth(machine, machine.pop(frame)):
+        jump(machine, frame, instr)
+
+
+@handles("POP_JUMP_IF_FALSE")
+def pop_jump_if_false(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if not known_truth(machine, machine.pop(frame)):
+        jump(machine, frame, instr)
+
+
+def _is_none(machine: Machine, value: Value) -> bool:
+    if type(value) is Value:
+        return False  # its exact type is guarded, and is not NoneType
+    return isinstance(value, ConstantValue) and value.value is None
+
+
+@handles("POP_JUMP_IF_NONE")
+def pop_jump_if_none(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if _is_none(machine, machine.pop(frame)):
+        jump(machine, frame, instr)
+
+
+@handles("POP_JUMP_IF_NOT_NONE")
+def pop_jump_if_not_none(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if not _is_none(machine, machine.pop(frame)):
+        jump(machine, frame, instr)
+
+
+@handles("JUMP", "JUMP_NO_INTERRUPT")
+def jump(machine: Machine, frame: Frame, instr: Instr) -> None:
+    assert instr.target is not None
+    frame.index = instr.target
+
+
+@handles("RETURN_VALUE")
+def return_value(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raise Returned(frame.stack.pop())
+
+
+@handles("RETURN_GENERATOR")
+def return_generator(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(ConstantValue(None, None))
+
+
+@handles("YIELD_VALUE")
+def yield_value(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.yielded.append(frame.stack.pop())
+    frame.push(ConstantValue(None, None))
+
+
+@handles("RAISE_VARARGS", "RERAISE", "LOAD_ASSERTION_ERROR", "PUSH_EXC_INFO", "CHECK_EXC_MATCH", "POP_EXCEPT")
+def raise_varargs(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raise Break("raise-statement", instr.op)
+
+
+@handles("BEFORE_WITH")
+def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raise Break("with-statement", type(frame.stack[-1]).__name__)
+
+
+def iterate(machine: Machine, value: Value) -> IteratorValue:
+    """iter(value) for what has items known at capture; breaks otherwise."""
+    tracer = machine.tracer
+    match value:
+        case IteratorValue():
+            return value
+        case SequenceValue():
+            return IteratorValue(None, value, value.items)
+        case GeneratorValue():
+            return IteratorValue(None, value, machine.run_generator(value))
+        case ConstantValue() if isinstance(value.value, tuple | str):
+            return IteratorValue(None, value, [ConstantValue(None, item) for item in value.value])
+        case DictValue():
+            return IteratorValue(None, value, [ConstantValue(None, key) for key in value.items])
+        case RangeValue():
+            bounds = (value.start, value.stop, value.step)
+            start, stop, step = (int(tracer.hint(bound)) for bound in bounds)  # type: ignore[arg-type]
+            length = len(range(start, stop, step))
+            if length > min(unroll_limit(tracer, bound) for bound in bounds):
+                raise Break("loop-too-long", str(length))
+            for bound in bounds:
+                tracer.specialise(NumberValue(None, bound))
+            return IteratorValue(None, value, [ConstantValue(None, i) for i in range(start, stop, step)])
+        case ArrayValue() if not value.node.array_type.scalar and value.node.array_type.ndim >= 1:
+            raise Break("loop-over-unknown-iterator", "an array")
+    raise Break("loop-over-unknown-iterator", type(value).__name__)
+
+
+@handles("GET_ITER")
+def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(iterate(machine, machine.pop(frame)))
+
+
+@handles("FOR_ITER")
+def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
+    iterator = frame.stack[-1]
+    if not isinstance(iterator, IteratorValue):
+        raise Break("loop-over-unknown-iterator", type(machine.peek(frame)).__name__)
+    if iterator.taken < len(iterator.items):
+        frame.push(iterator.items[iterator.taken])
+        iterator.taken += 1
+    else:
+        frame.stack.pop()
+        jump(machine, frame, instr)

@@ -1,0 +1,94 @@
+"""Locals, globals and closure variables."""
+
+from __future__ import annotations
+
+from dynamo_lite.capture.machine import Machine, handles, read_cell
+from dynamo_lite.capture.source import global_
+from dynamo_lite.capture.state import Break, Frame
+from dynamo_lite.capture.value import CellValue, LazyValue, NullValue
+from dynamo_lite.pycode import Instr
+
+
+@handles("LOAD_FAST", "LOAD_FAST_CHECK")
+def load_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
+    value = frame.locals.get(instr.arg)
+    if value is None:
+        raise Break("python-exception", f"UnboundLocalError: {instr.arg}")
+    frame.push(value)
+
+
+@handles("LOAD_FAST_AND_CLEAR")
+def load_fast_and_clear(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(frame.locals.pop(instr.arg, None) or NullValue())
+
+
+@handles("STORE_FAST")
+def store_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
+    value = frame.stack.pop()
+    if isinstance(value, NullValue):
+        frame.locals.pop(instr.arg, None)
+    else:
+        frame.locals[instr.arg] = value
+
+
+@handles("DELETE_FAST")
+def delete_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if frame.locals.pop(instr.arg, None) is None:
+        raise Break("python-exception", f"UnboundLocalError: {instr.arg}")
+
+
+@handles("LOAD_GLOBAL")
+def load_global(machine: Machine, frame: Frame, instr: Instr) -> None:
+    name = instr.arg
+    if name in frame.namespace:
+        frame.push(LazyValue(global_(frame.namespace, name), frame.namespace[name]))
+        return
+    if name not in frame.builtins:
+        raise Break("python-exception", f"NameError: {name}")
+    machine.tracer.facts.state_lacks(frame.namespace, name)
+    frame.push(LazyValue(global_(frame.builtins, name), frame.builtins[name]))
+
+
+@handles("STORE_GLOBAL", "DELETE_GLOBAL")
+def store_global(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raise Break("side-effect-global", instr.arg)
+
+
+@handles("MAKE_CELL")
+def make_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
+    contents = frame.locals.pop(instr.arg) if instr.arg in frame.locals else None
+    frame.cells[instr.arg] = CellValue(None, contents)
+
+
+@handles("LOAD_CLOSURE")
+def load_closure(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(frame.cells[instr.arg])
+
+
+@handles("LOAD_DEREF")
+def load_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
+    value = read_cell(frame.cells[instr.arg])
+    if value is None:
+        raise Break("python-exception", f"NameError: {instr.arg}")
+    frame.push(value)
+
+
+@handles("STORE_DEREF")
+def store_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
+    cell = frame.cells[instr.arg]
+    if cell.concrete is not None:
+        raise Break("side-effect-cell", instr.arg)
+    cell.contents = frame.stack.pop()
+
+
+@handles("DELETE_DEREF")
+def delete_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
+    cell = frame.cells[instr.arg]
+    if cell.concrete is not None or cell.contents is None:
+        raise Break("side-effect-cell", instr.arg)
+    cell.contents = None
+
+
+@handles("IMPORT_NAME", "IMPORT_FROM", "IMPORT_STAR")
+def import_name(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raise Break("import-statement", str(instr.arg))

@@ -1,0 +1,208 @@
+"""Arithmetic, comparison, identity and membership."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.handlers.containers import contains
+from dynamo_lite.capture.machine import Machine, as_constant, handles
+from dynamo_lite.capture.numbers import (
+    PYTHON_BINARY,
+    PYTHON_COMPARE,
+    as_scalar,
+    number_binary,
+    number_compare,
+    number_unary,
+    python_result,
+)
+from dynamo_lite.capture.state import Break, Frame
+from dynamo_lite.capture.value import ArrayValue, ConstantValue, NumberValue, ObjectValue, SequenceValue, Value
+from dynamo_lite.pycode import Instr
+
+MAX_ITEMS = 4096  # of a list or tuple made while capturing
+
+
+def _is_array(value: Value) -> bool:
+    return isinstance(value, ArrayValue)
+
+
+@handles("BINARY_OP")
+def binary_op(machine: Machine, frame: Frame, instr: Instr) -> None:
+    lhs, rhs = machine.popn(frame, 2)
+    op = instr.arg
+    frame.push(inplace(machine, op[:-1], lhs, rhs) if op.endswith("=") else binary(machine, op, lhs, rhs))
+
+
+def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
+    """lhs op rhs."""
+    if _is_array(lhs) or _is_array(rhs):
+        return numpy_rules.binary(machine, op, lhs, rhs)
+    if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
+        return number_binary(machine.tracer, op, lhs, rhs)
+    if isinstance(lhs, SequenceValue):
+        if op == "+" and isinstance(rhs, SequenceValue) and lhs.kind is rhs.kind:
+            return SequenceValue(None, lhs.kind, lhs.items + rhs.items)
+        if op == "*" and as_scalar(rhs) is not None:
+            return _repeated(machine, lhs, rhs)
+    if op == "*" and isinstance(rhs, SequenceValue) and as_scalar(lhs) is not None:
+        return _repeated(machine, rhs, lhs)
+    if _plain(lhs) and _plain(rhs):
+        return python_result(PYTHON_BINARY[op], as_constant(machine, lhs), as_constant(machine, rhs))
+    raise Break("unsupported-operation", f"{op} of a {_kind(lhs)} and a {_kind(rhs)}")
+
+
+def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
+    """sequence * times."""
+    count = as_constant(machine, times)
+    if not isinstance(count, int) or count * len(sequence.items) > MAX_ITEMS:
+        raise Break("python-exception", f"a sequence times {type(count).__name__}")
+    return SequenceValue(None, sequence.kind, sequence.items * count)
+
+
+def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
+    """The result of `lhs op= rhs`: an array is changed in place, other values are as for lhs op rhs."""
+    if isinstance(lhs, ArrayValue) and not lhs.node.array_type.scalar:
+        return numpy_rules.inplace(machine, op, lhs, rhs)
+    if isinstance(lhs, SequenceValue) and lhs.kind is list:
+        raise Break("side-effect-container", f"{op}= on a list")
+    return binary(machine, op, lhs, rhs)
+
+
+def _plain(value: Value) -> bool:
+    return isinstance(value, NumberValue) or (
+        isinstance(value, ConstantValue) and type(value.value) in (int, float, bool, complex, str, bytes)
+    )
+
+
+def _kind(value: Value) -> str:
+    if isinstance(value, ConstantValue):
+        return type(value.value).__name__
+    if isinstance(value, ObjectValue):
+        return value.cls.__name__
+    return type(value).__name__.removesuffix("Value").lower() or "object"
+
+
+@handles("UNARY_NEGATIVE")
+def unary_negative(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(unary(machine, "-", machine.pop(frame)))
+
+
+@handles("UNARY_POSITIVE")
+def unary_positive(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(unary(machine, "+", machine.pop(frame)))
+
+
+@handles("UNARY_INVERT")
+def unary_invert(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(unary(machine, "~", machine.pop(frame)))
+
+
+def unary(machine: Machine, op: str, operand: Value) -> Value:
+    """-x, +x, ~x."""
+    if isinstance(operand, ArrayValue):
+        return numpy_rules.unary(machine, op, operand)
+    if as_scalar(operand) is not None:
+        return number_unary(machine.tracer, op, operand)
+    raise Break("unsupported-operation", f"{op} of a {_kind(operand)}")
+
+
+@handles("COMPARE_OP")
+def compare_op(machine: Machine, frame: Frame, instr: Instr) -> None:
+    lhs, rhs = machine.popn(frame, 2)
+    frame.push(compare(machine, instr.arg, lhs, rhs))
+
+
+def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
+    """lhs op rhs for a comparison."""
+    if _is_array(lhs) or _is_array(rhs):
+        return numpy_rules.compare(machine, op, lhs, rhs)
+    if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
+        return number_compare(machine.tracer, op, lhs, rhs)
+    if (
+        isinstance(lhs, SequenceValue)
+        and isinstance(rhs, SequenceValue)
+        and lhs.kind is rhs.kind
+        and op in ("==", "!=")
+    ):
+        equal = len(lhs.items) == len(rhs.items) and all(
+            known_equal(machine, a, b) for a, b in zip(lhs.items, rhs.items, strict=True)
+        )
+        return ConstantValue(None, equal == (op == "=="))
+    if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue) and _comparable(lhs) and _comparable(rhs):
+        return python_result(PYTHON_COMPARE[op], lhs.value, rhs.value)
+    if op in ("==", "!=") and _compares_by_identity(lhs) and _compares_by_identity(rhs):
+        return ConstantValue(None, identical(machine, lhs, rhs) == (op == "=="))
+    raise Break("unsupported-operation", f"{op} of a {_kind(lhs)} and a {_kind(rhs)}")
+
+
+def _compares_by_identity(value: Value) -> bool:
+    """True for an object of a type that leaves == to object, and for what is unequal to any such object."""
+    if isinstance(value, ObjectValue):
+        return (value.cls.__eq__, value.cls.__ne__) == (object.__eq__, object.__ne__)
+    return isinstance(value, NumberValue | SequenceValue) or (
+        isinstance(value, ConstantValue)
+        and type(value.value) in (bool, int, float, str, type(None), type(np.mean), type)
+    )
+
+
+def known_equal(machine: Machine, lhs: Value, rhs: Value) -> bool:
+    """lhs == rhs for items of a sequence."""
+    lhs, rhs = machine.realised(lhs), machine.realised(rhs)
+    if _is_array(lhs) or _is_array(rhs):
+        raise Break("unsupported-operation", "comparison of sequences that hold arrays")
+    result = compare(machine, "==", lhs, rhs)
+    assert isinstance(result, ConstantValue)
+    return bool(result.value)
+
+
+def _comparable(value: ConstantValue) -> bool:
+    module = type(value.value).__module__
+    return module == "builtins" or module.startswith("numpy")
+
+
+@handles("IS_OP")
+def is_op(machine: Machine, frame: Frame, instr: Instr) -> None:
+    lhs, rhs = machine.popn(frame, 2)
+    frame.push(ConstantValue(None, identical(machine, lhs, rhs) != (instr.arg == "is not")))
+
+
+def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
+    """lhs is rhs, where the guards already decide it."""
+    if lhs is rhs:
+        return True
+    if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue):
+        singletons = (type(None), bool, type(Ellipsis), type(NotImplemented))
+        a, b = lhs.value, rhs.value
+        if isinstance(a, singletons) or isinstance(b, singletons) or callable(a) or callable(b):
+            return a is b
+        raise Break("unsupported-operation", "identity of constants")
+    if isinstance(lhs, ArrayValue) and isinstance(rhs, ArrayValue):
+        if lhs.source is not None and rhs.source is not None:
+            machine.tracer.facts.state_pair("distinct", lhs.source, rhs.source)
+            return False
+        if lhs.node.array_type.scalar or rhs.node.array_type.scalar:
+            raise Break("array-identity", "is")
+        return lhs.node is rhs.node
+    for one, other in ((lhs, rhs), (rhs, lhs)):
+        if (
+            isinstance(one, ConstantValue)
+            and type(other) is not ConstantValue
+            and (one.value is None or isinstance(one.value, bool | type(Ellipsis)) or callable(one.value))
+        ):
+            if isinstance(other, NumberValue) and isinstance(one.value, bool):
+                raise Break("unsupported-operation", "identity of a number")
+            return False  # the other's exact type is known and is none of these
+    if isinstance(lhs, ObjectValue) and isinstance(rhs, ObjectValue) and lhs.source and rhs.source:
+        if lhs.concrete is rhs.concrete:
+            machine.tracer.facts.state_pair("same", lhs.source, rhs.source)
+            return True
+        machine.tracer.facts.state_pair("distinct", lhs.source, rhs.source)
+        return False
+    raise Break("unsupported-operation", f"`is` of a {_kind(lhs)} and a {_kind(rhs)}")
+
+
+@handles("CONTAINS_OP")
+def contains_op(machine: Machine, frame: Frame, instr: Instr) -> None:
+    item, container = machine.popn(frame, 2)
+    frame.push(ConstantValue(None, contains(machine, item, container) != (instr.arg == "not in")))

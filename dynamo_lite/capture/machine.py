@@ -1,0 +1,273 @@
+"""The symbolic interpreter: runs canonical instructions on symbolic values.
+
+Enters: a root frame whose locals are lazy values. Leaves: the value the root frame returns, or, where an instruction
+cannot be captured, a ``Stopped`` state (index, stack, locals) from which residual.py goes on in plain Python.
+A break is found by running into it; capture then starts again and stops in front of that instruction, so the
+state handed out never holds half of an instruction (the interpreter is deterministic).
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dynamo_lite.capture.binding import bind_arguments
+from dynamo_lite.capture.source import Source, constant
+from dynamo_lite.capture.state import Break, Frame, Tracer
+from dynamo_lite.capture.value import (
+    CellValue,
+    ConstantValue,
+    FunctionValue,
+    GeneratorValue,
+    LazyValue,
+    NullValue,
+    ObjectValue,
+    Value,
+)
+from dynamo_lite.capture.wrap import realise, wrap
+from dynamo_lite.pycode import Code, Instr, decode
+
+# Where stress mode "break" ends a segment: everything that computes.
+_BREAKABLE = frozenset(
+    {"BINARY_OP", "COMPARE_OP", "UNARY_NEGATIVE", "BINARY_SUBSCR", "STORE_SUBSCR", "LOAD_ATTR", "LOAD_METHOD", "CALL"}
+    | {"CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "UNPACK_SEQUENCE"}
+)
+
+Handler = Callable[["Machine", Frame, Instr], None]
+HANDLERS: dict[str, Handler] = {}
+
+MAX_INLINE_DEPTH = 24
+_NOT_INLINED = 0x20 | 0x80 | 0x100 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
+
+
+def handles(*opcodes: str) -> Callable[[Handler], Handler]:
+    """Register the handler of canonical opcodes; it is spelled like the opcode."""
+
+    def register(handler: Handler) -> Handler:
+        for opcode in opcodes:
+            assert opcode not in HANDLERS, opcode
+            HANDLERS[opcode] = handler
+        return handler
+
+    return register
+
+
+class Returned(Exception):
+    """RETURN_VALUE in the innermost frame."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Where and why the root frame stopped: the count of root instructions run before, and the reason."""
+
+    step: int
+    reason: str
+    detail: str
+    inside: tuple[str, int, str] | None  # innermost inlined frame: filename, line, function
+
+
+class Machine:
+    """Interprets one root frame and the callees it inlines."""
+
+    def __init__(self, tracer: Tracer, break_everywhere: bool = False, inline_generators: bool = True) -> None:
+        self.tracer = tracer
+        self.inline_generators = inline_generators
+        self.break_everywhere = break_everywhere
+        self.codes: dict[types.CodeType, Code] = {}
+
+    # -- running ----------------------------------------------------------------------------------
+
+    def run_root(self, frame: Frame, stop_at: int | None) -> Value | Stop | None:
+        """Run the root frame: its return value, a Stop where it breaks, or None when `stop_at` steps have been run."""
+        self.tracer.frames.append(frame)
+        step = 0
+        depth = 1
+        while True:
+            if step == stop_at:
+                return None
+            if self.break_everywhere and frame.code.instrs[frame.index].op in _BREAKABLE:
+                return Stop(step, "requested", "(stress mode)", None)
+            try:
+                self.step(frame)
+            except Returned as returned:
+                return returned.value
+            except Break as stop:
+                inside = None
+                if len(self.tracer.frames) > depth:
+                    inner = self.tracer.frames[-1]
+                    inside = (inner.code.filename, inner.line or inner.code.firstlineno, inner.code.name)
+                return Stop(step, stop.reason, stop.detail, inside)
+            step += 1
+
+    def step(self, frame: Frame) -> None:
+        """Run one instruction."""
+        instr = frame.code.instrs[frame.index]
+        handler = HANDLERS.get(instr.op)
+        if instr.position[0] is not None:
+            frame.line = instr.position[0]
+        if handler is None:
+            raise Break("unsupported-opcode", instr.op)
+        frame.index += 1
+        handler(self, frame, instr)
+
+    # -- the stack --------------------------------------------------------------------------------
+
+    def pop(self, frame: Frame) -> Value:
+        """The top of the stack, looked at."""
+        return realise(self.tracer, frame.stack.pop())
+
+    def realised(self, value: Value) -> Value:
+        """`value`, looked at."""
+        return realise(self.tracer, value)
+
+    def peek(self, frame: Frame) -> Value:
+        """The top of the stack, looked at and left there."""
+        return realise(self.tracer, frame.stack[-1])
+
+    def popn(self, frame: Frame, count: int) -> list[Value]:
+        """The `count` topmost values, lowest first, looked at."""
+        return [realise(self.tracer, value) for value in frame.popn(count)]
+
+    # -- inlining ---------------------------------------------------------------------------------
+
+    def call_python(
+        self, function: types.FunctionType, source: Source | None, args: list[Value], kwargs: dict[str, Value]
+    ) -> Value:
+        """Interpret a call of a plain Python function in place."""
+        code = function.__code__
+        mark = getattr(function, "_dynamo_lite_capture", None)
+        if mark is not None:
+            if mark == "compiling":
+                return ConstantValue(None, True)
+            raise Break(mark, function.__qualname__)
+        where = source or constant(function)
+        self.tracer.facts.state("function", where, code, function.__defaults__, function.__kwdefaults__)
+        defaults = [default_value(value) for value in function.__defaults__ or ()]
+        kwdefaults = {name: default_value(value) for name, value in (function.__kwdefaults__ or {}).items()}
+        cells = {
+            name: CellValue(constant(cell), None, cell)
+            for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
+        }
+        return self.interpret(code, function.__globals__, cells, defaults, kwdefaults, args, kwargs)
+
+    def call_special(self, owner: ObjectValue, name: str, args: list[Value]) -> Value:
+        """A special method of an object from outside, found on its class."""
+        target = next((vars(base)[name] for base in owner.cls.__mro__ if name in vars(base)), None)
+        if not isinstance(target, types.FunctionType) or owner.source is None:
+            raise Break("unsupported-operation", f"{name} of {owner.cls.__qualname__}")
+        self.tracer.facts.state("type_version", owner.source, owner.cls)
+        return self.call_python(target, constant(target), [owner, *args], {})
+
+    def call_virtual(self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]) -> Value:
+        """Interpret a call of a function made in this segment."""
+        cells = dict(zip(function.code.co_freevars, function.closure, strict=True))
+        return self.interpret(
+            function.code, function.namespace, cells, list(function.defaults), function.kwdefaults, args, kwargs
+        )
+
+    def interpret(
+        self,
+        code: types.CodeType,
+        namespace: dict[str, Any],
+        cells: dict[str, CellValue],
+        defaults: list[Value],
+        kwdefaults: dict[str, Value],
+        args: list[Value],
+        kwargs: dict[str, Value],
+    ) -> Value:
+        """Bind the arguments, run the callee's code to its return, and give back its value."""
+        if code.co_flags & _NOT_INLINED and not (self.inline_generators and code.co_name == "<genexpr>"):
+            raise Break("generator-call", code.co_qualname)
+        if len(self.tracer.frames) > MAX_INLINE_DEPTH:
+            raise Break("recursive-call", code.co_qualname)
+        bound = bind_arguments(code, defaults, kwdefaults, args, kwargs)
+        frame = Frame(self.decoded(code), namespace, builtins_of(namespace), bound, dict(cells))
+        if code.co_flags & _NOT_INLINED:
+            return GeneratorValue(None, frame)
+        return self.finish(frame)
+
+    def run_generator(self, generator: GeneratorValue) -> list[Value]:
+        """Everything a generator expression yields."""
+        self.finish(generator.frame)
+        yielded: list[Value] = generator.frame.yielded
+        return yielded
+
+    def finish(self, frame: Frame) -> Value:
+        """Run an inlined frame to its return."""
+        self.tracer.frames.append(frame)
+        while True:
+            # NB: a Break leaves the callee's frame on tracer.frames, so that the report can name its line.
+            try:
+                self.step(frame)
+            except Returned as returned:
+                self.tracer.frames.pop()
+                return returned.value
+
+    def decoded(self, code: types.CodeType) -> Code:
+        """The canonical form of a code object, decoded once a capture."""
+        known = self.codes.get(code)
+        if known is None:
+            known = self.codes[code] = decode(code)
+        return known
+
+
+def default_value(value: Any) -> Value:
+    """A default of an inlined function; the guard on the function has fixed which object it is."""
+    if type(value) in (int, float, bool, str, type(None)):
+        return ConstantValue(None, value)
+    return LazyValue(constant(value), value)
+
+
+def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
+    """The builtins namespace that code with these globals sees."""
+    found = namespace.get("__builtins__", builtins)
+    return vars(found) if isinstance(found, types.ModuleType) else found
+
+
+def root_frame(function: types.FunctionType, code: Code, slots: tuple[Any, ...], names: tuple[str, ...]) -> Frame:
+    """The frame of a call of `function` whose argument slots hold `slots`."""
+    locals_: dict[str, Value] = {
+        name: LazyValue(Source("slot", None, (index, name)), value)
+        for index, (name, value) in enumerate(zip(names, slots, strict=True))
+    }
+    cells = {
+        name: CellValue(Source("cell", None, index), None, cell)
+        for index, (name, cell) in enumerate(
+            zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        )
+    }
+    return Frame(code, function.__globals__, builtins_of(function.__globals__), locals_, cells)
+
+
+def read_cell(cell: CellValue) -> Value | None:
+    """What a closure cell holds now; None when it is empty."""
+    if cell.contents is None and cell.concrete is not None and cell.source is not None:
+        try:
+            value = cell.concrete.cell_contents
+        except ValueError:
+            return None
+        source = cell.source if cell.source.kind == "cell" else Source("cell_contents", cell.source, None)
+        cell.contents = LazyValue(source, value)
+    return cell.contents
+
+
+def is_null(value: Value) -> bool:
+    return isinstance(value, NullValue)
+
+
+def as_constant(machine: Machine, value: Value) -> Any:
+    """The Python object a value is known to be (a symbolic number is fixed by a guard); breaks when unknown."""
+    value = machine.tracer.specialise(realise(machine.tracer, value))
+    if isinstance(value, ConstantValue):
+        return value.value
+    raise Break("unsupported-value", type(value).__name__)
+
+
+__all__ = ["HANDLERS", "Handler", "Machine", "Returned", "Stop", "as_constant", "handles", "is_null", "wrap"]

@@ -1,0 +1,124 @@
+"""Arithmetic and comparison of Python numbers while capturing.
+
+Known numbers are computed by Python itself; a symbolic number gives an expression where the native program can
+evaluate it exactly (int + - * // %, float + - * /), and is otherwise fixed to its value by a guard.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from dynamo_lite.capture.state import Break, Tracer
+from dynamo_lite.capture.value import ConstantValue, NumberValue, Value
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
+
+PYTHON_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "@": operator.matmul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+}
+PYTHON_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_SCALAR_BINARY = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "mod"}
+SCALAR_COMPARE = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
+
+
+def as_scalar(value: Value) -> Scalar | None:
+    """The Scalar a Python number is, None for anything else."""
+    if isinstance(value, NumberValue):
+        return value.expr
+    if isinstance(value, ConstantValue) and type(value.value) in (int, float, bool, complex):
+        number: Scalar = value.value
+        return number
+    return None
+
+
+def number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
+    """lhs op rhs for two Python numbers."""
+    a, b = as_scalar(lhs), as_scalar(rhs)
+    assert a is not None and b is not None
+    kinds = {kind_of(a), kind_of(b)}
+    if is_symbolic(a) or is_symbolic(b):
+        name = _SCALAR_BINARY.get(op)
+        if name is not None and kinds == {"int"}:
+            if name in ("floordiv", "mod") and not tracer.relate(ScalarOp("ne", "bool", (b, 0))):
+                raise Break("python-exception", "ZeroDivisionError")
+            return tracer.number(make(name, a, b))
+        if "float" in kinds and kinds <= {"int", "float"} and op in ("+", "-", "*"):
+            return NumberValue(None, ScalarOp(_SCALAR_BINARY[op], "float", (a, b)))
+        if op == "/" and kinds <= {"int", "float"}:
+            if not tracer.relate(ScalarOp("ne", "bool", (b, 0.0 if kind_of(b) == "float" else 0))):
+                raise Break("python-exception", "ZeroDivisionError")
+            if "float" in kinds or all(_exact_as_float(tracer, operand) for operand in (a, b)):
+                return NumberValue(None, ScalarOp("truediv", "float", (a, b)))
+        lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
+    assert isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue)
+    return python_result(PYTHON_BINARY[op], lhs.value, rhs.value)
+
+
+def _exact_as_float(tracer: Tracer, value: Scalar) -> bool:
+    """Whether an int converts to float exactly, so that dividing the floats is Python's division of the ints."""
+    limit = 2**53
+    return tracer.relate(ScalarOp("le", "bool", (value, limit))) and tracer.relate(
+        ScalarOp("ge", "bool", (value, -limit))
+    )
+
+
+def python_result(function: Callable[..., Any], *args: Any) -> Value:
+    """function(*args) on constants; an exception is a break, so that plain Python raises it."""
+    try:
+        return ConstantValue(None, function(*args))
+    except Exception as error:  # whatever Python raises here it raises again, in its place, when the code runs plainly
+        raise Break("python-exception", f"{type(error).__name__}: {error}") from None
+
+
+def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
+    """A comparison of two Python numbers, decided now and guarded."""
+    a, b = as_scalar(lhs), as_scalar(rhs)
+    assert a is not None and b is not None
+    if is_symbolic(a) or is_symbolic(b):
+        if "complex" in (kind_of(a), kind_of(b)) or {kind_of(a), kind_of(b)} == {"int", "float"}:
+            lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
+        else:
+            return tracer.truth(ScalarOp(SCALAR_COMPARE[op], "bool", (a, b)))
+    assert isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue)
+    return python_result(PYTHON_COMPARE[op], lhs.value, rhs.value)
+
+
+def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
+    """-x, +x, ~x and abs(x) of a Python number."""
+    scalar = as_scalar(operand)
+    assert scalar is not None
+    if is_symbolic(scalar):
+        if op == "-":
+            return NumberValue(None, ScalarOp("neg", kind_of(scalar), (scalar,)))
+        if op == "+":
+            return NumberValue(None, scalar)
+        operand = tracer.specialise(operand)
+    assert isinstance(operand, ConstantValue)
+    functions: dict[str, Callable[[Any], Any]] = {
+        "-": operator.neg,
+        "+": operator.pos,
+        "~": operator.invert,
+        "abs": abs,
+    }
+    function = functions[op]
+    return python_result(function, operand.value)

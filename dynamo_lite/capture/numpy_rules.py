@@ -1,0 +1,351 @@
+"""What operations on arrays become: calls, views and stores of the graph.
+
+Everything NumPy-specific that capture needs to know about *how* an operation is spelled goes through dynamo_lite.ops;
+this file turns symbolic values into operands and back. Stores keep their program order in the graph, so an array that
+is changed in place stays the same node.
+"""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+from numpy._core import _methods
+from numpy.lib.array_utils import normalize_axis_index
+
+from dynamo_lite import ops
+from dynamo_lite.capture.machine import Machine, as_constant
+from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar
+from dynamo_lite.capture.source import constant
+from dynamo_lite.capture.state import Break
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    MethodValue,
+    NumberValue,
+    RangeValue,
+    SequenceValue,
+    SliceValue,
+    Value,
+)
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, product
+
+_DISPATCHER: type = type(np.mean)
+# ndarray methods that NumPy itself forwards to Python functions of numpy._core._methods.
+_FORWARDED: dict[str, types.FunctionType] = {
+    name: getattr(_methods, "_" + name) for name in ("mean", "var", "std", "ptp") if hasattr(_methods, "_" + name)
+}
+
+
+# -- operands and results ------------------------------------------------------------------------
+
+
+def raw(machine: Machine, value: Value) -> Any:
+    """A value as ops take it: Node, Scalar, constant, or tuples, lists and slices of these."""
+    value = machine.realised(value)
+    match value:
+        case ArrayValue():
+            return value.node
+        case NumberValue():
+            return value.expr
+        case ConstantValue():
+            return value.value
+        case SequenceValue():
+            items = [raw(machine, item) for item in value.items]
+            return tuple(items) if value.kind is tuple else items
+        case SliceValue():
+            return slice(raw(machine, value.start), raw(machine, value.stop), raw(machine, value.step))
+        case RangeValue():
+            bounds = (machine.tracer.specialise(NumberValue(None, b)) for b in (value.start, value.stop, value.step))
+            return range(*(bound.value for bound in bounds if isinstance(bound, ConstantValue)))
+    raise Break("op-without-rule", f"an operand of type {type(value).__name__}")
+
+
+def value_of(machine: Machine, result: Any) -> Value:
+    """What an op gave, as a value."""
+    if isinstance(result, Node):
+        return _known_value(machine, result)
+    if isinstance(result, tuple):
+        return SequenceValue(None, tuple, [value_of(machine, item) for item in result])
+    if is_symbolic(result):
+        return NumberValue(None, result)
+    return ConstantValue(None, result)
+
+
+def complete(machine: Machine, bound: ops.Bound) -> Value:
+    """Append a bound call, and the store into its out=; an op without a rule for its operands is a break."""
+    tracer = machine.tracer
+    try:
+        result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
+    except ops.OpError as error:
+        raise Break("op-without-rule", str(error)) from None
+    tracer.check_size()
+    if bound.out is not None:
+        note_written(machine, bound.out)
+    return value_of(machine, result)
+
+
+def note_written(machine: Machine, target: Node) -> None:
+    """Check that a store into `target` is possible, and remember whose memory it changes."""
+    root = root_of(target)
+    if root.kind is NodeKind.CONSTANT or _read_only(machine, target, root):
+        raise Break("python-exception", "ValueError: assignment destination is read-only")
+    if root.kind is NodeKind.INPUT:
+        machine.tracer.written.add(root)
+
+
+def _known_value(machine: Machine, node: Node) -> Value:
+    """The value that already stands for a node: an input keeps its source."""
+    for _, value in machine.tracer.wrapped.values():
+        if isinstance(value, ArrayValue) and value.node is node:
+            return value
+    return ArrayValue(None, node)
+
+
+# -- operators -----------------------------------------------------------------------------------
+
+
+def _operand(machine: Machine, value: Value) -> Any:
+    """An operand of an operator; a list or tuple operand would be converted by NumPy: not captured."""
+    found = raw(machine, value)
+    if isinstance(found, Node | int | float | complex | bool | np.generic) or is_symbolic(found):
+        return found
+    raise Break("op-without-rule", f"an operand of type {type(found).__name__}")
+
+
+def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
+    """lhs op rhs with at least one array."""
+    result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs), _operand(machine, rhs))
+    return _know(result, {"+": "add", "-": "sub", "*": "mul"}.get(op), lhs, rhs)
+
+
+def _know(result: Value, op: str | None, lhs: Value, rhs: Value) -> Value:
+    """`result`, with its number where those of both operands are known."""
+    a, b = known_number(lhs), known_number(rhs)
+    if isinstance(result, ArrayValue) and op is not None and a is not None and b is not None:
+        result.number = make(op, a, b)
+    return result
+
+
+def known_number(value: Value) -> Scalar | None:
+    """The integer that a Python int or an integer NumPy scalar is known to be."""
+    if isinstance(value, ArrayValue):
+        return value.number
+    scalar = as_scalar(value)
+    return scalar if scalar is not None and kind_of(scalar) == "int" else None
+
+
+def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
+    """lhs op rhs for a comparison."""
+    result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs), _operand(machine, rhs))
+    return _know(result, SCALAR_COMPARE[op], lhs, rhs)
+
+
+def unary(machine: Machine, op: str, operand: Value) -> Value:
+    """-x, +x, ~x, abs(x)."""
+    return _operator(machine, ops.unary_operator, op, _operand(machine, operand))
+
+
+def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
+    """The operator's call; an exponent is fixed, since NumPy's rule depends on its value."""
+    if op == "**" and is_symbolic(operands[1]):
+        exponent = machine.tracer.specialise(NumberValue(None, operands[1]))
+        assert isinstance(exponent, ConstantValue)
+        operands = (operands[0], exponent.value)
+    try:
+        relate = () if rule is ops.unary_operator else (machine.tracer.relate,)
+        bound = rule(op, *operands, *relate)
+    except ops.OpError as error:
+        raise Break("op-without-rule", str(error)) from None
+    return complete(machine, bound)
+
+
+def inplace(machine: Machine, op: str, lhs: ArrayValue, rhs: Value) -> Value:
+    """lhs op= rhs: compute, then store into lhs."""
+    _operator(machine, ops.inplace_operator, op, lhs.node, _operand(machine, rhs))
+    return lhs
+
+
+# -- stores --------------------------------------------------------------------------------------
+
+
+def root_of(node: Node) -> Node:
+    """The node whose memory `node` shows; breaks where that is not certain."""
+    while node.kind is NodeKind.CALL and ops.REGISTRY[node.op].kind is ops.OpKind.VIEW:
+        if not ops.REGISTRY[node.op].exact_view:
+            raise Break("op-without-rule", f"a store into the result of {node.op}")
+        parent = node.args[0]
+        assert isinstance(parent, Node)
+        node = parent
+    return node
+
+
+def _read_only(machine: Machine, target: Node, root: Node) -> bool:
+    if root.kind is NodeKind.INPUT:
+        example = machine.tracer.example_inputs[root.params["index"]]
+        if not example.flags.writeable:
+            return True
+    node = target
+    while node is not root:
+        if node.op == "broadcast_to":
+            return True
+        parent = node.args[0]
+        assert isinstance(parent, Node)
+        node = parent
+    return False
+
+
+# -- indexing ------------------------------------------------------------------------------------
+
+
+def _index_items(machine: Machine, index: Value) -> Any:
+    """An index as raw items."""
+    found = raw(machine, index)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
+    """array[index]."""
+    return complete(machine, _indexed(array, _index_items(machine, index)))
+
+
+def _indexed(array: ArrayValue, items: tuple[Any, ...]) -> ops.Bound:
+    try:
+        return ops.index(array.node, items)
+    except ops.OpError as error:
+        raise Break("op-without-rule", str(error)) from None
+
+
+def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) -> None:
+    """array[index] = value."""
+    if array.node.array_type.scalar:
+        raise Break("python-exception", "TypeError: a NumPy scalar does not support item assignment")
+    tracer = machine.tracer
+    note_written(machine, array.node)
+    key = raw(machine, index)
+    try:
+        ops.store_index(tracer.graph, array.node, key, raw(machine, value), tracer.location(), tracer.relate)
+    except ops.OpError as error:
+        raise Break("op-without-rule", str(error)) from None
+    tracer.check_size()
+
+
+def unpack(machine: Machine, array: ArrayValue, count: int) -> list[Value]:
+    """a, b, c = array."""
+    type_ = array.node.array_type
+    if type_.scalar or type_.ndim == 0:
+        raise Break("python-exception", "TypeError: cannot unpack")
+    if not machine.tracer.relate(ScalarOp("eq", "bool", (type_.shape[0], count))):
+        raise Break("unpack", f"an array into {count} names")
+    return [get_item(machine, array, ConstantValue(None, i)) for i in range(count)]
+
+
+# -- attributes and methods ----------------------------------------------------------------------
+
+
+def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
+    """array.name."""
+    type_ = array.node.array_type
+    match name:
+        case "shape":
+            return SequenceValue(None, tuple, [machine.tracer.number(dim) for dim in type_.shape])
+        case "ndim":
+            return ConstantValue(None, type_.ndim)
+        case "dtype":
+            return ConstantValue(constant(type_.dtype), type_.dtype)
+        case "size":
+            return machine.tracer.number(product(type_.shape))
+        case "itemsize":
+            return ConstantValue(None, type_.dtype.itemsize)
+        case "nbytes":
+            return machine.tracer.number(product((*type_.shape, type_.dtype.itemsize)))
+        case "T" | "mT" | "real" | "imag":
+            spelling = ops.attribute(name)
+            if spelling is not None:
+                return _bind(machine, spelling, [array], {})
+        case "__class__":
+            return ConstantValue(None, type_.dtype.type if type_.scalar else np.ndarray)
+    owner = type_.dtype.type if type_.scalar else np.ndarray
+    found = getattr(owner, name, None)
+    if found is None:
+        raise Break("python-exception", f"AttributeError: {name}")
+    if callable(found) and not name.startswith("__"):
+        return MethodValue(None, ConstantValue(None, found), array, name)
+    raise Break("op-without-rule", f"attribute {name} of an array")
+
+
+def call_method(machine: Machine, array: ArrayValue, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """array.name(*args, **kwargs)."""
+    if name in _FORWARDED and not array.node.array_type.scalar:
+        function = _FORWARDED[name]
+        return machine.call_python(function, constant(function), [array, *args], kwargs)
+    if name in ("item", "tolist", "__float__", "__int__"):
+        raise Break("data-dependent-number", f".{name}()")
+    op = ops.method(name)
+    if op is None:
+        raise Break("op-without-rule", f"ndarray.{name}")
+    return _bind(machine, op, [array, *args], kwargs)
+
+
+def _bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A call of one of NumPy's names."""
+    operands = tuple(raw(machine, value) for value in args)
+    keywords = {name: raw(machine, value) for name, value in kwargs.items()}
+    try:
+        bound = spelling.bind(operands, keywords, machine.tracer.relate)
+    except ops.OpError as error:
+        raise Break("op-without-rule", str(error)) from None
+    return complete(machine, bound)
+
+
+# -- functions -----------------------------------------------------------------------------------
+
+
+def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    """A call of a NumPy callable; None when `target` is none."""
+    op = ops.lookup(target)
+    if op is not None:
+        result = _bind(machine, op, args, kwargs)
+        if target is np.intp and len(args) == 1 and isinstance(result, ArrayValue):
+            result.number = known_number(machine.realised(args[0]))
+        return result
+    if any(target is one for one in _OF_DTYPES):
+        return _constant_call(machine, target, args, kwargs)
+    if isinstance(target, _DISPATCHER):
+        for value in (*args, *kwargs.values()):
+            if type(machine.realised(value)) is Value or type(value).__name__ == "ObjectValue":
+                raise Break("array-subclass", "an argument that may override NumPy functions")
+        implementation = target._implementation  # type: ignore[attr-defined]
+        if isinstance(implementation, types.FunctionType):
+            return machine.call_python(implementation, constant(implementation), args, kwargs)
+        return None
+    if target is np.dtype:
+        return _constant_call(machine, np.dtype, args, kwargs)
+    return None
+
+
+# Functions whose answer depends on dtypes and constants alone.
+_OF_DTYPES: tuple[Any, ...] = (
+    *(np.finfo, np.iinfo, np.result_type, np.can_cast, np.promote_types, np.issubdtype, np.iscomplexobj),
+    normalize_axis_index,
+)
+
+
+def _stand_in(machine: Machine, value: Value) -> Any:
+    """A constant, or for an array an empty one of its dtype (a 0-d array has its dtype's full say, too)."""
+    value = machine.realised(value)
+    if isinstance(value, ArrayValue):
+        return np.empty((0,) * max(value.node.array_type.ndim, 1), value.node.array_type.dtype)
+    return as_constant(machine, value)
+
+
+def _constant_call(machine: Machine, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A NumPy function of constants, computed now."""
+    values = [_stand_in(machine, value) for value in args]
+    keywords = {name: as_constant(machine, value) for name, value in kwargs.items()}
+    try:
+        return ConstantValue(None, target(*values, **keywords))
+    except Exception as error:  # plain Python raises it again, in its place
+        raise Break("python-exception", f"{type(error).__name__}: {error}") from None

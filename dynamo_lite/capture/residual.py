@@ -1,0 +1,428 @@
+"""Residual code: what is left of a segment for plain Python once the program has run.
+
+Enters: the interpreter's state where the segment ends (a return value, or the stack and locals in front of the
+instruction that breaks). Leaves: canonical instructions of a function that takes the frame's argument slots and the
+program's outputs, rebuilds Python objects, and returns the user's value or a Continuation (docs/architecture.md,
+"Segments"). INVARIANT: everything is loaded before anything is stored or run, because a load through a source reads
+the state of before the break.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    CellValue,
+    ConstantValue,
+    DictValue,
+    FunctionValue,
+    GeneratorValue,
+    IteratorValue,
+    LazyValue,
+    MethodValue,
+    NullValue,
+    NumberValue,
+    RangeValue,
+    SequenceValue,
+    SliceValue,
+    Value,
+)
+from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.scalar import Scalar, is_symbolic
+from dynamo_lite.pycode import OPCODES, Code, Instr, Position, handlers_at, null_below_callable
+from dynamo_lite.pycode.code import NO_POSITION
+
+# Instructions that residual code goes on with behind a break, because ending the segment there would only cost time.
+_EXTEND = frozenset(
+    {"POP_TOP", "JUMP", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "TO_BOOL"}
+    | {"UNARY_NOT", "STORE_FAST", "FOR_ITER", "GET_ITER", "NOP", "RETURN_VALUE"}
+)
+_EXTEND_FORMAT = frozenset({"FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING", "LOAD_CONST"})
+_RETURN_TAIL = frozenset({"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP"})
+_NO_FALLTHROUGH = frozenset({"JUMP", "RETURN_VALUE", "RAISE_VARARGS", "RERAISE"})
+
+
+@dataclass(eq=False, slots=True)
+class Label:
+    """A place in the instructions, known when they are complete."""
+
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where plain execution goes on: an instruction of the original code, its stack kinds and its bound locals."""
+
+    index: int
+    kinds: tuple[str, ...]
+    bound: tuple[str, ...]
+    plain: bool = False
+
+
+@dataclass(slots=True)
+class Pending:
+    op: str
+    arg: Any = None
+    target: Label | None = None
+    position: Position = NO_POSITION
+
+
+@dataclass(eq=False, slots=True)
+class Residual:
+    """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation."""
+
+    code: Code
+    namespace: dict[str, Any]
+    jump: Callable[[Target], Any]
+    outputs: list[Argument] = field(default_factory=list)
+    pending: list[Pending | Label] = field(default_factory=list)
+    position: Position = NO_POSITION
+    _output_names: dict[object, str] = field(default_factory=dict)
+    _memo: dict[int, str] = field(default_factory=dict)
+    _temporaries: int = 0
+    _under: tuple[tuple[str, ...], list[str | None]] = field(default_factory=lambda: ((), []))
+
+    # -- emission ---------------------------------------------------------------------------------
+
+    def emit(self, op: str, arg: Any = None, target: Label | None = None) -> None:
+        self.pending.append(Pending(op, arg, target, self.position))
+
+    def temporary(self) -> str:
+        self._temporaries += 1
+        return f".t{self._temporaries}"
+
+    def finish(self) -> list[Instr]:
+        """The instructions, with labels resolved to indices."""
+        index = 0
+        for item in self.pending:
+            if isinstance(item, Label):
+                item.index = index
+            else:
+                index += 1
+        return [
+            Instr(item.op, item.arg, None if item.target is None else item.target.index, item.position)
+            for item in self.pending
+            if isinstance(item, Pending)
+        ]
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def load(self, value: Value) -> None:
+        """Push `value`."""
+        if isinstance(value, LazyValue) and value.known is not None and value.known.source is None:
+            value = value.known
+        if isinstance(value, NullValue):
+            self.emit("PUSH_NULL")
+        elif isinstance(value, ConstantValue) and (value.source is None or _by_identity(value.value)):
+            self.emit("LOAD_CONST", value.value)
+        elif value.source is not None:
+            self.load_source(value.source)
+        elif id(value) in self._memo:
+            self.emit("LOAD_FAST", self._memo[id(value)])
+        else:
+            self.build(value)
+            if isinstance(value, SequenceValue | DictValue | IteratorValue | FunctionValue | MethodValue):
+                name = self._memo[id(value)] = self.temporary()
+                self.emit("COPY", 1)
+                self.emit("STORE_FAST", name)
+
+    def build(self, value: Value) -> None:
+        """Push a value made in this segment."""
+        match value:
+            case ArrayValue():
+                self.emit("LOAD_FAST", self.output(value.node))
+            case NumberValue():
+                if is_symbolic(value.expr):
+                    self.emit("LOAD_FAST", self.output(value.expr))
+                else:
+                    self.emit("LOAD_CONST", value.expr)
+            case SequenceValue():
+                for item in value.items:
+                    self.load(item)
+                self.emit("BUILD_TUPLE" if value.kind is tuple else "BUILD_LIST", len(value.items))
+            case DictValue():
+                for key, item in value.items.items():
+                    self.emit("LOAD_CONST", key)
+                    self.load(item)
+                self.emit("BUILD_MAP", len(value.items))
+            case SliceValue():
+                self.call(slice, [value.start, value.stop, value.step])
+            case RangeValue():
+                self.call(range, [scalar_value(part) for part in (value.start, value.stop, value.step)])
+            case IteratorValue():
+                self.build_iterator(value)
+            case MethodValue() if isinstance(value.function, ConstantValue) and isinstance(
+                value.function.value, types.FunctionType
+            ):
+                self.call(types.MethodType, [value.function, value.self])
+            case MethodValue():
+                self.load(value.self)
+                self.emit("LOAD_ATTR", value.name)
+            case FunctionValue() if not value.closure and not value.kwdefaults:
+                parts: list[Value] = [
+                    ConstantValue(None, value.code),
+                    ConstantValue(None, value.namespace),
+                    ConstantValue(None, value.name),
+                ]
+                if value.defaults:
+                    parts.append(SequenceValue(None, tuple, list(value.defaults)))
+                self.call(types.FunctionType, parts)
+            case GeneratorValue():
+                raise GeneratorEscapes
+            case CellValue() | FunctionValue():
+                raise SkipFrame("cell-variables", "a closure")
+            case _:
+                raise AssertionError(type(value))
+
+    def build_iterator(self, value: IteratorValue) -> None:
+        """An iterator that has taken as many items as the interpreter took."""
+        match value.rebuild:
+            case "enumerate":
+                self.call(enumerate, list(value.parts))
+            case "zip":
+                self.call(zip, list(value.parts))
+            case _:
+                self.call(iter, [value.of])
+        if value.taken:
+            name = self.temporary()
+            self.emit("STORE_FAST", name)
+            self.emit("LOAD_CONST", advance)
+            self.push_null_and_swap()
+            self.emit("LOAD_FAST", name)
+            self.emit("LOAD_CONST", value.taken)
+            self.emit("CALL", 2)
+
+    def push_null_and_swap(self) -> None:
+        """Put the null slot of a call beside the callable just pushed."""
+        self.emit("PUSH_NULL")
+        if null_below_callable:
+            self.emit("SWAP", 2)
+
+    def call(self, function: Any, args: list[Value]) -> None:
+        """Push function(*args)."""
+        self.emit("LOAD_CONST", function)
+        self.push_null_and_swap()
+        for arg in args:
+            self.load(arg)
+        self.emit("CALL", len(args))
+
+    def output(self, value: Node | Scalar) -> str:
+        """The parameter that brings a value of the graph, asking the program for it."""
+        known = self._output_names.get(value)
+        if known is None:
+            known = self._output_names[value] = f".o{len(self.outputs)}"
+            self.outputs.append(value)
+        return known
+
+    def load_source(self, source: Source) -> None:
+        """Push what a source names, as the user's code would reach it."""
+        match source.kind:
+            case "slot":
+                self.emit("LOAD_FAST", source.key[1])
+            case "const":
+                self.emit("LOAD_CONST", source.key.value)
+            case "global" if source.key[0].value is self.namespace:
+                self.emit("LOAD_GLOBAL", source.key[1])
+            case "global":
+                self.emit("LOAD_CONST", source.key[0].value)
+                self.emit("LOAD_CONST", source.key[1])
+                self.emit("BINARY_SUBSCR")
+            case "cell":
+                self.emit("LOAD_DEREF", self.code.freevars[source.key])
+            case "attr" | "cell_contents" | "method_function" | "method_self":
+                assert source.base is not None
+                self.load_source(source.base)
+                self.emit("LOAD_ATTR", source.key or source.kind)
+            case "item" | "key":
+                assert source.base is not None
+                self.load_source(source.base)
+                self.emit("LOAD_CONST", source.key)
+                self.emit("BINARY_SUBSCR")
+            case _:
+                raise AssertionError(source.kind)
+
+    # -- the end of a segment ---------------------------------------------------------------------
+
+    def returns(self, value: Value, position: Position) -> None:
+        """The segment ends with the user's return."""
+        self.position = position
+        self.load(value)
+        self.emit("RETURN_VALUE")
+
+    def breaks(
+        self,
+        index: int,
+        stack: list[Value],
+        locals_: dict[str, Value],
+        live: frozenset[str],
+        params: tuple[str, ...],
+        plain_rest: bool,
+        formatting: bool,
+    ) -> None:
+        """The segment ends in front of instruction `index`: run it, go on behind it (or, plain_rest, all plainly)."""
+        instr = self.code.instrs[index]
+        self.position = instr.position
+        kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
+        names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
+        kinds = tuple("null" if name is None else "value" for name in names)
+        self._store_locals(kept, params)
+        bound = tuple(sorted(kept))
+        if plain_rest:
+            self._jump(Target(index, kinds, bound, True), names)
+            return
+        pops = OPCODES[instr.op].effect.popped(instr.arg)
+        split = len(stack) - pops
+        if "null" not in kinds[:split]:
+            split = 0
+        for value, name in zip(stack[split:], names[split:], strict=True):
+            if name is None:
+                self.emit("PUSH_NULL")
+            elif instr.op == "CALL_KW" and value is stack[-1]:
+                self.emit("LOAD_CONST", keyword_names(value))  # before 3.13 it has to stand right before the call
+            else:
+                self.emit("LOAD_FAST", name)
+        self._under = (kinds[:split], names[:split])
+        self._run(index, kinds[split:], bound, formatting)
+
+    def _store_locals(self, kept: dict[str, Value], params: tuple[str, ...]) -> None:
+        """Bring the fast locals to the state of the break."""
+        changed = [
+            (name, value)
+            for name, value in kept.items()
+            if not (value.source is not None and value.source.kind == "slot" and value.source.key[1] == name)
+        ]
+        for _, value in changed:
+            self.load(value)
+        for name, _ in reversed(changed):
+            self.emit("STORE_FAST", name)
+        for name in params:
+            if name not in kept:
+                self.emit("DELETE_FAST", name)
+
+    def _run(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...], formatting: bool) -> None:
+        """Emit the instruction that breaks and those that _EXTEND it; every way out ends in a Continuation."""
+        labels: dict[tuple[int, tuple[str, ...], tuple[str, ...]], Label] = {}
+        queue = [(index, kinds, bound)]
+        first = True
+        while queue:
+            state = queue.pop()
+            while True:
+                label = labels.get(state)
+                if label is not None and label in self.pending:
+                    self.emit("JUMP", None, label)
+                    break
+                label = labels.setdefault(state, Label())
+                self.pending.append(label)
+                index, kinds, bound = state
+                instr = self.code.instrs[index]
+                self.position = instr.position
+                effect = OPCODES[instr.op].effect
+                pops, pushes = effect.popped(instr.arg), effect.pushed(instr.arg)
+                if not first and not (
+                    pops <= len(kinds) and "null" not in kinds[len(kinds) - pops :] and self._extends(index, formatting)
+                ):
+                    self._tail(index, kinds, bound)
+                    break
+                first = False
+                after = kinds[: len(kinds) - pops] + ("value",) * pushes
+                if instr.op == "LOAD_METHOD":
+                    self.emit("LOAD_ATTR", instr.arg)
+                    slots = ("null", "value") if null_below_callable else ("value", "null")
+                    self._tail(index + 1, after[:-2] + slots, bound)
+                    break
+                if instr.op == "JUMP":
+                    assert instr.target is not None
+                    state = (instr.target, kinds, bound)
+                    continue
+                if instr.target is not None:
+                    away_effect = OPCODES[instr.op].jump_effect
+                    left = len(kinds) - away_effect.popped(instr.arg)
+                    away = (instr.target, kinds[:left] + ("value",) * away_effect.pushed(instr.arg), bound)
+                    self.emit(instr.op, instr.arg, labels.setdefault(away, Label()))
+                    queue.append(away)
+                else:
+                    self.emit(instr.op, instr.arg)
+                if instr.op in _NO_FALLTHROUGH:
+                    break
+                if instr.op == "STORE_FAST":
+                    bound = tuple(sorted({*bound, instr.arg}))
+                state = (index + 1, after, bound)
+
+    def _extends(self, index: int, formatting: bool) -> bool:
+        """Whether residual code should also run instruction `index`."""
+        if handlers_at(self.code, index) is not None:
+            return False
+        instrs = self.code.instrs
+        op = instrs[index].op
+        if op in _EXTEND or (formatting and (op in _EXTEND_FORMAT or op == "CALL")):
+            return True
+        for ahead in range(index, min(index + 6, len(instrs))):
+            if instrs[ahead].op == "RETURN_VALUE":
+                return True
+            if instrs[ahead].op not in _RETURN_TAIL:
+                return False
+        return False
+
+    def _tail(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...]) -> None:
+        """Take what is on the real stack and hand over to the resume function at `index`."""
+        names: list[str | None] = []
+        for kind in reversed(kinds):
+            name = None
+            if kind == "value":
+                name = self.temporary()
+                self.emit("STORE_FAST", name)
+            names.append(name)
+        under_kinds, under_names = self._under
+        self._jump(Target(index, under_kinds + kinds, bound), [*under_names, *reversed(names)])
+
+    def _jump(self, target: Target, names: list[str | None]) -> None:
+        """Return the Continuation for `target`, whose stack values the temporaries `names` hold."""
+        self.emit("LOAD_CONST", self.jump(target))
+        self.push_null_and_swap()
+        args = [name for name in names if name is not None] + list(target.bound)
+        for name in args:
+            self.emit("LOAD_FAST", name)
+        self.emit("CALL", len(args))
+        self.emit("RETURN_VALUE")
+
+    def _to_temporary(self, value: Value) -> str:
+        name = self.temporary()
+        self.load(value)
+        self.emit("STORE_FAST", name)
+        return name
+
+
+def keyword_names(value: Value) -> tuple[str, ...]:
+    """The tuple of names that CALL_KW takes from the stack."""
+    assert isinstance(value, SequenceValue)
+    return tuple(item.value for item in value.items if isinstance(item, ConstantValue))
+
+
+def scalar_value(scalar: Scalar) -> Value:
+    """A Scalar as a value."""
+    return NumberValue(None, scalar) if is_symbolic(scalar) else ConstantValue(None, scalar)
+
+
+def _by_identity(value: Any) -> bool:
+    """True for constants whose guard was on identity: the object itself may be loaded."""
+    return not isinstance(value, int | float | complex | str | bytes | tuple) or isinstance(value, bool)
+
+
+def _droppable(value: Value) -> bool:
+    """True for a value of the graph, or a container made here: nobody notices when it goes early."""
+    if isinstance(value, LazyValue):
+        return False
+    return value.source is None and isinstance(value, ArrayValue | NumberValue | SequenceValue | DictValue | SliceValue)
+
+
+def advance(iterator: Any, count: int) -> Any:
+    """`iterator` with `count` items taken."""
+    for _ in range(count):
+        next(iterator)
+    return iterator

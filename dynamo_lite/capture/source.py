@@ -1,0 +1,80 @@
+"""Where a value comes from: how a guard reaches it again, and how residual code reloads it.
+
+A source is a path that starts at a frame slot, a constant object or a global, and goes on by attributes, items and
+keys. INVARIANT: every fact that capture reads about an object with a source is stated as a guard on that source
+(facts.py); there is no other way to read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ById:
+    """An object as part of a key, compared by identity (objects may be unhashable)."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ById) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One step of a path. kind and key: "slot" (index, name); "func" (None); "const" ById(object);
+    "global" (ById(dict), name); "cell" index of func's closure; and with a base: "attr" name; "item" index;
+    "key" the dict key; "type" and "cell_contents" None; "method_function" "__func__"; "method_self" "__self__".
+    """
+
+    kind: str
+    base: Source | None
+    key: Any
+
+    def attr(self, name: str) -> Source:
+        return Source("attr", self, name)
+
+    def item(self, index: int) -> Source:
+        return Source("item", self, index)
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "slot":
+                return str(self.key[1])
+            case "func":
+                return "<function>"
+            case "const":
+                value = self.key.value
+                return getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or repr(type(value))
+            case "global":
+                return str(self.key[1])
+            case "cell":
+                return f"<closure>[{self.key}]"
+            case "attr" | "method_function" | "method_self":
+                return f"{self.base}.{self.key}"
+            case "item" | "key":
+                return f"{self.base}[{self.key!r}]"
+            case "cell_contents":
+                return f"{self.base}.cell_contents"
+            case "type":
+                return f"type({self.base})"
+        raise AssertionError(self.kind)
+
+
+def slot(index: int, name: str) -> Source:
+    return Source("slot", None, (index, name))
+
+
+def constant(value: object) -> Source:
+    return Source("const", None, ById(value))
+
+
+def global_(namespace: dict[str, Any], name: str) -> Source:
+    return Source("global", None, (ById(namespace), name))
+
+
+FUNC = Source("func", None, None)

@@ -1,0 +1,231 @@
+"""trace: one call of one function, captured. The public entry of the capture stage.
+
+Enters: a Python function and the objects in its argument slots. Leaves: a Capture, or SkipFrame when there is nothing
+to gain or the frame cannot be captured. The frame is interpreted at most twice: when an instruction breaks, a second
+run stops in front of it (machine.py).
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.capture import handlers
+from dynamo_lite.capture.facts import Facts
+from dynamo_lite.capture.machine import Machine, Stop, root_frame
+from dynamo_lite.capture.residual import Residual, Target
+from dynamo_lite.capture.state import Frame, GeneratorEscapes, SkipFrame, Tracer
+from dynamo_lite.capture.value import ArrayValue, LazyValue, NumberValue, ObjectValue, Value
+from dynamo_lite.config import Config
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.pycode import Code, assemble, decode, handlers_at, liveness, skeleton
+
+_REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "coroutine"}
+
+
+@dataclass(frozen=True, slots=True)
+class BreakRecord:
+    """A graph break: its reason (breaks.py), and where it stands."""
+
+    reason: str
+    detail: str
+    filename: str
+    line: int
+    function: str
+    inside: tuple[str, int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """What one segment became. guards: operations for _C.Guards; inputs: the registers of the graph's inputs.
+
+    residual None: the program's first output is the return value. ends: "return", "break" or "rest" (the rest of the
+    frame is plain Python). jumps: what `jump` made, one for each way out.
+    """
+
+    graph: Graph
+    guards: list[tuple[Any, ...]]
+    inputs: tuple[int, ...]
+    example_inputs: tuple[Any, ...]
+    residual: types.FunctionType | None
+    ends: str
+    break_: BreakRecord | None
+    jumps: tuple[Any, ...]
+    facts: Facts
+
+    @property
+    def computes(self) -> bool:
+        """Whether there is anything to run: an output, or a store."""
+        return bool(self.graph.outputs) or any(node.kind is NodeKind.STORE for node in self.graph.nodes)
+
+
+def trace(
+    function: types.FunctionType,
+    slots: tuple[Any, ...],
+    jump: Callable[[Target], Any],
+    config: Config,
+) -> Capture:
+    """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that residual
+    code calls to continue at a Target. Raises SkipFrame where the frame cannot be captured."""
+    try:
+        return _trace(function, slots, jump, config, inline_generators=True)
+    except GeneratorEscapes:
+        return _trace(function, slots, jump, config, inline_generators=False)
+
+
+def _trace(
+    function: types.FunctionType,
+    slots: tuple[Any, ...],
+    jump: Callable[[Target], Any],
+    config: Config,
+    inline_generators: bool,
+) -> Capture:
+    flags = function.__code__.co_flags
+    for flag, reason in _REFUSED.items():
+        if flags & flag:
+            raise SkipFrame(reason, function.__qualname__)
+    code = decode(function.__code__)
+    names = slot_names(function.__code__)
+
+    def run(stop_at: int | None) -> tuple[Tracer, Frame, Value | Stop | None]:
+        tracer = Tracer(config.node_limit, config.unroll_limit)
+        tracer.facts.state_globals(function.__globals__)
+        frame = root_frame(function, code, slots, names)
+        machine = Machine(tracer, config.stress == "break" and stop_at is None, inline_generators)
+        return tracer, frame, machine.run_root(frame, stop_at)
+
+    tracer, frame, result = run(None)
+    jumps: list[Any] = []
+
+    def remember(target: Target) -> Any:
+        jumps.append(jump(target))
+        return jumps[-1]
+
+    residual = Residual(code, function.__globals__, remember)
+    record = None
+    ends = "return"
+    if isinstance(result, Stop):
+        stop = result
+        if stop.reason == "frame-introspection":
+            raise SkipFrame(stop.reason, stop.detail)
+        if deleted := deletes(code, frame):
+            raise SkipFrame("object-deletion", deleted)
+        if code.cellvars:
+            raise SkipFrame("cell-variables", ", ".join(code.cellvars), permanent=False)
+        tracer, frame, again = run(stop.step)
+        assert again is None, "capture is not deterministic"
+        index = frame.index
+        instr = code.instrs[index]
+        line = instr.position[0] or code.firstlineno
+        record = BreakRecord(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
+        plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"
+        ends = "rest" if plain_rest else "break"
+        live = liveness(code)[index]
+        residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, stop.reason == "format-string")
+    elif isinstance(result, ArrayValue) and result.source is None:
+        residual.output(result.node)
+        residual = Residual(code, function.__globals__, remember, residual.outputs)
+    elif isinstance(result, NumberValue) and result.source is None:
+        residual.output(result.expr)
+        residual = Residual(code, function.__globals__, remember, residual.outputs)
+    else:
+        assert isinstance(result, Value)
+        residual.returns(result, code.instrs[frame.index - 1].position)
+
+    graph = tracer.graph
+    graph.outputs = list(residual.outputs)
+    canonicalise(tracer, graph)
+    state_distinct(tracer)
+    made = make_residual(function, code, names, residual) if residual.pending else None
+    registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
+    return Capture(
+        graph,
+        tracer.facts.ops,
+        registers,
+        tuple(tracer.example_inputs),
+        made,
+        ends,
+        record,
+        tuple(jumps),
+        tracer.facts,
+    )
+
+
+def deletes(code: Code, frame: Frame) -> str | None:
+    """A local that the code deletes with `del` and that holds an object from outside: a resume function's arguments
+    would keep it alive beyond its deletion, which its __del__ could show."""
+    for before, instr in itertools.pairwise(code.instrs):
+        cleanup = before.op == "STORE_FAST" and before.arg == instr.arg  # the end of `except ... as name`
+        if instr.op == "DELETE_FAST" and not cleanup:
+            value = frame.locals.get(instr.arg)
+            if isinstance(value, ObjectValue) or (
+                isinstance(value, LazyValue) and type(value.concrete) is not np.ndarray
+            ):
+                return str(instr.arg)
+    return None
+
+
+def slot_names(code: types.CodeType) -> tuple[str, ...]:
+    """The names of a code object's argument slots, in order."""
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
+    return code.co_varnames[:count]
+
+
+def canonicalise(tracer: Tracer, graph: Graph) -> None:
+    """Name equal sizes alike in every node's type, so that scheduling sees equal shapes."""
+    if not tracer.equal:
+        return
+    for node in graph.nodes:
+        if isinstance(node.type, ArrayType):
+            node.type = _canonical_type(tracer, node.type)
+        elif node.type is not None:
+            node.type = tuple(_canonical_type(tracer, part) for part in node.type)
+
+
+def _canonical_type(tracer: Tracer, type_: ArrayType) -> ArrayType:
+    shape = tuple(tracer.canonical(dim) for dim in type_.shape)
+    return ArrayType(type_.dtype, shape, type_.scalar)  # type: ignore[arg-type]
+
+
+def state_distinct(tracer: Tracer) -> None:
+    """Arrays that are written must not be the same object as another input (overlap is the launcher's check)."""
+    arrays = [node for node in tracer.graph.inputs if isinstance(node, Node) and not node.array_type.scalar]
+    for written in tracer.written:
+        for other in arrays:
+            if written is not other and written in arrays:
+                first = tracer.inputs[written.params["index"]]
+                second = tracer.inputs[other.params["index"]]
+                tracer.facts.state_pair("distinct", first, second)
+
+
+def bind_slots(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The argument slots of a call, as CPython would fill them; raises TypeError as the call would."""
+    bound = inspect.signature(function, follow_wrapped=False).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return tuple(bound.arguments[name] for name in slot_names(function.__code__))
+
+
+def empty_closure(code: types.CodeType) -> tuple[types.CellType, ...]:
+    """Cells for a function that the dispatcher binds anew at each call: it must not keep the first caller's alive."""
+    return tuple(types.CellType() for _ in code.co_freevars)
+
+
+def make_residual(
+    function: types.FunctionType, code: Code, names: tuple[str, ...], residual: Residual
+) -> types.FunctionType:
+    """The function object of residual code."""
+    params = (*names, *(f".o{i}" for i in range(len(residual.outputs))))
+    head = skeleton(code.name, code.filename, code.firstlineno, params, qualname=code.qualname, freevars=code.freevars)
+    made = assemble(head, residual.finish())
+    return types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
+
+
+__all__ = ["BreakRecord", "Capture", "bind_slots", "empty_closure", "handlers", "slot_names", "trace"]

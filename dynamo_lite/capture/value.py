@@ -1,0 +1,152 @@
+"""Symbolic values: what the interpreter's stack and locals hold while a frame is captured.
+
+Few classes, by what may be done with a value: a Python *function* or type never gets a class of its own (call_rules.py
+has a row for it). A value with a source exists already and residual code reloads it from there; one without was
+made in this segment and is virtual until it escapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite.capture.source import Source
+from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.scalar import Scalar
+
+if TYPE_CHECKING:
+    import types
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """Anything: an object that can be passed around and reloaded, but not looked into."""
+
+    source: Source | None = None
+
+
+@dataclass(eq=False, slots=True)
+class LazyValue(Value):
+    """An object at a source that nobody has looked at yet: no guard is stated before ``known`` is set."""
+
+    concrete: Any = None
+    known: Value | None = None
+
+
+@dataclass(eq=False, slots=True)
+class NullValue(Value):
+    """The null stack slot beside a callable."""
+
+
+@dataclass(eq=False, slots=True)
+class ConstantValue(Value):
+    """A Python object known at capture: immutable data, or a function, type or module known by identity."""
+
+    value: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class NumberValue(Value):
+    """A Python int, float or bool known only at the call, as an expression over the graph's symbols."""
+
+    expr: Scalar = 0
+
+
+@dataclass(eq=False, slots=True)
+class ArrayValue(Value):
+    """An exact ndarray or a NumPy scalar: a node of the graph.
+
+    number: what an integer NumPy scalar (or a comparison of such) is known to be, ``np.intp(x.shape[0])`` say.
+    """
+
+    node: Node = field(default=None)  # type: ignore[assignment]
+    number: Scalar | None = None
+
+
+@dataclass(eq=False, slots=True)
+class SequenceValue(Value):
+    """A tuple or list (``kind`` is the type). A list from outside may be read, not changed."""
+
+    kind: type = tuple
+    items: list[Value] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
+class DictValue(Value):
+    """A dict made in this segment, or one from outside whose keys are guarded; keys are constants."""
+
+    items: dict[Any, Value] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class SliceValue(Value):
+    """slice(start, stop, step)."""
+
+    start: Value = field(default_factory=Value)
+    stop: Value = field(default_factory=Value)
+    step: Value = field(default_factory=Value)
+
+
+@dataclass(eq=False, slots=True)
+class RangeValue(Value):
+    """range(start, stop, step) of numbers."""
+
+    start: Scalar = 0
+    stop: Scalar = 0
+    step: Scalar = 1
+
+
+@dataclass(eq=False, slots=True)
+class IteratorValue(Value):
+    """An iterator made here over known items, with the number of items already taken."""
+
+    of: Value = field(default_factory=Value)
+    items: list[Value] = field(default_factory=list)
+    taken: int = 0
+    rebuild: str = "iter"  # how residual code makes it: "iter", "enumerate" or "zip"
+    parts: tuple[Value, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class MethodValue(Value):
+    """A bound method: a function value and its self."""
+
+    function: Value = field(default_factory=Value)
+    self: Value = field(default_factory=Value)
+    name: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class FunctionValue(Value):
+    """A Python function made in this segment (lambda, nested def)."""
+
+    code: types.CodeType = field(default=None)  # type: ignore[assignment]
+    namespace: dict[str, Any] = field(default_factory=dict)
+    name: str = ""
+    qualname: str = ""
+    defaults: tuple[Value, ...] = ()
+    kwdefaults: dict[str, Value] = field(default_factory=dict)
+    closure: tuple[CellValue, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class GeneratorValue(Value):
+    """A generator expression that has not started; it is run to its end when something iterates over it."""
+
+    frame: Any = None
+
+
+@dataclass(eq=False, slots=True)
+class CellValue(Value):
+    """A closure cell. ``contents`` None: empty, or (with ``concrete``, the cell of outside) not read yet."""
+
+    contents: Value | None = None
+    concrete: types.CellType | None = None
+
+
+@dataclass(eq=False, slots=True)
+class ObjectValue(Value):
+    """An object from outside whose attributes may be read: its exact type is guarded."""
+
+    cls: type = object
+    concrete: Any = None

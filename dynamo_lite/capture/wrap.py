@@ -1,0 +1,189 @@
+"""wrap: a concrete object found at a source, as a symbolic value, with the guard on what was looked at.
+
+One row a type in ``_RULES``; a type without a row gives a plain Value whose exact type is guarded.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.state import Tracer
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    DictValue,
+    LazyValue,
+    MethodValue,
+    NumberValue,
+    ObjectValue,
+    SequenceValue,
+    Value,
+)
+from dynamo_lite.graph.scalar import Dim
+from dynamo_lite.graph.types import ArrayType
+
+MAX_DIMS = 8
+_INT64 = range(-(2**63), 2**63)
+
+SUPPORTED_DTYPES = frozenset(np.dtype(char) for char in "?bBhHiIlLqQefdFD")
+_SCALAR_TYPES = frozenset(dtype.type for dtype in SUPPORTED_DTYPES)
+
+
+def supported_array(array: np.ndarray[Any, Any]) -> bool:
+    """True for what a native program can take: plain numeric dtype, native order, aligned, at most 8 dimensions."""
+    dtype = array.dtype
+    plain = dtype in SUPPORTED_DTYPES and dtype.isnative and dtype.metadata is None
+    return plain and array.flags.aligned and array.ndim <= MAX_DIMS
+
+
+def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
+    """`obj`, which `source` names, as a symbolic value."""
+    known = tracer.wrapped.get(id(obj))
+    if known is not None and isinstance(known[1], ArrayValue) and known[1].source is not None:
+        if known[1].source != source:
+            tracer.facts.state_pair("same", source, known[1].source)
+        return known[1]
+    rule = _RULES.get(type(obj))
+    if rule is None:
+        if isinstance(obj, np.generic) and type(obj) in _SCALAR_TYPES:
+            rule = _wrap_numpy_scalar
+        elif (
+            isinstance(obj, type)
+            or (isinstance(obj, np.dtype) and obj.names is None)
+            or (callable(obj) and type(obj).__module__ in ("builtins", "numpy", "functools"))
+        ):
+            rule = _wrap_identity
+        else:
+            rule = _wrap_object
+    value = rule(tracer, obj, source)
+    tracer.wrapped[id(obj)] = (obj, value)
+    return value
+
+
+def _wrap_array(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Value:
+    if not supported_array(obj):
+        tracer.facts.state("dtype", source, obj.dtype, obj.ndim)
+        return Value(source)
+    ones = sum(1 << axis for axis, size in enumerate(obj.shape) if size == 1)
+    tracer.facts.state("array", source, obj.dtype, obj.ndim, ones, obj.flags.writeable)
+    index = len(tracer.inputs)
+    node = tracer.graph.add_input(ArrayType(obj.dtype, ()), _stem(source))
+    shape: list[Dim] = []
+    for axis, size in enumerate(obj.shape):
+        if size == 1:
+            shape.append(1)
+        else:
+            symbol = tracer.graph.add_symbol("int", index, axis)
+            tracer.hints[symbol.name] = size
+            shape.append(symbol)
+    node.type = ArrayType(obj.dtype, tuple(shape))
+    tracer.inputs.append(source)
+    tracer.example_inputs.append(obj)
+    return ArrayValue(source, node)
+
+
+def _wrap_numpy_scalar(tracer: Tracer, obj: np.generic, source: Source) -> Value:
+    tracer.facts.state("np_scalar", source, type(obj))
+    node = tracer.graph.add_input(ArrayType(obj.dtype, (), True), _stem(source))
+    tracer.inputs.append(source)
+    tracer.example_inputs.append(obj)
+    return ArrayValue(source, node)
+
+
+def _stem(source: Source) -> str:
+    text = str(source).rpartition(".")[2]
+    return text if text.isidentifier() else "x"
+
+
+def _wrap_number(tracer: Tracer, obj: int | float, source: Source) -> Value:
+    if isinstance(obj, int) and obj not in _INT64:
+        return _wrap_equal(tracer, obj, source)
+    kind = "int" if isinstance(obj, int) else "float"
+    tracer.facts.state("number", source, kind)
+    symbol = tracer.graph.add_symbol(kind)
+    tracer.hints[symbol.name] = obj
+    tracer.inputs.append(source)
+    tracer.example_inputs.append(obj)
+    return NumberValue(source, symbol)
+
+
+def _wrap_equal(tracer: Tracer, obj: Any, source: Source) -> Value:
+    tracer.facts.state("equal", source, obj)
+    return ConstantValue(source, obj)
+
+
+def _wrap_identity(tracer: Tracer, obj: Any, source: Source) -> Value:
+    tracer.facts.state("is", source, obj)
+    return ConstantValue(source, obj)
+
+
+def realise(tracer: Tracer, value: Value) -> Value:
+    """A lazy value looked at for the first time: wrapped, its guard stated; other values as they are."""
+    if not isinstance(value, LazyValue):
+        return value
+    if value.known is None:
+        assert value.source is not None
+        value.known = wrap(tracer, value.concrete, value.source)
+    return value.known
+
+
+def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
+    tracer.facts.state("type", source, type(obj))
+    tracer.facts.state("length", source, len(obj))
+    return SequenceValue(source, type(obj), [LazyValue(source.item(i), item) for i, item in enumerate(obj)])
+
+
+def _wrap_dict(tracer: Tracer, obj: dict[Any, Any], source: Source) -> Value:
+    if len(obj) > 64 or not all(type(key) in (str, int) for key in obj):
+        return _wrap_object(tracer, obj, source)
+    tracer.facts.state("type", source, dict)
+    tracer.facts.state("dict_keys", source, tuple(obj))
+    return DictValue(source, {key: LazyValue(Source("key", source, key), item) for key, item in obj.items()})
+
+
+def _wrap_method(tracer: Tracer, obj: types.MethodType, source: Source) -> Value:
+    tracer.facts.state("type", source, types.MethodType)
+    function = wrap(tracer, obj.__func__, Source("method_function", source, "__func__"))
+    owner = LazyValue(Source("method_self", source, "__self__"), obj.__self__)
+    return MethodValue(source, function, owner, function_name(obj.__func__))
+
+
+def function_name(function: Any) -> str:
+    """A function's name, for reports."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _wrap_object(tracer: Tracer, obj: Any, source: Source) -> Value:
+    tracer.facts.state("type", source, type(obj))
+    return ObjectValue(source, type(obj), obj)
+
+
+_RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
+    np.ndarray: _wrap_array,
+    int: _wrap_number,
+    float: _wrap_number,
+    bool: _wrap_identity,
+    type(None): _wrap_identity,
+    type(Ellipsis): _wrap_identity,
+    type(NotImplemented): _wrap_identity,
+    str: _wrap_equal,
+    bytes: _wrap_equal,
+    complex: _wrap_equal,
+    tuple: _wrap_sequence,
+    list: _wrap_sequence,
+    dict: _wrap_dict,
+    types.FunctionType: _wrap_identity,
+    types.BuiltinFunctionType: _wrap_identity,
+    types.MethodWrapperType: _wrap_identity,
+    types.WrapperDescriptorType: _wrap_identity,
+    types.MethodDescriptorType: _wrap_identity,
+    types.ModuleType: _wrap_identity,
+    types.CodeType: _wrap_identity,
+    np.ufunc: _wrap_identity,
+    types.MethodType: _wrap_method,
+}

@@ -1,0 +1,314 @@
+"""A Compilation: what one `compile(fn)` knows between calls: its options, resume functions, records and statistics.
+
+The C dispatcher calls `Compilation.miss` when no CacheEntry of a code object passes its guards. How code is compiled is
+pipeline.py's business; this is the bookkeeping around it: limits, reasons, reports.
+"""
+
+from __future__ import annotations
+
+import linecache
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite import _C, breaks, log
+from dynamo_lite.backends import resolve
+from dynamo_lite.capture.residual import Target
+from dynamo_lite.capture.state import SkipFrame
+from dynamo_lite.capture.trace import empty_closure, trace
+from dynamo_lite.capture.wrap import supported_array
+from dynamo_lite.config import Config
+from dynamo_lite.errors import BackendError, DynamoLiteError, GraphBreakError
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.pipeline import Segment, compile_segment
+from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decode, resume_code
+from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
+
+# Callees of these packages are not worth a capture of their own when they could not be inlined.
+_PLAIN_PACKAGES = ("dynamo_lite", "numpy", "numba", "llvmlite", "importlib", "_pytest", "pytest", "pluggy", "bytecode")
+# Versions of one code object that compute nothing, before it is left alone.
+_WORTHLESS_LIMIT = 4
+
+
+class Compilation:
+    """The state behind one compiled function, and behind the callees that it calls and the hook captures."""
+
+    def __init__(
+        self, function: Any, backend: Any, *, fullgraph: bool, config: Config, name: str | None = None
+    ) -> None:
+        self.function = function
+        self.backend_name, self.backend = resolve(backend)
+        self.fullgraph = fullgraph
+        self.config = config
+        self.name: str = name or getattr(function, "__qualname__", type(function).__name__)
+        self.on_miss = self.miss  # one object: the dispatcher tells compilations apart by its identity
+        self.segments: list[Segment] = []
+        self.breaks: dict[tuple[str, str, int], BreakRecord] = {}
+        self.skips: dict[tuple[str, str, int], BreakRecord] = {}
+        self.compiles: list[CompileRecord] = []
+        self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
+        self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
+        self._entries: dict[types.CodeType, int] = {}
+        self._waiting: dict[types.CodeType, list[tuple[types.CodeType, Segment]]] = {}
+        self._worthless: set[types.CodeType] = set()
+        self._warned: set[str] = set()
+
+    # -- the dispatcher's question ------------------------------------------------------------------------------------
+
+    def miss(self, function: types.FunctionType, slots: tuple[Any, ...]) -> _C.CacheEntry | None:
+        """An entry for this call, or None to run it plainly."""
+        code = function.__code__
+        own = code is getattr(self.function, "__code__", None) or code in self._resumed
+        if not own and not self._worth(function):
+            _C.set_skip(code, True, breaks.FIRST_NUMBER + breaks.NUMBERS["disabled"], self.on_miss)
+            return None
+        if any(type(slot) is np.ndarray and not supported_array(slot) for slot in slots):
+            self._note_skip(function, "unsupported-dtype", "an argument")
+            return None
+        count = self._entries.get(code, 0)
+        if count > self.config.recompile_limit:
+            if own:
+                self._warn_of_limit(function)
+            self._leave_plain(function, "recompile-limit", str(self.config.recompile_limit))
+            return None
+        try:
+            segment = compile_segment(function, slots, self._jumper(function), self.backend, self.config)
+        except SkipFrame as skip:
+            self._leave_plain(function, skip.reason, skip.detail)
+            return None
+        except (UnsupportedOpcode, UnsupportedResume) as error:
+            self._leave_plain(function, "unknown-bytecode", str(error))
+            return None
+        except BackendError as error:
+            if self.fullgraph:
+                raise
+            self._warn(f"{self.name}: {error}; it runs as plain Python")
+            self._leave_plain(function, "backend-failed", str(error))
+            return None
+        except DynamoLiteError:
+            raise
+        except Exception as error:
+            # A defect of ours must not reach the user's program; it is said, counted, and an error where we test.
+            if self.config.check or self.fullgraph:
+                raise
+            self._warn(f"{self.name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python")
+            self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
+            return None
+        if segment.program is None and not (own and count < _WORTHLESS_LIMIT) and not self._promising(segment, slots):
+            self._leave_plain(function, "nothing-to-compile", "")
+            return None
+        self._entries[code] = count + 1
+        self._note(function, slots, segment, count)
+        return segment.entry
+
+    def _leave_plain(self, function: types.FunctionType, reason: str, detail: str) -> None:
+        """Never ask for this code again."""
+        self._note_skip(function, reason, detail)
+        _C.set_skip(function.__code__, True, breaks.FIRST_NUMBER + breaks.NUMBERS[reason], self.on_miss)
+
+    def _promising(self, segment: Segment, slots: tuple[Any, ...]) -> bool:
+        """Whether a segment that computes nothing may lead to one that does: it breaks, and an array is at hand."""
+        if segment.capture.ends != "break" or self._entries.get(segment.function.__code__, 0) >= _WORTHLESS_LIMIT:
+            return False
+        return any(isinstance(slot, np.ndarray | np.generic) for slot in slots)
+
+    def _worth(self, function: types.FunctionType) -> bool:
+        """Whether a callee that the hook saw deserves a capture of its own."""
+        module = function.__globals__.get("__name__", "")
+        return self.config.stress == "compile" or not str(module).startswith(_PLAIN_PACKAGES)
+
+    # -- resume functions ---------------------------------------------------------------------------------------------
+
+    def _jumper(self, function: types.FunctionType) -> Callable[[Target], Any]:
+        """What makes the Jump to a target of `function`. The same place gives the same Jump, also when it is reached
+        from within a resume function: equal code objects are one."""
+        code = decode(function.__code__)
+
+        def jump(target: Target) -> Any:
+            made = resume_code(code, target.index, list(target.kinds), list(target.bound))
+            known = self._jumps.get((made, target.plain))
+            if known is None:
+                resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
+                resumed.__qualname__ = function.__qualname__
+                known = self._jumps[made, target.plain] = _C.Jump(resumed)
+                self._resumed[made] = len(self._resumed) + 1
+                if target.plain:
+                    _C.set_skip(
+                        made, True, breaks.FIRST_NUMBER + breaks.NUMBERS["exception-handler-active"], self.on_miss
+                    )
+            return known
+
+        return jump
+
+    # -- records ------------------------------------------------------------------------------------------------------
+
+    def _note(self, function: types.FunctionType, slots: tuple[Any, ...], segment: Segment, count: int) -> None:
+        """Record a compiled segment; retire one that gains nothing, and those that only led to it."""
+        code = function.__code__
+        self.segments.append(segment)
+        reason = "first call" if count == 0 else self._why_missed(function, slots)
+        number = self._resumed.get(code, 0)
+        self.compiles.append(CompileRecord(function.__qualname__, number, reason, tuple(segment.seconds.items())))
+        if count:
+            log.emit("recompiles", function.__qualname__, reason)
+        record = segment.capture.break_
+        if record is not None:
+            self._note_break(record.reason, record.detail, record.filename, record.line, record.function)
+        if segment.why_plain:
+            self._note_skip(function, segment.why_plain, segment.why_plain_detail)
+        if segment.program is not None:
+            return
+        if segment.capture.ends != "break":
+            self._retire(code, segment)
+            return
+        for jump in segment.capture.jumps:
+            self._waiting.setdefault(jump.resume_function.__code__, []).append((code, segment))
+
+    def _retire(self, code: types.CodeType, segment: Segment) -> None:
+        """Calls that pass these guards run plainly from now on; so do segments that only led here."""
+        segment.entry.retire(segment.why_plain or "nothing-to-compile")
+        self._worthless.add(code)
+        for parent, waiting in self._waiting.pop(code, ()):
+            targets = {jump.resume_function.__code__ for jump in waiting.capture.jumps}
+            if targets <= self._worthless and not waiting.entry.retired:
+                self._retire(parent, waiting)
+
+    def _why_missed(self, function: types.FunctionType, slots: tuple[Any, ...]) -> str:
+        """Why the entries that exist did not fit this call."""
+        reasons = []
+        for entry in _C.entries(function.__code__):
+            reason = entry.guards.explain(function, slots) if isinstance(entry.guards, _C.Guards) else None
+            if reason:
+                reasons.append(str(reason))
+        return "; ".join(reasons) or "another compilation's entries"
+
+    def _note_break(self, reason: str, detail: str, filename: str, line: int, function: str) -> None:
+        row = breaks.REASONS[reason]
+        message = breaks.message(reason, detail)
+        if self.fullgraph:
+            raise GraphBreakError(reason, message, row.hint, filename, line, function)
+        text = linecache.getline(filename, line).strip()
+        self.breaks[reason, filename, line] = BreakRecord(reason, filename, line, function, text, message, row.hint)
+        log.emit("breaks", function, f"{filename}:{line}: {message} [{reason}]")
+
+    def _note_skip(self, function: types.FunctionType, reason: str, detail: str) -> None:
+        row = breaks.REASONS[reason]
+        code = function.__code__
+        text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+        message = breaks.message(reason, detail)
+        if self.fullgraph and reason not in ("does-not-pay", "nothing-to-compile", "unsupported-dtype"):
+            raise GraphBreakError(reason, message, row.hint, code.co_filename, code.co_firstlineno, code.co_qualname)
+        key = (reason, code.co_filename, code.co_firstlineno)
+        self.skips[key] = BreakRecord(
+            reason, code.co_filename, code.co_firstlineno, code.co_qualname, text, message, row.hint
+        )
+        log.emit("breaks", code.co_qualname, f"left plain: {message} [{reason}]")
+
+    def _warn_of_limit(self, function: types.FunctionType) -> None:
+        last = self.compiles[-1].reason if self.compiles else ""
+        self._warn(
+            f"{function.__qualname__} was compiled {self.config.recompile_limit + 1} times (last because {last}); "
+            "from now on it runs as plain Python. Raise recompile_limit, or make its arguments more alike."
+        )
+
+    def _warn(self, text: str) -> None:
+        """Say something once."""
+        if text not in self._warned:
+            self._warned.add(text)
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+    # -- reports ------------------------------------------------------------------------------------------------------
+
+    def explanation(self) -> Explanation:
+        """What has been compiled so far."""
+        code = getattr(self.function, "__code__", None)
+        return Explanation(
+            self.name,
+            code.co_filename if code else "",
+            code.co_firstlineno if code else 0,
+            tuple(self._graph_record(segment) for segment in self.segments if segment.program is not None),
+            tuple(self.breaks.values()),
+            tuple(self.skips.values()),
+            tuple(self.compiles),
+            tuple((name, float(value)) for name, value in self.stats().items()),
+        )
+
+    def _graph_record(self, segment: Segment) -> GraphRecord:
+        graph, code = segment.capture.graph, segment.function.__code__
+        first = next((node.location for node in graph.nodes if node.location), None)
+        return GraphRecord(
+            text=str(graph),
+            kernels=getattr(segment.program, "kernels", 0),
+            inputs=tuple(
+                f"{getattr(item, 'name', item)}: {getattr(item, 'type', None) or item.kind}" for item in graph.inputs
+            ),
+            natively=isinstance(segment.program, _C.Program),
+            backend=self.backend_name,
+            function=segment.function.__qualname__,
+            segment=self._resumed.get(code, 0),
+            filename=code.co_filename,
+            line=first.line if first else code.co_firstlineno,
+            operations=sum(node.kind.value in ("call", "store") for node in graph.nodes),
+            numpy_calls=getattr(segment.program, "numpy_calls", 0),
+            guards=tuple(GuardRecord(line) for line in str(segment.entry.guards).splitlines()),
+        )
+
+    def codes(self) -> list[types.CodeType]:
+        """Every code object that this compilation has put entries on."""
+        return list(self._entries)
+
+    def stats(self) -> dict[str, int | float]:
+        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines compile_seconds."""
+        totals = dict.fromkeys(("hits", "misses", "native_calls", "plain_calls", "declines", "breaks", "retired"), 0)
+        own = getattr(self.function, "__code__", None)
+        for code in {*self._entries, *([own] if own else [])}:
+            for name, value in _C.counters(code).items():
+                if name in totals:
+                    totals[name] += value
+        return {
+            "compiles": len(self.compiles),
+            "recompiles": sum(record.reason != "first call" for record in self.compiles),
+            **totals,
+            "compile_seconds": sum(record.total_seconds for record in self.compiles),
+        }
+
+    def graph_for(self, slots: tuple[Any, ...]) -> Graph:
+        """The graph that a call with these slots starts with; raises DynamoLiteError when there is none."""
+        try:
+            capture = trace(self.function, slots, lambda target: None, self.config)
+        except SkipFrame as skip:
+            raise DynamoLiteError(
+                f"{self.name} runs as plain Python: {breaks.message(skip.reason, skip.detail)}"
+            ) from None
+        if not capture.computes:
+            raise DynamoLiteError(f"{self.name} has nothing to compile for these arguments")
+        return capture.graph
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `compile` was given, for pickling."""
+        return {"backend": self.backend_name, "fullgraph": self.fullgraph, "name": self.name}
+
+    def reset(self) -> None:
+        """Forget every compiled segment."""
+        for code in (*self._entries, *self._resumed):
+            _C.clear(code)
+        own = getattr(self.function, "__code__", None)
+        if own is not None:
+            _C.clear(own)
+        self.forget()
+
+    def forget(self) -> None:
+        """Empty the records and the resume functions."""
+        self.segments.clear()
+        self.breaks.clear()
+        self.skips.clear()
+        self.compiles.clear()
+        self._jumps.clear()
+        self._resumed.clear()
+        self._entries.clear()
+        self._waiting.clear()
+        self._worthless.clear()

@@ -1,0 +1,80 @@
+"""The one file that knows every stage: a call of a function in, a CacheEntry out; one line a stage.
+
+    slots -> trace -> Capture -> verify -> backend (lower, schedule, kernels) -> Program -> CacheEntry
+
+Each stage takes a value and returns a value that prints as text. No stage calls back into an earlier one; resuming after
+a graph break comes in again by `compile_segment` with the resume function (docs/architecture.md, "Segments").
+"""
+
+from __future__ import annotations
+
+import time
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from dynamo_lite import _C, log
+from dynamo_lite.backends import Backend, compile_with
+from dynamo_lite.capture.residual import Target
+from dynamo_lite.capture.trace import Capture, trace
+from dynamo_lite.config import Config
+from dynamo_lite.graph.verify import verify
+from dynamo_lite.schedule.cost import DoesNotPay
+
+
+@dataclass(slots=True)
+class Segment:
+    """One compiled segment: what each stage made of it, and the seconds each took."""
+
+    function: types.FunctionType
+    capture: Capture
+    program: Callable[..., Any] | None
+    entry: _C.CacheEntry
+    why_plain: str = ""
+    why_plain_detail: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def compile_segment(
+    function: types.FunctionType,
+    slots: tuple[Any, ...],
+    jump: Callable[[Target], Any],
+    backend: Backend,
+    config: Config,
+) -> Segment:
+    """Compile a call of `function` with `slots`. Raises SkipFrame when there is nothing to capture."""
+    clock = _Clock()
+    capture = trace(function, slots, jump, config)
+    clock.stage("capture")
+    log.emit("graph", function.__qualname__, capture.graph)
+    if config.check:
+        verify(capture.graph)
+        clock.stage("verify")
+    program, why, detail = None, "", ""
+    if capture.computes:
+        try:
+            program = compile_with(
+                backend, capture.graph, capture.example_inputs, config, may_refuse=capture.ends == "return"
+            )
+        except DoesNotPay as reason:
+            why, detail = "does-not-pay", str(reason)
+        clock.stage("backend")
+    guards = _C.Guards(capture.guards, capture.inputs)
+    entry = _C.CacheEntry(guards, program, capture.residual, calls_python=capture.ends != "return")
+    clock.stage("entry")
+    capture = replace(capture, example_inputs=())  # the caller's arrays must not be kept alive
+    return Segment(function, capture, program, entry, why, detail, clock.seconds)
+
+
+class _Clock:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def stage(self, name: str) -> None:
+        now = time.perf_counter()
+        self.seconds[name] = now - self._last
+        self._last = now

@@ -1,0 +1,55 @@
+"""Whole-program mode: the frame hook sees every frame, as under ``python -m dynamo_lite run``.
+
+``config.stress`` chooses what happens to a frame: captured where it is worth it (""), passed through ("hook"), run from
+re-encoded bytecode ("rewrite"), captured whatever it is ("compile"), with a break at every legal point ("break"), or
+compiled anew at each call ("miss").
+"""
+
+from __future__ import annotations
+
+import types
+
+from dynamo_lite import _C, breaks
+from dynamo_lite.compilation import Compilation
+from dynamo_lite.config import config
+from dynamo_lite.pycode import UnsupportedCode, UnsupportedOpcode, decode, encode
+
+
+def enable() -> Compilation:
+    """Start whole-program mode in the stress mode that `config` asks for; the Compilation that serves its frames."""
+    compilation = Compilation(None, config.backend, fullgraph=False, config=config.replace(), name="whole program")
+    _C.set_stress(config.stress if config.stress in ("hook", "rewrite", "miss") else None)
+    if config.stress == "rewrite":
+        _C.set_rewrite_callback(reencoded)
+    _C.hook_enable(compilation.on_miss)
+    return compilation
+
+
+def disable() -> None:
+    """End whole-program mode."""
+    _C.hook_disable()
+    _C.set_stress(None)
+
+
+def reencoded(code: types.CodeType) -> types.CodeType | None:
+    """`code` decoded and encoded again; None for what has no canonical form."""
+    try:
+        return encode(decode(code))
+    except (UnsupportedOpcode, UnsupportedCode):
+        return None
+
+
+def frame_statistics() -> dict[str, int | dict[str, int]]:
+    """Frames seen, captured and rewritten, and skipped by reason (the texts of csrc/eval_hook.h and breaks.py's ids)."""
+    stats = _C.frame_stats()
+    texts, names = _C.frame_reasons(), list(breaks.NUMBERS)
+    skipped: dict[str, int] = {}
+    for number, count in stats["skipped"].items():
+        name = texts[number] if number < len(texts) else names[number - breaks.FIRST_NUMBER]
+        skipped[name] = skipped.get(name, 0) + count
+    return {
+        "seen": stats["seen"],
+        "captured": stats["captured"],
+        "rewritten": stats.get("rewritten", 0),
+        "skipped": skipped,
+    }
