@@ -9,7 +9,7 @@ from __future__ import annotations
 import linecache
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,8 @@ from dynamo_lite.errors import BackendError, DynamoLiteError, GraphBreakError
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decode, resume_code
+from dynamo_lite.runtime.transaction import transaction
+from dynamo_lite.schedule.cost import DoesNotPay
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
 
 # Callees of these packages are not worth a capture of their own when they could not be inlined.
@@ -40,7 +42,9 @@ class Compilation:
         self, function: Any, backend: Any, *, fullgraph: bool, config: Config, name: str | None = None
     ) -> None:
         self.function = function
-        self.backend_name, self.backend = resolve(backend)
+        self.backend_name = backend if isinstance(backend, str) else getattr(backend, "__name__", "custom")
+        self._resolved = resolve(backend)
+        self._given = backend
         self.fullgraph = fullgraph
         self.config = config
         self.name: str = name or getattr(function, "__qualname__", type(function).__name__)
@@ -75,7 +79,7 @@ class Compilation:
             self._leave_plain(function, "recompile-limit", str(self.config.recompile_limit))
             return None
         try:
-            segment = compile_segment(function, slots, self._jumper(function), self.backend, self.config)
+            segment = compile_segment(function, slots, self._jumper(function), self._backend, self.config)
         except SkipFrame as skip:
             self._leave_plain(function, skip.reason, skip.detail)
             return None
@@ -103,6 +107,24 @@ class Compilation:
         self._entries[code] = count + 1
         self._note(function, slots, segment, count)
         return segment.entry
+
+    def _backend(self, graph: Graph, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+        """The backend's product; what is not a native Program is made to change nothing where it fails."""
+        try:
+            made = self._resolved(graph, example_inputs)
+        except (DoesNotPay, BackendError):
+            raise
+        except Exception as error:
+            raise BackendError(self.backend_name, f"{type(error).__name__}: {error}") from error
+        if isinstance(made, _C.Program):
+            return made
+        if not callable(made):
+            raise BackendError(self.backend_name, f"gave {type(made).__name__}, which is not callable")
+        return transaction(graph, made, None if self.backend_name == "reference" else self._note_failure)
+
+    def _note_failure(self, error: Exception) -> None:
+        """A callable that a backend made has failed: the call runs plainly; said once."""
+        self._warn(f"{self.name}: backend {self.backend_name!r} failed ({type(error).__name__}: {error}); it runs plainly")
 
     def _leave_plain(self, function: types.FunctionType, reason: str, detail: str) -> None:
         """Never ask for this code again."""
@@ -290,7 +312,7 @@ class Compilation:
     @property
     def options(self) -> dict[str, Any]:
         """What `compile` was given, for pickling."""
-        return {"backend": self.backend_name, "fullgraph": self.fullgraph, "name": self.name}
+        return {"backend": self._given, "fullgraph": self.fullgraph, "name": self.name}
 
     def reset(self) -> None:
         """Forget every compiled segment."""

@@ -1,9 +1,9 @@
 """The one file that knows every stage: a call of a function in, a CacheEntry out; one line a stage.
 
-    slots -> trace -> Capture -> verify -> backend (lower, schedule, kernels) -> Program -> CacheEntry
+    slots -> trace -> Capture -> verify -> backend (lower, schedule, kernels) -> Program -> entry
 
-Each stage takes a value and returns a value that prints as text. No stage calls back into an earlier one; resuming after
-a graph break comes in again by `compile_segment` with the resume function (docs/architecture.md, "Segments").
+Each stage takes a value and returns a value that prints as text. No stage calls back into an earlier one; resuming
+after a graph break comes in again by `compile_segment` with the resume function (docs/architecture.md, "Segments").
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dynamo_lite import _C, log
-from dynamo_lite.backends import Backend, compile_with
+from dynamo_lite.backends import Backend
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.trace import Capture, trace
-from dynamo_lite.config import Config
+from dynamo_lite.config import Config, config
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.schedule.cost import DoesNotPay
 
@@ -41,14 +41,14 @@ def compile_segment(
     slots: tuple[Any, ...],
     jump: Callable[[Target], Any],
     backend: Backend,
-    config: Config,
+    settings: Config,
 ) -> Segment:
     """Compile a call of `function` with `slots`. Raises SkipFrame when there is nothing to capture."""
     clock = _Clock()
-    capture = trace(function, slots, jump, config)
+    capture = trace(function, slots, jump, settings)
     clock.stage("capture")
     log.emit("graph", function.__qualname__, capture.graph)
-    if config.check:
+    if settings.check:
         verify(capture.graph)
         clock.stage("verify")
     program, why, detail = None, "", ""

@@ -1,0 +1,52 @@
+"""A call of a Python callable that either succeeds or leaves every array as it found it, as native programs do.
+
+Enters: a graph and a callable of its inputs. Leaves: a callable that raises Declined where the first one fails. Used for
+backends whose product is plain Python; csrc/launch.c has Save steps for the same purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite._C import Declined
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node, NodeKind
+
+
+def transaction(
+    graph: Graph, function: Callable[..., Sequence[Any]], on_failure: Callable[[Exception], None] | None = None
+) -> Callable[..., Sequence[Any]]:
+    """`function` with NumPy's floating-point errors raised (those that `np.geterr()` does not ignore) and, where it
+    raises, the written inputs put back and Declined raised. on_failure is told of the exception first."""
+    written = sorted({root.params["index"] for root in map(_root, _targets(graph)) if root.kind is NodeKind.INPUT})
+
+    def run(*inputs: Any) -> Sequence[Any]:
+        saved = [(inputs[index], inputs[index].copy()) for index in written]
+        strict: dict[str, Any] = {name: "ignore" if mode == "ignore" else "raise" for name, mode in np.geterr().items()}
+        try:
+            with np.errstate(**strict):
+                return function(*inputs)
+        except BaseException as error:
+            for array, before in saved:
+                array[...] = before
+            if not isinstance(error, Exception) or isinstance(error, MemoryError | Declined):
+                raise
+            if on_failure is not None and not isinstance(error, FloatingPointError):
+                on_failure(error)
+            raise Declined(f"{type(error).__name__}: {error}") from None
+
+    return run
+
+
+def _targets(graph: Graph) -> list[Node]:
+    return [node.args[0] for node in graph.nodes if node.kind is NodeKind.STORE and isinstance(node.args[0], Node)]
+
+
+def _root(node: Node) -> Node:
+    """The node whose memory a store into `node` changes."""
+    while node.kind is NodeKind.CALL and node.args and isinstance(node.args[0], Node):
+        node = node.args[0]
+    return node
