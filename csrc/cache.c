@@ -40,10 +40,6 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                 Py_TYPE(parts[i])->tp_name);
         }
     }
-    if (program == Py_None && residual == Py_None) {
-        PyErr_SetString(PyExc_ValueError, "CacheEntry: one of program and residual must not be None");
-        return NULL;
-    }
     DlEntry *self = (DlEntry *)type->tp_alloc(type, 0);
     if (self == NULL) {
         return NULL;
@@ -53,6 +49,7 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->residual = or_null(residual);
     self->plain_on_decline = (char)plain_on_decline;
     self->calls_python = (char)calls_python;
+    self->retired = program == Py_None && residual == Py_None; /* nothing to run: what passes the guards runs plainly */
     dl_dispatch_bind_entry(self);
     if (residual != Py_None && PyFunction_Check(residual)) {
         DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(residual));

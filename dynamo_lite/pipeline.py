@@ -54,14 +54,13 @@ def compile_segment(
     program, why, detail = None, "", ""
     if capture.computes:
         try:
-            program = compile_with(
-                backend, capture.graph, capture.example_inputs, config, may_refuse=capture.ends == "return"
-            )
+            with config.patch(cost_model=settings.cost_model and capture.ends == "return"):
+                program = backend(capture.graph, list(capture.example_inputs))
         except DoesNotPay as reason:
             why, detail = "does-not-pay", str(reason)
         clock.stage("backend")
     guards = _C.Guards(capture.guards, capture.inputs)
-    entry = _C.CacheEntry(guards, program, capture.residual, calls_python=capture.ends != "return")
+    entry = _C.CacheEntry(guards, program, None if why else capture.residual, calls_python=capture.ends != "return")
     clock.stage("entry")
     capture = replace(capture, example_inputs=())  # the caller's arrays must not be kept alive
     return Segment(function, capture, program, entry, why, detail, clock.seconds)
