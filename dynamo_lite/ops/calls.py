@@ -1,9 +1,10 @@
 """Opaque ops: NumPy's own function does the work on real arrays; only the result's type is known before.
 
-matmul and the other gufuncs are typed by dtype resolution and their signature. For the rest a row of ``_define`` gives
-the shape rule, and dtype, rank and scalar-or-array come from calling the function on a tiny well-conditioned
-sample (``trial``), which must not warn: catch_warnings would make Python forget what it has shown. Functions whose result is a tuple object of their own (eigh, qr, svd), a Python number or of a shape
-that depends on values have no row. INVARIANT: results are fresh arrays, never views of operands.
+matmul and the other gufuncs are typed by dtype resolution and their signature. For the rest a row of ``opaque`` gives
+the shape rule, and dtype, rank and scalar-or-array come from calling the function on a tiny well-conditioned sample
+(``trial``). No sample may warn: catch_warnings would make Python forget which warnings it has shown. Functions whose
+result is a tuple object of their own (eigh, qr, svd), a Python number or of a shape that depends on values have no
+row. INVARIANT: results are fresh arrays, never views of operands.
 """
 
 from __future__ import annotations

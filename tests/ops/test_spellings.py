@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from dynamo_lite import ops
+from dynamo_lite.ops.table import ops_table
 from tests.copies import copies_of
 from tests.ops.record import record
 from tests.oracle import Conditions, require_equal
@@ -323,7 +325,7 @@ def test_maximum_of_no_elements_raises_at_run_time() -> None:
 
 
 def test_the_table_has_a_row_for_every_op() -> None:
-    rows = ops.ops_table()
+    rows = ops_table()
     assert len(rows) == len(ops.REGISTRY) + 2
     assert any(row.startswith("| `reduce` | reduction | ") and "`np.sum`" in row and "`x.sum`" in row for row in rows)
 
@@ -344,7 +346,6 @@ def test_lookup_is_by_identity() -> None:
 
 def test_recording_leaves_the_memory_of_warnings_alone() -> None:
     """catch_warnings anywhere in the rules would let "once" filters speak again."""
-    warnings = __import__("warnings")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         registry: dict[str, Any] = {}
