@@ -169,6 +169,15 @@ def same_constant(a: Any, b: Any) -> bool:
     return False
 
 
+def free_operand(name: str, cellvars: tuple[str, ...]) -> str:
+    """The operand that means free variable `name`.
+
+    That is the name, unless the code has a cell variable of the same name too: a class body that reads ``__class__``
+    from outside and makes its own for its methods, an inlined comprehension whose variable hides a free one.
+    """
+    return f"{name} (free)" if name in cellvars else name
+
+
 def handlers_at(code: Code, index: int) -> ExceptionEntry | None:
     """The entry that catches what instruction `index` raises; entries do not overlap, so it is the innermost."""
     for entry in code.exceptions:

@@ -16,7 +16,7 @@ from typing import Any
 from bytecode import ConcreteBytecode
 from bytecode.instr import UNSET
 
-from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedOpcode
+from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedOpcode, free_operand
 from dynamo_lite.pycode.opcodes import CONVERSIONS, OPCODES, OPERATORS, Operand
 from dynamo_lite.pycode.version import CACHES, FACTS, INTRINSICS, SPELLINGS, VERSION
 
@@ -55,8 +55,10 @@ class _Decoder:
         self.code = code
         self.locals = code.co_varnames
         # Locals that are also cells share the local's slot; free variables follow and never share one.
-        self.slots = (*code.co_varnames, *(c for c in code.co_cellvars if c not in code.co_varnames), *code.co_freevars)
         self.cells = frozenset(code.co_cellvars)
+        own = (name for name in code.co_cellvars if name not in code.co_varnames)
+        free = (free_operand(name, code.co_cellvars) for name in code.co_freevars)
+        self.slots = (*code.co_varnames, *own, *free)
         self.entry: Position = (code.co_firstlineno, code.co_firstlineno, 0, 0)
 
         concrete = ConcreteBytecode.from_code(code)

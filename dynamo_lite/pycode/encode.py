@@ -20,7 +20,7 @@ from bytecode import CompilerFlags, ConcreteBytecode, ConcreteInstr
 from bytecode.concrete import ExceptionTableEntry
 from bytecode.instr import UNSET, InstrLocation, opcode_has_argument
 
-from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedCode
+from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedCode, free_operand
 from dynamo_lite.pycode.flow import stack_size
 from dynamo_lite.pycode.opcodes import CONVERSIONS, INVERSE_CONDITIONS, OPCODES, OPERATORS, Operand
 from dynamo_lite.pycode.version import CACHES, FACTS, INTRINSICS, SPELLINGS, VERSION
@@ -103,7 +103,8 @@ class _Encoder:
         self.local_slot = {name: number for number, name in enumerate(self.varnames)}
         own = [name for name in code.cellvars if name not in self.local_slot]
         self.cell_slot = {name: self.local_slot[name] for name in code.cellvars if name in self.local_slot}
-        for number, name in enumerate((*own, *code.freevars), len(self.varnames)):
+        free = [free_operand(name, code.cellvars) for name in code.freevars]
+        for number, name in enumerate((*own, *free), len(self.varnames)):
             self.cell_slot[name] = number
 
         # Where more than the instruction before may lead; and where, besides, a protected range begins or ends.

@@ -23,7 +23,7 @@ def liveness(code: Code) -> list[frozenset[str]]:
     influences: list[list[int]] = [[] for _ in instrs]  # the instructions whose live set depends on this one's
     for index, instr in enumerate(instrs):
         kind = OPCODES[instr.op].operand
-        if kind is Operand.LOCAL or kind is Operand.CELL:
+        if kind is Operand.LOCAL or (kind is Operand.CELL and instr.arg in code.cellvars):
             bit = bits.get(instr.arg, 0)
             if instr.op == "STORE_FAST":
                 kept[index] = ~bit

@@ -20,7 +20,7 @@ class Operand(Enum):
     NONE = "none"  # None
     CONST = "const"  # any object
     LOCAL = "local"  # name of a local variable
-    CELL = "cell"  # name of a cell or free variable
+    CELL = "cell"  # name of a cell or free variable (code.free_operand)
     NAME = "name"  # name of a global, attribute, module
     SUPER = "super"  # (attribute name, whether super has two arguments in the source)
     COUNT = "count"  # int: how many, how deep

@@ -342,6 +342,25 @@ def classes():
     return made.method(), made == 13, Base.__doc__, Base.names, Base.__annotations__, Derived.__mro__[1].__name__
 
 
+def two_variables_of_one_name():
+    __class__ = "outer"
+
+    class Inner:
+        x = __class__
+
+        def method(self):
+            return __class__.__name__
+
+    class Stores:
+        nonlocal __class__
+        __class__ = "stored"
+
+        def method(self):
+            return __class__.__name__
+
+    return Inner.x, Inner().method(), __class__, Stores().method()
+
+
 def defaults():
     def function(a: int, b: "str" = "x", *, c: float = 1.5) -> list:
         """The doc."""
@@ -497,6 +516,7 @@ CALLS = [
     (global_names, ()),
     (imports, ()),
     (classes, ()),
+    (two_variables_of_one_name, ()),
     (defaults, ()),
     (generators, (3,)),
     (stops_early, ()),
