@@ -240,6 +240,8 @@ def _bind_squeeze(ask: Relate, a: Any, axis: Any = None) -> Bound:
         axes = axes_of(axis, len(shape))
         if any(shape[place] != 1 for place in axes):
             raise OpError("squeeze of an axis that is not 1")
+    if not axes:
+        return Bound("same", (node,))  # PyArray_Squeeze
     index = tuple(0 if place in axes else (None, None, None) for place in range(len(shape)))
     return Bound("basic_index", (node,), {"index": index, "scalar": False})
 
