@@ -133,7 +133,7 @@ class Compilation:
 
     def _promising(self, segment: Segment, slots: tuple[Any, ...]) -> bool:
         """Whether a segment that computes nothing may lead to one that does: it breaks, and an array is at hand."""
-        if segment.capture.ends != "break" or self._entries.get(segment.function.__code__, 0) >= _WORTHLESS_LIMIT:
+        if segment.capture.ends != "break" or self._entries.get(segment.code, 0) >= _WORTHLESS_LIMIT:
             return False
         return any(isinstance(slot, np.ndarray | np.generic) for slot in slots)
 
@@ -259,7 +259,7 @@ class Compilation:
         )
 
     def _graph_record(self, segment: Segment) -> GraphRecord:
-        graph, code = segment.capture.graph, segment.function.__code__
+        graph, code = segment.capture.graph, segment.code
         first = next((node.location for node in graph.nodes if node.location), None)
         return GraphRecord(
             text=str(graph),
@@ -269,7 +269,7 @@ class Compilation:
             ),
             natively=isinstance(segment.program, _C.Program),
             backend=self.backend_name,
-            function=segment.function.__qualname__,
+            function=segment.code.co_qualname,
             segment=self._resumed.get(code, 0),
             filename=code.co_filename,
             line=first.line if first else code.co_firstlineno,

@@ -27,7 +27,7 @@ from dynamo_lite.schedule.cost import DoesNotPay
 class Segment:
     """One compiled segment: what each stage made of it, and the seconds each took."""
 
-    function: types.FunctionType
+    code: types.CodeType
     capture: Capture
     program: Callable[..., Any] | None
     entry: _C.CacheEntry
@@ -63,7 +63,7 @@ def compile_segment(
     entry = _C.CacheEntry(guards, program, None if why else capture.residual, calls_python=capture.ends != "return")
     clock.stage("entry")
     capture = replace(capture, example_inputs=())  # the caller's arrays must not be kept alive
-    return Segment(function, capture, program, entry, why, detail, clock.seconds)
+    return Segment(function.__code__, capture, program, entry, why, detail, clock.seconds)
 
 
 class _Clock:

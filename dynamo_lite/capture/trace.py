@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite import ops
 from dynamo_lite.capture import handlers
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
@@ -63,8 +64,11 @@ class Capture:
 
     @property
     def computes(self) -> bool:
-        """Whether there is anything to run: an output, or a store."""
-        return bool(self.graph.outputs) or any(node.kind is NodeKind.STORE for node in self.graph.nodes)
+        """Whether there is anything to run: an output, a store, or an operation that may warn or raise."""
+        return bool(self.graph.outputs) or any(
+            node.kind is NodeKind.STORE or (node.kind is NodeKind.CALL and ops.may_report(node))
+            for node in self.graph.nodes
+        )
 
 
 def trace(

@@ -14,6 +14,7 @@ import numpy as np
 from dynamo_lite._C import Declined
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.rewrite import root
 
 
 def transaction(
@@ -21,7 +22,9 @@ def transaction(
 ) -> Callable[..., Sequence[Any]]:
     """`function` with NumPy's floating-point errors raised (those that `np.geterr()` does not ignore) and, where it
     raises, the written inputs put back and Declined raised. on_failure is told of the exception first."""
-    written = sorted({root.params["index"] for root in map(_root, _targets(graph)) if root.kind is NodeKind.INPUT})
+    targets = [node.args[0] for node in graph.nodes if node.kind is NodeKind.STORE]
+    roots = {root(target) for target in targets if isinstance(target, Node)}
+    written = sorted(node.params["index"] for node in roots if node.kind is NodeKind.INPUT)
 
     def run(*inputs: Any) -> Sequence[Any]:
         saved = [(inputs[index], inputs[index].copy()) for index in written]
@@ -40,13 +43,3 @@ def transaction(
 
     return run
 
-
-def _targets(graph: Graph) -> list[Node]:
-    return [node.args[0] for node in graph.nodes if node.kind is NodeKind.STORE and isinstance(node.args[0], Node)]
-
-
-def _root(node: Node) -> Node:
-    """The node whose memory a store into `node` changes."""
-    while node.kind is NodeKind.CALL and node.args and isinstance(node.args[0], Node):
-        node = node.args[0]
-    return node
