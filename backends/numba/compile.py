@@ -10,28 +10,14 @@ dangles.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
-import numpy as np
 from dynamo_lite.backends.numba.codegen import generate
-from dynamo_lite.backends.numba.plan import Plan, plan
+from dynamo_lite.backends.numba.plan import plan
 
-from dynamo_lite.schedule.steps import DType, Kernel
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledKernel:
-    """address: of ``int32 kernel(intptr *block, intp n)``. loops: each NumPy loop's ufunc and dtypes, in block order.
-
-    keep: the Plan, which prints what the kernel does.
-    """
-
-    address: int
-    loops: tuple[tuple[np.ufunc, tuple[DType, ...]], ...]
-    scratch_bytes: int
-    keep: Plan
+from dynamo_lite._C import CompiledKernel
+from dynamo_lite.schedule.steps import Kernel
 
 
 class _Engine:
@@ -76,7 +62,7 @@ _STATE = _State()
 
 
 def compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:
-    """The machine code of `kernel` for these stride classes, compiled now or earlier."""
+    """The machine code of `kernel` for these stride classes, compiled now or earlier; ``keep`` is its Plan."""
     key = (kernel, classes)
     with _STATE.lock:
         found = _STATE.kernels.get(key)

@@ -2,7 +2,7 @@
 
 Enters a graph that this pass may change; leaves it without unused calls, but for those that may warn or raise:
 
-    %add = add(%x, 1); %less = less(%x, 0); return %x  ->  %add = add(%x, 1); return %x      # a float add may overflow
+    %add = add(%x, 1); %less = less(%x, 0); return %x  ->  %add = add(%x, 1); return %x   # it may overflow
 
 INVARIANT: a floating-point error that NumPy would report is still met. Stores stay.
 """
@@ -16,7 +16,10 @@ from dynamo_lite.graph.rewrite import drop_unused
 from dynamo_lite.graph.types import ArrayType
 
 _INTEGER_REPORTS = frozenset(
-    ["floor_divide", "remainder", "divmod", "fmod", "power", "float_power", "left_shift", "right_shift", "ldexp", "lcm", "gcd"]
+    (
+        *("floor_divide", "remainder", "divmod", "fmod", "power", "float_power"),
+        *("left_shift", "right_shift", "ldexp", "lcm", "gcd"),
+    )
 )
 
 

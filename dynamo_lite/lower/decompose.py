@@ -5,8 +5,9 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %astype: int64[s0] = astype(%x); %reduce = reduce(%astype, add)
 
-A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and bools.
-Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. Clip of floats has its own rule for NaN.
+A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
+bools. Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. Clip of floats has its own rule
+for NaN.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def decompose(graph: Graph) -> None:
             graph.nodes.append(node)
         else:
             replaced[node] = new
-    replace_uses(graph, {old: new for old, new in replaced.items()})
+    replace_uses(graph, dict(replaced))
 
 
 def _clip(graph: Graph, node: Node) -> Node | None:

@@ -1,12 +1,13 @@
 """Decides what runs together: elementwise nodes become groups, each one kernel, between everything else in order.
 
-Enters a lowered graph; leaves units in execution order. Elementwise nodes wait until somebody needs their result in memory
-(a view, a reduction, a call, a store, an output); then everything of the same shape they are made of joins one kernel.
+Enters a lowered graph; leaves units in execution order. Elementwise nodes wait until somebody needs their result in
+memory (a view, a reduction, a call, a store, an output); then everything of the same shape they are made of joins one
+kernel.
 
     %m = multiply(%x, %x); %a = add(%m, 1); store(%y, %a)  ->  Store(%y, %a) with the members %m, %a
 
-INVARIANT: a group reads each array as it was where its nodes stand in the program: a node that waits and reads memory is
-computed before a store into that memory. What several consumers use is kept as a further result of the first kernel,
+INVARIANT: a group reads each array as it was where its nodes stand in the program: a node that waits and reads memory
+is computed before a store into that memory. What several consumers use is kept as a further result of the first kernel,
 or computed again where that is cheaper than memory.
 """
 
@@ -260,7 +261,8 @@ class _Fusion:
         for node in members:
             if isinstance(node.type, tuple):  # its results are tuple_gets
                 continue
-            if node in self.outputs or (node in wanted and self.needed_later(node, inside - {node})) or (self.needed_later(node, inside) and not self.cheap(node)):
+            must = node in wanted or node in self.outputs or not self.cheap(node)
+            if must and self.needed_later(node, inside):
                 kept.append(node)
         return kept
 
@@ -270,10 +272,9 @@ class _Fusion:
             del self.waiting[node]
             self.finished.add(node)
         for node in reversed(members):
-            if node in self.waiting and all(user in self.finished for user in self.uses[node]):
-                if self.uses[node] and node not in self.outputs:
-                    del self.waiting[node]
-                    self.finished.add(node)
+            if node in self.waiting and not self.needed_later(node, set()):
+                del self.waiting[node]
+                self.finished.add(node)
 
     def reducible(self, node: Node) -> bool:
         """Whether a kernel may feed this reduction: NumPy would reduce its operand without a cast."""

@@ -52,9 +52,9 @@ def form_of(node: Node, target: Target, facts: Facts) -> Form | None:
     if form is None:
         return None
     for arg, dtype in zip(node.args, form.in_dtypes, strict=True):
-        if isinstance(arg, Node) and arg.array_type.dtype != dtype:
-            if not target.exact("cast", (arg.array_type.dtype,), (dtype,)):
-                return None
+        source = arg.array_type.dtype if isinstance(arg, Node) else dtype
+        if source != dtype and not target.exact("cast", (source,), (dtype,)):
+            return None
     return form
 
 

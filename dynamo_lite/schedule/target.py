@@ -18,9 +18,9 @@ from dynamo_lite.schedule.steps import DType
 class Target:
     """exact(op, in_dtypes, dtypes): the op ("cast", "where", "copy" or a ufunc's name) is compiled, with NumPy's bits.
 
-    reports(op, in_dtypes, dtypes): the compiled op may set a floating-point flag. loop(ufunc, dtypes, zero_dimensional):
-    NumPy's own inner loop for these operand and result dtypes may run on tiles. max_ops and max_operands (results counted
-    too) bound a kernel.
+    reports(op, in_dtypes, dtypes): the compiled op may set a floating-point flag. loop(ufunc, dtypes,
+    zero_dimensional): NumPy's own inner loop for these operand and result dtypes may run on tiles. max_ops and
+    max_operands (results counted too) bound a kernel.
     """
 
     exact: Callable[[str, tuple[DType, ...], tuple[DType, ...]], bool]

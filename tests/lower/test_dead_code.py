@@ -22,8 +22,8 @@ def kept(function: Any, *arguments: Any) -> list[str]:
 def test_the_docstring() -> None:
     def program(x: Any) -> Any:
         y = x + 1
-        x < 0
-        y < 0
+        x < 0  # noqa: B015
+        y < 0  # noqa: B015
         return y
 
     assert kept(program, np.ones(3)) == ["add"]
@@ -48,7 +48,7 @@ def test_integer_arithmetic_is_silent() -> None:
 
 def test_views_go_and_reads_that_may_raise_stay() -> None:
     def program(x: Any) -> Any:
-        x.T
+        x.T  # noqa: B018
         x[0]
         return x
 

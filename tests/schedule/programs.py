@@ -228,7 +228,7 @@ def fresh_arrays(x: Array) -> Array:
 def unused_results(x: Array) -> Array:
     x / 3
     np.log(x)
-    x > 2
+    x > 2  # noqa: B015
     return x + 1
 
 
