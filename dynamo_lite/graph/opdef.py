@@ -63,8 +63,7 @@ class OpDef:
     evaluate(args, params): the op on concrete values, by NumPy itself.
     exact_view: a VIEW whose result always shares the operand's memory (a reshape may copy).
     may_report: even with an unused result the op may warn or raise (a flag, an index out of range).
-    ufunc: for ELEMENTWISE ops that are one; callable: what a CALL calls, with `args` and `params` as operands and
-    keywords, where that is all `evaluate` does.
+    ufunc: the ufunc that the op is a call of, gufuncs included.
     """
 
     name: str
