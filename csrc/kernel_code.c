@@ -201,9 +201,8 @@ static struct {
     npy_intp bytes;
 } spare;
 
-/* Aligned memory for a kernel's tiles, or NULL with MemoryError. */
-static char *
-take_scratch(npy_intp bytes, npy_intp *taken)
+char *
+dl_scratch_take(npy_intp bytes, npy_intp *taken)
 {
     if (spare.memory != NULL && spare.bytes >= bytes) {
         char *memory = spare.memory;
@@ -220,9 +219,8 @@ take_scratch(npy_intp bytes, npy_intp *taken)
     return memory;
 }
 
-/* Keep the larger of two areas, free the other. */
-static void
-give_scratch(char *memory, npy_intp bytes)
+void
+dl_scratch_give(char *memory, npy_intp bytes)
 {
     if (bytes <= SPARE_LIMIT && (spare.memory == NULL || spare.bytes < bytes)) {
         char *smaller = spare.memory;
@@ -248,7 +246,7 @@ dl_block_open(DlBlock *block, const DlVariant *variant, int n)
         }
     }
     if (variant->scratch_bytes > 0) {
-        block->scratch = take_scratch(variant->scratch_bytes, &block->scratch_bytes);
+        block->scratch = dl_scratch_take(variant->scratch_bytes, &block->scratch_bytes);
         if (block->scratch == NULL) {
             if (block->block != block->small) {
                 PyMem_Free(block->block);
@@ -269,7 +267,7 @@ DlStatus
 dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t failed)
 {
     if (block->scratch != NULL) {
-        give_scratch(block->scratch, block->scratch_bytes);
+        dl_scratch_give(block->scratch, block->scratch_bytes);
     }
     if (block->block != block->small) {
         PyMem_Free(block->block);

@@ -35,6 +35,11 @@ int dl_block_open(DlBlock *block, const DlVariant *variant, int n);
 /* Give the scratch back, gather the flags, and judge the kernel's status. */
 DlStatus dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t failed);
 
+/* Aligned memory for tiles, of at least `bytes` (how many: *taken); NULL with MemoryError. Needs the GIL, also to give
+ * it back. */
+char *dl_scratch_take(npy_intp bytes, npy_intp *taken);
+void dl_scratch_give(char *memory, npy_intp bytes);
+
 /* Free the variants of a kernel. */
 void dl_kernel_clear_code(DlKernel *kernel);
 

@@ -133,10 +133,9 @@ keeps_c_order(const DlNest *nest, int nd)
     return 1;
 }
 
-/* Layouts of all results over shape, as NumPy's operations would make them. */
-static DlStatus
-fresh_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, int nd, const npy_intp *shape, npy_intp size,
-              DlLayout *results)
+DlStatus
+dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, int nd, const npy_intp *shape, npy_intp size,
+               DlLayout *results)
 {
     const DlKernel *kernel = &step->kernel;
     if (nd <= 1 || (size != 0 && keeps_c_order(nest, nd) && !kernel->copies)) {
@@ -488,7 +487,7 @@ prepare_results(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_int
             continue;
         }
         if (!laid_out) {
-            DlStatus status = fresh_layouts(run, step, nest, nd, shape, nest->size, layouts);
+            DlStatus status = dl_map_layouts(run, step, nest, nd, shape, nest->size, layouts);
             if (status != 0) {
                 return status;
             }

@@ -144,6 +144,14 @@ iterator_order(const DlKernelOp *op, const DlLayout *values, const DlLayout *out
     }
 }
 
+void
+dl_layout_order(const DlLayout *layout, int *order)
+{
+    int operand = 0;
+    DlKernelOp op = {.n_operands = 1, .operands = &operand};
+    iterator_order(&op, layout, layout, order);
+}
+
 /* Rule (3): the axes of one array from the innermost outwards. */
 static void
 sorted_order(const DlLayout *value, int *order)

@@ -128,11 +128,10 @@ typedef struct {
     uint8_t *into, *scalar;
 } DlMapStep;
 
-typedef enum { DL_REDUCE_NUMPY, DL_REDUCE_PAIRWISE, DL_REDUCE_INTEGER } DlReduceRule;
-
 typedef struct {
     DlMapStep map;        /* the kernel over the operand's shape; its one output is not a register */
-    DlReduceRule rule;
+    const struct DlFold *fold; /* how to do it here; NULL: only NumPy can */
+    int same_type;        /* the kernel's result is of the accumulator's dtype */
     PyObject *reduce;     /* owned: the bound ufunc.reduce */
     PyObject *args_tail;  /* owned: (axes, dtype, None, keepdims) */
     PyArray_Descr *descr; /* owned */
@@ -270,6 +269,8 @@ typedef struct {
 
 /* Strides of contiguous memory. */
 void dl_layout_contiguous(int nd, const npy_intp *shape, npy_intp itemsize, int fortran, npy_intp *strides);
+/* The axes of one array as NumPy's iterator orders them, innermost first. */
+void dl_layout_order(const DlLayout *layout, int *order);
 /* The layouts of a kernel's results that NumPy's operations would give; operands: one layout each. 1: not of `shape`. */
 int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, const npy_intp *shape,
                       DlLayout *results);
@@ -296,6 +297,9 @@ DlStatus dl_map_run(DlRun *run, DlMapStep *step);
 /* Spread the operands over `shape`; numbers are converted into `cells`. */
 DlStatus dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest *nest,
                        char (*cells)[DL_CELL]);
+/* Layouts of the kernel's fresh results over shape (of `size` elements), given the spread operands. */
+DlStatus dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, int nd, const npy_intp *shape,
+                        npy_intp size, DlLayout *results);
 /* Run the kernel into one fresh array, which gets NumPy's layout: a new reference in *result. */
 DlStatus dl_map_fresh(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, PyObject **result);
 /* Copy between two arrays of one shape and dtype. */
@@ -303,7 +307,7 @@ void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, co
                      const npy_intp *shape, npy_intp itemsize);
 
 /* ---- reduce.c ---- */
-/* Choose the rule by which a built step reduces; ufunc: its name. 0 or -1. */
+/* Choose how a built step reduces; ufunc: its name. 0 or -1. */
 int dl_reduce_plan(DlReduceStep *step, const char *ufunc);
 DlStatus dl_reduce_run(DlRun *run, DlReduceStep *step);
 

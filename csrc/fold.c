@@ -1,0 +1,173 @@
+/* Typed reductions (see fold.h). The arithmetic stands in templates, included for each type. */
+#include "fold.h"
+
+#include <math.h>
+
+enum { LEAF = 128, MAX_LEAVES = 16 }; /* numbers of a leaf; leaves of one batch */
+
+/* Compile a loop for several processors; the one at hand chooses. Vector width does not change results. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
+#define FOR_THIS_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define FOR_THIS_CPU
+#endif
+
+#define JOIN_NOW(a, b, c) a##b##c
+#define JOIN(a, b, c) JOIN_NOW(a, b, c)
+
+/* ---- floating add ---- */
+
+typedef struct {
+    npy_intp start, n;
+} Leaf;
+
+/* The leaves of n > 0 numbers in order; their count. */
+static int
+list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
+{
+    if (n <= LEAF) {
+        leaves[0] = (Leaf){start, n};
+        return 1;
+    }
+    npy_intp half = dl_fold_half(n, 0);
+    int count = list_leaves(start, half, leaves);
+    return count + list_leaves(start + half, n - half, leaves + count);
+}
+
+#define NUMBER npy_float
+#define NAME(x) float_add_##x
+#include "fold_pairwise.h"
+#undef NUMBER
+#undef NAME
+
+#define NUMBER npy_double
+#define NAME(x) double_add_##x
+#include "fold_pairwise.h"
+#undef NUMBER
+#undef NAME
+
+/* ---- operations whose order does not show ---- */
+
+#define NUMBER_TYPE npy_int8
+#define PREFIX int8
+#define LOWEST NPY_MIN_INT8
+#define HIGHEST NPY_MAX_INT8
+#define WIDE npy_uint32
+#include "fold_integers.h"
+
+#define NUMBER_TYPE npy_uint8
+#define PREFIX uint8
+#define LOWEST 0
+#define HIGHEST NPY_MAX_UINT8
+#define WIDE npy_uint32
+#include "fold_integers.h"
+
+#define NUMBER_TYPE npy_int16
+#define PREFIX int16
+#define LOWEST NPY_MIN_INT16
+#define HIGHEST NPY_MAX_INT16
+#define WIDE npy_uint32
+#include "fold_integers.h"
+
+#define NUMBER_TYPE npy_uint16
+#define PREFIX uint16
+#define LOWEST 0
+#define HIGHEST NPY_MAX_UINT16
+#define WIDE npy_uint32
+#include "fold_integers.h"
+
+#define NUMBER_TYPE npy_int32
+#define PREFIX int32
+#define LOWEST NPY_MIN_INT32
+#define HIGHEST NPY_MAX_INT32
+#define WIDE npy_uint32
+#include "fold_integers.h"
+
+#define NUMBER_TYPE npy_uint32
+#define PREFIX uint32
+#define LOWEST 0
+#define HIGHEST NPY_MAX_UINT32
+#define WIDE npy_uint32
+#include "fold_integers.h"
+
+#define NUMBER_TYPE npy_int64
+#define PREFIX int64
+#define LOWEST NPY_MIN_INT64
+#define HIGHEST NPY_MAX_INT64
+#define WIDE npy_uint64
+#include "fold_integers.h"
+
+#define NUMBER_TYPE npy_uint64
+#define PREFIX uint64
+#define LOWEST 0
+#define HIGHEST NPY_MAX_UINT64
+#define WIDE npy_uint64
+#include "fold_integers.h"
+
+#define NUMBER npy_bool
+#define NAME(x) bool_or_##x
+#define COMBINE(acc, value) ((npy_bool)(((acc) | (value)) != 0))
+#define IDENTITY 0
+#define UNORDERED(value) 0
+#include "fold_any_order.h"
+
+#define NUMBER npy_bool
+#define NAME(x) bool_and_##x
+#define COMBINE(acc, value) ((npy_bool)((acc) != 0 && (value) != 0))
+#define IDENTITY 1
+#define UNORDERED(value) 0
+#include "fold_any_order.h"
+
+#define NUMBER_TYPE npy_float
+#define PREFIX float
+#include "fold_extremes.h"
+
+#define NUMBER_TYPE npy_double
+#define PREFIX double
+#include "fold_extremes.h"
+
+/* ---- the table ---- */
+
+#define ROW(ufunc, kind, bytes, name) {ufunc, kind, bytes, 0, name##_leaf, name##_rows, name##_start, NULL}
+#define INTEGER_ROWS(kind, bytes, name)                                                                                \
+    ROW("add", kind, bytes, name##_add), ROW("multiply", kind, bytes, name##_multiply),                                \
+        ROW("maximum", kind, bytes, name##_maximum), ROW("minimum", kind, bytes, name##_minimum)
+#define EXTREME_ROW(ufunc, bytes, type, name)                                                                          \
+    {ufunc, 'f', bytes, 0, type##_##name##_leaf, type##_##name##_rows, type##_##name##_start, type##_has_zeros}
+
+static const DlFold folds[] = {
+    {"add", 'f', 4, 1, float_add_real_leaf, float_add_real_rows, float_add_real_start,
+     float_add_real_has_nan},
+    {"add", 'f', 8, 1, double_add_real_leaf, double_add_real_rows, double_add_real_start,
+     double_add_real_has_nan},
+    {"add", 'c', 8, 1, float_add_complex_leaf, float_add_complex_rows, float_add_complex_start,
+     float_add_complex_has_nan},
+    {"add", 'c', 16, 1, double_add_complex_leaf, double_add_complex_rows, double_add_complex_start,
+     double_add_complex_has_nan},
+    INTEGER_ROWS('i', 1, int8),
+    INTEGER_ROWS('u', 1, uint8),
+    INTEGER_ROWS('i', 2, int16),
+    INTEGER_ROWS('u', 2, uint16),
+    INTEGER_ROWS('i', 4, int32),
+    INTEGER_ROWS('u', 4, uint32),
+    INTEGER_ROWS('i', 8, int64),
+    INTEGER_ROWS('u', 8, uint64),
+    ROW("logical_or", 'b', 1, bool_or),
+    ROW("logical_and", 'b', 1, bool_and),
+    EXTREME_ROW("maximum", 4, float, maximum),
+    EXTREME_ROW("minimum", 4, float, minimum),
+    EXTREME_ROW("maximum", 8, double, maximum),
+    EXTREME_ROW("minimum", 8, double, minimum),
+};
+
+const DlFold *
+dl_fold_find(const char *ufunc, const PyArray_Descr *descr)
+{
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(folds); i++) {
+        const DlFold *fold = &folds[i];
+        if (fold->kind == descr->kind && fold->bytes == PyDataType_ELSIZE(descr) && strcmp(fold->ufunc, ufunc) == 0) {
+            return fold;
+        }
+    }
+    return NULL;
+}

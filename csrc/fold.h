@@ -1,0 +1,46 @@
+/* Typed reductions of memory: the arithmetic under reduce.c.
+ *
+ * Floating add has NumPy's pairwise order; a sum that is NaN is unsure (which NaN?). The other operations give one result
+ * in any order: integer arithmetic wraps, and a floating maximum or minimum that met no NaN and is no zero (0.0 or
+ * -0.0?) is the same whatever the order.
+ */
+#ifndef DL_FOLD_H
+#define DL_FOLD_H
+
+#include "numpy_api.h"
+
+typedef struct DlFold {
+    const char *ufunc;
+    char kind; /* the dtype's: 'b', 'i', 'u', 'f', 'c' */
+    int bytes; /* of one item */
+    int pairwise;
+    /* cell = fold of n >= 1 items that are `stride` bytes apart; not 0 when the result is unsure. */
+    int (*leaf)(const char *data, npy_intp n, npy_intp stride, char *cell);
+    /* accs[i] = accs[i] op data[i], both packed; not 0 when a result is unsure. */
+    int (*rows)(char *accs, const char *data, npy_intp n);
+    /* What n items hold before the first operation. */
+    void (*start)(char *accs, npy_intp n);
+    /* Whether one of n results is unsure after all; NULL: never. */
+    int (*doubtful)(const char *accs, npy_intp n);
+} DlFold;
+
+/* How ufunc (by name) folds items of that dtype; NULL where only NumPy knows. */
+const DlFold *dl_fold_find(const char *ufunc, const PyArray_Descr *descr);
+
+/* Where NumPy's pairwise sum of more than 128 numbers splits n items; a complex item is two numbers. */
+static inline npy_intp
+dl_fold_half(npy_intp n, int is_complex)
+{
+    npy_intp half = is_complex ? n : n / 2;
+    half -= half % 8;
+    return is_complex ? half / 2 : half;
+}
+
+/* Items up to which a pairwise sum is one leaf. */
+static inline npy_intp
+dl_fold_leaf_size(int is_complex)
+{
+    return is_complex ? 64 : 128;
+}
+
+#endif

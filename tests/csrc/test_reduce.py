@@ -1,0 +1,196 @@
+"""Reductions give NumPy's bits and NumPy's layout, whatever the order of axes, the sizes and the dtype."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from dynamo_lite.backends.numba.compile import compile_kernel
+
+from dynamo_lite._C import Declined, Program
+from dynamo_lite.graph.scalar import Symbol
+from dynamo_lite.schedule.steps import Kernel, KernelOp, Reduce, Reg, Schedule
+
+F8 = np.dtype("f8")
+
+
+def plain(dtype: Any) -> Kernel:
+    """A kernel that only reads its operand."""
+    return Kernel((np.dtype(dtype),), (), (0,))
+
+
+def add(dtype: Any) -> Kernel:
+    """A kernel of two operands."""
+    d = np.dtype(dtype)
+    op = KernelOp("loop", (0, 1), (d, d), (d,), np.add) if d.kind == "c" else KernelOp("add", (0, 1), (d, d), (d,))
+    return Kernel((d, d), (op,), (2,))
+
+
+def reduction(
+    kernel: Kernel, shape: tuple[Any, ...], ufunc: np.ufunc, axes: tuple[int, ...], keepdims: bool, dtype: Any
+) -> Program:
+    n = len(kernel.operand_dtypes)
+    scalar = len(axes) == len(shape) and not keepdims
+    step = Reduce(kernel, tuple(map(Reg, range(n))), shape, ufunc, axes, keepdims, n, np.dtype(dtype), scalar)
+    return Program(Schedule(n, n + 1, (), (), (step,), (Reg(n),), ()), compile_kernel)
+
+
+def check(got: Any, expected: Any) -> None:
+    assert type(got) is type(expected)
+    assert got.dtype == expected.dtype and got.shape == expected.shape
+    assert got.strides == expected.strides
+    assert got.tobytes() == expected.tobytes()
+
+
+def values(rng: np.random.Generator, n: int, dtype: Any) -> Any:
+    """Numbers of many magnitudes, so that every order of additions shows."""
+    d = np.dtype(dtype)
+    if d.kind == "f":
+        return (rng.standard_normal(n) * 10.0 ** rng.integers(-3, 4, n)).astype(d)
+    if d.kind == "c":
+        return (values(rng, n, "f8") + 1j * values(rng, n, "f8")).astype(d)
+    if d.kind == "b":
+        return rng.random(n) < 0.5
+    info = np.iinfo(d)
+    return rng.integers(info.min, info.max, n, d, endpoint=True)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+def test_pairwise_sums_of_every_length(dtype: str) -> None:
+    """Lengths 1..3000 and large ones, in memory, strided, and computed by a kernel tile by tile."""
+    rng = np.random.default_rng(0)
+    size = Symbol("s0", "int", 0, 0)
+    direct = reduction(plain(dtype), (size,), np.add, (0,), False, dtype)
+    fused = reduction(add(dtype), (size,), np.add, (0,), False, dtype)
+    long = [2**k + d for k in range(12, 18) for d in (-9, -1, 0, 1, 7, 8)] + [8192 * 3, 100_003, 250_000]
+    step = 1 if dtype == "f8" else 3
+    x, y, wide = (values(rng, n, dtype) for n in (250_000, 250_000, 500_000))
+    for n in itertools.chain(range(1, 3000, step), long):
+        check(direct(x[:n])[0], np.add.reduce(x[:n]))
+        check(fused(x[:n], y[-n:])[0], np.add.reduce(x[:n] + y[-n:]))
+        check(direct(wide[: 2 * n : 2])[0], np.add.reduce(wide[: 2 * n : 2]))
+        check(direct(x[n - 1 :: -1])[0], np.add.reduce(x[n - 1 :: -1]))
+
+
+def layouts(rng: random.Random, array: Any) -> Any:
+    """The same elements, packed in another order of axes, or not packed."""
+    kind = rng.random()
+    if kind < 0.4:
+        return array
+    order = rng.sample(range(array.ndim), array.ndim)
+    array = np.ascontiguousarray(array.transpose(order)).transpose(np.argsort(order))
+    if kind < 0.8:
+        return array
+    return array[tuple(slice(None, None, rng.choice((1, 1, 2, -1))) for _ in array.shape)]
+
+
+def random_case(rng: random.Random) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    nd = rng.randrange(1, 5)
+    sizes = (1, 2, 3, 4, 5, 7, 8, 9, 13, 17)
+    shape = [rng.choice(sizes) for _ in range(nd)]
+    if rng.random() < 0.3:
+        shape[rng.randrange(nd)] = rng.choice((130, 300, 1030, 5000))
+    axes = tuple(axis for axis in range(nd) if rng.random() < 0.55)
+    return tuple(shape), axes, rng.random() < 0.3
+
+
+def dtypes_of(ufunc: np.ufunc) -> list[str]:
+    if ufunc in (np.logical_or, np.logical_and):
+        return ["?"]
+    integers = ["i8", "u8"] if ufunc in (np.add, np.multiply) else ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+    return ["f8", "f4", "f2", "c16", "c8", *integers]
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logical_or, np.logical_and])
+def test_axes_and_layouts(ufunc: np.ufunc) -> None:
+    """Random shapes with 1s, packed and strided operands, any axes, keepdims; alone and under a kernel."""
+    rng, numbers = random.Random(ufunc.__name__), np.random.default_rng(1)
+    for _ in range(1500):
+        shape, axes, keepdims = random_case(rng)
+        dtype = rng.choice(dtypes_of(ufunc))
+        count = int(np.prod(shape))
+        if count > 60_000:
+            continue
+        x = layouts(rng, values(numbers, count, dtype).reshape(shape))
+        if rng.random() < 0.5:
+            x = np.asarray(x)
+        with np.errstate(all="ignore"):
+            program = reduction(plain(dtype), x.shape, ufunc, axes, keepdims, dtype)
+            check(program(x)[0], ufunc.reduce(x, axis=axes, keepdims=keepdims))
+            if dtype in ("?", "f2"):
+                continue
+            y = rng.choice((values(numbers, count, dtype).reshape(shape), x, x.copy("F")))
+            y = y[tuple(slice(0, size) for size in x.shape)]
+            if rng.random() < 0.3:
+                y = y[tuple(slice(0, 1) if rng.random() < 0.5 else slice(None) for _ in y.shape)]
+            program = reduction(add(dtype), x.shape, ufunc, axes, keepdims, dtype)
+            check(program(x, y)[0], ufunc.reduce(x + y, axis=axes, keepdims=keepdims))
+
+
+def test_big_reductions_without_the_gil() -> None:
+    """Above the threshold, tiles and runs of many sizes."""
+    rng = np.random.default_rng(2)
+    for shape in ((300_000,), (3, 100_000), (100_000, 3), (600, 500), (20, 500, 30), (2, 3, 50_000), (7, 9000, 2)):
+        x, y = rng.standard_normal(shape), rng.standard_normal(shape)
+        for count in range(1, len(shape) + 1):
+            for axes in itertools.combinations(range(len(shape)), count):
+                check(reduction(plain(F8), shape, np.add, axes, False, F8)(x)[0], np.add.reduce(x, axis=axes))
+                check(reduction(add(F8), shape, np.add, axes, False, F8)(x, y)[0], np.add.reduce(x + y, axis=axes))
+                check(
+                    reduction(add(F8), shape, np.maximum, axes, False, F8)(x, y)[0], np.maximum.reduce(x + y, axis=axes)
+                )
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.minimum])
+def test_special_values(ufunc: np.ufunc) -> None:
+    """NaN (with its payload), infinities and zeros of both signs."""
+    rng = random.Random(3)
+    payload = np.frombuffer(np.array([0x7FF8000000000ABC], "u8").tobytes(), "f8")[0]
+    pool = [0.0, -0.0, 1.0, -1.0, float("inf"), float("-inf"), float("nan"), payload, -0.0, 0.0]
+    for _ in range(2000):
+        shape = (rng.randrange(1, 5), rng.choice((1, 2, 7, 8, 9, 17, 40)))
+        chosen = rng.sample(pool, rng.randrange(1, 4))
+        x = np.array([rng.choice(chosen) for _ in range(shape[0] * shape[1])]).reshape(shape)
+        axes = rng.choice(((0,), (1,), (0, 1)))
+        with np.errstate(all="ignore"):
+            check(reduction(plain(F8), shape, ufunc, axes, False, F8)(x)[0], ufunc.reduce(x, axis=axes))
+            check(reduction(add(F8), shape, ufunc, axes, False, F8)(x, x)[0], ufunc.reduce(x + x, axis=axes))
+
+
+def test_reported_errors_decline() -> None:
+    """inf - inf and overflow report as in NumPy; a NaN that is only compared does not."""
+    inf, big = np.array([np.inf, -np.inf]), np.full(4, 1e308)
+    total = reduction(plain(F8), (Symbol("s0", "int", 0, 0),), np.add, (0,), False, F8)
+    for x in (inf, big):
+        with pytest.raises(Declined):
+            total(x)
+        with np.errstate(all="ignore"):
+            check(total(x)[0], np.add.reduce(x))
+    with np.errstate(all="raise"):
+        for ufunc in (np.maximum, np.minimum):
+            x = np.array([1.0, np.nan, 2.0])
+            check(reduction(plain(F8), (3,), ufunc, (0,), False, F8)(x)[0], ufunc.reduce(x))
+            check(reduction(add(F8), (3,), ufunc, (0,), False, F8)(x, x)[0], ufunc.reduce(x + x))
+
+
+def test_empty_and_numpys_own() -> None:
+    """Empty arrays, no axes, ufuncs without a rule, other accumulators: NumPy does it, or declines for its error."""
+    for shape, axes in (((0,), (0,)), ((0, 3), (0,)), ((0, 3), (1,)), ((3, 0), (0, 1)), ((2, 3), ())):
+        x = np.ones(shape)
+        check(reduction(plain(F8), shape, np.add, axes, False, F8)(x)[0], np.add.reduce(x, axis=axes))
+        check(
+            reduction(add(F8), shape, np.add, axes, True, F8)(x, x)[0], np.add.reduce(x + x, axis=axes, keepdims=True)
+        )
+    with pytest.raises(Declined, match="raised"):
+        reduction(plain(F8), (0,), np.maximum, (0,), False, F8)(np.ones(0))
+    x = np.random.default_rng(0).random((5, 4))
+    for ufunc in (np.hypot, np.logaddexp):
+        check(reduction(plain(F8), (5, 4), ufunc, (1,), False, F8)(x)[0], ufunc.reduce(x, axis=1))
+    narrow = (x * 100).astype("i2")
+    check(reduction(plain("i2"), (5, 4), np.add, (0, 1), False, "i8")(narrow)[0], narrow.sum())
+    check(
+        reduction(plain("f4"), (5, 4), np.add, (0,), False, "f8")(x.astype("f4"))[0], x.astype("f4").sum(0, dtype="f8")
+    )
