@@ -304,7 +304,7 @@ class _Generator:
         return self.lines.splat_bits(dtype, int(raw.view(f"u{dtype.itemsize}")))
 
     def _scalar_load(self, place: Place, dtype: DType) -> str:
-        return self.lines.do(f"load {scalar_type(dtype)}, ptr %{self._stem(place)}, align {dtype.itemsize}")
+        return self.lines.do(f"load {scalar_type(dtype)}, ptr %{self._stem(place)}, align {dtype.alignment}")
 
     def _address(self, place: Place, dtype: DType, index: str, lane: int) -> str:
         at = index if lane == 0 else self.lines.do(f"add i64 {index}, {lane}")
@@ -317,24 +317,24 @@ class _Generator:
         lines, scalar = self.lines, scalar_type(dtype)
         if self._class(place) == "c" or not lines.width:
             kind = lines.type_of(dtype)
-            return lines.do(f"load {kind}, ptr {self._address(place, dtype, index, 0)}, align {dtype.itemsize}")
+            return lines.do(f"load {kind}, ptr {self._address(place, dtype, index, 0)}, align {dtype.alignment}")
         vector = "poison"
         for lane in range(lines.width):
-            item = lines.do(f"load {scalar}, ptr {self._address(place, dtype, index, lane)}, align {dtype.itemsize}")
+            item = lines.do(f"load {scalar}, ptr {self._address(place, dtype, index, lane)}, align {dtype.alignment}")
             vector = lines.do(f"insertelement <{lines.width} x {scalar}> {vector}, {scalar} {item}, i64 {lane}")
         return vector
 
     def _store(self, place: Place, dtype: DType, index: str, value: str) -> None:
         lines, scalar, kind = self.lines, scalar_type(dtype), self.lines.type_of(dtype)
         if place.kind == "sink":
-            lines.put(f"  store volatile {kind} {value}, ptr %scratch, align {dtype.itemsize}")
+            lines.put(f"  store volatile {kind} {value}, ptr %scratch, align {dtype.alignment}")
         elif self._class(place) == "c" or not lines.width:
-            lines.put(f"  store {kind} {value}, ptr {self._address(place, dtype, index, 0)}, align {dtype.itemsize}")
+            lines.put(f"  store {kind} {value}, ptr {self._address(place, dtype, index, 0)}, align {dtype.alignment}")
         else:
             for lane in range(lines.width):
                 item = lines.do(f"extractelement {kind} {value}, i64 {lane}")
                 address = self._address(place, dtype, index, lane)
-                lines.put(f"  store {scalar} {item}, ptr {address}, align {dtype.itemsize}")
+                lines.put(f"  store {scalar} {item}, ptr {address}, align {dtype.alignment}")
 
 
 class _Values:

@@ -160,7 +160,7 @@ def loop_is_elementwise(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensi
             if key not in _KNOWN:
                 _KNOWN[key] = _probe(ufunc, dtypes, mask)
             if _KNOWN[key]:
-                return not all(zero_dimensional)
+                return True
         return False
 
 

@@ -22,6 +22,8 @@ from dynamo_lite.schedule.steps import Alloc, Call, Map, Reduce, Schedule
 
 NUMPY_CALL = 400.0  # of one NumPy operation from Python: dispatch, result object, bytecode
 NUMPY_VIEW = 150.0
+NUMPY_SCALAR = 60.0  # of one operator between NumPy scalars
+NATIVE_CALL = 1200.0  # of a Call step: arguments, and errors turned into exceptions
 PROGRAM = 100.0  # guards and the launch of one program
 STEP = 40.0
 NS_PER_BYTE = 0.03  # through the caches; a fresh array costs twice that (page faults)
@@ -77,7 +79,7 @@ def _own_time(node: Node, env: Mapping[str, Number]) -> float:
         return LOOP_NS * _count(_types(node)[0].shape, env)
     if op.kind is not OpKind.CALL:
         return 0.0
-    traffic = NUMPY_CALL + NS_PER_BYTE * sum(_bytes(type_, env) for type_ in (*operands, *_types(node)))
+    traffic = NS_PER_BYTE * sum(_bytes(type_, env) for type_ in (*operands, *_types(node)))
     if node.op in ("matmul", "dot", "inner", "einsum") and operands and operands[0].shape:
         work = _count(_types(node)[0].shape, env) * _count(operands[0].shape[-1:], env)
         return traffic + MATMUL_NS * work
@@ -98,7 +100,7 @@ def _numpy_time(node: Node, env: Mapping[str, Number]) -> float:
     if kind is OpKind.VIEW:
         return NUMPY_VIEW
     if kind is OpKind.CALL:
-        return 0.0
+        return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_CALL
     read = sum(_bytes(arg.array_type, env) for arg in node.args if isinstance(arg, Node))
     made = sum(_bytes(type_, env) for type_ in _types(node))
     return NUMPY_CALL + NS_PER_BYTE * (read + 2 * made)
@@ -121,9 +123,9 @@ def _native_time(schedule: Schedule, env: Mapping[str, Number]) -> float:
             if isinstance(step, Map):
                 for value, into in zip(step.kernel.results, step.into, strict=True):
                     time += NS_PER_BYTE * count * dtypes[value].itemsize * (1 if into else 2)
-        elif isinstance(step, Call) and not _is_opaque(step):
-            made = sum(_bytes(type_, env) for type_ in step.types)
-            time += NUMPY_CALL + NS_PER_BYTE * 3 * made
+        elif isinstance(step, Call):
+            made = 0.0 if _is_opaque(step) else sum(_bytes(type_, env) for type_ in step.types)
+            time += NATIVE_CALL + NS_PER_BYTE * 3 * made
         elif isinstance(step, Alloc):
             time += NUMPY_CALL / 4
     return time

@@ -99,7 +99,8 @@ class _Emitter:
             builder = self.build(unit.members)
             values = [builder.value(node, node.array_type.dtype) for node in unit.results]
             shape = unit.results[0].array_type.shape
-            self.map(builder, values, shape, tuple(map(self.register, unit.results)), (False,) * len(values))
+            scalar = tuple(node.array_type.scalar for node in unit.results)
+            self.map(builder, values, shape, tuple(map(self.register, unit.results)), (False,) * len(values), scalar)
         elif isinstance(unit, Reduction):
             self.reduce(unit)
         elif isinstance(unit, Store):
@@ -120,9 +121,10 @@ class _Emitter:
         shape: tuple[Dim, ...],
         outs: tuple[int, ...],
         into: tuple[bool, ...],
+        scalar: tuple[bool, ...],
     ) -> None:
         operands = tuple(map(self.operand, builder.operands))
-        self.steps.append(Map(builder.kernel(values), operands, shape, outs, into, (False,) * len(outs)))
+        self.steps.append(Map(builder.kernel(values), operands, shape, outs, into, scalar))
 
     def reduce(self, unit: Reduction) -> None:
         node = unit.node
@@ -155,7 +157,8 @@ class _Emitter:
         values = [written, *(builder.value(node, node.array_type.dtype) for node in unit.results)]
         outs = (self.registers[target], *map(self.register, unit.results))
         self.note_write(target)
-        self.map(builder, values, target.array_type.shape, outs, (True, *(False,) * len(unit.results)))
+        scalar = (False, *(node.array_type.scalar for node in unit.results))
+        self.map(builder, values, target.array_type.shape, outs, (True, *(False,) * len(unit.results)), scalar)
 
     def cast_for(self, builder: KernelBuilder, value: Node, target: Node) -> int:
         source, dtype = value.array_type.dtype, target.array_type.dtype
@@ -183,7 +186,7 @@ class _Emitter:
         else:
             written = builder.value(value, type_.dtype)
         self.note_write(target)
-        self.map(builder, [written], type_.shape, (self.registers[target],), (True,))
+        self.map(builder, [written], type_.shape, (self.registers[target],), (True,), (False,))
 
     def copies(self, value: Argument, target: Node) -> bool:
         """Whether a kernel can write `value` into `target`."""

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.rewrite import users
+from dynamo_lite.graph.rewrite import root, users
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
@@ -28,6 +28,7 @@ from dynamo_lite.schedule.kernel import Form, form_of, result_dtypes
 from dynamo_lite.schedule.target import Target
 
 CHEAP = 3  # operations that are computed twice rather than stored
+HELD_ARRAYS = 6  # intermediate arrays that one waiting node may keep alive
 SLOW_OPS = frozenset({"divide", "reciprocal", "sqrt"})
 
 
@@ -91,6 +92,7 @@ class _Fusion:
         self.forms: dict[Node, Form] = {}
         self.waiting: dict[Node, None] = {}  # elementwise nodes not in memory, whose result is still needed
         self.finished: set[Node] = set()  # nodes that need not read their operands any more
+        self.holds: dict[Node, set[Node]] = {}  # the intermediate arrays that a node keeps alive while it waits
         self._dims: dict[Dim, Dim] = {}
         self._known_dims: list[Dim] = []
 
@@ -102,6 +104,7 @@ class _Fusion:
                 self.store(node)
             elif self.joins(node):
                 self.waiting[node] = None
+                self.limit_memory(node)
             elif node.op == "reduce" and self.reducible(node):
                 self.reduce(node)
             else:
@@ -124,6 +127,16 @@ class _Fusion:
     def single(self, node: Node) -> None:
         self.units.append(Single(node))
         self.finished.add(node)
+
+    def limit_memory(self, node: Node) -> None:
+        """Do not let `node` wait if that keeps many intermediate arrays alive: plain NumPy would free them."""
+        held: set[Node] = set()
+        for arg in node.args:
+            if isinstance(arg, Node):
+                held |= self.holds.get(arg, {root(arg)} if root(arg).kind is NodeKind.CALL else set())
+        if len(held) > HELD_ARRAYS:
+            self.materialise([node])
+        self.holds[node] = held if node in self.waiting else {node}
 
     def joins(self, node: Node) -> bool:
         """Whether `node` may be part of a kernel; notes its form."""
@@ -233,8 +246,10 @@ class _Fusion:
         """Bring waiting nodes into memory, those of one shape together."""
         shapes: dict[tuple[Dim, ...], list[Node]] = {}
         for node in nodes:
-            if node in self.waiting:
-                shapes.setdefault(self.shape(node), []).append(node)
+            parts = self.uses[node] if isinstance(node.type, tuple) else [node]
+            for part in parts:
+                if part in self.waiting:
+                    shapes.setdefault(self.shape(part), []).append(part)
         for group in shapes.values():
             wanted = [node for node in group if node in self.waiting]
             while wanted:
@@ -271,6 +286,7 @@ class _Fusion:
         for node in results:
             del self.waiting[node]
             self.finished.add(node)
+            self.holds[node] = {node}
         for node in reversed(members):
             if node in self.waiting and not self.needed_later(node, set()):
                 del self.waiting[node]

@@ -46,11 +46,11 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
         if isinstance(step, Map):
             results = run_kernel(step.kernel, concrete(step.operands))
             shape = concrete(step.shape)
-            for out, into, result in zip(step.outs, step.into, results, strict=True):
+            for out, into, scalar, result in zip(step.outs, step.into, step.scalar, results, strict=True):
                 if into:
                     registers[out][...] = result
                 else:
-                    registers[out] = _fresh(result, shape)
+                    registers[out] = _fresh(result, shape)[()] if scalar else _fresh(result, shape)
         elif isinstance(step, Reduce):
             (operand,) = run_kernel(step.kernel, concrete(step.operands))
             operand = np.broadcast_to(operand, concrete(step.shape))

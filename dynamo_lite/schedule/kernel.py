@@ -43,12 +43,12 @@ def result_dtypes(node: Node) -> tuple[DType, ...]:
 
 def form_of(node: Node, target: Target, facts: Facts) -> Form | None:
     """The node's form in a kernel, None if it cannot be part of one."""
-    if node.kind is not NodeKind.CALL or REGISTRY[node.op].kind is not OpKind.ELEMENTWISE:
+    if node.kind is not NodeKind.CALL:
         return None
-    types = node.type if isinstance(node.type, tuple) else (node.type,)
-    if any(type_ is None or not type_.shape for type_ in types):
-        return None
-    form = _form(node, target, facts)
+    if REGISTRY[node.op].kind is OpKind.ELEMENTWISE:
+        form = _form(node, target, facts)
+    else:
+        form = _scalar_form(node, target, facts)
     if form is None:
         return None
     for arg, dtype in zip(node.args, form.in_dtypes, strict=True):
@@ -82,6 +82,35 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
     if target.loop(ufunc, loop, single):
         return Form("loop", in_dtypes, out_dtypes, ufunc)
     return None
+
+
+# Operators between NumPy scalars that compute as the ufunc does; on integers some warn of overflow, which no flag shows.
+_FLOAT_ONLY = frozenset({"add", "subtract", "multiply", "divide", "negative", "absolute"})
+_ANY_DTYPE = frozenset(
+    {"positive", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+    | {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"}
+)
+
+
+def _scalar_form(node: Node, target: Target, facts: Facts) -> Form | None:
+    """The form of an operator between NumPy scalars, or of a float type called with one."""
+    dtypes = result_dtypes(node)
+    if node.op == "scalar_cast":
+        (x,) = node.args
+        fits = isinstance(x, Node) and x.array_type.dtype.kind in "biuf" and dtypes[0].kind == "f"
+        return Form("copy", dtypes, dtypes, order="K") if fits and target.exact("copy", dtypes, dtypes) else None
+    name = node.op.removeprefix("scalar_")
+    if name == node.op or name not in _FLOAT_ONLY | _ANY_DTYPE:
+        return None
+    try:
+        ufunc: np.ufunc = getattr(np, name)
+        loop = loop_dtypes(ufunc, node.args, {}, lambda condition: bool(facts.decide(condition)))
+    except OpError:
+        return None
+    in_dtypes, out_dtypes = loop[: ufunc.nin], loop[ufunc.nin :]
+    if out_dtypes != dtypes or (name in _FLOAT_ONLY and in_dtypes[0].kind != "f"):
+        return None
+    return Form(name, in_dtypes, out_dtypes) if target.exact(name, in_dtypes, out_dtypes) else None
 
 
 class KernelBuilder:

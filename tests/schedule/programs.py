@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.schedule.tracing import new
+from tests.schedule.tracing import as_type, new
 
 Array = Any
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
@@ -284,3 +284,56 @@ def masked_store(x: Array) -> Array:
 @program(np.array(3.0), rand(5), np.float64(2.5))
 def zero_dimensional(a: Array, x: Array, s: Any) -> Array:
     return x * a, a + 1, s * 2, x * s + a, np.sqrt(s)
+
+
+@program(rand(6), np.float64(2.5), np.float32(0.5), np.int64(7), np.bool_(True), 3, 0.25)
+def scalar_arithmetic(x: Array, d: Any, f: Any, i: Any, b: Any, n: Any, a: Any) -> Array:
+    s = x[0] * 2.0 + d
+    t = s * s - f / 3.0
+    u = abs(-(t + s) * (t - i)) + n
+    return (
+        x * u,
+        f * 0.1,
+        f + f,
+        f < 0.1,
+        d + i,
+        i + 1,
+        i * i,
+        i / 2,
+        i // 2,
+        i > 3,
+        b & (i > 3),
+        b | False,
+        ~b,
+        d**2,
+        np.sqrt(d),
+        np.exp(f),
+        np.add(i, 1),
+        as_type(np.float32, d),
+        as_type(np.float64, i) * a,
+        f * n,
+        n - f,
+        a * d,
+        x.sum() / x.shape[0],
+        d.astype("f"),
+        -i,
+        d == s,
+    )
+
+
+@program(rand(30, 4))
+def conjugate_steps(a: Array) -> Array:
+    m = a.T @ a
+    x = m[0] * 0.0
+    r = m[1] - m @ x
+    p = r
+    rs = (r * r).sum()
+    for _ in range(3):
+        ap = m @ p
+        alpha = rs / (p * ap).sum()
+        x = x + p * alpha
+        r = r - ap * alpha
+        new = (r * r).sum()
+        p = r + p * (new / rs)
+        rs = new
+    return x, r, rs

@@ -180,6 +180,11 @@ def new(function: Any, like: Traced, *args: Any, **kwargs: Any) -> Any:
     return like._call(function, (like.shape, *args), kwargs)
 
 
+def as_type(type_: Any, value: Traced) -> Any:
+    """np.float32(value) and the like, which cannot be traced by dispatch."""
+    return value._call(type_, (value,), {})
+
+
 def trace(function: Callable[..., Any], *example: Any) -> Graph:
     """The graph of function(*example), its outputs a flat list."""
     tracer = Tracer(example)
