@@ -81,7 +81,8 @@ def reproduce(campaign: Campaign, found: Found, folder: Path) -> str:
     """Shrink, write the reproducer, and say both."""
     program = campaign.program(found.index)
     if "process died" not in found.kinds[0] and "no answer" not in found.kinds[0]:
-        program = shrink(program, lambda candidate: bool(set(found.kinds) & set(_kinds(campaign, candidate))))
+        mark = _mark(campaign, program)
+        program = shrink(program, lambda candidate: _mark(campaign, candidate) == mark)
     text, path = found.text, folder / f"{campaign.backend}_{campaign.seed}_{found.index}.py"
     folder.mkdir(parents=True, exist_ok=True)
     options = (f" --forms {campaign.forms}" if campaign.forms else "") + (" --small" if campaign.small else "")
@@ -102,12 +103,17 @@ def reproduce(campaign: Campaign, found: Found, folder: Path) -> str:
     return f"{text}\nshrunk, in {path}:\n{program.source}# {program.specs}\n"
 
 
-def _kinds(campaign: Campaign, program: RandomProgram) -> list[str]:
+def _mark(campaign: Campaign, program: RandomProgram) -> object:
+    """What must stay the same while a program shrinks: how plain Python ended, and what differs first."""
     try:
         report = run_program(program, load(campaign.compile), campaign.backend, campaign.ignore)
-    except Exception:  # the compiler's own failure is a kind of difference; a broken candidate is not
-        return ["crash"]
-    return [difference.kind for difference in report.differences] if report.repeatable else []
+    except Exception as error:  # the compiler's own failure is a difference like any other
+        return type(error)
+    if report.equal or not report.repeatable:
+        return None
+    first = report.differences[0]
+    exceptions = [(d.plain, d.compiled) for d in report.differences if d.kind == "exception"]
+    return first.kind, report.raised[-1:], [(plain[:30], compiled[:30]) for plain, compiled in exceptions]
 
 
 if __name__ == "__main__":
