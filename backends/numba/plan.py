@@ -102,7 +102,7 @@ def plan(kernel: Kernel, classes: str) -> Plan:
     groups = planner.group()
     steps, slot_sizes = planner.place(groups)
     loops = tuple(group[0] for group in groups if group and planner.is_loop[group[0]])
-    tile = _tile_length(kernel, slot_sizes) if loops else 0
+    tile = _tile_length(kernel, classes, slot_sizes) if loops else 0
     slots, offset = [], SINK_BYTES
     for size in slot_sizes:
         slots.append(offset)
@@ -110,9 +110,10 @@ def plan(kernel: Kernel, classes: str) -> Plan:
     return Plan(kernel, classes, tile, steps, tuple(slots), offset, loops)
 
 
-def _tile_length(kernel: Kernel, slot_sizes: list[int]) -> int:
+def _tile_length(kernel: Kernel, classes: str, slot_sizes: list[int]) -> int:
     dtypes = list(kernel.operand_dtypes) + [_dtypes(kernel)[value] for value in kernel.results]
-    bytes_per_element = sum(slot_sizes) + sum(dtype.itemsize for dtype in dtypes)
+    moving = (dtype.itemsize for dtype, kind in zip(dtypes, classes, strict=True) if kind != "0")
+    bytes_per_element = sum(slot_sizes) + sum(moving)
     tile = MAX_TILE
     while tile > MIN_TILE and tile * bytes_per_element > CACHE_BYTES:
         tile //= 2

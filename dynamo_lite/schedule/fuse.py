@@ -93,6 +93,7 @@ class _Fusion:
         self.waiting: dict[Node, None] = {}  # elementwise nodes not in memory, whose result is still needed
         self.finished: set[Node] = set()  # nodes that need not read their operands any more
         self.holds: dict[Node, set[Node]] = {}  # the intermediate arrays that a node keeps alive while it waits
+        self.sizes: dict[Node, int] = {}  # an upper bound of the operations a waiting node is made of
         self._dims: dict[Dim, Dim] = {}
         self._known_dims: list[Dim] = []
 
@@ -104,7 +105,7 @@ class _Fusion:
                 self.store(node)
             elif self.joins(node):
                 self.waiting[node] = None
-                self.limit_memory(node)
+                self.limit(node)
             elif node.op == "reduce" and self.reducible(node):
                 self.reduce(node)
             else:
@@ -128,13 +129,17 @@ class _Fusion:
         self.units.append(Single(node))
         self.finished.add(node)
 
-    def limit_memory(self, node: Node) -> None:
-        """Do not let `node` wait if that keeps many intermediate arrays alive: plain NumPy would free them."""
+    def limit(self, node: Node) -> None:
+        """Do not let `node` wait if it fills a kernel, or keeps many intermediate arrays alive that NumPy would free."""
         held: set[Node] = set()
+        size = 1 + sum(self.sizes.get(arg, 0) for arg in node.args if isinstance(arg, Node) and arg in self.waiting)
+        if size > self.target.max_ops:  # operands in common were counted twice
+            size = len(self.members([node]))
+        self.sizes[node] = size
         for arg in node.args:
             if isinstance(arg, Node):
                 held |= self.holds.get(arg, {root(arg)} if root(arg).kind is NodeKind.CALL else set())
-        if len(held) > HELD_ARRAYS:
+        if len(held) > HELD_ARRAYS or size > self.target.max_ops:
             self.materialise([node])
         self.holds[node] = held if node in self.waiting else {node}
 

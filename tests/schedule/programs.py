@@ -337,3 +337,17 @@ def conjugate_steps(a: Array) -> Array:
         p = r + p * (new / rs)
         rs = new
     return x, r, rs
+
+
+@program(rand(20))
+def many_results(x: Array) -> Array:
+    return tuple(x * k + np.sqrt(x + k) for k in range(45))
+
+
+@program(rand(12, 5))
+def many_steps(x: Array) -> Array:
+    y = x * 0
+    for i in range(12):
+        for _ in range(20):
+            y[i] = y[i] * 0.5 + x[i] * x[(i + 1) % 12]
+    return y, y.sum()
