@@ -101,7 +101,8 @@ class Compilation:
             self._warn(f"{self.name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python")
             self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
             return None
-        if segment.program is None and not (own and count < _WORTHLESS_LIMIT) and not self._promising(segment, slots):
+        everything = self.config.stress == "compile"
+        if not everything and segment.program is None and not (own and count < _WORTHLESS_LIMIT) and not self._promising(segment, slots):
             self._leave_plain(function, "nothing-to-compile", "")
             return None
         self._entries[code] = count + 1
@@ -181,9 +182,9 @@ class Compilation:
             self._note_break(record.reason, record.detail, record.filename, record.line, record.function)
         if segment.why_plain:
             self._note_skip(function, segment.why_plain, segment.why_plain_detail)
-        if segment.program is not None:
+        if segment.program is not None or (self.config.stress == "compile" and not segment.why_plain):
             return
-        if segment.capture.ends != "break":
+        if segment.capture.ends != "break" or segment.why_plain:
             self._retire(code, segment)
             return
         for jump in segment.capture.jumps:
@@ -194,8 +195,8 @@ class Compilation:
         segment.entry.retire(segment.why_plain or "nothing-to-compile")
         self._worthless.add(code)
         for parent, waiting in self._waiting.pop(code, ()):
-            targets = {jump.resume_function.__code__ for jump in waiting.capture.jumps}
-            if targets <= self._worthless and not waiting.entry.retired:
+            known = {jump.resume_function.__code__ for jump in waiting.capture.jumps} & self._entries.keys()
+            if known <= self._worthless and not waiting.entry.retired:
                 self._retire(parent, waiting)
 
     def _why_missed(self, function: types.FunctionType, slots: tuple[Any, ...]) -> str:

@@ -52,7 +52,9 @@ def compile_segment(
         verify(capture.graph)
         clock.stage("verify")
     program, why, detail = None, "", ""
-    if capture.computes:
+    if settings.cost_model and capture.ends != "return" and capture.computes and capture.only_scalars:
+        why, detail = "does-not-pay", "single elements only"
+    elif capture.computes:
         try:
             with config.patch(cost_model=settings.cost_model and capture.ends == "return"):
                 program = backend(capture.graph, list(capture.example_inputs))

@@ -71,6 +71,24 @@ class Capture:
         )
 
 
+    @property
+    def only_scalars(self) -> bool:
+        """Whether no operation works on more than one element: a program could not win what its launch costs."""
+        calls = [node for node in self.graph.nodes if node.kind is not NodeKind.INPUT]
+        return all(
+            isinstance(node.type, ArrayType) and (node.type.scalar or ops.REGISTRY[node.op].kind is ops.OpKind.VIEW)
+            for node in calls
+            if node.kind is NodeKind.CALL
+        ) and not any(isinstance(arg, Node) and arg.array_type.ndim for node in calls for arg in _computing(node))
+
+
+def _computing(node: Node) -> tuple[Any, ...]:
+    """The operands that a node reads element by element."""
+    if node.kind is NodeKind.CALL and ops.REGISTRY[node.op].kind is ops.OpKind.VIEW:
+        return ()
+    return node.args
+
+
 def trace(
     function: types.FunctionType,
     slots: tuple[Any, ...],
