@@ -1,4 +1,5 @@
 /* Compiled kernels (see kernel_code.h). */
+#include "eval_hook.h"
 #include "kernel_code.h"
 
 #include <structmember.h>
@@ -162,7 +163,9 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
     letters[n] = 0;
     DlProgram *program = run->program;
     run->flags |= dl_fp_get(); /* NB: the compiler computes, too; its flags are not the program's */
+    dl_hook_pause(); /* the compiler's frames are not the user's */
     PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
+    dl_hook_resume();
     DlVariant *variant = code ? new_variant(code) : NULL;
     Py_XDECREF(code);
     dl_fp_set(0);

@@ -10,7 +10,7 @@
 
 enum { SMALL_REGISTERS = 16, SMALL_NUMBERS = 64 };
 
-static const char *const reason_words[DL_N_REASONS] = {
+static const char *const reason_words[DL_N_DECLINES] = {
 #define REASON(id, words) [id] = words,
 #include "declines.def"
 #undef REASON
@@ -361,7 +361,7 @@ alloc(DlRun *run, const DlAllocStep *step)
 }
 
 DlStatus
-dl_failed(DlRun *run, DlReason reason)
+dl_failed(DlRun *run, DlDecline reason)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception)) {
         return -1; /* KeyboardInterrupt and the like */
@@ -642,7 +642,7 @@ get_declines(PyObject *object, void *Py_UNUSED(closure))
 {
     DlProgram *self = (DlProgram *)object;
     PyObject *counts = PyDict_New();
-    for (int reason = 0; counts != NULL && reason < DL_N_REASONS; reason++) {
+    for (int reason = 0; counts != NULL && reason < DL_N_DECLINES; reason++) {
         if (self->declines[reason] == 0) {
             continue;
         }

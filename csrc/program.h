@@ -23,8 +23,8 @@ typedef enum {
 #define REASON(id, words) id,
 #include "declines.def"
 #undef REASON
-    DL_N_REASONS
-} DlReason;
+    DL_N_DECLINES
+} DlDecline;
 
 typedef enum { DL_EMPTY, DL_ARRAY, DL_SCALAR, DL_OTHER } DlRegKind;
 
@@ -177,7 +177,7 @@ typedef struct {
     vectorcallfunc vectorcall;
     int n_inputs, n_registers, n_steps, n_outputs, n_written, n_constants;
     int has_calls;     /* some step runs NumPy's Python-level functions */
-    DlReason never;    /* if set: every run declines for it at once */
+    DlDecline never;    /* if set: every run declines for it at once */
     PyObject *failure; /* owned: the words of the error of a kernel that could not be compiled, or NULL */
     DlStep *steps;
     DlScalars numbers;
@@ -187,8 +187,8 @@ typedef struct {
     int32_t *constant_regs;
     PyObject **constants; /* owned */
     PyObject *schedule, *compile_kernel;
-    unsigned long long declines[DL_N_REASONS];
-    DlReason last_decline;
+    unsigned long long declines[DL_N_DECLINES];
+    DlDecline last_decline;
 } DlProgram;
 
 typedef struct DlSaved DlSaved;
@@ -200,7 +200,7 @@ typedef struct {
     DlReg *regs;
     DlNumber *numbers;
     unsigned flags;        /* floating-point flags gathered so far */
-    DlReason reason;       /* why it declines */
+    DlDecline reason;       /* why it declines */
     DlSaved *saved;        /* what to write back when it declines */
     PyObject *errstate;    /* owned: token of the context variable while errors raise, or NULL */
 } DlRun;
@@ -210,7 +210,7 @@ typedef int DlStatus;
 
 /* Decline for that reason. */
 static inline DlStatus
-dl_decline(DlRun *run, DlReason reason)
+dl_decline(DlRun *run, DlDecline reason)
 {
     run->reason = reason;
     return 1;
@@ -220,7 +220,7 @@ dl_decline(DlRun *run, DlReason reason)
 
 /* A step's Python code raised: decline for that reason with the error cleared, or -1 for MemoryError and what is no
  * Exception. A program whose kernel cannot be compiled never runs again. */
-DlStatus dl_failed(DlRun *run, DlReason reason);
+DlStatus dl_failed(DlRun *run, DlDecline reason);
 /* The object of a register, made if need be: borrowed, NULL with an error set. */
 PyObject *dl_reg_object(DlReg *reg);
 /* Put an object into a register, stealing the reference. */

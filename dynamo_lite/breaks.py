@@ -313,6 +313,12 @@ _ROWS = (
         "Leave out the `del`, or move the array code into a function of its own.",
     ),
     Reason(
+        "recursion-limit",
+        "skip",
+        "there was no room left on the stack to compile{detail}",
+        "Nothing to do: a later call, with less recursion around it, is compiled.",
+    ),
+    Reason(
         "module-body",
         "skip",
         "{detail} is the body of a module or class",

@@ -25,9 +25,9 @@ from dynamo_lite.errors import BackendError, DynamoLiteError, GraphBreakError
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decode, resume_code
+from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay
-from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
 
 # Callees of these packages are not worth a capture of their own when they could not be inlined.
 _PLAIN_PACKAGES = ("dynamo_lite", "numpy", "numba", "llvmlite", "importlib", "_pytest", "pytest", "pluggy", "bytecode")
@@ -94,6 +94,9 @@ class Compilation:
             return None
         except DynamoLiteError:
             raise
+        except RecursionError:
+            self._note_skip(function, "recursion-limit", "")  # this call; the next may come with more room
+            return None
         except Exception as error:
             # A defect of ours must not reach the user's program; it is said, counted, and an error where we test.
             if self.config.check or self.fullgraph:
@@ -102,7 +105,12 @@ class Compilation:
             self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
             return None
         everything = self.config.stress == "compile"
-        if not everything and segment.program is None and not (own and count < _WORTHLESS_LIMIT) and not self._promising(segment, slots):
+        if (
+            not everything
+            and segment.program is None
+            and not (own and count < _WORTHLESS_LIMIT)
+            and not self._promising(segment, slots)
+        ):
             self._leave_plain(function, "nothing-to-compile", "")
             return None
         self._entries[code] = count + 1
@@ -125,7 +133,9 @@ class Compilation:
 
     def _note_failure(self, error: Exception) -> None:
         """A callable that a backend made has failed: the call runs plainly; said once."""
-        self._warn(f"{self.name}: backend {self.backend_name!r} failed ({type(error).__name__}: {error}); it runs plainly")
+        self._warn(
+            f"{self.name}: backend {self.backend_name!r} failed ({type(error).__name__}: {error}); it runs plainly"
+        )
 
     def _leave_plain(self, function: types.FunctionType, reason: str, detail: str) -> None:
         """Never ask for this code again."""
@@ -136,7 +146,7 @@ class Compilation:
         """Whether a segment that computes nothing may lead to one that does: it breaks, and an array is at hand."""
         if segment.capture.ends != "break" or self._entries.get(segment.code, 0) >= _WORTHLESS_LIMIT:
             return False
-        return any(isinstance(slot, np.ndarray | np.generic) for slot in slots)
+        return any(issubclass(type(slot), np.ndarray | np.generic) for slot in slots)
 
     def _worth(self, function: types.FunctionType) -> bool:
         """Whether a callee that the hook saw deserves a capture of its own."""

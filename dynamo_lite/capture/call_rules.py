@@ -111,10 +111,10 @@ def _is_random(target: Any) -> bool:
 
 def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kwargs) -> Value:
     """A call of an instance: its class's __call__."""
-    if isinstance(function.concrete, np.random.Generator | np.random.RandomState):
+    if issubclass(function.cls, np.random.Generator | np.random.RandomState):
         raise Break("random", function.cls.__name__)
-    wrapped = getattr(function.concrete, "__wrapped__", None)
-    if type(function.concrete).__module__.startswith("dynamo_lite") and isinstance(wrapped, types.FunctionType):
+    wrapped = function.concrete.__wrapped__ if function.cls.__module__ == "dynamo_lite.api" else None
+    if isinstance(wrapped, types.FunctionType):
         return machine.call_python(wrapped, constant(wrapped), args, kwargs)
     target = next((vars(base)["__call__"] for base in function.cls.__mro__ if "__call__" in vars(base)), None)
     if not isinstance(target, types.FunctionType) or function.source is None:

@@ -56,7 +56,7 @@ def number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     a, b = as_scalar(lhs), as_scalar(rhs)
     assert a is not None and b is not None
     kinds = {kind_of(a), kind_of(b)}
-    if is_symbolic(a) or is_symbolic(b):
+    if (is_symbolic(a) or is_symbolic(b)) and not (_too_wide(a) or _too_wide(b)):
         name = _SCALAR_BINARY.get(op)
         if name is not None and kinds == {"int"}:
             if name in ("floordiv", "mod") and not tracer.relate(ScalarOp("ne", "bool", (b, 0))):
@@ -69,9 +69,14 @@ def number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
                 raise Break("python-exception", "ZeroDivisionError")
             if "float" in kinds or all(_exact_as_float(tracer, operand) for operand in (a, b)):
                 return NumberValue(None, ScalarOp("truediv", "float", (a, b)))
-        lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
+    lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
     assert isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue)
     return python_result(PYTHON_BINARY[op], lhs.value, rhs.value)
+
+
+def _too_wide(value: Scalar) -> bool:
+    """An int that 64 bits do not hold: no expression may have it."""
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _exact_as_float(tracer: Tracer, value: Scalar) -> bool:
@@ -95,7 +100,8 @@ def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     a, b = as_scalar(lhs), as_scalar(rhs)
     assert a is not None and b is not None
     if is_symbolic(a) or is_symbolic(b):
-        if "complex" in (kind_of(a), kind_of(b)) or {kind_of(a), kind_of(b)} == {"int", "float"}:
+        exact = "complex" not in (kind_of(a), kind_of(b)) and {kind_of(a), kind_of(b)} != {"int", "float"}
+        if not exact or _too_wide(a) or _too_wide(b):
             lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
         else:
             return tracer.truth(ScalarOp(SCALAR_COMPARE[op], "bool", (a, b)))

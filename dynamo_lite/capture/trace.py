@@ -11,10 +11,8 @@ import inspect
 import itertools
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import handlers
@@ -22,7 +20,7 @@ from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.residual import Residual, Target
 from dynamo_lite.capture.state import Frame, GeneratorEscapes, SkipFrame, Tracer
-from dynamo_lite.capture.value import ArrayValue, LazyValue, NumberValue, ObjectValue, Value
+from dynamo_lite.capture.value import ArrayValue, NumberValue, Value
 from dynamo_lite.config import Config
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
@@ -69,7 +67,6 @@ class Capture:
             node.kind is NodeKind.STORE or (node.kind is NodeKind.CALL and ops.may_report(node))
             for node in self.graph.nodes
         )
-
 
     @property
     def only_scalars(self) -> bool:
@@ -138,7 +135,9 @@ def _trace(
         stop = result
         if stop.reason == "frame-introspection":
             raise SkipFrame(stop.reason, stop.detail)
-        if deleted := deletes(code, frame):
+        if reader := reads_frame(code):
+            raise SkipFrame("frame-introspection", reader)
+        if deleted := deletes(code):
             raise SkipFrame("object-deletion", deleted)
         if code.cellvars:
             raise SkipFrame("cell-variables", ", ".join(code.cellvars), permanent=False)
@@ -181,17 +180,24 @@ def _trace(
     )
 
 
-def deletes(code: Code, frame: Frame) -> str | None:
-    """A local that the code deletes with `del` and that holds an object from outside: a resume function's arguments
-    would keep it alive beyond its deletion, which its __del__ could show."""
+_FRAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"})
+
+
+def reads_frame(code: Code) -> str | None:
+    """A name by which the code may look at its own frame, which in a resume function is another one."""
+    for instr in code.instrs:
+        if instr.op in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD") and instr.arg in _FRAME_READERS:
+            return str(instr.arg)
+    return None
+
+
+def deletes(code: Code) -> str | None:
+    """A local that the code deletes with `del`: a resume function's arguments would keep what it holds alive longer,
+    which a __del__, a weak reference or the memory in use could show."""
     for before, instr in itertools.pairwise(code.instrs):
         cleanup = before.op == "STORE_FAST" and before.arg == instr.arg  # the end of `except ... as name`
         if instr.op == "DELETE_FAST" and not cleanup:
-            value = frame.locals.get(instr.arg)
-            if isinstance(value, ObjectValue) or (
-                isinstance(value, LazyValue) and type(value.concrete) is not np.ndarray
-            ):
-                return str(instr.arg)
+            return str(instr.arg)
     return None
 
 
@@ -246,6 +252,8 @@ def make_residual(
     """The function object of residual code."""
     params = (*names, *(f".o{i}" for i in range(len(residual.outputs))))
     head = skeleton(code.name, code.filename, code.firstlineno, params, qualname=code.qualname, freevars=code.freevars)
+    # The user's order of locals shows, in the suggestions of a NameError for one.
+    head = replace(head, varnames=(*params, *(name for name in code.varnames if name not in params)))
     made = assemble(head, residual.finish())
     return types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
 

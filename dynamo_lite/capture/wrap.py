@@ -50,11 +50,12 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
         return known[1]
     rule = _RULES.get(type(obj))
     if rule is None:
-        if isinstance(obj, np.generic) and type(obj) in _SCALAR_TYPES:
+        # NB: type(), not isinstance(): the latter asks obj.__class__, which may be the user's code.
+        if type(obj) in _SCALAR_TYPES:
             rule = _wrap_numpy_scalar
         elif (
-            isinstance(obj, type)
-            or (isinstance(obj, np.dtype) and obj.names is None)
+            issubclass(type(obj), type)
+            or (issubclass(type(obj), np.dtype) and obj.names is None)
             or (callable(obj) and type(obj).__module__ in ("builtins", "numpy", "functools"))
         ):
             rule = _wrap_identity

@@ -42,4 +42,3 @@ def transaction(
             raise Declined(f"{type(error).__name__}: {error}") from None
 
     return run
-

@@ -78,7 +78,7 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
     if isinstance(obj, types.ModuleType):
         found = vars(obj).get(name, _MISSING)
         if found is _MISSING:
-            raise Break("unsupported-operation", f"attribute {name} of module {obj.__name__}")
+            raise Break("unsupported-operation", f"attribute {name} of a module")
         return LazyValue(source.attr(name), found)
     if isinstance(obj, _FROZEN) or (isinstance(obj, type) and issubclass(obj, np.generic) and name != "__dict__"):
         return _frozen_attribute(obj, name)
@@ -100,7 +100,7 @@ def _frozen_attribute(obj: Any, name: str) -> Value:
 
 def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Value:
     """A class's attribute read from the class: plain data and functions; the version guard covers all bases."""
-    if type(cls) is not type:
+    if type(cls) is not type or name in vars(type):
         raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__} with a metaclass")
     found = _lookup(cls, name)
     machine.tracer.facts.state("class_version", source, cls)
@@ -129,7 +129,7 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     cls, obj, source = owner.cls, owner.concrete, owner.source
     assert source is not None
     generic = cls.__getattribute__ is object.__getattribute__  # type: ignore[comparison-overlap]
-    if not generic or isinstance(obj, type):
+    if not generic or issubclass(cls, type):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
     machine.tracer.facts.state("type_version", source, cls)
     found = _lookup(cls, name)
