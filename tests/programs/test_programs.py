@@ -37,13 +37,16 @@ def run(program: Program, compiler: Compile, backend: str, dtype: str, layout: s
         lambda: program.make_args(dtype, layout, program.small),
         variants=[lambda: program.make_args(dtype, layout, 2 * program.small)],
         compile=compiler,
-        compile_options={"backend": backend},
+        compile_options={"backend": backend, "options": {"cost_model": False}},
         name=f"{program.name} {dtype} {layout} {backend}",
         **options,
     )
 
 
-def require_native(report: Report) -> None:
+def require_native(report: Report, layout: str) -> None:
+    # Arguments that overlap, and sizes of zero behind an index, are where a program declines by contract.
+    if report.stats["declines"] > 0 and layout in ("overlapping", "empty"):
+        return
     assert report.stats["native_calls"] > 0, f"{report.name} never ran natively: {report.stats}"
     assert report.stats["compiles"] > 0
 
@@ -55,7 +58,7 @@ def test_equal_bit_for_bit(name: str, layout: str, backend: str, compiler: Compi
     for dtype in dict.fromkeys((program.dtype, *DTYPES)):
         report = run(program, compiler, backend, dtype, layout)
         if not report.raised and not report.warned and due(program, dtype, layout):
-            require_native(report)
+            require_native(report, layout)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -85,7 +88,7 @@ def test_five_multiplies_are_one_kernel(compiler: Compile) -> None:
     assert len(multiplies) == 5
     assert {node.args[0] for node in multiplies[1:]} == set(multiplies[:-1])
     report = require_equal(programs.five_squares, copies_of(x), compile=compiler)
-    require_native(report)
+    require_native(report, "C")
 
 
 def test_every_line_is_printed_in_order(compiler: Compile, backend: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,11 +99,11 @@ def test_every_line_is_printed_in_order(compiler: Compile, backend: str, capsys:
         return x
 
     report = require_equal(
-        steps, copies_of(np.zeros(3)), compile=compiler, compile_options={"backend": backend}, calls=2
+        steps, copies_of(np.zeros(3)), compile=compiler, compile_options={"backend": backend, "options": {"cost_model": False}}, calls=2
     )
     printed = "".join(event[1] for event in report.events).splitlines()
     assert printed == [f"{i} {i + 1}.0" for i in range(1000)] * 2
-    require_native(report)
+    require_native(report, "C")
 
 
 def test_both_sides_of_a_branch_are_compiled(compiler: Compile, backend: str) -> None:
@@ -109,7 +112,7 @@ def test_both_sides_of_a_branch_are_compiled(compiler: Compile, backend: str) ->
         copies_of(np.array([1.0, 2.0])),
         variants=[copies_of(np.array([-1.0, -2.0]))],
         compile=compiler,
-        compile_options={"backend": backend},
+        compile_options={"backend": backend, "options": {"cost_model": False}},
     )
     assert report.stats["plain_calls"] == 0, report.stats
     assert report.stats["native_calls"] >= 2 * report.calls - 4  # two segments a call, but for those that compile
@@ -167,9 +170,9 @@ def test_dropout_draws_numpys_own_stream(compiler: Compile, backend: str) -> Non
         make(True),
         variants=[make(False), make(True)],
         compile=compiler,
-        compile_options={"backend": backend},
+        compile_options={"backend": backend, "options": {"cost_model": False}},
     )
-    require_native(report)
+    require_native(report, "C")
     fast = compiler(programs.dropout, backend=backend)
     ours, x = PROGRAMS["dropout"].make_args(size=24)
     theirs, _ = PROGRAMS["dropout"].make_args(size=24)
