@@ -1,0 +1,98 @@
+"""``python -m dynamo_lite COMMAND``: parses the command line and hands over; returns the exit code.
+
+Everything behind the SCRIPT or ``-m MODULE`` of `run` and `explain` belongs to that program, whatever it looks like, so
+it is cut off before argparse sees the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from dynamo_lite import breaks, whole_program
+from dynamo_lite.backends import list_backends
+from dynamo_lite.cli.doctor import doctor
+from dynamo_lite.cli.execute import Target, execute
+from dynamo_lite.cli.report import explain_at_exit, report_frames_at_exit
+
+_TARGET_COMMANDS = ("run", "explain")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code. A program that is run ends as it would by itself (SystemExit passes through)."""
+    own, program = split(list(sys.argv[1:] if arguments is None else arguments))
+    options = _parser().parse_args(own)
+    command: Callable[[argparse.Namespace, list[str]], int] = options.command
+    return command(options, program)
+
+
+def split(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Our own arguments, up to and including the SCRIPT or MODULE, and those of the program."""
+    if not arguments or arguments[0] not in _TARGET_COMMANDS:
+        return arguments, []
+    end = 3 if arguments[1:2] == ["-m"] else 2
+    return arguments[:end], arguments[end:]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m dynamo_lite",
+        description="Runs NumPy programs compiled, without a change to them.",
+        epilog="Options are read from the environment: see docs/options.md.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name, command, text in (
+        ("run", _run, "run a program with every function compiled; the last line counts the frames"),
+        ("explain", _explain, "run a program in the same way, then print what was compiled and what was not"),
+    ):
+        sub = commands.add_parser(
+            name, help=text, description=text, usage=f"python -m dynamo_lite {name} [-m MODULE | SCRIPT] [ARGUMENT ...]"
+        )
+        sub.add_argument("-m", dest="module", metavar="MODULE", help="run a module, like python -m")
+        sub.add_argument("script", nargs="?", metavar="SCRIPT", help="a file to run, like python SCRIPT")
+        sub.set_defaults(command=command, parser=sub)
+    sub = commands.add_parser("doctor", help="check that dynamo_lite works on this machine")
+    sub.set_defaults(command=lambda options, program: doctor())
+    sub = commands.add_parser("backends", help="list the backends")
+    sub.set_defaults(command=_backends)
+    sub = commands.add_parser("breaks", help="list every reason for a graph break, or explain one")
+    sub.add_argument("reason", nargs="?", choices=[*breaks.REASONS], metavar="REASON")
+    sub.set_defaults(command=_breaks)
+    return parser
+
+
+def _target(options: argparse.Namespace, program: list[str]) -> Target:
+    if (options.module is None) == (options.script is None):
+        options.parser.error("name a SCRIPT or -m MODULE")
+    return Target(options.module or options.script, options.module is not None, tuple(program))
+
+
+def _run(options: argparse.Namespace, program: list[str]) -> int:
+    target = _target(options, program)
+    report_frames_at_exit()
+    whole_program.enable()
+    return execute(target)
+
+
+def _explain(options: argparse.Namespace, program: list[str]) -> int:
+    target = _target(options, program)
+    explain_at_exit(whole_program.enable())
+    return execute(target)
+
+
+def _backends(options: argparse.Namespace, program: list[str]) -> int:
+    for name in list_backends():
+        print(name)
+    return 0
+
+
+def _breaks(options: argparse.Namespace, program: list[str]) -> int:
+    if options.reason is None:
+        width = max(map(len, breaks.REASONS))
+        for reason in breaks.REASONS.values():
+            print(f"{reason.id:{width}}  {reason.kind:5}  {breaks.message(reason.id, '...')}")
+        return 0
+    reason = breaks.REASONS[options.reason]
+    print(f"{reason.id} ({reason.kind}): {breaks.message(reason.id, '...')}\n  {reason.hint}\n  {reason.anchor}")
+    return 0

@@ -1,0 +1,121 @@
+"""``python -m dynamo_lite doctor``: does dynamo_lite work here? Each line is something that was really tried.
+
+The checks run in order; a check that raises is reported as failed with its reason, and those after it still run. The
+exit code is 1 if any failed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite import _C, api, whole_program
+from dynamo_lite.config import config
+
+Array = np.ndarray[Any, Any]
+
+
+def doctor() -> int:
+    """Print one line a check; 1 if any failed."""
+    failed = False
+    for name, check in _CHECKS:
+        try:
+            result = check()
+            print(f"ok      {name}: {result}")
+        except Exception as error:
+            failed = True
+            print(f"FAILED  {name}: {error or type(error).__name__}")
+    return int(failed)
+
+
+def _python() -> str:
+    refusal = _C.hook_refusal()
+    if refusal:
+        raise RuntimeError(f"{sys.version.split()[0]}: {refusal}; every function runs as plain Python")
+    return f"{platform.python_implementation()} {platform.python_version()} ({platform.machine()}), {sys.executable}"
+
+
+def _packages() -> str:
+    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "numba", "bytecode"))
+
+
+def _numba() -> str:
+    importlib.import_module("numba")
+    llvmlite = importlib.import_module("llvmlite.binding")
+    return f"imports, LLVM {'.'.join(map(str, llvmlite.llvm_version_info))} for {llvmlite.get_host_cpu_name()}"
+
+
+def _extension() -> str:
+    return str(_C.__file__)
+
+
+def _compiler() -> str:
+    name = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()[0]
+    path = shutil.which(name) or shutil.which("cc")
+    if path is None:
+        return f"{name} is not on the PATH (only needed to build the extension again)"
+    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+    return f"{path}: {version.splitlines()[0]}"
+
+
+def _probe(x: Array) -> Any:
+    return np.sqrt(x * x + 1.0) - 0.5
+
+
+def _compiles() -> str:
+    x = np.linspace(-2.0, 2.0, 1001)
+    compiled = api.compile(_probe, options={"cost_model": False})
+    try:
+        if not np.array_equal(compiled(x), _probe(x)) or not np.array_equal(compiled(x[::-3]), _probe(x[::-3])):
+            raise RuntimeError("a compiled function gave another result than plain Python")
+        stats = compiled.stats()
+        if not stats["native_calls"]:
+            raise RuntimeError(f"the function ran as plain Python\n{compiled.explain()}")
+        return f"{stats['native_calls']} native calls, compiled in {stats['compile_seconds']:.2f} s"
+    finally:
+        compiled.reset()
+
+
+def _callee() -> int:
+    return 1
+
+
+def _hook() -> str:
+    before = whole_program.frame_statistics()["seen"]
+    with config.patch(stress="hook"):
+        whole_program.enable()
+        try:
+            _callee()
+        finally:
+            whole_program.disable()
+    after = whole_program.frame_statistics()["seen"]
+    if not isinstance(before, int) or not isinstance(after, int) or after <= before:
+        raise RuntimeError("the frame hook saw no frame")
+    return "sees the frames of other functions"
+
+
+def _options() -> str:
+    changed = [name for name in sorted(os.environ) if name.startswith("DYNAMO_LITE_")]
+    return ", ".join(f"{name}={os.environ[name]}" for name in changed) or "no DYNAMO_LITE_* variable is set"
+
+
+_CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
+    ("python", _python),
+    ("packages", _packages),
+    ("numba", _numba),
+    ("extension", _extension),
+    ("C compiler", _compiler),
+    ("frame hook", _hook),
+    ("compiling", _compiles),
+    ("environment", _options),
+)

@@ -1,0 +1,76 @@
+"""Runs a program as ``python SCRIPT`` or ``python -m MODULE`` would, in this process.
+
+The program finds sys.argv, sys.path[0] and ``__main__`` as it expects them, and its tracebacks show none of our frames.
+``__main__`` stays in place afterwards, since threads and atexit functions of the program may still use it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib.machinery
+import io
+import os
+import runpy
+import sys
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A SCRIPT (file, folder or zip archive with a __main__.py) or a module, with its arguments."""
+
+    name: str
+    is_module: bool
+    arguments: Sequence[str]
+
+
+def execute(target: Target) -> int:
+    """Run the program to its end; the exit code. SystemExit passes through."""
+    sys.argv = [target.name, *target.arguments]
+    try:
+        if target.is_module:
+            _set_first_path(os.getcwd())
+            runpy.run_module(target.name, run_name="__main__", alter_sys=True)
+        elif os.path.isfile(target.name) and not target.name.endswith((".zip", ".pyz", ".pyc")):
+            _set_first_path(os.path.dirname(os.path.realpath(target.name)))
+            _execute_file(target.name)
+        else:
+            _set_first_path(None)
+            runpy.run_path(target.name, run_name="__main__")
+    except SystemExit:
+        raise
+    except BaseException as error:
+        sys.excepthook(type(error), error, _program_frames(error.__traceback__))
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _set_first_path(folder: str | None) -> None:
+    """Put the program's folder where ``python -m dynamo_lite`` has the current one."""
+    if sys.flags.safe_path:
+        return
+    if sys.path:
+        del sys.path[0]
+    if folder is not None:
+        sys.path.insert(0, folder)
+
+
+def _execute_file(path: str) -> None:
+    module = types.ModuleType("__main__")
+    loader = importlib.machinery.SourceFileLoader("__main__", path)
+    names = {"__file__": path, "__loader__": loader, "__builtins__": builtins, "__cached__": None, "__package__": None}
+    module.__dict__.update(names)
+    sys.modules["__main__"] = module
+    with io.open_code(os.path.abspath(path)) as file:
+        source = file.read()
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+
+
+def _program_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """The traceback without the frames that lead to the program: ours and runpy's."""
+    ours = (__file__, runpy.__file__, "<frozen runpy>")
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in ours:
+        traceback = traceback.tb_next
+    return traceback
