@@ -1,0 +1,119 @@
+"""One program against plain NumPy and the installed peers: times as ratios, and whether the bits are the same.
+
+Leaves a Row that the tables print and the JSON keeps. A peer that cannot run the program is named with its reason.
+A peer is compared by bits of values, dtype and shape; the compiled function by all that tests/oracle.py compares.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import dynamo_lite
+from benchmarks.measure import Contender, Timing, measure
+from benchmarks.peers import PEERS, NoForm, Peer
+from benchmarks.programs import Program
+from tests.copies import clone
+from tests.oracle import Conditions, compare, observe
+
+PLAIN, AGAIN, COMPILED = "numpy", "numpy again", "dynamo_lite"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one program gave. equal: bits like NumPy's, by contender. absent: peers that did not run, and why."""
+
+    program: str
+    timings: tuple[Timing, ...]
+    equal: dict[str, bool]
+    absent: dict[str, str]
+    graphs: int
+    breaks: int
+    natively: bool
+    compile_seconds: float
+    differences: tuple[str, ...] = ()
+
+    def seconds(self, name: str) -> float:
+        """The median time of one call."""
+        return next(timing.median for timing in self.timings if timing.name == name)
+
+    def ratio(self, name: str) -> float:
+        """How many times as fast as plain NumPy: the ratio of the medians."""
+        return self.seconds(PLAIN) / self.seconds(name)
+
+    @property
+    def noise_floor(self) -> float:
+        """Plain NumPy against itself: no difference smaller than its distance from 1 means anything."""
+        return self.ratio(AGAIN)
+
+
+def run(program: Program, seconds: float, peers: tuple[Peer, ...] = PEERS, backend: str = "numba") -> Row:
+    """Time `program` for about `seconds`."""
+    args = program.make_args()
+    compiled: Any = dynamo_lite.compile(program.fn, backend=backend)
+    differences = _differences(program.fn, compiled, args)
+    contenders = [Contender(PLAIN, program.fn), Contender(COMPILED, compiled)]
+    equal = {COMPILED: not differences}
+    absent: dict[str, str] = {}
+    for peer in peers:
+        if not peer.installed:
+            absent[peer.name] = "not installed"
+            continue
+        try:
+            contender = peer.contend(program)
+            equal[peer.name] = _same_values(program.fn, contender, args)
+            contenders.append(contender)
+        except NoForm as reason:
+            absent[peer.name] = str(reason)
+        except Exception as error:  # whatever a peer raises means that it does not run this program
+            absent[peer.name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
+    contenders.append(Contender(AGAIN, program.fn))
+    timings = measure(contenders, args, seconds)
+    explanation, stats = compiled.explain(), compiled.stats()
+    return Row(
+        program.name,
+        tuple(timings),
+        equal,
+        absent,
+        len(explanation.graphs),
+        len(explanation.breaks),
+        bool(stats["native_calls"]),
+        stats["compile_seconds"],
+        tuple(differences),
+    )
+
+
+def _differences(plain: Callable[..., Any], compiled: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+    """What differs between plain Python and the compiled function, over three calls on equal arguments."""
+    found: list[str] = []
+    for _ in range(3):
+        expected, seen = (observe(fn, clone(args), Conditions()) for fn in (plain, compiled))
+        found.extend(map(str, compare(expected, seen)))
+    return found
+
+
+def _same_values(plain: Callable[..., Any], contender: Contender, args: tuple[Any, ...]) -> bool:
+    """Whether a peer's results and its writes into the arguments have NumPy's bits."""
+    mine, theirs = clone(args), contender.prepare(clone(args))
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected, found = plain(*mine), contender.call(*theirs)
+    return _bits((expected, mine)) == _bits((found, theirs))
+
+
+def _bits(value: Any) -> Any:
+    """Nested bytes of all arrays and numbers in `value`; other objects by type alone."""
+    if isinstance(value, tuple | list):
+        return [_bits(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _bits(item) for key, item in value.items()}
+    if hasattr(value, "__array__") or isinstance(value, bool | int | float | complex):
+        array = np.asarray(value)
+        return array.dtype.str, array.shape, array.tobytes()
+    return type(value).__name__

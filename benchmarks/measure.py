@@ -1,0 +1,90 @@
+"""Times several ways to run one program side by side, so that what disturbs one disturbs all.
+
+Enters: contenders (ways to call the program) and its arguments. Leaves: for each contender the seconds of every round.
+Every call gets fresh copies of the arguments, made outside the timer; the order rotates from round to round; the
+first contender is plain NumPy and runs once more as the last, so that the ratio of the two says how small a
+difference this machine can show at all (the noise floor).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.copies import clone
+
+MINIMUM_ROUNDS = 5
+SAMPLE_SECONDS = 0.002
+MOST_CALLS = 500
+MOST_BYTES = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One way to run the program. prepare: turns a copy of the arguments into what `call` takes, outside the timer."""
+
+    name: str
+    call: Callable[..., Any]
+    prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] = lambda args: args
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of one call, by round."""
+
+    name: str
+    seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+def measure(contenders: list[Contender], args: tuple[Any, ...], seconds: float) -> list[Timing]:
+    """Rounds of one sample of each contender for about `seconds` in all, at least MINIMUM_ROUNDS."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        longest = max(_warm(contender, args) for contender in contenders)
+        calls = _calls_in_sample(longest, args)
+        samples: dict[str, list[float]] = {contender.name: [] for contender in contenders}
+        end = time.perf_counter() + seconds
+        rounds = 0
+        while rounds < MINIMUM_ROUNDS or time.perf_counter() < end:
+            start = rounds % len(contenders)
+            for contender in contenders[start:] + contenders[:start]:
+                samples[contender.name].append(sample(contender, args, calls))
+            rounds += 1
+    return [Timing(name, tuple(values)) for name, values in samples.items()]
+
+
+def sample(contender: Contender, args: tuple[Any, ...], calls: int) -> float:
+    """Seconds of one call, over `calls` calls on fresh copies."""
+    sets = [contender.prepare(clone(args)) for _ in range(calls)]
+    call = contender.call
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        start = time.perf_counter()
+        for each in sets:
+            call(*each)
+        return (time.perf_counter() - start) / calls
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _warm(contender: Contender, args: tuple[Any, ...]) -> float:
+    """Compile, and see how long a call takes."""
+    for _ in range(3):
+        took = sample(contender, args, 1)
+    return took
+
+
+def _calls_in_sample(longest: float, args: tuple[Any, ...]) -> int:
+    size = sum(getattr(arg, "nbytes", 0) for arg in args) + 1
+    return int(max(1, min(SAMPLE_SECONDS / longest, MOST_CALLS, MOST_BYTES / size)))

@@ -1,0 +1,127 @@
+"""The other compilers for NumPy code that are installed, each given the same source as plain Python.
+
+A row of PEERS makes a Contender of a program or says why it cannot. No program is rewritten for a peer, but what a
+user of it would do without touching the program's text is done: Numba gets the functions that the program calls
+compiled too, JAX gets its own ``np``, 64-bit types and its own arrays (converted outside the timer). numexpr takes
+expressions, so it only takes part where the program is one expression.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Contender
+from benchmarks.programs import Program
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """name: shown in tables. package: what has to be installed. contend: makes the contender."""
+
+    name: str
+    package: str
+    contend: Callable[[Program], Contender]
+
+    @property
+    def installed(self) -> bool:
+        return importlib.util.find_spec(self.package) is not None
+
+    @property
+    def version(self) -> str:
+        return importlib.metadata.version(self.package)
+
+
+class NoForm(Exception):
+    """The program has no form that this peer takes."""
+
+
+def with_globals(fn: Function, replace: Callable[[Any], Any]) -> Function:
+    """The same code with `replace` applied to each global it names; functions it calls get the same treatment."""
+    if not isinstance(fn, types.FunctionType):
+        raise NoForm(f"{fn!r} is not a plain function")
+    names = [name for name in fn.__code__.co_names if name in fn.__globals__]
+    chosen = {**fn.__globals__, **{name: replace(fn.__globals__[name]) for name in names}}
+    made = types.FunctionType(fn.__code__, chosen, fn.__name__, fn.__defaults__, fn.__closure__)
+    made.__kwdefaults__ = fn.__kwdefaults__
+    return made
+
+
+def _numba(program: Program) -> Contender:
+    numba: Any = importlib.import_module("numba")
+
+    def replace(value: Any) -> Any:
+        return jitted(value) if isinstance(value, types.FunctionType) else value
+
+    def jitted(fn: Function) -> Any:
+        return numba.njit(with_globals(fn, replace))
+
+    return Contender("numba.njit", jitted(program.fn))
+
+
+def _jax(program: Program) -> Contender:
+    jax: Any = importlib.import_module("jax")
+    jax.config.update("jax_enable_x64", True)
+    jnp: Any = importlib.import_module("jax.numpy")
+
+    def replace(value: Any) -> Any:
+        if value is np:
+            return jnp
+        return with_globals(value, replace) if isinstance(value, types.FunctionType) else value
+
+    compiled = jax.jit(with_globals(program.fn, replace))
+
+    def prepare(args: tuple[Any, ...]) -> tuple[Any, ...]:
+        moved = tuple(jnp.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in args)
+        jax.block_until_ready(moved)
+        return moved
+
+    return Contender("jax.jit", lambda *args: jax.block_until_ready(compiled(*args)), prepare)
+
+
+def _torch(program: Program) -> Contender:
+    torch: Any = importlib.import_module("torch")
+    torch.set_num_threads(1)
+    return Contender("torch.compile", torch.compile(program.fn))
+
+
+_EXPRESSIONS = {
+    "affine": ("x * 2.0 + 1.0", ("x",)),
+    "affine_1e6": ("x * 2.0 + 1.0", ("x",)),
+    "clip_and_blend": ("where(a < 2, 2, where(a > 10, 10, a)) * p + b * q + r", ("a", "b", "p", "q", "r")),
+    "arc_distance": (
+        "2 * arctan2(sqrt(sin((t2 - t1) / 2) ** 2 + cos(t1) * cos(t2) * sin((p2 - p1) / 2) ** 2), "
+        "sqrt(1 - (sin((t2 - t1) / 2) ** 2 + cos(t1) * cos(t2) * sin((p2 - p1) / 2) ** 2)))",
+        ("t1", "p1", "t2", "p2"),
+    ),
+}
+
+
+def _numexpr(program: Program) -> Contender:
+    numexpr: Any = importlib.import_module("numexpr")
+    numexpr.set_num_threads(1)
+    if program.name not in _EXPRESSIONS:
+        raise NoForm("not one expression")
+    text, names = _EXPRESSIONS[program.name]
+
+    def call(*args: Any) -> Any:
+        return numexpr.evaluate(text, local_dict=dict(zip(names, args, strict=True)), global_dict={})
+
+    return Contender("numexpr", call)
+
+
+PEERS = (
+    Peer("numba.njit", "numba", _numba),
+    Peer("jax.jit", "jax", _jax),
+    Peer("torch.compile", "torch", _torch),
+    Peer("numexpr", "numexpr", _numexpr),
+)

@@ -1,0 +1,62 @@
+"""Pages name files that exist, generated pages are current, and the examples print what the page shows."""
+
+from __future__ import annotations
+
+import glob
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import (
+    GENERATED,
+    PAGES,
+    ROOT,
+    anchors,
+    links,
+    named_paths,
+    run_examples,
+    shown_commands,
+    without_times,
+)
+
+
+@pytest.mark.parametrize("page", GENERATED)
+def test_generated_page_is_current(page: str) -> None:
+    assert (ROOT / page).read_text() == GENERATED[page](), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_named_files_exist(page: str) -> None:
+    missing = [
+        path
+        for path in sorted(named_paths((ROOT / page).read_text()))
+        if not path.startswith("benchmarks/results") and not glob.glob(path, root_dir=ROOT)
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    for link in sorted(links((ROOT / page).read_text())):
+        target, _, anchor = link.partition("#")
+        path = ((ROOT / page).parent / target) if target else ROOT / page
+        assert path.exists(), f"{page}: {link}"
+        assert not anchor or anchor in anchors(path.read_text()), f"{page}: {link}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if shown_commands((ROOT / page).read_text())])
+def test_examples_print_what_is_shown(page: str, tmp_path: Path) -> None:
+    for command, shown, now in run_examples((ROOT / page).read_text(), tmp_path):
+        assert without_times(now) == without_times(shown), f"{page}: $ {command}"
+
+
+def test_make_targets_that_pages_name_exist() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {target for page in PAGES for target in re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text())}
+    assert named <= targets
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = links((ROOT / "docs/index.md").read_text())
+    assert {page.removeprefix("docs/") for page in PAGES if page.startswith("docs/")} - {"index.md"} <= index

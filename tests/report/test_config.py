@@ -1,0 +1,93 @@
+"""Options check their values, come from the environment, and go back after a patch."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from dynamo_lite.config import Config, row
+from dynamo_lite.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("num_threads", True, "num_threads is a int, not True"),
+        ("num_threads", 0, "at least 1"),
+        ("check", 4, "at most 3"),
+        ("cost_model", 1, "cost_model is a bool"),
+        ("logs", {"graf"}, "'graf' unknown; allowed: graph, guards"),
+        ("stress", "hok", "'hok' unknown; allowed: hook, rewrite"),
+        ("chek", 1, "no option 'chek'; did you mean 'check'?"),
+        ("zzz", 1, "no option 'zzz'; there are"),
+    ],
+)
+def test_wrong_values_are_refused(name: str, value: Any, message: str) -> None:
+    config = Config()
+    with pytest.raises(ConfigError) as caught:
+        setattr(config, name, value)
+    assert message in str(caught.value)
+    with pytest.raises(ConfigError):
+        config.replace({name: value})
+    assert config == Config()
+
+
+@pytest.mark.parametrize("item", dataclasses.fields(Config), ids=lambda item: item.name)
+def test_every_row_is_complete(item: dataclasses.Field[Any]) -> None:
+    assert item.metadata["env"] == f"DYNAMO_LITE_{item.name.upper()}"
+    assert item.metadata["doc"].endswith(".")
+    assert getattr(Config(), item.name) == item.default
+
+
+def test_environment() -> None:
+    environ = {
+        "DYNAMO_LITE_CHECK": "2",
+        "DYNAMO_LITE_LOGS": "graph, guards",
+        "DYNAMO_LITE_COST_MODEL": "off",
+        "DYNAMO_LITE_STRESS": "",
+        "DYNAMO_LITE_DUMP": "/tmp/x",
+    }
+    config = Config.from_environment(environ)
+    assert config == Config(check=2, logs=frozenset({"graph", "guards"}), cost_model=False, dump="/tmp/x")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("DYNAMO_LITE_CHECK", "x"),
+        ("DYNAMO_LITE_CHECK", "7"),
+        ("DYNAMO_LITE_LOGS", "graf"),
+        ("DYNAMO_LITE_VERBOSE", "2"),
+    ],
+)
+def test_wrong_environment_names_the_variable(name: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name}='{text}'"):
+        Config.from_environment({name: text})
+
+
+def test_patch_puts_back_also_after_an_error() -> None:
+    config = Config()
+    with pytest.raises(KeyError), config.patch(check=3, logs={"graph"}):
+        assert (config.check, config.logs) == (3, frozenset({"graph"}))
+        raise KeyError
+    assert config == Config()
+
+
+def test_a_patch_with_one_wrong_value_changes_nothing() -> None:
+    config = Config()
+    with pytest.raises(ConfigError), config.patch(check=3, num_threads=0):
+        pass
+    assert config == Config()
+
+
+def test_replace_leaves_the_original() -> None:
+    config = Config()
+    assert config.replace({"check": 1}, cost_model=False) == Config(check=1, cost_model=False)
+    assert config == Config()
+
+
+def test_row_of_unknown_option() -> None:
+    with pytest.raises(ConfigError):
+        row("backed")

@@ -1,0 +1,156 @@
+"""An Explanation prints as text that says where, what, why and what to do; JSON and HTML hold the same facts."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import pickle
+
+import pytest
+
+from dynamo_lite import breaks
+from dynamo_lite.report import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
+from dynamo_lite.report.render import summary
+
+EXPLANATION = Explanation(
+    "model.forward",
+    "model.py",
+    10,
+    graphs=(
+        GraphRecord(
+            text="%x: float64[s0]\n%multiply: float64[s0] = multiply(%x, 2.0)",
+            kernels=1,
+            inputs=("x: float64[s0]",),
+            natively=True,
+            backend="numba",
+            function="model.forward",
+            filename="model.py",
+            line=11,
+            operations=1,
+            guards=(GuardRecord("x is a float64 array with 1 axis"), GuardRecord("self.train is False")),
+        ),
+        GraphRecord(
+            text="%x: float64[s0]\n%sort: float64[s0] = sort(%x)",
+            kernels=0,
+            inputs=("x: float64[s0]",),
+            natively=False,
+            backend="reference",
+            function="model.forward",
+            segment=1,
+            filename="model.py",
+            line=13,
+            why_plain="one call of NumPy",
+        ),
+    ),
+    breaks=(
+        BreakRecord(
+            "data-dependent-branch",
+            "model.py",
+            12,
+            "model.forward",
+            "if x.sum() > 0 and <b>:",
+            breaks.message("data-dependent-branch", "x.sum() > 0"),
+            breaks.REASONS["data-dependent-branch"].hint,
+        ),
+    ),
+    compiles=(
+        CompileRecord("model.forward", 0, "first call", (("capture", 0.002), ("backend", 0.25))),
+        CompileRecord("model.forward", 1, "first call", (("capture", 0.001),)),
+        CompileRecord("model.forward", 0, "self.train is False", (("capture", 0.002),)),
+    ),
+    stats=(("hits", 3.0), ("native_calls", 5.0)),
+)
+
+TEXT = """\
+model.forward (model.py:10): 2 graphs, 1 fused kernel, 1 break, 1 of the graphs in plain NumPy
+
+Graph 0 from model.py:11: 1 operation, 1 fused kernel, backend numba
+    %x: float64[s0]
+    %multiply: float64[s0] = multiply(%x, 2.0)
+  is used again while
+    x is a float64 array with 1 axis
+    self.train is False
+
+Graph 1 from model.py:13: runs in plain NumPy (one call of NumPy)
+    %x: float64[s0]
+    %sort: float64[s0] = sort(%x)
+
+Graph breaks
+  model.py:12 in model.forward  [data-dependent-branch]
+      if x.sum() > 0 and <b>:
+    why:  the branch depends on what an array holds (x.sum() > 0)
+    hint: Both sides are compiled, each as its own graph. To keep one graph, select with np.where, or test a size, \
+a dtype or an argument instead of a value.
+
+Compiled again
+  model.forward, because this no longer held: self.train is False
+
+Compile time 255.0 ms: capture 5.0 ms, backend 250.0 ms
+
+Calls so far: hits 3, native calls 5"""
+
+
+def test_text() -> None:
+    assert str(EXPLANATION) == TEXT
+
+
+def test_nothing_compiled_says_so() -> None:
+    text = str(Explanation("f", skips=EXPLANATION.breaks))
+    assert text.startswith("f: nothing was compiled; it runs as plain Python\n\nLeft to plain Python\n")
+
+
+def test_relaxations_are_printed() -> None:
+    assert "Results may differ from NumPy's, because of: fastmath" in str(Explanation("f", relaxations=("fastmath",)))
+
+
+def test_recompiles_are_the_later_compilations_of_a_segment() -> None:
+    assert EXPLANATION.recompiles == (EXPLANATION.compiles[2],)
+
+
+def test_guards_are_those_of_all_graphs() -> None:
+    assert EXPLANATION.guards == EXPLANATION.graphs[0].guards
+
+
+def test_json_holds_every_record() -> None:
+    data = json.loads(EXPLANATION.to_json())
+    assert data["graphs"][0]["guards"] == [{"text": guard.text} for guard in EXPLANATION.guards]
+    assert data["breaks"][0]["id"] == "data-dependent-branch"
+    assert data["timings"] == {"capture": pytest.approx(0.005), "backend": 0.25}
+    assert data["compiles"][0]["seconds"] == {"capture": 0.002, "backend": 0.25}
+    assert data["stats"] == {"hits": 3.0, "native_calls": 5.0}
+    assert data["summary"] == summary(EXPLANATION)
+
+
+class _Balanced(html.parser.HTMLParser):
+    """Notes tags that are closed in another order than opened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.mark.parametrize("page", [EXPLANATION.to_html(), EXPLANATION._repr_html_()])
+def test_html_is_balanced_and_escapes_source(page: str) -> None:
+    parser = _Balanced()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    text = "".join(parser.text)
+    assert "if x.sum() > 0 and <b>:" in text
+    assert "self.train is False" in text
+    assert "<script" not in page and "http" not in page
+
+
+def test_explanation_pickles() -> None:
+    assert pickle.loads(pickle.dumps(EXPLANATION)) == EXPLANATION
