@@ -227,6 +227,29 @@ array_passes(const DlGuardOp *op, PyObject *object)
     return ones == op->n[1];
 }
 
+/* One side of a comparison of sizes; -1 where the register holds no such array. */
+static inline int64_t
+compared_size(const DlComparison *comparison, int side, PyObject *const *regs)
+{
+    if (comparison->input[side] < 0) {
+        return comparison->constant;
+    }
+    PyArrayObject *array = (PyArrayObject *)regs[comparison->input[side]];
+    int32_t axis = comparison->axis[side];
+    return PyArray_Check(array) && axis < PyArray_NDIM(array) ? PyArray_DIM(array, axis) : -1;
+}
+
+/* Whether a comparison of sizes is true. */
+static inline int
+comparison_passes(const DlComparison *comparison, PyObject *const *regs)
+{
+    int64_t a = compared_size(comparison, 0, regs), b = compared_size(comparison, 1, regs);
+    if ((a < 0 && comparison->input[0] >= 0) || (b < 0 && comparison->input[1] >= 0)) {
+        return 0;
+    }
+    return a < b ? comparison->less : a == b ? comparison->equal : comparison->greater;
+}
+
 /* Whether a relation between sizes and numbers is true. */
 static int
 scalar_passes(const DlGuards *self, const DlGuardOp *op, PyObject *const *regs, DlNumber *values)
@@ -381,7 +404,7 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             passes = regs[op->reg[0]] != regs[op->reg[1]];
             break;
         case SCALAR:
-            passes = scalar_passes(self, op, regs, values);
+            passes = op->mode ? comparison_passes(&op->comparison, regs) : scalar_passes(self, op, regs, values);
             break;
         case NUMBER:
             passes = number_passes(op, regs[op->reg[0]]);

@@ -89,6 +89,20 @@ plan_attr(DlGuardOp *op, PyTypeObject *type, PyObject *tuple, Py_ssize_t index)
     return refuse(tuple, index, "the class computes this attribute");
 }
 
+/* Put registers for inputs into a comparison of sizes. */
+static int
+finish_comparison(DlGuards *self, DlGuardOp *op, const uint8_t *is_set, PyObject *tuple, Py_ssize_t index)
+{
+    for (int side = 0; side < 2; side++) {
+        int32_t input = op->comparison.input[side];
+        if (input >= self->n_inputs || (input >= 0 && !is_set[self->inputs[input]])) {
+            return refuse(tuple, index, "a symbol's input is not read before");
+        }
+        op->comparison.input[side] = input < 0 ? -1 : self->inputs[input];
+    }
+    return 0;
+}
+
 /* Check and complete one parsed op. types: for each register the type that a type_version test gave it, or NULL. */
 static int
 finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is_set, PyObject *tuple,
@@ -167,6 +181,11 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
         op->n[0] = PyUnicode_READ_CHAR(op->object[0], 0) == 'C' ? NPY_ARRAY_C_CONTIGUOUS : NPY_ARRAY_F_CONTIGUOUS;
         break;
     case SCALAR: {
+        int simple = dl_scalar_as_comparison(op->object[0], &op->comparison);
+        if (simple != 0) {
+            op->mode = 1;
+            return simple < 0 ? -1 : finish_comparison(self, op, is_set, tuple, index);
+        }
         op->scalar.first_load = self->scalars.n_loads;
         op->scalar.first_instr = self->scalars.n_instrs;
         op->scalar.value = dl_scalar_add(&self->scalars, op->object[0]);

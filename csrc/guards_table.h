@@ -26,7 +26,7 @@ enum { MAX_OBJECTS = 3 };
 
 typedef struct {
     uint8_t kind;
-    uint8_t mode;        /* AttrMode of "attr"; of "contiguous" and "number" which */
+    uint8_t mode;        /* AttrMode of "attr"; DlKind of "number"; 1 for a "scalar" that compares sizes */
     int32_t reg[2];      /* registers in the order of the operands */
     PyObject *object[MAX_OBJECTS];
     union {
@@ -34,6 +34,7 @@ typedef struct {
         struct {
             int32_t value, first_load, last_load, first_instr, last_instr;
         } scalar;
+        DlComparison comparison; /* of a "scalar" whose mode is 1; inputs are registers here */
     };
 } DlGuardOp;
 

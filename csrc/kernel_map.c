@@ -8,6 +8,8 @@
 #include "fpflags.h"
 #include "kernel_code.h"
 
+enum { SMALL_SCRATCH = 256 }; /* bytes that are taken from the C stack */
+
 /* Write sizes into shape and their product; 0, or 1 to decline. */
 static DlStatus
 get_shape(DlRun *run, const DlDims *dims, npy_intp *shape, npy_intp *size)
@@ -458,6 +460,167 @@ dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const n
     }
 }
 
+/* ---- packed arrays and single numbers, no stores: the short way ---- */
+
+/* Whether reg's array lies packed in C order. */
+static inline int
+is_dense(const DlReg *reg, npy_intp itemsize)
+{
+    for (int axis = reg->nd - 1; axis >= 0; axis--) {
+        if (reg->strides[axis] != itemsize && reg->shape[axis] != 1) {
+            return 0;
+        }
+        itemsize *= reg->shape[axis];
+    }
+    return 1;
+}
+
+/* Where operand number i lies, and its stride in a single loop; NULL when it is neither packed over `like`'s shape nor a
+ * single number. *like: the first array among the operands. */
+static inline char *
+dense_operand(DlRun *run, DlMapStep *step, int i, char *cell, const DlReg **like, npy_intp *stride)
+{
+    DlOperand *operand = &step->operands[i];
+    PyArray_Descr *descr = step->kernel.descrs[i];
+    *stride = 0;
+    if (operand->kind == DL_FROM_CELL) {
+        return operand->cell;
+    }
+    if (operand->kind == DL_FROM_NUMBER) {
+        return dl_cell_fill(run, operand->index, descr, cell) ? NULL : cell;
+    }
+    DlReg *reg = &run->regs[operand->index];
+    if (reg->kind == DL_SCALAR && reg->descr->type_num == descr->type_num) {
+        return dl_reg_cell(reg);
+    }
+    int nd = step->shape.n;
+    if (reg->kind != DL_ARRAY || reg->nd != nd || reg->descr->type_num != descr->type_num) {
+        return NULL;
+    }
+    for (int axis = 0; axis < nd; axis++) {
+        if (reg->shape[axis] != (npy_intp)run->numbers[step->shape.values[axis]].i) {
+            return NULL;
+        }
+    }
+    *stride = PyDataType_ELSIZE(descr);
+    *like = *like ? *like : reg;
+    return is_dense(reg, *stride) ? reg->data : NULL;
+}
+
+/* Call the code on a block that is filled up to its scratch. */
+static DlStatus
+run_dense(DlRun *run, DlVariant *variant, npy_intp *words, int n, npy_intp size)
+{
+    int32_t failed;
+    if (variant->n_loops == 0 && variant->scratch_bytes <= SMALL_SCRATCH && size < DL_RELEASE_GIL) {
+        char scratch[SMALL_SCRATCH] __attribute__((aligned(64)));
+        words[2 * n] = (npy_intp)scratch;
+        failed = variant->address(words, size);
+        return failed ? dl_decline(run, DL_REASON_KERNEL) : 0;
+    }
+    DlBlock block;
+    if (dl_block_open(&block, variant, n) < 0) {
+        return -1;
+    }
+    memcpy(block.block, words, 2 * (size_t)n * sizeof *words);
+    if (size >= DL_RELEASE_GIL && !variant->needs_gil) {
+        Py_BEGIN_ALLOW_THREADS
+        failed = variant->address(block.block, size);
+        Py_END_ALLOW_THREADS
+    }
+    else {
+        failed = variant->address(block.block, size);
+    }
+    return dl_block_close(&block, run, variant, failed);
+}
+
+/* Which operands are arrays, as bits. */
+static inline uint32_t
+dense_key(const npy_intp *words, int n_operands)
+{
+    uint32_t key = 0;
+    for (int i = 0; i < n_operands; i++) {
+        key = key << 1 | (words[2 * i + 1] != 0);
+    }
+    return key;
+}
+
+/* Find or compile the code for the operands in `words`. */
+static DlStatus
+find_dense(DlRun *run, DlMapStep *step, const npy_intp *words)
+{
+    uint8_t classes[DL_MAX_OPERANDS] = {0};
+    for (int i = 0; i < step->kernel.n_operands; i++) {
+        classes[i] = words[2 * i + 1] == 0;
+    }
+    DlVariant *variant;
+    DlStatus status = dl_kernel_variant(run, &step->kernel, classes, &variant);
+    if (status == 0) {
+        step->dense = variant;
+        step->dense_key = dense_key(words, step->kernel.n_operands);
+    }
+    return status;
+}
+
+/* Run a map of packed arrays and single numbers into fresh arrays; 2 when it is not one. */
+static DlStatus
+map_dense(DlRun *run, DlMapStep *step)
+{
+    DlKernel *kernel = &step->kernel;
+    npy_intp words[2 * DL_MAX_OPERANDS + 1], size = 1;
+    double cells[DL_MAX_OPERANDS][DL_CELL / sizeof(double)];
+    const DlReg *like = NULL;
+    for (int i = 0; i < kernel->n_operands; i++) {
+        char *data = dense_operand(run, step, i, (char *)cells[i], &like, &words[2 * i + 1]);
+        if (data == NULL) {
+            return 2;
+        }
+        words[2 * i] = (npy_intp)data;
+    }
+    if (like == NULL) {
+        return 2;
+    }
+    for (int axis = 0; axis < like->nd; axis++) {
+        size *= like->shape[axis];
+    }
+    if (size == 0) {
+        return 2; /* NB: strides of empty results follow other rules */
+    }
+    int n = kernel->n_operands + kernel->n_results;
+    if (step->dense == NULL || step->dense_key != dense_key(words, kernel->n_operands)) {
+        DlStatus status = find_dense(run, step, words);
+        if (status != 0) {
+            return status;
+        }
+    }
+    PyObject *fresh[DL_MAX_OPERANDS];
+    DlStatus status = 0;
+    int made = 0;
+    for (; made < kernel->n_results && status == 0; made++) {
+        int i = kernel->n_operands + made;
+        Py_INCREF(kernel->descrs[i]);
+        fresh[made] = PyArray_NewFromDescr(&PyArray_Type, kernel->descrs[i], like->nd, like->shape, NULL, NULL, 0, NULL);
+        if (fresh[made] == NULL) {
+            status = -1;
+            break;
+        }
+        words[2 * i] = (npy_intp)PyArray_BYTES((PyArrayObject *)fresh[made]);
+        words[2 * i + 1] = PyDataType_ELSIZE(kernel->descrs[i]);
+    }
+    if (status == 0) {
+        status = run_dense(run, step->dense, words, n, size);
+    }
+    for (int i = 0; i < made; i++) {
+        if (status == 0) {
+            dl_reg_take(&run->regs[step->outs[i]], fresh[i]);
+        }
+        else {
+            Py_DECREF(fresh[i]);
+        }
+    }
+    return status;
+}
+
 /* ---- the step ---- */
 
 /* Make or find every result; fresh arrays are put into `fresh` (new references). */
@@ -531,11 +694,15 @@ dl_map_run(DlRun *run, DlMapStep *step)
 {
     npy_intp shape[DL_MAX_DIMS];
     int nd = step->shape.n, n_results = step->kernel.n_results;
+    DlStatus status = step->all_fresh ? map_dense(run, step) : 2;
+    if (status != 2) {
+        return status;
+    }
     DlNest nest;
     char cells[DL_MAX_OPERANDS][DL_CELL];
     PyObject *fresh[DL_MAX_OPERANDS];
     DlAside asides[DL_MAX_OPERANDS];
-    DlStatus status = get_shape(run, &step->shape, shape, &nest.size);
+    status = get_shape(run, &step->shape, shape, &nest.size);
     if (status == 0) {
         status = dl_map_spread(run, step, nd, shape, &nest, cells);
     }

@@ -30,23 +30,31 @@ struct DlSaved {
 
 /* ---- registers ---- */
 
+/* dl_reg_take for an exact ndarray. */
+static inline void
+take_array(DlReg *reg, PyArrayObject *array)
+{
+    reg->object = (PyObject *)array;
+    reg->owner = NULL;
+    reg->descr = PyArray_DESCR(array);
+    reg->nd = PyArray_NDIM(array);
+    reg->data = PyArray_BYTES(array);
+    reg->shape = PyArray_DIMS(array);
+    reg->strides = PyArray_STRIDES(array);
+    reg->writeable = PyArray_ISWRITEABLE(array);
+    int usable = reg->nd <= DL_MAX_DIMS && PyArray_ISALIGNED(array) && dl_numpy_plain(reg->descr);
+    reg->kind = usable ? DL_ARRAY : DL_OTHER;
+}
+
 void
 dl_reg_take(DlReg *reg, PyObject *object)
 {
-    reg->object = object;
-    reg->owner = NULL;
     if (PyArray_CheckExact(object)) {
-        PyArrayObject *array = (PyArrayObject *)object;
-        reg->descr = PyArray_DESCR(array);
-        reg->nd = PyArray_NDIM(array);
-        reg->data = PyArray_BYTES(array);
-        reg->shape = PyArray_DIMS(array);
-        reg->strides = PyArray_STRIDES(array);
-        reg->writeable = PyArray_ISWRITEABLE(array);
-        int usable = reg->nd <= DL_MAX_DIMS && PyArray_ISALIGNED(array) && dl_numpy_plain(reg->descr);
-        reg->kind = usable ? DL_ARRAY : DL_OTHER;
+        take_array(reg, (PyArrayObject *)object);
         return;
     }
+    reg->object = object;
+    reg->owner = NULL;
     reg->kind = DL_OTHER;
     if (PyArray_IsScalar(object, Generic)) {
         PyArray_Descr *descr = PyArray_DescrFromTypeObject((PyObject *)Py_TYPE(object));
@@ -193,11 +201,16 @@ load_numbers(DlRun *run)
     memcpy(run->numbers, table->initial, (size_t)table->n_values * sizeof *run->numbers);
     for (int32_t i = 0; i < table->n_loads; i++) {
         const DlScalarLoad *load = &table->loads[i];
-        if (dl_scalar_load(table, load, run->inputs[load->input], run->numbers)) {
+        const DlReg *reg = &run->regs[load->input];
+        if (reg->kind == DL_ARRAY && load->axis >= 0 && load->axis < reg->nd) {
+            run->numbers[load->value].i = reg->shape[load->axis];
+        }
+        else if (dl_scalar_load(table, load, run->inputs[load->input], run->numbers)) {
             return dl_decline(run, DL_REASON_INPUT);
         }
     }
-    return dl_scalar_eval(table, 0, table->n_instrs, run->numbers) ? dl_decline(run, DL_REASON_NUMBER) : 0;
+    int declined = table->n_instrs && dl_scalar_eval(table, 0, table->n_instrs, run->numbers);
+    return declined ? dl_decline(run, DL_REASON_NUMBER) : 0;
 }
 
 /* ---- overlap, saving and undoing ---- */
@@ -412,7 +425,13 @@ load_registers(DlRun *run)
 {
     const DlProgram *program = run->program;
     for (int i = 0; i < program->n_inputs; i++) {
-        dl_reg_take(&run->regs[i], Py_NewRef(run->inputs[i]));
+        PyObject *input = Py_NewRef(run->inputs[i]);
+        if (PyArray_CheckExact(input)) {
+            take_array(&run->regs[i], (PyArrayObject *)input);
+        }
+        else {
+            dl_reg_take(&run->regs[i], input);
+        }
     }
     for (int i = 0; i < program->n_constants; i++) {
         dl_reg_take(&run->regs[program->constant_regs[i]], Py_NewRef(program->constants[i]));

@@ -126,6 +126,9 @@ typedef struct {
     DlDims shape;
     int32_t *outs;
     uint8_t *into, *scalar;
+    int all_fresh;      /* every result is a fresh array whose layout follows the operands' */
+    DlVariant *dense;   /* the code last used for packed arrays and single numbers (borrowed from the kernel) */
+    uint32_t dense_key; /* which operands were arrays then */
 } DlMapStep;
 
 typedef struct {

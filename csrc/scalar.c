@@ -305,6 +305,49 @@ dl_scalar_add(DlScalars *table, PyObject *expr)
     return value;
 }
 
+/* One side of a comparison of sizes: 1, 0 or -1. */
+static int
+compared_side(PyObject *operand, int side, DlComparison *comparison)
+{
+    if (PyLong_CheckExact(operand)) {
+        int overflow;
+        comparison->input[side] = -1;
+        comparison->constant = PyLong_AsLongLongAndOverflow(operand, &overflow);
+        return !overflow;
+    }
+    if (!Py_IS_TYPE(operand, symbol_type)) {
+        return 0;
+    }
+    comparison->input[side] = index_attribute(operand, "input", 0);
+    comparison->axis[side] = comparison->input[side] < 0 ? -2 : index_attribute(operand, "axis", -1);
+    return comparison->axis[side] == -2 ? -1 : comparison->axis[side] >= 0;
+}
+
+int
+dl_scalar_as_comparison(PyObject *expr, DlComparison *comparison)
+{
+    if (learn_types() < 0) {
+        return -1;
+    }
+    int op = Py_IS_TYPE(expr, op_type) ? named_op(expr) : N_OPS;
+    if (op < 0 || op == N_OPS || op_rows[op].family != COMPARISON) {
+        return op < 0 ? -1 : 0;
+    }
+    PyObject *operands = PyObject_GetAttrString(expr, "operands");
+    int fits = operands == NULL ? -1 : PyTuple_Check(operands) && PyTuple_GET_SIZE(operands) == 2;
+    for (int side = 0; side < 2 && fits > 0; side++) {
+        fits = compared_side(PyTuple_GET_ITEM(operands, side), side, comparison);
+    }
+    Py_XDECREF(operands);
+    if (fits <= 0 || (comparison->input[0] < 0 && comparison->input[1] < 0)) {
+        return fits < 0 ? -1 : 0;
+    }
+    comparison->less = op == LT || op == LE || op == NE;
+    comparison->equal = op == LE || op == EQ || op == GE;
+    comparison->greater = op == GT || op == GE || op == NE;
+    return 1;
+}
+
 /* Integer a // b and a % b as Python rounds them; 1 to decline. */
 static int
 floor_divide(int64_t a, int64_t b, int64_t *quotient, int64_t *remainder)

@@ -44,6 +44,16 @@ int32_t dl_scalar_add(DlScalars *table, PyObject *expr);
 /* Whether expr is a Symbol or ScalarOp; -1 with an error set. */
 int dl_scalar_is_symbolic(PyObject *expr);
 
+/* A comparison of sizes: the shape that most conditions have. */
+typedef struct {
+    int32_t input[2], axis[2]; /* input -1: the constant */
+    int64_t constant;
+    uint8_t less, equal, greater; /* for which outcomes it is true */
+} DlComparison;
+
+/* Whether expr compares a size with a size or an int constant, and how: 1, 0, or -1 with an error set. */
+int dl_scalar_as_comparison(PyObject *expr, DlComparison *comparison);
+
 /* Evaluate instructions first..last-1; 0, or 1 to decline (overflow, division by zero, inexact comparison). */
 int dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values);
 

@@ -1,0 +1,236 @@
+"""Guards evaluated in Python: the same ops as csrc/guards.c, to test it by and to read.
+
+Enters the ops of a ``_C.Guards``, a function and its slots; leaves the inputs, or None. One function a
+kind; a read returns what it finds or MISSING. INVARIANT: nothing here runs the user's code either: attributes are
+looked up in instance dictionaries, slots and the classes' own dictionaries.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.scalar import Number, Scalar, ScalarOp, Symbol, evaluate
+from dynamo_lite.guards.words import OPERANDS, Op
+
+MISSING: Any = object()
+INT64 = range(-(2**63), 2**63)
+
+
+def check(ops: Sequence[Op], inputs: Sequence[int], func: object, slots: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The inputs if every op passes, else None."""
+    registers: dict[int, Any] = {}
+    state = _State(func, slots, registers, inputs)
+    for op in ops:
+        operands = [
+            registers[part] if letter == "r" else part
+            for letter, part in zip(OPERANDS[op[0]], op[1:], strict=True)
+            if letter != "d"
+        ]
+        if OPERANDS[op[0]].startswith("d"):
+            value = READS[op[0]](state, *operands)
+            if value is MISSING:
+                return None
+            registers[op[1]] = value
+        elif not TESTS[op[0]](state, *operands):
+            return None
+    return tuple(registers[register] for register in inputs)
+
+
+class _State:
+    """What reads and tests may look at beside their operands."""
+
+    def __init__(
+        self, func: object, slots: tuple[Any, ...], registers: Mapping[int, Any], inputs: Sequence[int]
+    ) -> None:
+        self.func = func
+        self.slots = slots
+        self.registers = registers
+        self.inputs = inputs
+
+
+# ---- reads
+
+
+def _class_lookup(cls: type, name: str) -> Any:
+    return next((vars(base)[name] for base in type.mro(cls) if name in vars(base)), MISSING)
+
+
+def _read_attr(_: _State, base: Any, name: str) -> Any:
+    if type(base) is types.ModuleType:
+        return vars(base).get(name, MISSING)
+    if isinstance(base, type):
+        value = _class_lookup(base, name)
+        made = value is not MISSING and hasattr(type(value), "__get__") and not isinstance(value, types.FunctionType)
+        return MISSING if made else value
+    value = _class_lookup(type(base), name)
+    if isinstance(value, types.MemberDescriptorType):
+        try:
+            return value.__get__(base, type(base))
+        except AttributeError:
+            return MISSING
+    own = object.__getattribute__(base, "__dict__") if type(base).__dictoffset__ else {}
+    if name in own:
+        return own[name]
+    if isinstance(value, staticmethod):
+        return value.__func__
+    return MISSING if value is MISSING or hasattr(type(value), "__get__") else value
+
+
+def _read_item(_: _State, base: Any, index: int) -> Any:
+    if isinstance(base, tuple):
+        return tuple.__getitem__(base, index) if -tuple.__len__(base) <= index < tuple.__len__(base) else MISSING
+    if isinstance(base, list):
+        return list.__getitem__(base, index) if -list.__len__(base) <= index < list.__len__(base) else MISSING
+    return MISSING
+
+
+def _read_cell(state: _State, index: int) -> Any:
+    closure = state.func.__closure__ if isinstance(state.func, types.FunctionType) else None
+    return _cell_contents(closure[index]) if closure is not None and index < len(closure) else MISSING
+
+
+def _cell_contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents if isinstance(cell, types.CellType) else MISSING
+    except ValueError:
+        return MISSING
+
+
+def _read_arg(state: _State, slot: int) -> Any:
+    return state.slots[slot] if slot < len(state.slots) else MISSING
+
+
+READS: Mapping[str, Callable[..., Any]] = {
+    "arg": _read_arg,
+    "func": lambda state: state.func,
+    "const": lambda _, value: value,
+    "global": lambda _, namespace, name: dict.get(namespace, name, MISSING),
+    "cell": _read_cell,
+    "attr": _read_attr,
+    "item": _read_item,
+    "key": lambda _, base, key: base.get(key, MISSING) if type(base) is dict else MISSING,
+    "type_of": lambda _, base: type(base),
+    "cell_contents": lambda _, base: _cell_contents(base),
+    "method_function": lambda _, base: base.__func__ if type(base) is types.MethodType else MISSING,
+    "method_self": lambda _, base: base.__self__ if type(base) is types.MethodType else MISSING,
+}
+
+
+# ---- tests
+
+
+def const_equal(a: Any, b: Any) -> bool:
+    """Interchangeable: identical, or of the same exact type with the same bits."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) in (float, complex):
+        return np.asarray(a).tobytes() == np.asarray(b).tobytes()
+    if type(a) in (int, str, bytes):
+        return bool(a == b)
+    if type(a) is tuple:
+        return len(a) == len(b) and all(map(const_equal, a, b))
+    if type(a) is slice:
+        return const_equal((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+    return False
+
+
+def _same_items(now: Any, then: Any) -> bool:
+    if now is then:
+        return True
+    both = type(now) is tuple and type(then) is tuple and len(now) == len(then)
+    return both and all(a is b for a, b in zip(now, then, strict=True))
+
+
+def _test_function(_: _State, value: Any, code: Any, defaults: Any, kwdefaults: Any) -> bool:
+    if type(value) is not types.FunctionType or value.__code__ is not code:
+        return False
+    if not _same_items(value.__defaults__, defaults):
+        return False
+    now = value.__kwdefaults__
+    if now is None or kwdefaults is None:
+        return now is kwdefaults
+    return list(now) == list(kwdefaults) and all(now[key] is kwdefaults[key] for key in now)
+
+
+def _test_array(_: _State, value: Any, dtype: Any, ndim: int, ones: int, writeable: Any) -> bool:
+    if type(value) is not np.ndarray or value.dtype.num != dtype.num or value.ndim != ndim:
+        return False
+    if not value.dtype.isnative or value.dtype.metadata or not value.flags.aligned:
+        return False
+    if writeable and not value.flags.writeable:
+        return False
+    return sum((size == 1) << axis for axis, size in enumerate(value.shape)) == ones
+
+
+def _test_length(_: _State, value: Any, length: int) -> bool:
+    for kind in (tuple, list):
+        if isinstance(value, kind):
+            return kind.__len__(value) == length
+    return type(value) in (bytes, dict, str, set, frozenset) and len(value) == length
+
+
+def _test_method(_: _State, value: Any, name: str, function: Any) -> bool:
+    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    found = own[name] if name in own else _class_lookup(type(value), name)
+    if name not in own and isinstance(found, staticmethod | classmethod):
+        found = found.__func__
+    return found is function or (isinstance(found, types.MethodType) and found.__func__ is function)
+
+
+def _test_number(_: _State, value: Any, kind: str) -> bool:
+    return type(value).__name__ == kind and (type(value) is not int or value in INT64)
+
+
+def _test_scalar(state: _State, expr: Scalar) -> bool:
+    env: dict[str, Number] = {}
+    for symbol in _symbols(expr):
+        value = state.registers[state.inputs[symbol.input]]
+        if symbol.axis is None:
+            if not _test_number(state, value, symbol.kind):
+                return False
+            env[symbol.name] = value
+        elif not isinstance(value, np.ndarray) or value.ndim <= symbol.axis:
+            return False
+        else:
+            env[symbol.name] = value.shape[symbol.axis]
+    try:
+        return bool(evaluate(expr, env))
+    except ZeroDivisionError:
+        return False
+
+
+def _symbols(expr: Scalar) -> list[Symbol]:
+    if isinstance(expr, Symbol):
+        return [expr]
+    return [symbol for operand in expr.operands for symbol in _symbols(operand)] if isinstance(expr, ScalarOp) else []
+
+
+TESTS: Mapping[str, Callable[..., bool]] = {
+    "dict_lacks": lambda _, namespace, name: not dict.__contains__(namespace, name),
+    "is": lambda _, value, wanted: value is wanted,
+    "type": lambda _, value, wanted: type(value) is wanted,
+    # A class that changed keeps its identity; only C sees the version tag.
+    "type_version": lambda _, value, wanted: type(value) is wanted,
+    "class_version": lambda _, value, wanted: value is wanted,
+    "equal": lambda _, value, wanted: const_equal(value, wanted),
+    "length": _test_length,
+    "dict_keys": lambda _, value, keys: type(value) is dict and const_equal(tuple(value), keys),
+    "function": _test_function,
+    "globals": lambda state, namespace: getattr(state.func, "__globals__", None) is namespace,
+    "array": _test_array,
+    "dtype": lambda _, value, dtype, ndim: type(value) is np.ndarray and value.dtype is dtype and value.ndim == ndim,
+    "np_scalar": lambda _, value, wanted: type(value) is wanted,
+    "contiguous": lambda _, value, order: isinstance(value, np.ndarray) and bool(value.flags[f"{order}_CONTIGUOUS"]),
+    "same": lambda _, a, b: a is b,
+    "distinct": lambda _, a, b: a is not b,
+    "method": _test_method,
+    "scalar": _test_scalar,
+    "number": _test_number,
+    "slot_unbound": lambda state, slot: slot >= len(state.slots),
+}

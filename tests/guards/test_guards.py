@@ -1,0 +1,572 @@
+"""Every kind of guard: passes on what was compiled for, fails when one fact changes; C and the Python twin agree."""
+
+from __future__ import annotations
+
+import collections
+import gc
+import itertools
+import math
+import random
+import sys
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynamo_lite._C import GUARD_KINDS, Guards
+from dynamo_lite.graph.scalar import ScalarOp, Symbol
+from dynamo_lite.guards import twin
+from dynamo_lite.guards.words import OPERANDS
+
+F8, F4, I8 = np.dtype("f8"), np.dtype("f4"), np.dtype("i8")
+
+
+def function(x: Any, y: Any = 2.0, *, z: Any = None) -> Any:
+    return x
+
+
+def both(ops: list[tuple[Any, ...]], inputs: tuple[int, ...], func: object, slots: tuple[Any, ...]) -> Any:
+    """What C says, after the twin said the same."""
+    guards = Guards(ops, inputs)
+    got = guards.check(func, slots)
+    expected = twin.check(ops, inputs, func, slots)
+    assert (got is None) == (expected is None), (ops, slots)
+    if got is not None:
+        assert all(a is b for a, b in zip(got, expected, strict=True))
+        assert guards.explain(func, slots) is None
+    else:
+        assert isinstance(guards.explain(func, slots), str)
+    return got
+
+
+def test_the_tables_agree() -> None:
+    """The twin has a function for each row of guards.def, and for nothing else."""
+    names = {name for name, _, _ in GUARD_KINDS}
+    assert set(twin.READS) | set(twin.TESTS) == names
+    assert {name for name in names if OPERANDS[name].startswith("d")} == set(twin.READS)
+
+
+CONSTANTS: list[Any] = [
+    *(0, 1, -1, 2**70, True, False, 0.0, -0.0, 1.0, math.nan, math.inf, -math.nan, 1j, -0.0 - 0j, complex(0.0, -0.0)),
+    *(None, "", "a", "b", b"", b"a", (), (1,), (1.0,), (True,), ((1,), "a"), slice(1), slice(1, None, 2), slice(True)),
+    *(..., int, float, np.float64, np.int64(1), np.float64(1.0), np.dtype("f8"), range(3), [1], {}),
+]
+
+
+def test_equal_means_interchangeable() -> None:
+    """Type and bits: True is not 1, -0.0 is not 0.0; what is no plain constant is equal to itself alone."""
+    for then, now in itertools.product(CONSTANTS, CONSTANTS):
+        passed = both([("arg", 0, 0), ("equal", 0, then)], (0,), function, (now,)) is not None
+        if then is now:
+            assert passed
+        elif type(then) is not type(now):
+            assert not passed
+        elif passed:
+            assert repr(then) == repr(now)
+    assert both([("arg", 0, 0), ("equal", 0, 10**30)], (0,), function, (10**29 * 10,))
+    assert both([("arg", 0, 0), ("equal", 0, ("ab", 1.5))], (0,), function, (("a" + "b" * 1, 3 / 2),))
+
+
+ARRAYS: list[Any] = [
+    np.zeros(3),
+    np.zeros((3, 4)),
+    np.zeros((1, 4)),
+    np.zeros((3, 1)),
+    np.zeros((1, 1)),
+    np.zeros((0, 4)),
+    np.zeros((3, 4), order="F"),
+    np.zeros((3, 8))[:, ::2],
+    np.zeros((3, 4), "f4"),
+    np.zeros((3, 4), ">f8"),
+    np.zeros((3, 4), np.dtype("f8", metadata={"a": 1})),  # type: ignore[call-overload]
+    np.zeros(()),
+    np.zeros((3, 4), "q"),
+    np.zeros((3, 4), "l"),
+    np.zeros((3, 4), object),
+    np.zeros(8 * 12 + 1, "u1")[1:].view("f8").reshape(3, 4),
+    np.zeros((3, 4)).view(np.recarray),
+    np.float64(1.0),
+    [1.0],
+    None,
+]
+READONLY = np.zeros((3, 4))
+READONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize("writeable", [True, False, None])
+def test_arrays(writeable: bool | None) -> None:
+    """Exact type, dtype, rank, size-1 axes, alignment, byte order, and writeable if asked for."""
+    for dtype, ndim, ones in itertools.product((F8, F4, I8), (0, 1, 2), range(4)):
+        ops = [("arg", 0, 0), ("array", 0, dtype, ndim, ones, writeable)]
+        for array in [*ARRAYS, READONLY]:
+            passed = both(ops, (0,), function, (array,)) is not None
+            if not isinstance(array, np.ndarray) or type(array) is not np.ndarray:
+                assert not passed
+                continue
+            expected = (
+                array.dtype == dtype
+                and array.dtype.num == dtype.num
+                and not array.dtype.metadata
+                and array.ndim == ndim
+                and [size == 1 for size in array.shape] == [bool(ones >> axis & 1) for axis in range(ndim)]
+                and ones >> ndim == 0
+                and array.flags.aligned
+                and (not writeable or array.flags.writeable)
+            )
+            assert passed == expected
+    assert both([("arg", 0, 0), ("array", 0, F8, 2, 0, None), ("contiguous", 0, "C")], (0,), function, (ARRAYS[1],))
+    assert not both([("arg", 0, 0), ("contiguous", 0, "F")], (0,), function, (ARRAYS[1],))
+    assert both([("arg", 0, 0), ("contiguous", 0, "F")], (0,), function, (ARRAYS[6],))
+    assert not both([("arg", 0, 0), ("contiguous", 0, "C")], (0,), function, (ARRAYS[7],))
+    assert both([("arg", 0, 0), ("dtype", 0, F8, 2)], (0,), function, (ARRAYS[7],))
+    assert not both([("arg", 0, 0), ("dtype", 0, F8, 2)], (0,), function, (ARRAYS[0],))
+
+
+def test_numbers_and_scalars() -> None:
+    """Exact Python types, ints of 64 bits, exact NumPy scalar types."""
+    values = [0, 2**63 - 1, 2**63, -(2**63), -(2**63) - 1, True, 1.0, np.float64(1), np.int64(1), np.float32(1), "1"]
+    for value in values:
+        for kind in ("int", "float", "bool"):
+            passed = both([("arg", 0, 0), ("number", 0, kind)], (0,), function, (value,)) is not None
+            assert passed == (type(value).__name__ == kind and (kind != "int" or -(2**63) <= value < 2**63))
+        for kind in (np.float64, np.int64, np.float32):
+            passed = both([("arg", 0, 0), ("np_scalar", 0, kind)], (0,), function, (value,)) is not None
+            assert passed == (type(value) is kind)
+
+
+def test_scalar_relations() -> None:
+    """Relations between sizes and numbers, as Python computes them; overflow and division by zero fail."""
+    rng = random.Random(0)
+    a, b = Symbol("a", "int", 0, 0), Symbol("b", "int", 1, 0)
+    k, f = Symbol("k", "int", 2), Symbol("f", "float", 3)
+    reads = [(name, i, i) for i, name in enumerate(["arg"] * 4)]
+    integers: list[Any] = [a, b, k, 0, 1, 2, -3, 7]
+    floats: list[Any] = [f, 0.5, -2.0, 0.0]
+
+    def whole(depth: int) -> Any:
+        if depth == 0 or rng.random() < 0.3:
+            return rng.choice(integers)
+        op = rng.choice(("add", "sub", "mul", "floordiv", "mod", "neg", "min", "max"))
+        operands = [whole(depth - 1) for _ in range(1 if op == "neg" else 2)]
+        return ScalarOp(op, "int", tuple(operands))
+
+    def real(depth: int) -> Any:
+        if depth == 0 or rng.random() < 0.3:
+            return rng.choice(floats)
+        op = rng.choice(("add", "sub", "mul", "truediv", "floordiv", "mod", "min"))
+        if op == "truediv" and rng.random() < 0.5:
+            return ScalarOp(op, "float", (whole(depth - 1), whole(depth - 1)))
+        other = real(depth - 1) if op == "min" or rng.random() < 0.7 else whole(depth - 1)
+        return ScalarOp(op, "float", (real(depth - 1), other))
+
+    passed = 0
+    for _ in range(4000):
+        side = rng.choice((whole, real))
+        other = rng.choice((whole, real))
+        expr = ScalarOp(rng.choice(("lt", "le", "eq", "ne", "gt", "ge")), "bool", (side(3), other(2)))
+        if rng.random() < 0.3:
+            expr = ScalarOp("not", "bool", (expr,))
+        if rng.random() < 0.3:
+            again = ScalarOp(rng.choice(("lt", "eq", "ge")), "bool", (whole(1), whole(1)))
+            expr = ScalarOp(rng.choice(("and", "or")), "bool", (again, again))
+        slots = (
+            np.zeros(rng.choice((0, 1, 2, 3, 7))),
+            np.zeros(rng.choice((0, 1, 2, 3, 7))),
+            rng.choice((0, 1, -1, 5, 2**31, -(2**40), 2**62)),
+            rng.choice((0.0, -0.0, 1.5, -2.5, 1e300, math.inf, math.nan)),
+        )
+        ops = [*reads, ("scalar", expr)]
+        got = Guards(ops, (0, 1, 2, 3)).check(function, slots)
+        expected = twin.check(ops, (0, 1, 2, 3), function, slots)
+        # NB: C declines where 64 bits or exact doubles end, so it may fail where Python's integers go on.
+        assert got is None or expected is not None, (expr, slots)
+        small = abs(slots[2]) < 2**20 and not any(abs(v) > 2**40 for v in (slots[3],) if v == v)
+        if small and "mul" not in str(expr):
+            assert (got is None) == (expected is None), (expr, slots)
+        passed += got is not None
+    assert passed > 1000
+
+
+def test_simple_comparisons() -> None:
+    """Sizes against sizes and constants go a shorter way, with the same answers."""
+    a, b = Symbol("a", "int", 0, 0), Symbol("b", "int", 1, 1)
+    for op, left, right in itertools.product(("lt", "le", "eq", "ne", "gt", "ge"), (a, b, 3, 2**70), (a, b, 3, 0, -1)):
+        if not {left, right} & {a, b} or left == 2**70:
+            continue
+        ops = [("arg", 0, 0), ("arg", 1, 1), ("scalar", ScalarOp(op, "bool", (left, right)))]
+        for n, m in itertools.product(range(5), range(5)):
+            both(ops, (0, 1), function, (np.zeros(n), np.zeros((2, m))))
+        assert both(ops, (0, 1), function, (None, np.zeros(1))) is None
+
+
+class Plain:
+    kind = "class"
+    shared = (1, 2)
+
+    def __init__(self) -> None:
+        self.value = 1.5
+
+    def method(self) -> None: ...
+
+    @staticmethod
+    def static() -> None: ...
+
+    @property
+    def computed(self) -> int:
+        raise AssertionError("a guard ran Python code")
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Fallback(Plain):
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError("a guard ran Python code")
+
+
+class Own(Plain):
+    def __getattribute__(self, name: str) -> Any:
+        return object.__getattribute__(self, name)
+
+
+class Meta(type):
+    flag = 7
+
+
+class WithMeta(metaclass=Meta):
+    inside = "x"
+
+
+def read(cls: type, name: str) -> list[tuple[Any, ...]]:
+    return [("arg", 0, 0), ("type_version", 0, cls), ("attr", 1, 0, name)]
+
+
+def test_attributes() -> None:
+    """Read where CPython keeps them: instance, slot, class, module; never by running code."""
+    plain, slotted, fallback = Plain(), Slotted(3), Fallback()
+    assert both(read(Plain, "value"), (1,), function, (plain,)) == (1.5,)
+    assert both(read(Plain, "kind"), (1,), function, (plain,)) == ("class",)
+    assert both(read(Plain, "shared"), (1,), function, (plain,)) == ((1, 2),)
+    assert both(read(Slotted, "value"), (1,), function, (slotted,)) == (3,)
+    assert both(read(Fallback, "value"), (1,), function, (fallback,)) == (1.5,)
+    assert both(read(Fallback, "absent"), (1,), function, (fallback,)) is None
+    assert both(read(Plain, "absent"), (1,), function, (plain,)) is None
+    assert both(read(Plain, "method"), (1,), function, (plain,)) is None
+    assert both(read(Plain, "static"), (1,), function, (plain,)) == (Plain.static,)
+    plain.kind = "own"
+    assert both(read(Plain, "kind"), (1,), function, (plain,)) == ("own",)
+    del plain.value
+    assert both(read(Plain, "value"), (1,), function, (plain,)) is None
+    del slotted.value
+    assert both(read(Slotted, "value"), (1,), function, (slotted,)) is None
+    assert both(read(Plain, "kind"), (1,), function, (slotted,)) is None
+    assert both([("arg", 0, 0), ("attr", 1, 0, "pi")], (1,), function, (math,)) == (math.pi,)
+    assert both([("arg", 0, 0), ("attr", 1, 0, "no")], (1,), function, (math,)) is None
+    assert both([("arg", 0, 0), ("attr", 1, 0, "pi")], (1,), function, (plain,)) is None
+    assert both(read(type, "kind"), (1,), function, (Plain,)) == ("class",)
+    assert both(read(type, "method"), (1,), function, (Plain,)) == (Plain.method,)
+    assert both(read(type, "computed"), (1,), function, (Plain,)) is None
+    assert both(read(Meta, "inside"), (1,), function, (WithMeta,)) == ("x",)
+    for cls, name in ((Plain, "computed"), (Own, "value"), (type, "__name__"), (Plain, "__dict__")):
+        with pytest.raises(ValueError, match="attr"):
+            Guards(read(cls, name), (1,))
+
+
+def test_class_changes_are_seen() -> None:
+    """Assigning to a class or a base of it fails its version; so do a changed metaclass attribute and __class__."""
+    base = type("Base", (), {"a": 1})
+    cls = type("Derived", (base,), {})
+    thing = cls()
+    changes: list[Callable[[], None]] = [
+        lambda: setattr(cls, "b", 2),
+        lambda: setattr(base, "a", 2),
+        lambda: delattr(base, "a"),
+        lambda: setattr(cls, "__getattribute__", object.__getattribute__),
+        lambda: setattr(cls, "__bases__", (type("Other", (), {}),)),
+        lambda: setattr(thing, "__class__", type("Derived", (), {})),
+    ]
+    for change in changes:
+        guards = Guards([("arg", 0, 0), ("type_version", 0, cls)], (0,))
+        of_class = Guards([("const", 0, cls), ("class_version", 0, cls)], ())
+        assert guards.check(function, (thing,)) and of_class.check(function, ()) is not None
+        change()
+        assert guards.check(function, (thing,)) is None
+        assert "class" in str(guards.explain(function, (thing,))).lower()
+        if change is not changes[-1]:
+            assert of_class.check(function, ()) is None
+
+
+def test_methods() -> None:
+    """A method is the function that its class has; an instance's own value hides it."""
+    thing = Plain()
+    ops = [("arg", 0, 0), ("type_version", 0, Plain), ("method", 0, "method", Plain.method)]
+    assert both(ops, (0,), function, (thing,))
+    assert both([*ops[:2], ("method", 0, "static", Plain.static)], (0,), function, (thing,))
+    assert not both([*ops[:2], ("method", 0, "method", Plain.static)], (0,), function, (thing,))
+    thing.method = lambda: None  # type: ignore[method-assign]
+    assert not both(ops, (0,), function, (thing,))
+    bound = Plain().method
+    ops = [("arg", 0, 0), ("method_function", 1, 0), ("method_self", 2, 0), ("is", 1, Plain.method)]
+    assert both(ops, (2,), function, (bound,)) == (bound.__self__,)
+    assert both(ops, (2,), function, (function,)) is None
+
+
+def test_containers() -> None:
+    """Items, keys, lengths and orders of keys."""
+    pair = collections.namedtuple("pair", "a b")(1, 2)
+    for value in ((1, 2), [1, 2], pair, (1,), [], "ab", {0: 1}, None, {0: 1, 1: 2}, {1: 2, 0: 1}, {1, 2}, b"ab"):
+        for index in (0, 1, -1, -2, 5):
+            both([("arg", 0, 0), ("item", 1, 0, index)], (1,), function, (value,))
+        for key in (0, 1, "a", 1.0, True, (1,)):
+            both([("arg", 0, 0), ("key", 1, 0, key)], (1,), function, (value,))
+        for length in range(4):
+            both([("arg", 0, 0), ("length", 0, length)], (0,), function, (value,))
+        for keys in ((), (0,), (0, 1), (1, 0), (False, True)):
+            both([("arg", 0, 0), ("dict_keys", 0, keys)], (0,), function, (value,))
+    assert both([("arg", 0, 0), ("item", 1, 0, 1)], (1,), function, (pair,)) == (2,)
+    assert both([("arg", 0, 0), ("dict_keys", 0, (0, 1))], (0,), function, ({1: 2, 0: 1},)) is None
+
+
+def test_keys_that_run_code_do_no_harm() -> None:
+    """A key whose own __eq__ runs in the middle of a check may free what was read before."""
+    kept: dict[Any, Any] = {}
+
+    class Evil:
+        def __hash__(self) -> int:
+            return hash(1000)
+
+        def __eq__(self, other: object) -> bool:
+            kept.clear()
+            gc.collect()
+            return False
+
+    evil: dict[Any, Any] = {Evil(): 0}
+    ops = [("arg", 0, 0), ("key", 1, 0, "list"), ("arg", 2, 1), ("key", 3, 2, 1000), ("length", 1, 2)]
+    for _ in range(50):
+        kept["list"] = [object(), object()]
+        assert Guards(ops, (1,)).check(function, (kept, evil)) is None
+
+    class Raises(Evil):
+        __hash__ = Evil.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Guards(ops, (1,)).check(function, ({"list": [1, 2]}, {Raises(): 0}))
+
+
+def test_globals_and_closures() -> None:
+    """Names as LOAD_GLOBAL finds them, and cells of the function that is called."""
+    namespace: dict[str, Any] = {"a": 1}
+    ops = [("global", 0, namespace, "a"), ("equal", 0, 1), ("dict_lacks", namespace, "len")]
+    assert both(ops, (0,), function, ())
+    namespace["len"] = 1
+    assert not both(ops, (0,), function, ())
+    del namespace["len"]
+    namespace["a"] = 2
+    assert not both(ops, (0,), function, ())
+    del namespace["a"]
+    assert not both(ops, (0,), function, ())
+
+    def outer(value: Any) -> Any:
+        def inner() -> Any:
+            return value, later
+
+        if value == 1:
+            later = 2
+        return inner
+
+    cell = [("cell", 0, 1), ("func", 1), ("equal", 0, 1)]
+    names = outer(1).__code__.co_freevars
+    at = names.index("value")
+    cell[0] = ("cell", 0, at)
+    assert both(cell, (0, 1), outer(1), ())
+    assert not both(cell, (0, 1), outer(2), ())
+    assert not both([("cell", 0, 1 - at)], (0,), outer(2), ())
+    assert not both([("cell", 0, 5)], (0,), outer(1), ())
+    assert not both([("cell", 0, 0)], (0,), function, ())
+    assert both([("globals", globals())], (), function, ()) == ()
+    assert not both([("globals", globals())], (), gc.collect, ())
+    cells = outer(1).__closure__ or ()
+    assert both([("arg", 0, 0), ("cell_contents", 1, 0)], (1,), function, (cells[at],)) == (1,)
+    assert not both([("arg", 0, 0), ("cell_contents", 1, 0)], (1,), function, (types.CellType(),))
+
+
+def test_functions() -> None:
+    """Code and defaults, in place or replaced; keyword defaults are compared with how they were."""
+
+    def make() -> Any:
+        def target(a: Any, b: Any = "default", *, c: Any = 1.5) -> None: ...
+
+        return target
+
+    target = make()
+    facts = (target.__code__, target.__defaults__, target.__kwdefaults__)
+    ops = [("arg", 0, 0), ("function", 0, *facts)]
+    guards = Guards(ops, ())
+    again = make()
+    assert both(ops, (), function, (target,)) == ()
+    again.__kwdefaults__ = {"c": facts[2]["c"]}
+    assert both(ops, (), function, (again,)) == ()
+    target.__kwdefaults__["c"] = 2.5
+    assert guards.check(function, (target,)) is None
+    target.__kwdefaults__ = None
+    assert guards.check(function, (target,)) is None
+    again.__defaults__ = ("other",)
+    assert not both(ops, (), function, (again,))
+    again.__defaults__ = None
+    assert not both(ops, (), function, (again,))
+    assert not both(ops, (), function, (function,))
+    assert not both(ops, (), function, (len,))
+    bare = [("arg", 0, 0), ("function", 0, test_functions.__code__, None, None)]
+    assert both(bare, (), function, (test_functions,)) == ()
+
+
+def test_identity_and_slots() -> None:
+    """same, distinct, is, type; slots that are not there."""
+    x, y = [1], [1]
+    reads = [("arg", 0, 0), ("arg", 1, 1)]
+    assert both([*reads, ("same", 0, 1)], (0,), function, (x, x)) and not both(
+        [*reads, ("same", 0, 1)], (), function, (x, y)
+    )
+    assert both([*reads, ("distinct", 0, 1)], (0,), function, (x, y))
+    assert not both([*reads, ("distinct", 0, 1)], (0,), function, (x, x))
+    assert both([*reads, ("is", 0, x)], (0,), function, (x, y)) and not both(
+        [*reads, ("is", 1, x)], (), function, (x, y)
+    )
+    assert both([*reads, ("type", 0, list)], (0,), function, (x, y))
+    assert not both([*reads, ("type", 0, tuple)], (0,), function, (x, y))
+    assert both([*reads, ("type_of", 2, 0), ("is", 2, list)], (2,), function, (x, y)) == (list,)
+    assert not both(reads, (0,), function, (x,))
+    assert both([("slot_unbound", 1)], (), function, (x,)) == () and not both([("slot_unbound", 0)], (), function, (x,))
+    assert both([("const", 0, x)], (0,), function, ()) == (x,)
+
+
+@pytest.mark.parametrize(
+    ("ops", "inputs"),
+    [
+        ([("arg", 0, 0), ("is", 1, None)], (0,)),
+        ([("arg", 0, 0), ("arg", 0, 1)], (0,)),
+        ([("arg", 0, 0)], (1,)),
+        ([("arg", 0, 0)], (-1,)),
+        ([("arg", -1, 0)], ()),
+        ([("arg", 1 << 30, 0)], ()),
+        ([("arg", 0)], ()),
+        ([("unknown", 0)], ()),
+        (["arg"], ()),
+        ([()], ()),
+        ([("global", 0, [], "a")], ()),
+        ([("global", 0, {}, 1)], ()),
+        ([("arg", 0, 0), ("type", 0, 1)], ()),
+        ([("arg", 0, 0), ("array", 0, np.dtype("M8[s]"), 1, 0, None)], ()),
+        ([("arg", 0, 0), ("array", 0, float, 1, 0, None)], ()),
+        ([("scalar", ScalarOp("lt", "bool", (Symbol("s", "int", 0, 0), 1)))], ()),
+        ([("scalar", ScalarOp("lt", "bool", (Symbol("s", "int", 0, 0), 1))), ("arg", 0, 0)], (0,)),
+        ([("arg", 0, 0), ("scalar", Symbol("s", "float", 0))], (0,)),
+        ([("arg", 0, 0), ("scalar", ScalarOp("power", "int", (1, 1)))], (0,)),
+        ([("arg", 0, 0), ("scalar", ScalarOp("min", "int", (1, 1.5)))], (0,)),
+        ([("arg", 0, 0), ("key", 1, 0, [])], ()),
+        ([("arg", 0, 0), ("function", 0, None, None, 3)], ()),
+    ],
+)
+def test_broken_tables_are_refused(ops: list[Any], inputs: tuple[int, ...]) -> None:
+    """Whatever could read a register that is not set, or compare nonsense, is not built."""
+    with pytest.raises((ValueError, TypeError, OverflowError)):
+        Guards(ops, inputs)
+
+
+def test_words() -> None:
+    """A table prints one test a line in the names of the source; a failure says what is there instead."""
+    s0 = Symbol("s0", "int", 0, 0)
+    ops = [
+        ("arg", 0, 0),
+        ("array", 0, F8, 2, 2, True),
+        ("global", 1, globals(), "math"),
+        ("attr", 2, 1, "pi"),
+        ("equal", 2, math.pi),
+        ("scalar", ScalarOp("ge", "bool", (ScalarOp("sub", "int", (s0, 1)), 2))),
+    ]
+    guards = Guards(ops, (0,))
+    assert str(guards).splitlines() == [
+        "slot0 is an aligned float64 array of 2 dimensions, of size 1 just along [1], writeable",
+        f"math.pi equals {math.pi!r}",
+        "(slot0.shape[0] - 1) >= 2",
+        "inputs: slot0",
+    ]
+    assert guards.explain(function, (np.zeros((2, 1)),)) == "not true that (x.shape[0] - 1) >= 2"
+    assert guards.explain(function, (np.zeros(5),)) == (
+        "not true that x is an aligned float64 array of 2 dimensions, of size 1 just along [1], writeable; "
+        "it is an array float64[5] with strides [8]"
+    )
+    assert repr(guards) == "<Guards of 6 ops, 1 inputs>"
+
+
+def test_checks_leave_nothing_behind() -> None:
+    """Hits and misses keep no references and no memory."""
+    thing, namespace = Plain(), {"a": [1, 2]}
+    x = np.zeros((3, 4))
+    s0, s1 = Symbol("s0", "int", 0, 0), Symbol("s1", "int", 0, 1)
+    ops = [
+        *(
+            ("arg", 0, 0),
+            ("array", 0, F8, 2, 0, None),
+            ("arg", 1, 1),
+            ("type_version", 1, Plain),
+            ("attr", 2, 1, "value"),
+        ),
+        *(("global", 3, namespace, "a"), ("item", 4, 3, 1), ("key", 5, 6, "a"))[:2],
+        ("scalar", ScalarOp("lt", "bool", (s0, ScalarOp("mul", "int", (s1, 2))))),
+    ]
+    guards = Guards(ops, (0, 2, 3))
+    with_key = Guards([("arg", 0, 2), ("key", 1, 0, "a"), ("arg", 2, 1)], (0, 1, 2))
+
+    def work() -> None:
+        assert guards.check(function, (x, thing)) is not None
+        assert guards.check(function, (x.T, thing)) is not None
+        assert guards.check(function, (x[0], thing)) is None
+        assert with_key.check(function, (x, thing, namespace)) is not None
+        assert with_key.check(function, (x, thing, {})) is None
+
+    for _ in range(100):
+        work()
+    gc.collect()
+    counts = [sys.getrefcount(value) for value in (x, thing, namespace, namespace["a"], guards)]
+    before = sys.getallocatedblocks()
+    for _ in range(20_000):
+        work()
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 20
+    assert [sys.getrefcount(value) for value in (x, thing, namespace, namespace["a"], guards)] == counts
+
+
+def test_tables_are_garbage_collected() -> None:
+    """A table in a cycle with what it guards goes away."""
+
+    class Thing:
+        guards: Guards
+
+    thing = Thing()
+    thing.guards = Guards([("const", 0, thing), ("is", 0, thing)], (0,))
+    gone = weakref.ref(thing)
+    del thing
+    gc.collect()
+    assert gone() is None
+
+
+def test_large_tables() -> None:
+    """More registers and numbers than are kept on the C stack."""
+    n = 200
+    ops: list[tuple[Any, ...]] = [("arg", i, i) for i in range(n)]
+    for i in range(n):
+        ops.append(("scalar", ScalarOp("eq", "bool", (ScalarOp("mul", "int", (Symbol("k", "int", i), 2)), 2 * i))))
+    slots = tuple(range(n))
+    assert both(ops, tuple(range(n)), function, slots) == slots
+    assert both(ops, tuple(range(n)), function, (*slots[:-1], 7)) is None
