@@ -1,6 +1,6 @@
 """decode(encode(decode(c))) == decode(c) for the standard library and NumPy, and nothing else changes.
 
-Every fifteenth file by default; all of them (minutes) with DYNAMO_LITE_TEST_ALL=1.
+Every 25th file by default; all of them (minutes) with DYNAMO_LITE_TEST_ALL=1.
 """
 
 import dis
@@ -20,7 +20,7 @@ from dynamo_lite.pycode import Instr, decode, encode, handlers_at, liveness, sta
 from dynamo_lite.pycode.code import same_constant
 from tests.pycode.rewrite import all_codes
 
-STEP = 1 if os.environ.get("DYNAMO_LITE_TEST_ALL") else 15
+STEP = 1 if os.environ.get("DYNAMO_LITE_TEST_ALL") else 25
 HEAD = (
     *("co_name", "co_qualname", "co_filename", "co_firstlineno", "co_argcount", "co_posonlyargcount"),
     *("co_kwonlyargcount", "co_flags", "co_varnames", "co_cellvars", "co_freevars", "co_names", "co_nlocals"),
@@ -82,7 +82,7 @@ def test_round_trip(name, files):
             assert max(depth for depth in depths if depth is not None) <= code.co_stacksize + 1, code
             assert again.co_stacksize >= code.co_stacksize or None in depths, code
             assert liveness(once)[0] <= set(once.varnames), code
-    assert count > 300
+    assert count > 200
     # Superinstructions and TO_BOOL may come out where the compiler, with line numbers of its own, left them out.
     assert same_bytes / count > 0.99, same_bytes
 
