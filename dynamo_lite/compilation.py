@@ -47,7 +47,7 @@ class Compilation:
         self._given = backend
         self.fullgraph = fullgraph
         self.config = config
-        self.name: str = name or getattr(function, "__qualname__", type(function).__name__)
+        self.name: str = name or str(getattr(function, "__qualname__", type(function).__name__))
         self.on_miss = self.miss  # one object: the dispatcher tells compilations apart by its identity
         self.segments: list[Segment] = []
         self.breaks: dict[tuple[str, str, int], BreakRecord] = {}

@@ -40,7 +40,7 @@ def reencoded(code: types.CodeType) -> types.CodeType | None:
 
 
 def frame_statistics() -> dict[str, int | dict[str, int]]:
-    """Frames seen, captured and rewritten, and skipped by reason (the texts of csrc/eval_hook.h and breaks.py's ids)."""
+    """Frames seen, captured and rewritten, and skipped by reason (a text of csrc/eval_hook.h or an id of breaks.py)."""
     stats = _C.frame_stats()
     texts, names = _C.frame_reasons(), list(breaks.NUMBERS)
     skipped: dict[str, int] = {}

@@ -1,6 +1,6 @@
 """A call of a Python callable that either succeeds or leaves every array as it found it, as native programs do.
 
-Enters: a graph and a callable of its inputs. Leaves: a callable that raises Declined where the first one fails. Used for
+Enters: a graph and a callable of its inputs. Leaves: a callable that raises Declined where that one fails. Used for
 backends whose product is plain Python; csrc/launch.c has Save steps for the same purpose.
 """
 

@@ -130,7 +130,7 @@ class _Fusion:
         self.finished.add(node)
 
     def limit(self, node: Node) -> None:
-        """Do not let `node` wait if it fills a kernel, or keeps many intermediate arrays alive that NumPy would free."""
+        """Do not let `node` wait if it fills a kernel, or keeps many arrays alive that NumPy would free."""
         held: set[Node] = set()
         size = 1 + sum(self.sizes.get(arg, 0) for arg in node.args if isinstance(arg, Node) and arg in self.waiting)
         if size > self.target.max_ops:  # operands in common were counted twice

@@ -1,4 +1,4 @@
-"""Capture alone: the graph text, the guards and the breaks of small functions; what they compute is tested elsewhere."""
+"""Capture alone: the graph, the guards and the breaks of small functions; what they compute is tested elsewhere."""
 
 from __future__ import annotations
 

@@ -14,13 +14,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from dynamo_lite import breaks, config
+from dynamo_lite import breaks
+from dynamo_lite.config import to_markdown as options_markdown
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ("README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")))
 GENERATED: dict[str, Callable[[], str]] = {
     "docs/breaks.md": breaks.to_markdown,
-    "docs/options.md": config.to_markdown,
+    "docs/options.md": options_markdown,
 }
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -101,7 +101,11 @@ def test_every_line_is_printed_in_order(compiler: Compile, backend: str, capsys:
         return x
 
     report = require_equal(
-        steps, copies_of(np.zeros(3)), compile=compiler, compile_options={"backend": backend, "options": {"cost_model": False}}, calls=2
+        steps,
+        copies_of(np.zeros(3)),
+        compile=compiler,
+        compile_options={"backend": backend, "options": {"cost_model": False}},
+        calls=2,
     )
     printed = "".join(event[1] for event in report.events).splitlines()
     assert printed == [f"{i} {i + 1}.0" for i in range(1000)] * 2

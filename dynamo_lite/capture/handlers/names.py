@@ -19,7 +19,7 @@ def load_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("LOAD_FAST_AND_CLEAR")
 def load_fast_and_clear(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.push(frame.locals.pop(instr.arg, None) or NullValue())
+    frame.push(frame.locals.pop(instr.arg) if instr.arg in frame.locals else NullValue())
 
 
 @handles("STORE_FAST")

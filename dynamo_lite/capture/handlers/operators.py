@@ -139,7 +139,7 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
 def _compares_by_identity(value: Value) -> bool:
     """True for an object of a type that leaves == to object, and for what is unequal to any such object."""
     if isinstance(value, ObjectValue):
-        return (value.cls.__eq__, value.cls.__ne__) == (object.__eq__, object.__ne__)
+        return not any("__eq__" in vars(base) or "__ne__" in vars(base) for base in value.cls.__mro__[:-1])
     return isinstance(value, NumberValue | SequenceValue) or (
         isinstance(value, ConstantValue)
         and type(value.value) in (bool, int, float, str, type(None), type(np.mean), type)
