@@ -7,6 +7,7 @@ charged alike for what both do (a NumPy loop's own time, a matmul).
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -17,13 +18,15 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule.emit import Evaluation
+from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Alloc, Call, Map, Reduce, Schedule
 
 NUMPY_CALL = 400.0  # of one NumPy operation from Python: dispatch, result object, bytecode
 NUMPY_VIEW = 150.0
 NUMPY_SCALAR = 60.0  # of one operator between NumPy scalars
-NATIVE_CALL = 1200.0  # of a Call step: arguments, and errors turned into exceptions
+CALL = 400.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
+SCALAR_CALL = 130.0
+EVALUATION = 1500.0
 PROGRAM = 100.0  # guards and the launch of one program
 STEP = 40.0
 NS_PER_BYTE = 0.03  # through the caches; a fresh array costs twice that (page faults)
@@ -107,8 +110,9 @@ def _numpy_time(node: Node, env: Mapping[str, Number]) -> float:
 
 
 def _is_opaque(step: Call) -> bool:
+    """Whether the call is of an op that both sides are charged alike for."""
     op = step.function.op if isinstance(step.function, Evaluation) else REGISTRY.get(step.function.__name__)
-    return op is not None and op.kind is OpKind.CALL
+    return op is None or op.kind is OpKind.CALL
 
 
 def _native_time(schedule: Schedule, env: Mapping[str, Number]) -> float:
@@ -125,7 +129,10 @@ def _native_time(schedule: Schedule, env: Mapping[str, Number]) -> float:
                     time += NS_PER_BYTE * count * dtypes[value].itemsize * (1 if into else 2)
         elif isinstance(step, Call):
             made = 0.0 if _is_opaque(step) else sum(_bytes(type_, env) for type_ in step.types)
-            time += NATIVE_CALL + NS_PER_BYTE * 3 * made
+            scalar = type(step.function) is type(operator.add)
+            evaluated = isinstance(step.function, Evaluation)
+            time += EVALUATION if evaluated else SCALAR_CALL if scalar else CALL
+            time += NS_PER_BYTE * 3 * made
         elif isinstance(step, Alloc):
             time += NUMPY_CALL / 4
     return time

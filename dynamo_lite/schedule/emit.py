@@ -8,16 +8,16 @@ write into an input that a later decline would have to undo stands a Save.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.opdef import REGISTRY, OpDef, OpKind
+from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import root
 from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.alias import is_external, may_share, same_positions
+from dynamo_lite.schedule.call import call
 from dynamo_lite.schedule.fuse import Group, Reduction, Store, Unit, result_type
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
@@ -33,21 +33,6 @@ from dynamo_lite.schedule.steps import (
     View,
 )
 from dynamo_lite.schedule.target import Target
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """Calls an op's ``evaluate``: first the operands, then the values of the params named by `keys`."""
-
-    op: OpDef
-    keys: tuple[str, ...]
-
-    def __call__(self, *values: Any) -> Any:
-        count = len(values) - len(self.keys)
-        return self.op.evaluate(values[:count], dict(zip(self.keys, values[count:], strict=True)))
-
-    def __str__(self) -> str:
-        return self.op.name
 
 
 def assign(target: Any, value: Any) -> None:
@@ -220,8 +205,7 @@ class _Emitter:
             self.call(node)
 
     def call(self, node: Node) -> None:
-        """NumPy runs the node: by the ufunc itself, or through the op's evaluate."""
-        op = REGISTRY[node.op]
+        """NumPy runs the node."""
         types = node.type if isinstance(node.type, tuple) else (node.type,)
         assert all(isinstance(type_, ArrayType) for type_ in types)
         if isinstance(node.type, tuple):
@@ -229,17 +213,13 @@ class _Emitter:
             self.parts[node] = dsts
         else:
             dsts = (self.register(node),)
-        args = tuple(map(self.operand, node.args))
-        known = set(node.params) <= {"dtype", "casting", "as_array"}
-        if op.ufunc is not None and known:
-            kwargs = tuple((key, value) for key, value in node.params.items() if key != "as_array")
-            if node.params.get("as_array"):
-                kwargs += (("out", ...),)
-            self.steps.append(Call(dsts, types, op.ufunc, args, kwargs))  # type: ignore[arg-type]
-            return
-        keys = tuple(node.params)
-        evaluation = Evaluation(op, keys)
-        self.steps.append(Call(dsts, types, evaluation, (*args, *node.params.values())))  # type: ignore[arg-type]
+        function, args, keywords = call(node)
+        step = Call(dsts, types, function, self.operands(args), tuple(keywords.items()))  # type: ignore[arg-type]
+        self.steps.append(step)
+
+    def operands(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Operands of a call, also nested ones."""
+        return tuple(self.operands(arg) if isinstance(arg, tuple) else self.operand(arg) for arg in args)
 
     def tuple_get(self, node: Node) -> bool:
         parent = node.args[0]

@@ -84,7 +84,7 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
     return None
 
 
-# Operators between NumPy scalars that compute as the ufunc; on integers some warn of overflow, which no flag shows.
+# Operators between NumPy scalars that compute as the ufunc does; on integers some warn of overflow, and no flag shows.
 _FLOAT_ONLY = frozenset({"add", "subtract", "multiply", "divide", "negative", "absolute"})
 _ANY_DTYPE = frozenset(
     {"positive", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}

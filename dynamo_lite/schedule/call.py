@@ -1,0 +1,88 @@
+"""Finds what a Call step calls: NumPy's function, method or operator where an op is just that, else `evaluate`.
+
+Enters a node that no kernel computes; leaves (function, args, kwargs) whose call is the op. Going through
+``OpDef.evaluate`` costs about a microsecond more, several times what NumPy needs for a scalar or a tiny array.
+INVARIANT: tests/schedule/test_call.py compares every row with `evaluate` on the op's samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.opdef import REGISTRY, OpDef
+from dynamo_lite.ops.operators import BINARY, UNARY
+
+Direct: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    **{f"scalar_{name}": function for name, _, function in BINARY.values()},
+    **{f"scalar_{name}": function for name, _, function in UNARY.values()},
+}
+# Called with the operands, and the params as keywords.
+_METHODS: dict[str, Callable[..., Any]] = {  # of arrays, not of NumPy scalars
+    name: getattr(np.ndarray, name)
+    for name in ("argmax", "argmin", "argsort", "take", "repeat", "trace", "dot", "flatten", "ravel", "copy", "astype")
+}
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(np, name)
+        for name in (
+            *("argmax", "argmin", "argsort", "argpartition", "partition", "searchsorted", "sort", "take", "repeat"),
+            *("dot", "inner", "vdot", "convolve", "correlate", "interp", "trace", "tril", "triu", "where"),
+            *("diag", "roll", "tile", "isclose", "nan_to_num", "linspace", "arange", "eye", "tri"),
+            *("full_like", "empty_like"),
+        )
+    },
+    **{f"linalg_{name}": getattr(np.linalg, name) for name in ("cholesky", "det", "eigvalsh", "inv", "solve")},
+    **{f"fft_{name}": getattr(np.fft, name) for name in ("fft", "ifft", "rfft", "irfft")},
+}
+_UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Calls an op's ``evaluate``: first the operands, then the values of the params named by `keys`."""
+
+    op: OpDef
+    keys: tuple[str, ...]
+
+    def __call__(self, *values: Any) -> Any:
+        count = len(values) - len(self.keys)
+        return self.op.evaluate(values[:count], dict(zip(self.keys, values[count:], strict=True)))
+
+    def __str__(self) -> str:
+        return self.op.name
+
+
+def call(node: Node) -> Direct:
+    """The function, operands and keywords that compute `node`."""
+    op, params = REGISTRY[node.op], node.params
+    if op.ufunc is not None and set(params) <= {"dtype", "casting", "as_array"}:
+        keywords = {key: value for key, value in params.items() if key != "as_array"}
+        if params.get("as_array"):
+            keywords["out"] = ...
+        return op.ufunc, node.args, keywords
+    if node.op in _OPERATORS and not params:
+        return _OPERATORS[node.op], node.args, {}
+    if node.op in _UFUNC_METHODS:
+        names = _UFUNC_METHODS[node.op]
+        keywords = {names.get(key, key): value for key, value in params.items() if key != "ufunc"}
+        return getattr(params["ufunc"], node.op), node.args, keywords
+    if node.op == "concatenate":
+        return np.concatenate, (node.args,), params
+    if node.op == "reshape" and _is_array(node.args[0]):
+        return np.ndarray.reshape, (node.args[0], params["shape"]), {}
+    if node.op in _METHODS and _is_array(node.args[0]) and "as_array" not in params:
+        return _METHODS[node.op], node.args, params
+    if node.op in _FUNCTIONS:
+        return _FUNCTIONS[node.op], node.args, params
+    return Evaluation(op, tuple(params)), (*node.args, *params.values()), {}
+
+
+def _is_array(arg: Argument) -> bool:
+    return isinstance(arg, Node) and not arg.array_type.scalar
