@@ -9,6 +9,7 @@ dangles.
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import Any
 
@@ -59,6 +60,14 @@ class _State:
 
 
 _STATE = _State()
+
+
+def _after_fork() -> None:
+    """In a forked child no other thread lives that could still release the lock."""
+    _STATE.lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:

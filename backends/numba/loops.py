@@ -9,6 +9,7 @@ NaN operands gives the payload does depend on the position in NumPy, so any NaN 
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from itertools import pairwise
 from typing import Any, cast
@@ -146,6 +147,15 @@ def same_values(left: Array, right: Array) -> bool:
 
 _KNOWN: dict[tuple[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool] = {}
 _LOCK = threading.Lock()
+
+
+def _after_fork() -> None:
+    """In a forked child no other thread lives that could still release the lock."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def loop_is_elementwise(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> bool:

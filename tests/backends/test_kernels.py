@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from dynamo_lite.backends.numba import exact_ops
-from dynamo_lite.backends.numba.compile import assembly, compile_kernel
+from dynamo_lite.backends.numba.compile import _STATE, assembly, compile_kernel
 from dynamo_lite.backends.numba.loops import same_values
 from dynamo_lite.backends.numba.plan import LoopCall, plan
 
@@ -252,3 +255,38 @@ def test_loops_in_block_order() -> None:
     compiled = compile_kernel(kernel, "cc")
     assert compiled.loops == ((np.exp, (F8, F8)), (np.cos, (F8, F8)))
     assert [step.loop for step in compiled.keep.steps if isinstance(step, LoopCall)] == [0, 1]
+
+
+def test_threads_share_one_compilation() -> None:
+    b = Builder("d", "d")
+    kernel = b.kernel(b.add("subtract", b.add("multiply", 0, 1), b.add("cbrt", 1)))
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(id(compile_kernel(kernel, "ccs")))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len(set(found)) == 1
+
+
+def test_a_child_forked_during_a_compilation_compiles() -> None:
+    """The lock that another thread held at the fork is free in the child."""
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with _STATE.lock:
+            held.set()
+            release.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of os.fork beside threads
+        child = os.fork()
+    if child == 0:
+        compile_kernel(gauss(), "sssc")
+        os._exit(0)
+    release.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
