@@ -237,7 +237,38 @@ get_bounds(const DlReg *reg, const char **low, const char **high)
     *high = last;
 }
 
-/* Decline when an input that is written may share memory with another one. */
+/* Whether two elements of an array may lie on the same bytes (a sliding window). Axes by growing stride: each has to
+ * step over all that the ones before it reach; an array for which this does not hold is taken to overlap. */
+static int
+may_overlap_itself(const DlReg *reg)
+{
+    npy_intp reach = PyDataType_ELSIZE(reg->descr);
+    unsigned done = 0;
+    for (int round = 0; round < reg->nd; round++) {
+        int next = -1;
+        npy_intp smallest = 0;
+        for (int axis = 0; axis < reg->nd; axis++) {
+            npy_intp stride = reg->strides[axis] < 0 ? -reg->strides[axis] : reg->strides[axis];
+            if (reg->shape[axis] == 0) {
+                return 0;
+            }
+            if (!(done >> axis & 1) && (next < 0 || stride < smallest)) {
+                next = axis;
+                smallest = stride;
+            }
+        }
+        done |= 1u << next;
+        if (reg->shape[next] > 1) {
+            if (smallest < reach) {
+                return 1;
+            }
+            reach += smallest * (reg->shape[next] - 1);
+        }
+    }
+    return 0;
+}
+
+/* Decline when an input that is written may share memory with another one, or its elements with one another. */
 static DlStatus
 check_overlap(DlRun *run)
 {
@@ -246,6 +277,9 @@ check_overlap(DlRun *run)
         const DlReg *written = &run->regs[program->written[i]];
         if (written->kind != DL_ARRAY || !written->writeable) {
             return dl_decline(run, written->kind == DL_ARRAY ? DL_REASON_READONLY : DL_REASON_INPUT);
+        }
+        if (may_overlap_itself(written)) {
+            return dl_decline(run, DL_REASON_OVERLAP);
         }
         const char *low, *high, *other_low, *other_high;
         get_bounds(written, &low, &high);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import types
 import warnings
 import weakref
@@ -61,8 +62,6 @@ class CompiledFunction(_C.CompiledFunction):
 
 def _rebuild(module: str, qualname: str, options: dict[str, Any]) -> Any:
     """Unpickle: the object of that name, compiled if it is not."""
-    import importlib
-
     found: Any = importlib.import_module(module)
     for part in qualname.split("."):
         found = getattr(found, part)

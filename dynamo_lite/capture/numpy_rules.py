@@ -74,9 +74,15 @@ def value_of(machine: Machine, result: Any) -> Value:
     return ConstantValue(None, result)
 
 
+_EXACT_COMPLEX = frozenset({"add", "subtract", "negative", "positive", "conjugate", "same"})
+
+
 def complete(machine: Machine, bound: ops.Bound) -> Value:
     """Append a bound call, and the store into its out=; an op without a rule for its operands is a break."""
     tracer = machine.tracer
+    if bound.out is not None and bound.out.array_type.dtype.kind == "c" and bound.op not in _EXACT_COMPLEX:
+        # NumPy's complex loops round otherwise (without fused multiply-adds) where the result overlaps an operand.
+        raise Break("op-without-rule", f"complex {bound.op} in place")
     try:
         result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
     except ops.OpError as error:

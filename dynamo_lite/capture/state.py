@@ -67,6 +67,13 @@ class Frame:
         return items
 
 
+def _beyond_int64(condition: Scalar) -> bool:
+    """A comparison with an int that 64 bits do not hold: every int that passes its guard compares alike."""
+    return isinstance(condition, ScalarOp) and any(
+        isinstance(operand, int) and not -(2**63) <= operand < 2**63 for operand in condition.operands
+    )
+
+
 class Tracer:
     """What one capture has built so far. INVARIANT: ``inputs[i]`` is the source of ``graph.inputs[i]``."""
 
@@ -100,7 +107,7 @@ class Tracer:
         if known is not None:
             return known
         truth = bool(self.hint(condition))
-        if is_symbolic(condition):
+        if is_symbolic(condition) and not _beyond_int64(condition):
             self.facts.state_scalar(condition if truth else negate(condition))
             self.sizes.learn(condition, truth)
             if truth and isinstance(condition, ScalarOp) and condition.op == "eq":

@@ -25,7 +25,8 @@ from dynamo_lite.config import Config
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.pycode import Code, assemble, decode, handlers_at, liveness, skeleton
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.pycode import OPCODES, Code, assemble, decode, handlers_at, liveness, skeleton
 
 _REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "coroutine"}
 
@@ -145,6 +146,11 @@ def _trace(
         assert again is None, "capture is not deterministic"
         index = frame.index
         instr = code.instrs[index]
+        if instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
+            # That this call breaks is a fact about what is called: another callable gets another capture.
+            callee = len(frame.stack) - OPCODES[instr.op].effect.popped(instr.arg)
+            for value in frame.stack[callee : callee + 2]:
+                realise(tracer, value)
         line = instr.position[0] or code.firstlineno
         record = BreakRecord(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
         plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"

@@ -42,7 +42,7 @@ def _python() -> str:
     refusal = _C.hook_refusal()
     if refusal:
         raise RuntimeError(f"{sys.version.split()[0]}: {refusal}; every function runs as plain Python")
-    return f"{platform.python_implementation()} {platform.python_version()} ({platform.machine()}), {sys.executable}"
+    return f"{platform.python_implementation()} {sys.version.split()[0]} ({platform.machine()}), {sys.executable}"
 
 
 def _packages() -> str:

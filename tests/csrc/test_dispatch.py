@@ -122,8 +122,7 @@ def test_many_values() -> None:
 
 
 def test_entries_are_checked() -> None:
-    with pytest.raises(ValueError, match="must not be None"):
-        _C.CacheEntry(None, None, None)
+    assert _C.CacheEntry(None, None, None).retired  # nothing to run: plain Python
     for wrong in ((3, len, len), (None, 3, len), (None, len, 3)):
         with pytest.raises(TypeError, match="must be callable or None, not int"):
             _C.CacheEntry(*wrong)
