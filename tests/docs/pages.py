@@ -1,8 +1,8 @@
 """What documentation is checked against: generated pages, the files it names, and the outputs of its examples.
 
 An example is a ``python`` block whose first line is ``# NAME.py``; a ``text`` block of the same page that starts with
-``$ python ...`` shows the output of that command, in a folder that holds the examples. Times differ from run to run,
-so they are compared as ``N ms``.
+``$ python ...`` shows the output of that command, in a folder that holds the examples and is not named in the output.
+Times differ from run to run, so they are compared as ``N ms``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GENERATED: dict[str, Callable[[], str]] = {
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _PATH = re.compile(r"(?<![\w/.<-])((?:csrc|dynamo_lite|backends|tests|benchmarks|docs|\.ci)/[\w./*\[\]-]*)")
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
-_TIME = re.compile(r"\d+(\.\d+)? m?s\b")
+_TIME = re.compile(r"\d+(\.\d+)? m?s\b|(?<=compile seconds )[\d.e-]+")
 
 
 def named_paths(text: str) -> set[str]:
@@ -77,7 +77,7 @@ def run_examples(text: str, folder: Path) -> list[tuple[str, str, str]]:
         done = subprocess.run(
             arguments, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        results.append((command, output, done.stdout))
+        results.append((command, output, done.stdout.replace(f"{folder}/", "")))
     return results
 
 
