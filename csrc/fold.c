@@ -3,11 +3,13 @@
 
 #include <math.h>
 
-enum { LEAF = 128, MAX_LEAVES = 16 }; /* numbers of a leaf; leaves of one batch */
+enum { LEAF = 128, MAX_LEAVES = 8 }; /* numbers of a leaf; leaves of up to 4 * LEAF numbers */
 
 /* Compile a loop for several processors; the one at hand chooses. Vector width does not change results. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #define FOR_THIS_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
+#define BY_CPU
+static int has_avx2, has_avx512;
 #else
 #define FOR_THIS_CPU
 #endif
@@ -108,22 +110,40 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 #define NAME(x) bool_or_##x
 #define COMBINE(acc, value) ((npy_bool)(((acc) | (value)) != 0))
 #define IDENTITY 0
-#define UNORDERED(value) 0
 #include "fold_any_order.h"
 
 #define NUMBER npy_bool
 #define NAME(x) bool_and_##x
 #define COMBINE(acc, value) ((npy_bool)((acc) != 0 && (value) != 0))
 #define IDENTITY 1
-#define UNORDERED(value) 0
 #include "fold_any_order.h"
 
-#define NUMBER_TYPE npy_float
-#define PREFIX float
+#define NUMBER npy_float
+#define NAME(x) float_maximum_##x
+#define BETTER >
+#define IDENTITY (-(NUMBER)INFINITY)
+#define MASK npy_int32
 #include "fold_extremes.h"
 
-#define NUMBER_TYPE npy_double
-#define PREFIX double
+#define NUMBER npy_float
+#define NAME(x) float_minimum_##x
+#define BETTER <
+#define IDENTITY ((NUMBER)INFINITY)
+#define MASK npy_int32
+#include "fold_extremes.h"
+
+#define NUMBER npy_double
+#define NAME(x) double_maximum_##x
+#define BETTER >
+#define IDENTITY (-(NUMBER)INFINITY)
+#define MASK npy_int64
+#include "fold_extremes.h"
+
+#define NUMBER npy_double
+#define NAME(x) double_minimum_##x
+#define BETTER <
+#define IDENTITY ((NUMBER)INFINITY)
+#define MASK npy_int64
 #include "fold_extremes.h"
 
 /* ---- the table ---- */
@@ -133,7 +153,8 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
     ROW("add", kind, bytes, name##_add), ROW("multiply", kind, bytes, name##_multiply),                                \
         ROW("maximum", kind, bytes, name##_maximum), ROW("minimum", kind, bytes, name##_minimum)
 #define EXTREME_ROW(ufunc, bytes, type, name)                                                                          \
-    {ufunc, 'f', bytes, 0, type##_##name##_leaf, type##_##name##_rows, type##_##name##_start, type##_has_zeros}
+    {ufunc, 'f', bytes, 0, type##_##name##_leaf, type##_##name##_rows, type##_##name##_start,                     \
+     type##_##name##_has_zeros}
 
 static const DlFold folds[] = {
     {"add", 'f', 4, 1, float_add_real_leaf, float_add_real_rows, float_add_real_start,
@@ -159,6 +180,16 @@ static const DlFold folds[] = {
     EXTREME_ROW("maximum", 8, double, maximum),
     EXTREME_ROW("minimum", 8, double, minimum),
 };
+
+void
+dl_fold_register(void)
+{
+#ifdef BY_CPU
+    __builtin_cpu_init();
+    has_avx2 = __builtin_cpu_supports("avx2") != 0;
+    has_avx512 = __builtin_cpu_supports("avx512f") != 0;
+#endif
+}
 
 const DlFold *
 dl_fold_find(const char *ufunc, const PyArray_Descr *descr)

@@ -24,6 +24,9 @@ typedef struct DlFold {
     int (*doubtful)(const char *accs, npy_intp n);
 } DlFold;
 
+/* Learn what this processor can do. */
+void dl_fold_register(void);
+
 /* How ufunc (by name) folds items of that dtype; NULL where only NumPy knows. */
 const DlFold *dl_fold_find(const char *ufunc, const PyArray_Descr *descr);
 
@@ -34,13 +37,6 @@ dl_fold_half(npy_intp n, int is_complex)
     npy_intp half = is_complex ? n : n / 2;
     half -= half % 8;
     return is_complex ? half / 2 : half;
-}
-
-/* Items up to which a pairwise sum is one leaf. */
-static inline npy_intp
-dl_fold_leaf_size(int is_complex)
-{
-    return is_complex ? 64 : 128;
 }
 
 #endif

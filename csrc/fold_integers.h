@@ -5,28 +5,24 @@
 #define NAME(x) JOIN(PREFIX, _add_, x)
 #define COMBINE(acc, value) ((NUMBER)((WIDE)(acc) + (WIDE)(value)))
 #define IDENTITY 0
-#define UNORDERED(value) 0
 #include "fold_any_order.h"
 
 #define NUMBER NUMBER_TYPE
 #define NAME(x) JOIN(PREFIX, _multiply_, x)
 #define COMBINE(acc, value) ((NUMBER)((WIDE)(acc) * (WIDE)(value)))
 #define IDENTITY 1
-#define UNORDERED(value) 0
 #include "fold_any_order.h"
 
 #define NUMBER NUMBER_TYPE
 #define NAME(x) JOIN(PREFIX, _maximum_, x)
 #define COMBINE(acc, value) ((acc) > (value) ? (acc) : (value))
 #define IDENTITY LOWEST
-#define UNORDERED(value) 0
 #include "fold_any_order.h"
 
 #define NUMBER NUMBER_TYPE
 #define NAME(x) JOIN(PREFIX, _minimum_, x)
 #define COMBINE(acc, value) ((acc) < (value) ? (acc) : (value))
 #define IDENTITY HIGHEST
-#define UNORDERED(value) 0
 #include "fold_any_order.h"
 
 #undef NUMBER_TYPE

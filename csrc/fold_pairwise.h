@@ -6,8 +6,6 @@
  * additions overlap in time; each leaf's own order is untouched.
  */
 
-typedef NUMBER NAME(Vector) __attribute__((vector_size(8 * sizeof(NUMBER)), aligned(sizeof(NUMBER)), may_alias));
-
 /* A sum: one number, or a real and an imaginary part. */
 typedef struct {
     NUMBER part[2];
@@ -18,22 +16,36 @@ static NAME(Sum) NAME(add)(NAME(Sum) a, NAME(Sum) b)
     return (NAME(Sum)){{a.part[0] + b.part[0], a.part[1] + b.part[1]}};
 }
 
+#define FOUR NAME(four_narrow)
+#define WIDTH 16
+#define TARGET
+#include "fold_four.h"
+#ifdef BY_CPU
+#define FOUR NAME(four_wide)
+#define WIDTH 32
+#define TARGET __attribute__((target("avx2")))
+#include "fold_four.h"
+#define FOUR NAME(four_widest)
+#define WIDTH 64
+#define TARGET __attribute__((target("avx512f")))
+#include "fold_four.h"
+#endif
+
 /* The eight accumulators of four packed leaves after their first `blocks` blocks of 8. */
-FOR_THIS_CPU static void
-NAME(four)(const NUMBER *a, const NUMBER *b, const NUMBER *c, const NUMBER *d, npy_intp blocks, NUMBER (*acc)[8])
+static void
+NAME(four)(const NUMBER *const *leaves, npy_intp blocks, NUMBER (*acc)[8])
 {
-    NAME(Vector) ra = *(const NAME(Vector) *)a, rb = *(const NAME(Vector) *)b;
-    NAME(Vector) rc = *(const NAME(Vector) *)c, rd = *(const NAME(Vector) *)d;
-    for (npy_intp i = 8; i < 8 * blocks; i += 8) {
-        ra += *(const NAME(Vector) *)(a + i);
-        rb += *(const NAME(Vector) *)(b + i);
-        rc += *(const NAME(Vector) *)(c + i);
-        rd += *(const NAME(Vector) *)(d + i);
+#ifdef BY_CPU
+    if (has_avx512) {
+        NAME(four_widest)(leaves, blocks, acc);
+        return;
     }
-    *(NAME(Vector) *)acc[0] = ra;
-    *(NAME(Vector) *)acc[1] = rb;
-    *(NAME(Vector) *)acc[2] = rc;
-    *(NAME(Vector) *)acc[3] = rd;
+    if (has_avx2) {
+        NAME(four_wide)(leaves, blocks, acc);
+        return;
+    }
+#endif
+    NAME(four_narrow)(leaves, blocks, acc);
 }
 
 /* The sum of one leaf whose first `blocks` >= 1 blocks of 8 are in r already. */
@@ -85,31 +97,53 @@ static NAME(Sum) NAME(combine)(npy_intp n, const NAME(Sum) **sums)
     return NAME(add)(first, NAME(combine)(n - half, sums));
 }
 
+/* The sum of four leaves that halving twice gives. */
+static NAME(Sum) NAME(four_leaves)(const NUMBER *a, const npy_intp *sizes, int parts)
+{
+    const NUMBER *starts[4] = {a, a + sizes[0], a + sizes[0] + sizes[1], a + sizes[0] + sizes[1] + sizes[2]};
+    NAME(Sum) sums[4];
+    NUMBER acc[4][8];
+    npy_intp shortest = sizes[0] < sizes[2] ? sizes[0] : sizes[2]; /* a first half is never the longer one */
+    NAME(four)(starts, shortest / 8, acc);
+    for (int i = 0; i < 4; i++) {
+        sums[i] = NAME(finish)(starts[i], sizes[i], shortest / 8, acc[i], parts);
+    }
+    return NAME(add)(NAME(add)(sums[0], sums[1]), NAME(add)(sums[2], sums[3]));
+}
+
 /* The sum of n >= 1 packed numbers. */
 static NAME(Sum) NAME(packed)(const NUMBER *a, npy_intp n, int parts)
 {
     if (n <= LEAF) {
         return NAME(one)(a, n, parts);
     }
-    if (n > LEAF * MAX_LEAVES / 2) {
+    if (n > 4 * LEAF) {
         npy_intp half = dl_fold_half(n, 0);
         NAME(Sum) first = NAME(packed)(a, half, parts);
         return NAME(add)(first, NAME(packed)(a + half, n - half, parts));
+    }
+    if (n > 2 * LEAF && n <= 4 * LEAF) {
+        npy_intp half = dl_fold_half(n, 0), first = dl_fold_half(half, 0), second = dl_fold_half(n - half, 0);
+        npy_intp sizes[4] = {first, half - first, second, n - half - second};
+        if (half > LEAF && n - half > LEAF && sizes[1] <= LEAF && sizes[3] <= LEAF) {
+            return NAME(four_leaves)(a, sizes, parts);
+        }
     }
     Leaf leaves[MAX_LEAVES];
     NAME(Sum) sums[MAX_LEAVES];
     NUMBER acc[4][8];
     int count = list_leaves(0, n, leaves);
     for (int i = 0; i < count; i += 4) {
-        const Leaf *four[4];
+        const NUMBER *starts[4];
         npy_intp blocks = LEAF / 8;
         for (int j = 0; j < 4; j++) {
-            four[j] = &leaves[i + j < count ? i + j : count - 1];
-            blocks = four[j]->n / 8 < blocks ? four[j]->n / 8 : blocks;
+            const Leaf *leaf = &leaves[i + j < count ? i + j : count - 1];
+            starts[j] = a + leaf->start;
+            blocks = leaf->n / 8 < blocks ? leaf->n / 8 : blocks;
         }
-        NAME(four)(a + four[0]->start, a + four[1]->start, a + four[2]->start, a + four[3]->start, blocks, acc);
+        NAME(four)(starts, blocks, acc);
         for (int j = 0; j < 4 && i + j < count; j++) {
-            sums[i + j] = NAME(finish)(a + four[j]->start, four[j]->n, blocks, acc[j], parts);
+            sums[i + j] = NAME(finish)(starts[j], leaves[i + j].n, blocks, acc[j], parts);
         }
     }
     const NAME(Sum) *next = sums;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <structmember.h>
 
+#include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"
 #include "program.h"
@@ -750,6 +751,7 @@ dl_launch_register(PyObject *module)
     if (dl_numpy_import() < 0 || dl_calls_register() < 0 || dl_build_register() < 0) {
         return -1;
     }
+    dl_fold_register();
     declined_error = PyObject_GetAttrString(module, "Declined");
     if (declined_error == NULL || dl_kernel_register(module) < 0) {
         return -1;

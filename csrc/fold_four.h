@@ -1,0 +1,30 @@
+/* A template, included by fold_pairwise.h for each width of vectors: FOUR names the function, WIDTH is in bytes, TARGET
+ * says for which processors it is compiled. Width does not change a result. */
+
+TARGET static void
+FOUR(const NUMBER *const *leaves, npy_intp blocks, NUMBER (*acc)[8])
+{
+    typedef NUMBER Vector __attribute__((vector_size(WIDTH), aligned(sizeof(NUMBER)), may_alias));
+    enum { LANES = WIDTH / sizeof(NUMBER) > 8 ? 8 : WIDTH / sizeof(NUMBER), PARTS = 8 / LANES };
+    Vector r[4][PARTS];
+    for (int leaf = 0; leaf < 4; leaf++) {
+        for (int part = 0; part < PARTS; part++) {
+            r[leaf][part] = *(const Vector *)(leaves[leaf] + LANES * part);
+        }
+    }
+    for (npy_intp i = 8; i < 8 * blocks; i += 8) {
+        for (int leaf = 0; leaf < 4; leaf++) {
+            for (int part = 0; part < PARTS; part++) {
+                r[leaf][part] += *(const Vector *)(leaves[leaf] + i + LANES * part);
+            }
+        }
+    }
+    for (int leaf = 0; leaf < 4; leaf++) {
+        for (int part = 0; part < PARTS; part++) {
+            *(Vector *)(acc[leaf] + LANES * part) = r[leaf][part];
+        }
+    }
+}
+#undef FOUR
+#undef WIDTH
+#undef TARGET
