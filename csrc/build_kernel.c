@@ -236,7 +236,7 @@ build_map_outs(DlBuilder *builder, PyObject *object, DlMapStep *step)
     if (step->outs == NULL || step->into == NULL || step->scalar == NULL) {
         goto done;
     }
-    step->all_fresh = n > 0 && !step->kernel.copies;
+    step->quick = n > 0 && (!step->kernel.copies || step->shape.n == 0);
     for (int i = 0; i < n; i++) {
         long reg = PyLong_AsLong(PyTuple_GET_ITEM(outs, i));
         int is_into = PyObject_IsTrue(PyTuple_GET_ITEM(into, i));
@@ -250,7 +250,7 @@ build_map_outs(DlBuilder *builder, PyObject *object, DlMapStep *step)
         step->outs[i] = (int32_t)reg;
         step->into[i] = (uint8_t)is_into;
         step->scalar[i] = (uint8_t)(is_scalar && !is_into);
-        step->all_fresh &= !is_into && !is_scalar;
+        step->quick &= !is_into && (!is_scalar || step->shape.n == 0);
         if ((is_into ? dl_build_use : dl_build_set)(builder, (int32_t)reg, object) < 0) {
             goto done;
         }

@@ -460,6 +460,26 @@ dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const n
     }
 }
 
+/* Hand the results to their registers. */
+static void
+take_results(DlRun *run, const DlMapStep *step, PyObject **fresh)
+{
+    for (int i = 0; i < step->kernel.n_results; i++) {
+        DlReg *reg = &run->regs[step->outs[i]];
+        if (fresh[i] != NULL) {
+            dl_reg_take(reg, fresh[i]);
+            fresh[i] = NULL;
+        }
+        else if (step->scalar[i]) {
+            reg->kind = DL_SCALAR;
+            reg->object = NULL;
+            reg->nd = 0;
+            reg->descr = step->kernel.descrs[step->kernel.n_operands + i];
+            reg->data = reg->cell.bytes;
+        }
+    }
+}
+
 /* ---- packed arrays and single numbers, no stores: the short way ---- */
 
 /* Whether reg's array lies packed in C order. */
@@ -577,10 +597,11 @@ map_dense(DlRun *run, DlMapStep *step)
         }
         words[2 * i] = (npy_intp)data;
     }
-    if (like == NULL) {
+    int nd = step->shape.n;
+    if (like == NULL && nd != 0) {
         return 2;
     }
-    for (int axis = 0; axis < like->nd; axis++) {
+    for (int axis = 0; axis < nd; axis++) {
         size *= like->shape[axis];
     }
     if (size == 0) {
@@ -596,27 +617,31 @@ map_dense(DlRun *run, DlMapStep *step)
     PyObject *fresh[DL_MAX_OPERANDS];
     DlStatus status = 0;
     int made = 0;
-    for (; made < kernel->n_results && status == 0; made++) {
+    for (; made < kernel->n_results; made++) {
         int i = kernel->n_operands + made;
-        Py_INCREF(kernel->descrs[i]);
-        fresh[made] = PyArray_NewFromDescr(&PyArray_Type, kernel->descrs[i], like->nd, like->shape, NULL, NULL, 0, NULL);
+        PyArray_Descr *descr = kernel->descrs[i];
+        words[2 * i + 1] = PyDataType_ELSIZE(descr);
+        fresh[made] = NULL;
+        if (step->scalar[made]) {
+            words[2 * i] = (npy_intp)run->regs[step->outs[made]].cell.bytes;
+            continue;
+        }
+        Py_INCREF(descr);
+        fresh[made] = PyArray_NewFromDescr(&PyArray_Type, descr, nd, nd ? like->shape : NULL, NULL, NULL, 0, NULL);
         if (fresh[made] == NULL) {
             status = -1;
             break;
         }
         words[2 * i] = (npy_intp)PyArray_BYTES((PyArrayObject *)fresh[made]);
-        words[2 * i + 1] = PyDataType_ELSIZE(kernel->descrs[i]);
     }
     if (status == 0) {
         status = run_dense(run, step->dense, words, n, size);
     }
+    if (status == 0) {
+        take_results(run, step, fresh);
+    }
     for (int i = 0; i < made; i++) {
-        if (status == 0) {
-            dl_reg_take(&run->regs[step->outs[i]], fresh[i]);
-        }
-        else {
-            Py_DECREF(fresh[i]);
-        }
+        Py_XDECREF(fresh[i]);
     }
     return status;
 }
@@ -669,32 +694,12 @@ prepare_results(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_int
     return 0;
 }
 
-/* Hand the results to their registers. */
-static void
-take_results(DlRun *run, const DlMapStep *step, PyObject **fresh)
-{
-    for (int i = 0; i < step->kernel.n_results; i++) {
-        DlReg *reg = &run->regs[step->outs[i]];
-        if (fresh[i] != NULL) {
-            dl_reg_take(reg, fresh[i]);
-            fresh[i] = NULL;
-        }
-        else if (step->scalar[i]) {
-            reg->kind = DL_SCALAR;
-            reg->object = NULL;
-            reg->nd = 0;
-            reg->descr = step->kernel.descrs[step->kernel.n_operands + i];
-            reg->data = reg->cell.bytes;
-        }
-    }
-}
-
 DlStatus
 dl_map_run(DlRun *run, DlMapStep *step)
 {
     npy_intp shape[DL_MAX_DIMS];
     int nd = step->shape.n, n_results = step->kernel.n_results;
-    DlStatus status = step->all_fresh ? map_dense(run, step) : 2;
+    DlStatus status = step->quick ? map_dense(run, step) : 2;
     if (status != 2) {
         return status;
     }

@@ -126,7 +126,7 @@ typedef struct {
     DlDims shape;
     int32_t *outs;
     uint8_t *into, *scalar;
-    int all_fresh;      /* every result is a fresh array whose layout follows the operands' */
+    int quick;          /* results are fresh, and lie packed in C order if all operands do */
     DlVariant *dense;   /* the code last used for packed arrays and single numbers (borrowed from the kernel) */
     uint32_t dense_key; /* which operands were arrays then */
 } DlMapStep;

@@ -4,7 +4,8 @@
 #include <math.h>
 
 typedef enum {
-    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, N_OPS
+    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, N_OPS,
+    TOO_BIG = N_OPS /* not of Python: an integer beyond 64 bits is needed, so evaluation declines */
 } Op;
 
 typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION } Family; /* how the result's kind follows */
@@ -98,6 +99,33 @@ new_value(DlScalars *table, DlKind kind, int is_constant, DlNumber number)
     return table->n_values++;
 }
 
+/* The value of one instruction, shared with an equal one. */
+static int32_t
+add_instr(DlScalars *table, Op op, DlKind kind, int32_t a, int32_t b)
+{
+    for (int32_t i = 0; i < table->n_instrs; i++) {
+        DlScalarInstr *instr = &table->instrs[i];
+        if (instr->op == op && instr->a == a && instr->b == b && table->kinds[instr->value] == kind) {
+            return instr->value;
+        }
+    }
+    if (grow((void **)&table->instrs, table->n_instrs, &table->instrs_room, sizeof *table->instrs) < 0) {
+        return -1;
+    }
+    int32_t value = new_value(table, kind, 0, (DlNumber){.i = 0});
+    if (value >= 0) {
+        table->instrs[table->n_instrs++] = (DlScalarInstr){
+            .op = (uint8_t)op,
+            .float_a = op != TOO_BIG && table->kinds[a] == DL_FLOAT,
+            .float_b = op != TOO_BIG && table->kinds[b] == DL_FLOAT,
+            .value = value,
+            .a = a,
+            .b = b,
+        };
+    }
+    return value;
+}
+
 /* The value of a constant, shared with an equal one (same kind, same bits). */
 static int32_t
 add_constant(DlScalars *table, PyObject *object)
@@ -109,11 +137,11 @@ add_constant(DlScalars *table, PyObject *object)
         number.i = object == Py_True;
     }
     else if (PyLong_CheckExact(object)) {
+        int overflow;
         kind = DL_INT;
-        number.i = PyLong_AsLongLong(object);
-        if (number.i == -1 && PyErr_Occurred()) {
-            PyErr_Format(PyExc_ValueError, "constant %R does not fit 64 bits", object);
-            return -1;
+        number.i = PyLong_AsLongLongAndOverflow(object, &overflow);
+        if (overflow) {
+            return add_instr(table, TOO_BIG, DL_INT, 0, 0);
         }
     }
     else if (PyFloat_CheckExact(object)) {
@@ -238,6 +266,53 @@ result_kind(Op op, DlKind a, DlKind b)
     Py_UNREACHABLE();
 }
 
+/* The six comparisons, decided by which of less, equal and greater holds (none with NaN). */
+static int
+compare(Op op, int less, int equal, int greater)
+{
+    switch (op) {
+    case LT:
+        return less;
+    case LE:
+        return less || equal;
+    case EQ:
+        return equal;
+    case NE:
+        return !equal;
+    case GT:
+        return greater;
+    default:
+        return greater || equal;
+    }
+}
+
+/* The sign of an int constant beyond 64 bits, 0 for anything else. */
+static int
+too_big(PyObject *operand)
+{
+    int overflow = 0;
+    if (PyLong_CheckExact(operand)) {
+        (void)PyLong_AsLongLongAndOverflow(operand, &overflow);
+    }
+    return overflow;
+}
+
+/* The known truth of a comparison of an integer with a constant beyond 64 bits; -2: it is no such comparison, or -1. */
+static int32_t
+add_decided(DlScalars *table, Op op, PyObject *operands)
+{
+    int left = too_big(PyTuple_GET_ITEM(operands, 0)), right = too_big(PyTuple_GET_ITEM(operands, 1));
+    if ((left == 0) == (right == 0)) {
+        return -2;
+    }
+    int32_t other = dl_scalar_add(table, PyTuple_GET_ITEM(operands, left ? 1 : 0));
+    if (other < 0 || table->kinds[other] == DL_FLOAT) {
+        return other < 0 ? -1 : -2;
+    }
+    int greater = left > 0 || right < 0;
+    return add_constant(table, compare(op, !greater, 0, greater) ? Py_True : Py_False);
+}
+
 /* The value of a ScalarOp: its operands first, then one instruction, shared with an equal one. */
 static int32_t
 add_op(DlScalars *table, PyObject *expr)
@@ -250,6 +325,13 @@ add_op(DlScalars *table, PyObject *expr)
     }
     int unary = op == NEG || op == NOT;
     int32_t a = -1, b = -1;
+    if (op_rows[op].family == COMPARISON && PyTuple_Check(operands) && PyTuple_GET_SIZE(operands) == 2) {
+        int32_t folded = add_decided(table, (Op)op, operands);
+        if (folded != -2) {
+            Py_DECREF(operands);
+            return folded;
+        }
+    }
     if (!PyTuple_Check(operands) || PyTuple_GET_SIZE(operands) != 2 - unary) {
         PyErr_Format(PyExc_ValueError, "wrong operands: %R", expr);
     }
@@ -267,27 +349,7 @@ add_op(DlScalars *table, PyObject *expr)
                      kind < 0 ? "of a kind that only the call decides" : kind_names[kind]);
         return -1;
     }
-    for (int32_t i = 0; i < table->n_instrs; i++) {
-        DlScalarInstr *instr = &table->instrs[i];
-        if (instr->op == op && instr->a == a && instr->b == b) {
-            return instr->value;
-        }
-    }
-    if (grow((void **)&table->instrs, table->n_instrs, &table->instrs_room, sizeof *table->instrs) < 0) {
-        return -1;
-    }
-    int32_t value = new_value(table, (DlKind)kind, 0, (DlNumber){.i = 0});
-    if (value >= 0) {
-        table->instrs[table->n_instrs++] = (DlScalarInstr){
-            .op = (uint8_t)op,
-            .float_a = table->kinds[a] == DL_FLOAT,
-            .float_b = table->kinds[b] == DL_FLOAT,
-            .value = value,
-            .a = a,
-            .b = b,
-        };
-    }
-    return value;
+    return add_instr(table, (Op)op, (DlKind)kind, a, b);
 }
 
 int32_t
@@ -392,26 +454,6 @@ float_floor_divide(double a, double b)
     return quotient - whole > 0.5 ? whole + 1.0 : whole;
 }
 
-/* The six comparisons, decided by which of less, equal and greater holds (none with NaN). */
-static int
-compare(Op op, int less, int equal, int greater)
-{
-    switch (op) {
-    case LT:
-        return less;
-    case LE:
-        return less || equal;
-    case EQ:
-        return equal;
-    case NE:
-        return !equal;
-    case GT:
-        return greater;
-    default:
-        return greater || equal;
-    }
-}
-
 /* One instruction on two integers; 1 to decline. */
 static int
 eval_ints(Op op, int64_t a, int64_t b, DlNumber *out)
@@ -452,6 +494,8 @@ eval_ints(Op op, int64_t a, int64_t b, DlNumber *out)
     case NOT:
         out->i = !a;
         return 0;
+    case TOO_BIG:
+        return 1;
     default:
         out->i = compare(op, a < b, a == b, a > b);
         return 0;

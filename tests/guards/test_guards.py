@@ -570,3 +570,15 @@ def test_large_tables() -> None:
     slots = tuple(range(n))
     assert both(ops, tuple(range(n)), function, slots) == slots
     assert both(ops, tuple(range(n)), function, (*slots[:-1], 7)) is None
+
+
+def test_integers_beyond_64_bits() -> None:
+    """A comparison with such a constant is decided; arithmetic that needs one fails the guard."""
+    k = Symbol("k", "int", 0)
+    for op, big, value in itertools.product(
+        ("lt", "le", "eq", "ne", "gt", "ge"), (2**64, -(2**64), 2**63), (0, 2**63 - 1, -(2**63))
+    ):
+        for operands in ((k, big), (big, k)):
+            both([("arg", 0, 0), ("scalar", ScalarOp(op, "bool", operands))], (0,), function, (value,))
+    total = ScalarOp("gt", "bool", (ScalarOp("add", "int", (k, 2**64)), 0))
+    assert Guards([("arg", 0, 0), ("scalar", total)], (0,)).check(function, (1,)) is None
