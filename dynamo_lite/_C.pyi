@@ -34,9 +34,7 @@ class CompiledKernel:
     loops: tuple[tuple[Any, ...], ...]
     scratch_bytes: int
     keep: object
-    def __init__(
-        self, address: int, loops: Sequence[tuple[Any, ...]], scratch_bytes: int, keep: object
-    ) -> None: ...
+    def __init__(self, address: int, loops: Sequence[tuple[Any, ...]], scratch_bytes: int, keep: object) -> None: ...
 
 class Program:
     """A Schedule ready to run; raises Declined(reason) where it declines."""
@@ -119,9 +117,7 @@ def entries(code: HasCode, /) -> tuple[CacheEntry, ...]:
 def clear(code: HasCode, /) -> None:
     """Forget the entries, counters and skip mark of code."""
 
-def set_skip(
-    code: types.CodeType | types.FunctionType, skip: bool, reason: int = 0, owner: object = None
-) -> None:
+def set_skip(code: types.CodeType | types.FunctionType, skip: bool, reason: int = 0, owner: object = None) -> None:
     """Whether never to ask for an entry of code again; reason is what frame_stats() counts its frames under."""
 
 def counters(code: HasCode | None = None, /) -> dict[str, int]:

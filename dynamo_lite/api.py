@@ -84,8 +84,8 @@ def compile(
     fn: a Python function, method, or any callable; left out, `compile` is a decorator with options.
     backend: a name of `list_backends()`, or ``(graph, example_inputs) -> callable``; default: ``config.backend``.
     fullgraph: raise GraphBreakError where the function does not become one graph.
-    dynamic: sizes are always symbolic in this version; True and None are accepted, False raises ConfigError.
-    fastmath: reserved: this version keeps every bit, so True raises ConfigError.
+    dynamic: sizes are always symbolic in this version; True and None are accepted, False raises DynamoLiteError.
+    fastmath: reserved: this version keeps every bit, so True raises DynamoLiteError.
     recompile_limit: compiled versions a code object may have (``config.recompile_limit``).
     options: other values of `dynamo_lite.config` for this function.
     name: how reports call the function.

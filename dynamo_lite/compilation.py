@@ -28,9 +28,17 @@ from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decode, res
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay
+from dynamo_lite.schedule.steps import Call, Map, Reduce
 
 # Callees of these packages are not worth a capture of their own when they could not be inlined.
 _PLAIN_PACKAGES = ("dynamo_lite", "numpy", "numba", "llvmlite", "importlib", "_pytest", "pytest", "pluggy", "bytecode")
+
+
+def _count(program: Any, *kinds: type) -> int:
+    """How many steps of these kinds a native program has."""
+    return sum(isinstance(step, kinds) for step in program.schedule.steps) if isinstance(program, _C.Program) else 0
+
+
 # Versions of one code object that compute nothing, before it is left alone.
 _WORTHLESS_LIMIT = 4
 
@@ -274,7 +282,7 @@ class Compilation:
         first = next((node.location for node in graph.nodes if node.location), None)
         return GraphRecord(
             text=str(graph),
-            kernels=getattr(segment.program, "kernels", 0),
+            kernels=_count(segment.program, Map, Reduce),
             inputs=tuple(
                 f"{getattr(item, 'name', item)}: {getattr(item, 'type', None) or item.kind}" for item in graph.inputs
             ),
@@ -285,7 +293,7 @@ class Compilation:
             filename=code.co_filename,
             line=first.line if first else code.co_firstlineno,
             operations=sum(node.kind.value in ("call", "store") for node in graph.nodes),
-            numpy_calls=getattr(segment.program, "numpy_calls", 0),
+            numpy_calls=_count(segment.program, Call),
             guards=tuple(GuardRecord(line) for line in str(segment.entry.guards).splitlines()),
         )
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from dynamo_lite.errors import ConfigError
 
-ARTIFACTS = ("graph", "guards", "breaks", "recompiles", "bytecode", "kernels", "cache")
+ARTIFACTS = ("graph", "guards", "breaks", "recompiles", "bytecode", "kernels")
 STRESS_MODES = ("", "hook", "rewrite", "break", "compile", "miss")
 
 
@@ -58,9 +58,9 @@ class Config:
     check: int = option(
         0,
         "DYNAMO_LITE_CHECK",
-        "0: no checks; 1: verify each graph; 2: verify after each stage; 3: also run the graph beside the program.",
+        "0: no checks; 1: verify each graph, and raise where a defect would otherwise leave a function plain.",
         low=0,
-        high=3,
+        high=1,
     )
     dump: str = option("", "DYNAMO_LITE_DUMP", "Folder for numbered files with every stage of every compiled frame.")
     logs: frozenset[str] = option(

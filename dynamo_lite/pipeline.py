@@ -8,6 +8,7 @@ after a graph break comes in again by `compile_segment` with the resume function
 
 from __future__ import annotations
 
+import itertools
 import time
 import types
 from collections.abc import Callable
@@ -20,7 +21,9 @@ from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.trace import Capture, trace
 from dynamo_lite.config import Config, config
 from dynamo_lite.graph.verify import verify
+from dynamo_lite.pycode import decode
 from dynamo_lite.schedule.cost import DoesNotPay
+from dynamo_lite.schedule.text import to_text
 
 
 @dataclass(slots=True)
@@ -64,8 +67,25 @@ def compile_segment(
     guards = _C.Guards(capture.guards, capture.inputs)
     entry = _C.CacheEntry(guards, program, None if why else capture.residual, calls_python=capture.ends != "return")
     clock.stage("entry")
+    log.emit("guards", function.__qualname__, guards)
+    if capture.residual is not None:
+        log.emit("bytecode", function.__qualname__, decode(capture.residual.__code__))
+    if isinstance(program, _C.Program):
+        log.emit("kernels", function.__qualname__, _text(program))
     capture = replace(capture, example_inputs=())  # the caller's arrays must not be kept alive
+    number = next(_SEGMENTS)
+    for stage, value in (("graph", capture.graph), ("guards", guards), ("program", _text(program))):
+        log.dump(number, function.__qualname__, stage, value)
+    log.say(f"{function.__qualname__}: compiled in {sum(clock.seconds.values()) * 1e3:.1f} ms; {why or capture.ends}")
     return Segment(function.__code__, capture, program, entry, why, detail, clock.seconds)
+
+
+_SEGMENTS = itertools.count()
+
+
+def _text(program: object) -> str:
+    """A program as its schedule, or what else there is to say of it."""
+    return to_text(program.schedule) if isinstance(program, _C.Program) else repr(program)
 
 
 class _Clock:

@@ -21,11 +21,11 @@ from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.residual import Residual, Target
 from dynamo_lite.capture.state import Frame, GeneratorEscapes, SkipFrame, Tracer
 from dynamo_lite.capture.value import ArrayValue, NumberValue, Value
+from dynamo_lite.capture.wrap import realise
 from dynamo_lite.config import Config
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.capture.wrap import realise
 from dynamo_lite.pycode import OPCODES, Code, assemble, decode, handlers_at, liveness, skeleton
 
 _REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "coroutine"}
@@ -202,7 +202,7 @@ def deletes(code: Code) -> str | None:
     which a __del__, a weak reference or the memory in use could show."""
     for before, instr in itertools.pairwise(code.instrs):
         cleanup = before.op == "STORE_FAST" and before.arg == instr.arg  # the end of `except ... as name`
-        if instr.op == "DELETE_FAST" and not cleanup:
+        if instr.op == "DELETE_FAST" and not cleanup and not instr.arg.startswith("."):
             return str(instr.arg)
     return None
 

@@ -165,13 +165,14 @@ def _test_array(_: _State, value: Any, dtype: Any, ndim: int, ones: int, writeab
         return False
     if writeable and not value.flags.writeable:
         return False
-    return sum((size == 1) << axis for axis, size in enumerate(value.shape)) == ones
+    return bool(sum((size == 1) << axis for axis, size in enumerate(value.shape)) == ones)
 
 
 def _test_length(_: _State, value: Any, length: int) -> bool:
-    for kind in (tuple, list):
-        if isinstance(value, kind):
-            return kind.__len__(value) == length
+    if isinstance(value, tuple):
+        return tuple.__len__(value) == length
+    if isinstance(value, list):
+        return list.__len__(value) == length
     return type(value) in (bytes, dict, str, set, frozenset) and len(value) == length
 
 
@@ -226,7 +227,9 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "array": _test_array,
     "dtype": lambda _, value, dtype, ndim: type(value) is np.ndarray and value.dtype is dtype and value.ndim == ndim,
     "np_scalar": lambda _, value, wanted: type(value) is wanted,
-    "contiguous": lambda _, value, order: isinstance(value, np.ndarray) and bool(value.flags[f"{order}_CONTIGUOUS"]),
+    "contiguous": lambda _, value, order: (
+        isinstance(value, np.ndarray) and bool(value.flags.c_contiguous if order == "C" else value.flags.f_contiguous)
+    ),
     "same": lambda _, a, b: a is b,
     "distinct": lambda _, a, b: a is not b,
     "method": _test_method,

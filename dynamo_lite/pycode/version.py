@@ -94,13 +94,11 @@ _FACTS = {
 
 VERSION = ".".join(map(str, sys.version_info[:3]))
 
-if sys.version_info[:2] not in _FACTS:
-    raise ImportError(
-        f"dynamo_lite does not know the bytecode of Python {VERSION}; it knows "
-        + ", ".join(f"{major}.{minor}" for major, minor in _FACTS)
-    )
+KNOWN = sys.version_info[:2] in _FACTS
+"""Whether this CPython has a row. Without one nothing is captured (``_C.hook_refusal`` says why), and FACTS, the newest
+row, only keeps the package importable."""
 
-FACTS = _FACTS[sys.version_info[:2]]
+FACTS = _FACTS[sys.version_info[:2] if KNOWN else max(_FACTS)]
 
 _cache_entries = dis._inline_cache_entries  # type: ignore[attr-defined]
 

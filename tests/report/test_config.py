@@ -16,7 +16,7 @@ from dynamo_lite.errors import ConfigError
     [
         ("num_threads", True, "num_threads is a int, not True"),
         ("num_threads", 0, "at least 1"),
-        ("check", 4, "at most 3"),
+        ("check", 4, "at most 1"),
         ("cost_model", 1, "cost_model is a bool"),
         ("logs", {"graf"}, "'graf' unknown; allowed: graph, guards"),
         ("stress", "hok", "'hok' unknown; allowed: hook, rewrite"),
@@ -43,14 +43,14 @@ def test_every_row_is_complete(item: dataclasses.Field[Any]) -> None:
 
 def test_environment() -> None:
     environ = {
-        "DYNAMO_LITE_CHECK": "2",
+        "DYNAMO_LITE_CHECK": "1",
         "DYNAMO_LITE_LOGS": "graph, guards",
         "DYNAMO_LITE_COST_MODEL": "off",
         "DYNAMO_LITE_STRESS": "",
         "DYNAMO_LITE_DUMP": "/tmp/x",
     }
     config = Config.from_environment(environ)
-    assert config == Config(check=2, logs=frozenset({"graph", "guards"}), cost_model=False, dump="/tmp/x")
+    assert config == Config(check=1, logs=frozenset({"graph", "guards"}), cost_model=False, dump="/tmp/x")
 
 
 @pytest.mark.parametrize(
@@ -69,15 +69,15 @@ def test_wrong_environment_names_the_variable(name: str, text: str) -> None:
 
 def test_patch_puts_back_also_after_an_error() -> None:
     config = Config()
-    with pytest.raises(KeyError), config.patch(check=3, logs={"graph"}):
-        assert (config.check, config.logs) == (3, frozenset({"graph"}))
+    with pytest.raises(KeyError), config.patch(check=1, logs={"graph"}):
+        assert (config.check, config.logs) == (1, frozenset({"graph"}))
         raise KeyError
     assert config == Config()
 
 
 def test_a_patch_with_one_wrong_value_changes_nothing() -> None:
     config = Config()
-    with pytest.raises(ConfigError), config.patch(check=3, num_threads=0):
+    with pytest.raises(ConfigError), config.patch(check=1, num_threads=0):
         pass
     assert config == Config()
 
