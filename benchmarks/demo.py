@@ -35,9 +35,11 @@ def main() -> int:
     print("\nEvery program, compiled, against plain NumPy:\n")
     rows = []
     for name in options.programs or PROGRAMS:
-        print(f"  {name} ...", end="\r", flush=True)
+        if sys.stdout.isatty():
+            print(f"\r  {name} ...\x1b[K", end="", flush=True)
         rows.append(compare.run(PROGRAMS[name], options.seconds, ()))
-        print(" " * 60, end="\r")
+    if sys.stdout.isatty():
+        print("\r\x1b[K", end="")
     print(table.demo_table(rows))
     for row in rows:
         for difference in row.differences[:3]:

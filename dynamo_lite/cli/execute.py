@@ -42,7 +42,9 @@ def execute(target: Target) -> int:
     except SystemExit:
         raise
     except BaseException as error:
-        sys.excepthook(type(error), error, _program_frames(error.__traceback__))
+        # The default hook prints the traceback that the exception carries, whatever it is handed.
+        error.__traceback__ = _program_frames(error.__traceback__)
+        sys.excepthook(type(error), error, error.__traceback__)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
@@ -58,12 +60,13 @@ def _set_first_path(folder: str | None) -> None:
 
 
 def _execute_file(path: str) -> None:
+    path = os.path.abspath(path)  # as python does; sys.argv[0] stays as it was written
     module = types.ModuleType("__main__")
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     names = {"__file__": path, "__loader__": loader, "__builtins__": builtins, "__cached__": None, "__package__": None}
     module.__dict__.update(names)
     sys.modules["__main__"] = module
-    with io.open_code(os.path.abspath(path)) as file:
+    with io.open_code(path) as file:
         source = file.read()
     exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
 

@@ -1,0 +1,71 @@
+"""The other commands, and how a command line is taken apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dynamo_lite import breaks
+from dynamo_lite.cli.command import main, split
+from dynamo_lite.cli.report import describe_frames
+from tests.cli.test_execute import run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "own", "program"),
+    [
+        ("run a.py", "run a.py", ""),
+        ("run a.py -m x --help", "run a.py", "-m x --help"),
+        ("run -m a -v", "run -m a", "-v"),
+        ("run --help", "run --help", ""),
+        ("breaks output", "breaks output", ""),
+        ("", "", ""),
+    ],
+)
+def test_split(arguments: str, own: str, program: str) -> None:
+    assert split(arguments.split()) == (own.split(), program.split())
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["run", "-m"], ["nonsense"], [], ["breaks", "nonsense"]])
+def test_wrong_command_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2
+    assert "usage: python -m dynamo_lite" in capsys.readouterr().err
+
+
+def test_describe_frames() -> None:
+    statistics = {"seen": 9, "captured": 2, "rewritten": 0, "skipped": {"generator": 3, "plain": 4, "none": 0}}
+    assert describe_frames(statistics) == "frames seen 9 captured 2 skipped 7 (plain 4, generator 3)"
+    assert describe_frames({"seen": 1, "captured": 1, "skipped": {}}) == "frames seen 1 captured 1 skipped 0"
+
+
+def test_backends(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["backends"]) == 0
+    assert {"numba", "reference"} <= set(capsys.readouterr().out.split())
+
+
+def test_breaks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["breaks"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(breaks.REASONS)
+    assert main(["breaks", "output"]) == 0
+    assert breaks.REASONS["output"].hint in capsys.readouterr().out
+
+
+def test_doctor(tmp_path: Path) -> None:
+    done = run("-m", "dynamo_lite", "doctor", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ok      compiling: " in done.stdout and "FAILED" not in done.stdout
+
+
+def test_explain(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\n\n\ndef f(x):\n    y = np.sqrt(x * x + 1.0) * 2.0 - x\n"
+        "    print('in f')\n    return y * y + x\n\n\n"
+        "for _ in range(2):\n    f(np.arange(50_000.0))\n"
+    )
+    done = run("-m", "dynamo_lite", "explain", "program.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "in f\nin f\n")
+    assert "Graph 0 from" in done.stderr and "[output]" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("frames seen ")

@@ -1,0 +1,118 @@
+"""A program run by ``python -m dynamo_lite run`` ends as with ``python``: output, argv, exit code, traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLOSING = re.compile(r"frames seen \d+ captured \d+ skipped \d+( \(\D+ \d+(, \D+ \d+)*\))?(, rewritten \d+)?\n\Z")
+
+SEEN = """\
+import sys, __main__
+print(sys.argv, __name__, sys.path[0])
+print(__main__.SENTINEL if hasattr(__main__, "SENTINEL") else "no sentinel yet")
+SENTINEL = 1
+print(__main__.SENTINEL, __main__ is sys.modules["__main__"], __spec__ and __spec__.name, __package__)
+"""
+
+PROGRAMS = {
+    "prints": SEEN,
+    "fails": "def f():\n    return [][1]\n\n\nf()\n",
+    "does_not_parse": "def f(:\n",
+    "exits": "import sys\nsys.exit(3)\n",
+    "exits_with_text": "raise SystemExit('no good')\n",
+    "hooks": "import sys\nsys.excepthook = lambda *args: print('hooked', args[0].__name__)\n1 / 0\n",
+    "at_exit": "import atexit\natexit.register(print, 'at exit')\nprint('end')\n",
+    "threads": "import threading\nthreading.Thread(target=lambda: print('thread', __name__)).start()\n",
+    "pickles": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)\n",
+    "annotates": "x: int = 1\nprint(__annotations__)\n",
+    "computes": (
+        "import numpy as np\ndef f(x):\n    return np.sqrt(x * x + 1.0) * 2.0 - x\n"
+        "print(f(np.arange(50_000.0)).sum().hex(), f(np.arange(3.0)))\n"
+    ),
+    "warns": "import numpy as np\ndef f(x):\n    return 1.0 / (x * 2.0)\nprint(f(np.arange(50_000.0))[:3])\n",
+}
+
+
+def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run python with these arguments."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("DYNAMO_LITE_")}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=cwd, env={**kept, **environment}, capture_output=True, text=True, timeout=300
+    )
+
+
+def split_closing(stderr: str) -> tuple[str, str]:
+    """The program's own stderr, and the closing line."""
+    closing = CLOSING.search(stderr)
+    assert closing, stderr
+    return stderr[: closing.start()], closing.group()
+
+
+def without_module_frames(stderr: str) -> str:
+    """runpy's frames differ between ``python -m`` and a module that is run by another."""
+    return re.sub(r'  File "<frozen runpy>".*\n', "", stderr)
+
+
+AS_MODULES = ("prints", "fails", "exits", "pickles")
+
+
+@pytest.mark.parametrize(
+    ("name", "as_module"), [*((name, False) for name in PROGRAMS), *((name, True) for name in AS_MODULES)]
+)
+def test_like_python(name: str, as_module: bool, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.py").write_text(PROGRAMS[name])
+    target = ["-m", name] if as_module else [f"{name}.py"]
+    plain = run(*target, "-m", "--help", "x", cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", *target, "-m", "--help", "x", cwd=tmp_path)
+    stderr, _ = split_closing(ours.stderr)
+    assert ours.stdout == plain.stdout
+    assert without_module_frames(stderr) == without_module_frames(plain.stderr)
+    assert ours.returncode == plain.returncode
+
+
+def test_folder_with_main(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__main__.py").write_text("import other, sys\nprint(__name__, other.X, sys.argv)\n")
+    (tmp_path / "app" / "other.py").write_text("X = 5\n")
+    plain = run("app", "a", cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", "app", "a", cwd=tmp_path)
+    assert ours.stdout == plain.stdout and ours.returncode == plain.returncode == 0
+
+
+def test_missing_script_and_module(tmp_path: Path) -> None:
+    for target in (["nothing.py"], ["-m", "nothing"]):
+        ours = run("-m", "dynamo_lite", "run", *target, cwd=tmp_path)
+        assert ours.returncode != 0 and "nothing" in ours.stderr
+
+
+def test_frames_are_captured(tmp_path: Path) -> None:
+    (tmp_path / "computes.py").write_text(PROGRAMS["computes"])
+    _, closing = split_closing(run("-m", "dynamo_lite", "run", "computes.py", cwd=tmp_path).stderr)
+    captured = re.search(r"captured (\d+)", closing)
+    assert captured and int(captured.group(1)) > 0, closing
+
+
+@pytest.mark.parametrize("mode", ["hook", "rewrite", "compile", "break", "miss"])
+def test_stress_modes(mode: str, tmp_path: Path) -> None:
+    (tmp_path / "computes.py").write_text(PROGRAMS["computes"])
+    plain = run("computes.py", cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", "computes.py", cwd=tmp_path, DYNAMO_LITE_STRESS=mode)
+    stderr, closing = split_closing(ours.stderr)
+    assert (ours.stdout, stderr, ours.returncode) == (plain.stdout, plain.stderr, 0)
+    assert ("rewritten" in closing) == (mode == "rewrite")
+    seen = re.match(r"frames seen (\d+)", closing)
+    assert seen and int(seen.group(1)) > 0
+
+
+def test_forked_child_prints_no_closing_line(tmp_path: Path) -> None:
+    (tmp_path / "forks.py").write_text(
+        "import os, sys\npid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\nelse:\n    sys.exit(0)\n"
+    )
+    ours = run("-W", "ignore", "-m", "dynamo_lite", "run", "forks.py", cwd=tmp_path)
+    assert ours.stderr.count("frames seen") == 1
