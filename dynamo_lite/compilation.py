@@ -219,12 +219,9 @@ class Compilation:
 
     def _why_missed(self, function: types.FunctionType, slots: tuple[Any, ...]) -> str:
         """Why the entries that exist did not fit this call."""
-        reasons = []
-        for entry in _C.entries(function.__code__):
-            reason = entry.guards.explain(function, slots) if isinstance(entry.guards, _C.Guards) else None
-            if reason:
-                reasons.append(str(reason))
-        return "; ".join(reasons) or "another compilation's entries"
+        held = [entry.guards for entry in _C.entries(function.__code__) if isinstance(entry.guards, _C.Guards)]
+        # NB: only that they failed, not which guard: asking Guards.explain keeps a reference to the argument.
+        return f"none of {len(held)} earlier versions fits" if held else "another compilation's entries"
 
     def _note_break(self, reason: str, detail: str, filename: str, line: int, function: str) -> None:
         row = breaks.REASONS[reason]

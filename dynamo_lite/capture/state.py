@@ -91,6 +91,17 @@ class Tracer:
         self.unroll_limit = unroll_limit
         self.written: set[Node] = set()
 
+    def release(self) -> None:
+        """Let go of the caller's objects: what refers to them here may be part of a reference cycle."""
+        for frame in self.frames:
+            frame.stack.clear()
+            frame.locals.clear()
+        for _, value in self.wrapped.values():
+            if hasattr(value, "concrete"):
+                value.concrete = None
+        self.wrapped.clear()
+        self.example_inputs.clear()
+
     # -- numbers ----------------------------------------------------------------------------------
 
     def hint(self, value: Scalar) -> Number:

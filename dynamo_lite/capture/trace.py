@@ -115,8 +115,11 @@ def _trace(
     code = decode(function.__code__)
     names = slot_names(function.__code__)
 
+    tracers: list[Tracer] = []
+
     def run(stop_at: int | None) -> tuple[Tracer, Frame, Value | Stop | None]:
         tracer = Tracer(config.node_limit, config.unroll_limit)
+        tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
         machine = Machine(tracer, config.stress == "break" and stop_at is None, inline_generators)
@@ -173,11 +176,14 @@ def _trace(
     state_distinct(tracer)
     made = make_residual(function, code, names, residual) if residual.pending else None
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
+    examples = tuple(tracer.example_inputs)
+    for used in tracers:
+        used.release()
     return Capture(
         graph,
         tracer.facts.ops,
         registers,
-        tuple(tracer.example_inputs),
+        examples,
         made,
         ends,
         record,
