@@ -15,6 +15,20 @@ static Py_ssize_t extra_index = -1;
 
 /* ---- CacheEntry ---- */
 
+/* The code object that thing, a code object or a Python function, stands for, borrowed; NULL with TypeError set. */
+static PyCodeObject *
+code_of(PyObject *thing)
+{
+    if (PyFunction_Check(thing)) {
+        return (PyCodeObject *)PyFunction_GET_CODE(thing);
+    }
+    if (!PyCode_Check(thing)) {
+        PyErr_Format(PyExc_TypeError, "expected a code object or a Python function, not %.100s", Py_TYPE(thing)->tp_name);
+        return NULL;
+    }
+    return (PyCodeObject *)thing;
+}
+
 /* None as NULL, anything else as a new reference. */
 static PyObject *
 or_null(PyObject *value)
@@ -35,7 +49,8 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     PyObject *parts[] = {guards, program, residual};
     for (int i = 0; i < 3; i++) {
-        if (parts[i] != Py_None && !PyCallable_Check(parts[i]) && !(i == 0 && dl_dispatch_is_guards(guards))) {
+        int known = i == 0 ? dl_dispatch_is_guards(guards) : i == 2 && PyCode_Check(residual);
+        if (parts[i] != Py_None && !PyCallable_Check(parts[i]) && !known) {
             return PyErr_Format(PyExc_TypeError, "CacheEntry: %s must be callable or None, not %.100s", names[i],
                                 Py_TYPE(parts[i])->tp_name);
         }
@@ -51,8 +66,8 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->calls_python = (char)calls_python;
     self->retired = program == Py_None && residual == Py_None; /* nothing to run: what passes the guards runs plainly */
     dl_dispatch_bind_entry(self);
-    if (residual != Py_None && PyFunction_Check(residual)) {
-        DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(residual));
+    if (PyFunction_Check(residual) || PyCode_Check(residual)) {
+        DlCache *cache = dl_cache_get(code_of(residual));
         if (cache == NULL) {
             Py_DECREF(self);
             return NULL;
@@ -140,14 +155,20 @@ PyTypeObject dl_entry_type = {
 
 /* ---- the cache of a code object ---- */
 
-/* Drop all entries; the references go last, since dropping them may run Python code. */
+/* Drop the entries of owner (NULL: all); the references go last, since dropping them may run Python code. */
 static void
-cache_clear(DlCache *cache)
+cache_clear(DlCache *cache, PyObject *owner)
 {
-    DlEntry **entries = cache->entries;
+    DlEntry **entries = cache->entries, *kept;
     Py_ssize_t n = cache->n_entries;
     cache->entries = NULL;
     cache->n_entries = cache->capacity = 0;
+    for (Py_ssize_t i = n - 1; i >= 0; i--) { /* backwards: adding puts an entry first */
+        kept = entries[i];
+        if (owner != NULL && kept->owner != owner && dl_cache_add(cache, kept) < 0) {
+            PyErr_Clear(); /* no memory: the entry is made again when it is missed */
+        }
+    }
     for (Py_ssize_t i = 0; i < n; i++) {
         Py_DECREF(entries[i]);
     }
@@ -157,7 +178,7 @@ cache_clear(DlCache *cache)
 static void
 cache_dealloc(DlCache *cache)
 {
-    cache_clear(cache);
+    cache_clear(cache, NULL);
     Py_CLEAR(cache->rewritten);
     PyObject_Free(cache);
 }
@@ -248,20 +269,6 @@ dl_cache_note_decline(DlCache *cache, DlEntry *entry, PyObject *reason)
 
 /* ---- Python functions ---- */
 
-/* The code object that thing, a code object or a Python function, stands for, borrowed; NULL with TypeError set. */
-static PyCodeObject *
-code_of(PyObject *thing)
-{
-    if (PyFunction_Check(thing)) {
-        return (PyCodeObject *)PyFunction_GET_CODE(thing);
-    }
-    if (!PyCode_Check(thing)) {
-        PyErr_Format(PyExc_TypeError, "expected a code object or a Python function, not %.100s", Py_TYPE(thing)->tp_name);
-        return NULL;
-    }
-    return (PyCodeObject *)thing;
-}
-
 /* add_entry(code, entry). */
 static PyObject *
 add_entry(PyObject *module, PyObject *args)
@@ -306,23 +313,33 @@ entries(PyObject *module, PyObject *thing)
     return result;
 }
 
-/* clear(code): forget entries, counters, the skip mark and the re-encoded code. */
+/* clear(code, owner=None): forget entries, counters, the skip mark and the re-encoded code; or the owner's alone. */
 static PyObject *
-clear(PyObject *module, PyObject *thing)
+clear(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     (void)module;
+    static char *names[] = {"code", "owner", NULL};
+    PyObject *thing, *owner = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:clear", names, &thing, &owner)) {
+        return NULL;
+    }
     PyCodeObject *code = code_of(thing);
     if (code == NULL) {
         return NULL;
     }
     DlCache *cache = dl_cache_find(code);
     if (cache != NULL) {
+        owner = owner == Py_None ? NULL : owner;
         Py_INCREF(cache);
-        memset(&cache->counters, 0, sizeof cache->counters);
-        cache->skip = 0;
-        cache->skip_owner = NULL;
-        Py_CLEAR(cache->rewritten);
-        cache_clear(cache);
+        if (owner == NULL || owner == cache->skip_owner) {
+            cache->skip = 0;
+            cache->skip_owner = NULL;
+        }
+        cache_clear(cache, owner);
+        if (owner == NULL || (cache->n_entries == 0 && !cache->skip)) {
+            memset(&cache->counters, 0, sizeof cache->counters);
+            Py_CLEAR(cache->rewritten);
+        }
         Py_DECREF(cache);
     }
     Py_RETURN_NONE;
@@ -395,7 +412,8 @@ counters(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},
-    {"clear", clear, METH_O, "clear(code): forget its entries, counters and skip mark."},
+    {"clear", (PyCFunction)(void (*)(void))clear, METH_VARARGS | METH_KEYWORDS,
+     "clear(code, owner=None): forget its entries, counters and skip mark, or those of one on_miss."},
     {"set_skip", (PyCFunction)(void (*)(void))set_skip, METH_VARARGS | METH_KEYWORDS,
      "set_skip(code, skip, reason=..., owner=None): whether never to ask (owner, or anybody) for an entry again."},
     {"counters", counters, METH_VARARGS, "counters(code=None) -> dict of what happened to code, or in the process."},

@@ -31,7 +31,7 @@ typedef struct {
     PyObject_HEAD
     PyObject *guards;   /* _C.Guards; any callable(func, slots) -> inputs or None; NULL: always passes, inputs = slots */
     PyObject *program;  /* _C.Program; any callable(*inputs) -> outputs; NULL: no outputs */
-    PyObject *residual; /* any callable(*slots, *outputs); NULL: the first output is the value */
+    PyObject *residual; /* code object or any callable(*slots, *outputs); NULL: the first output is the value */
     char guards_native, program_native;
     char plain_on_decline; /* false: a decline is raised as _C.Declined */
     char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */

@@ -187,11 +187,12 @@ look_up_cache(DlCompiledFunction *self, PyCodeObject *code)
 
 /* Call fn plainly, with the frames of its callees shown to the hook. */
 static PyObject *
-call_plainly(PyObject *fn, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+call_plainly(DlCompiledFunction *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    int entered = dl_hook_enter();
-    PyObject *value = dl_hook_call_plainly(fn, args, nargsf, kwnames);
-    dl_hook_leave(entered);
+    DlHookScope scope = {0};
+    dl_hook_enter(&scope, self->on_miss);
+    PyObject *value = dl_hook_call_plainly(self->fn, args, nargsf, kwnames);
+    dl_hook_leave(&scope);
     return value;
 }
 
@@ -213,10 +214,9 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
     if (cache->uncapturable || dl_pyframe_is_traced(PyThreadState_Get(), code)) {
         return dl_hook_call_plainly(fn, args, nargsf, kwnames);
     }
-    PyObject *value = NULL, *outer = dl_thread.on_miss;
+    PyObject *value;
     DlOutcome outcome;
     Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
-    dl_thread.on_miss = self->on_miss;
     if (n_args == cache->n_exact && kwnames == NULL) {
         outcome = dl_dispatch(cache, fn, args, n_args, self->on_miss, &value);
     }
@@ -224,10 +224,9 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
         outcome = bind_and_dispatch(self, cache, code, args, n_args, kwnames, &value);
     }
     if (outcome == DL_PLAIN) {
-        value = call_plainly(fn, args, nargsf, kwnames);
+        return call_plainly(self, args, nargsf, kwnames);
     }
-    dl_thread.on_miss = outer;
-    return outcome == DL_ERROR ? NULL : value;
+    return outcome == DL_RAN ? value : NULL;
 }
 
 /* Before __init__ there is nothing to call. */

@@ -4,7 +4,8 @@
 #include <structmember.h>
 
 #include "eval_hook.h"
-#include "native.h"
+#include "guards.h"
+#include "launch.h"
 #include "pyframe.h"
 
 enum { SMALL = 24 }; /* values kept on the C stack; more are allocated */
@@ -18,7 +19,7 @@ static PyTypeObject *guards_type, *program_type; /* borrowed from the module */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *target; /* the resume function */
+    PyObject *target; /* the resume function, or its code */
 } DlJump;
 
 typedef struct {
@@ -55,8 +56,12 @@ jump_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"resume_function", NULL};
     PyObject *target;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!:Jump", names, &PyFunction_Type, &target)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Jump", names, &target)) {
         return NULL;
+    }
+    if (!PyFunction_Check(target) && !PyCode_Check(target)) {
+        return PyErr_Format(PyExc_TypeError, "Jump: expected a Python function or a code object, not %.100s",
+                            Py_TYPE(target)->tp_name);
     }
     DlJump *self = (DlJump *)type->tp_alloc(type, 0);
     if (self != NULL) {
@@ -363,28 +368,38 @@ same_free_variables(PyCodeObject *code_a, PyCodeObject *code_b)
     return 1;
 }
 
-/* `made` (residual or resume function, or any callable) with the globals and the closure of func: new reference.
+/* `made` (residual or resume code, as a function or a code object; or any callable) as a function with the globals and
+   the closure of func: new reference, or NULL with an error set.
 
    Functions that share a code object share its entries, but each has its own cells. */
 static PyObject *
 bind_to(PyObject *made, PyObject *func)
 {
-    if (!PyFunction_Check(made)) {
-        return Py_NewRef(made);
-    }
-    PyFunctionObject *ours = (PyFunctionObject *)made, *user = (PyFunctionObject *)func;
-    if (ours->func_globals == user->func_globals && ours->func_closure == user->func_closure) {
-        return Py_NewRef(made);
-    }
-    PyCodeObject *code = (PyCodeObject *)ours->func_code;
-    int free = dl_pyframe_n_free(code) > 0;
-    if ((!free && ours->func_globals == user->func_globals) ||
-        (free && !same_free_variables(code, (PyCodeObject *)user->func_code))) {
-        return Py_NewRef(made);
+    PyFunctionObject *user = (PyFunctionObject *)func;
+    PyCodeObject *code = (PyCodeObject *)made;
+    if (!PyCode_Check(made)) {
+        if (!PyFunction_Check(made)) {
+            return Py_NewRef(made);
+        }
+        PyFunctionObject *ours = (PyFunctionObject *)made;
+        code = (PyCodeObject *)ours->func_code;
+        int has_globals = ours->func_globals == user->func_globals;
+        if (dl_pyframe_n_free(code) == 0 ? has_globals
+                                         : (has_globals && ours->func_closure == user->func_closure) ||
+                                               !same_free_variables(code, (PyCodeObject *)user->func_code)) {
+            return Py_NewRef(made);
+        }
     }
     PyObject *bound = PyFunction_New((PyObject *)code, user->func_globals);
-    if (bound != NULL && free && PyFunction_SetClosure(bound, user->func_closure) < 0) {
-        Py_CLEAR(bound);
+    if (bound != NULL && dl_pyframe_n_free(code) > 0) {
+        if (!same_free_variables(code, (PyCodeObject *)user->func_code)) {
+            PyErr_Format(PyExc_SystemError, "dynamo_lite: %U has other free variables than %U", code->co_qualname,
+                         user->func_qualname);
+            Py_CLEAR(bound);
+        }
+        else if (PyFunction_SetClosure(bound, user->func_closure) < 0) {
+            Py_CLEAR(bound);
+        }
     }
     return bound;
 }
@@ -490,10 +505,10 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
 
 /* ---- the loop ---- */
 
-/* Run the segment that starts at the entry of func's code. *entered: the hook is live for this dispatch. */
+/* Run the segment that starts at the entry of func's code. */
 static DlOutcome
 run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
-            int *entered, PyObject **value)
+            DlHookScope *scope, PyObject **value)
 {
     DlEntry *entry = NULL;
     DlValues inputs, outputs;
@@ -524,8 +539,8 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
             *value = Py_NewRef(outputs.items[0]);
         }
         else {
-            if (entry->calls_python && !*entered) {
-                *entered = dl_hook_enter();
+            if (entry->calls_python) {
+                dl_hook_enter(scope, on_miss);
             }
             *value = call_residual(entry, func, slots, n_slots, &outputs);
         }
@@ -538,7 +553,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
 
 /* Go on behind a break, and behind all further ones: consumes *value, a Continuation, and replaces it. */
 static DlOutcome
-run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, int *entered, PyObject **value)
+run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope *scope, PyObject **value)
 {
     PyObject *user = Py_NewRef(func); /* whose closure and globals the resume functions get */
     DlOutcome outcome = DL_RAN;
@@ -558,13 +573,11 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, int *entere
             /* NB: residual code may have started a debugger; and Python raises the TypeError of a wrong state. */
             outcome = DL_PLAIN;
             if (next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
-                outcome = run_segment(next, resume, state->args, Py_SIZE(state), on_miss, entered, value);
+                outcome = run_segment(next, resume, state->args, Py_SIZE(state), on_miss, scope, value);
             }
             if (outcome == DL_PLAIN) {
                 DL_COUNT(next, plain_calls);
-                if (!*entered) {
-                    *entered = dl_hook_enter();
-                }
+                dl_hook_enter(scope, on_miss);
                 *value = dl_hook_call_plainly(resume, state->args, (size_t)Py_SIZE(state), NULL);
                 Py_XDECREF(resume);
                 Py_DECREF(state);
@@ -584,19 +597,17 @@ DlOutcome
 dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
             PyObject **value)
 {
-    int entered = 0;
+    DlHookScope scope = {0};
     *value = NULL;
     Py_INCREF(cache);
-    DlOutcome outcome = run_segment(cache, func, slots, n_slots, on_miss, &entered, value);
+    DlOutcome outcome = run_segment(cache, func, slots, n_slots, on_miss, &scope, value);
     if (outcome == DL_RAN && Py_IS_TYPE(*value, &continuation_type)) {
-        outcome = run_continuations(cache, func, on_miss, &entered, value);
+        outcome = run_continuations(cache, func, on_miss, &scope, value);
     }
     if (outcome == DL_PLAIN) {
         DL_COUNT(cache, plain_calls);
     }
-    if (entered) {
-        dl_hook_leave(entered);
-    }
+    dl_hook_leave(&scope);
     Py_DECREF(cache);
     return outcome;
 }

@@ -17,7 +17,7 @@ DlStress dl_stress;
 static struct {
     int active_threads;   /* threads that want their frames seen */
     int paused_threads;   /* threads that let them pass */
-    int deep_threads;     /* threads whose C stack the hook must not grow further */
+    int aside_threads;    /* threads in which it stepped aside: then it is installed for nobody */
     int enabled;          /* whole-program mode: every thread that is not paused is active */
     int installed;        /* we put the hook in place and have not taken it off */
     DlEvaluator previous; /* what it replaced */
@@ -29,28 +29,27 @@ static void update(void);
 
 /* ---- one frame ---- */
 
-/* Run frame in the evaluator that was there before. */
+/* Run frame in the evaluator that was there before. step_aside: without the hook for the frames below. */
 static PyObject *
-pass(PyThreadState *tstate, DlFrame *frame, int throwflag)
+pass(PyThreadState *tstate, DlFrame *frame, int throwflag, int step_aside)
 {
     DlThread *thread = &dl_thread;
-    int deep = thread->nested >= DEEP && !thread->deep;
-    if (deep) {
-        thread->deep = 1;
-        hook.deep_threads++;
+    step_aside = (step_aside || thread->nested >= DEEP) && !thread->aside;
+    if (step_aside) {
+        thread->aside = 1;
+        hook.aside_threads++;
         update();
     }
+    int lent = !thread->aside;
     thread->nested++;
-    dl_pyframe_lend_c_stack(tstate, !thread->deep);
+    dl_pyframe_lend_c_stack(tstate, lent);
     PyObject *value = hook.previous(tstate, frame, throwflag);
+    dl_pyframe_lend_c_stack(tstate, -lent);
     thread->nested--;
-    if (deep) {
-        thread->deep = 0;
-        hook.deep_threads--;
+    if (step_aside) {
+        thread->aside = 0;
+        hook.aside_threads--;
         update();
-    }
-    else {
-        dl_pyframe_lend_c_stack(tstate, -!thread->deep);
     }
     return value;
 }
@@ -87,16 +86,13 @@ rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
     return dl_pyframe_replace_code(tstate, frame, (PyCodeObject *)cache->rewritten);
 }
 
-/* Why frame is not to be dispatched; -1 when it is. */
+/* Why frame, whose cache may be NULL, is not to be dispatched; -1 when it is. */
 static int
-reason_to_skip(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, DlCache *cache, PyObject *on_miss)
+reason_to_skip(DlFrame *frame, PyCodeObject *code, DlCache *cache, PyObject *on_miss)
 {
     const int generator = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR, function = CO_OPTIMIZED | CO_NEWLOCALS;
     if (cache != NULL && dl_cache_skips(cache, on_miss) && cache->n_entries == 0) {
         return cache->skip - 1;
-    }
-    if (dl_pyframe_is_traced(tstate, code)) {
-        return DL_REASON_TRACED;
     }
     if (code->co_flags & generator) {
         return DL_REASON_GENERATOR;
@@ -110,27 +106,59 @@ reason_to_skip(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, DlCach
     return -1;
 }
 
+/* Dispatch frame: 1 with *value (NULL: an exception is set) and frame ended, or 0 and *reason. */
+static int
+dispatch(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, PyObject *on_miss, int *reason, PyObject **value)
+{
+    DlCache *cache = dl_cache_get(code);
+    if (cache == NULL) {
+        PyErr_Clear();
+        *reason = DL_REASON_NO_ENTRY;
+        return 0;
+    }
+    Py_INCREF(on_miss); /* the callback may be replaced meanwhile */
+    dl_thread.nested++;
+    DlOutcome outcome = dl_dispatch(cache, dl_pyframe_function(frame), dl_pyframe_slots(frame), cache->n_slots,
+                                    on_miss, value);
+    dl_thread.nested--;
+    *reason = dl_cache_skips(cache, on_miss) ? cache->skip - 1 : DL_REASON_NO_ENTRY;
+    Py_DECREF(on_miss);
+    if (outcome == DL_PLAIN) {
+        return 0;
+    }
+    dl_pyframe_discard(tstate, frame);
+    return 1;
+}
+
 /* The evaluator that CPython calls for each frame while the hook is installed. */
 static PyObject *
 evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
 {
     DlThread *thread = &dl_thread;
-    if (throwflag || thread->paused || thread->nested >= DEEP || (thread->depth == 0 && !hook.enabled) ||
-        !dl_pyframe_is_untouched(frame)) {
+    if (thread->paused || thread->nested >= DEEP || (thread->depth == 0 && !hook.enabled)) {
         if (hook.active_threads == 0 && !hook.enabled) {
             update(); /* another evaluator put ours back when it left */
         }
-        return pass(tstate, frame, throwflag);
+        return pass(tstate, frame, throwflag, 0);
     }
     PyCodeObject *code = dl_pyframe_code(frame);
+    /* NB: CPython reports other events under an evaluator (StopIteration of a C-level send, C_RETURN of a Python call),
+       so a tracer is left alone with the frame and all frames below it. */
+    int traced = dl_pyframe_is_traced(tstate, code);
+    if (throwflag || !dl_pyframe_is_untouched(frame)) {
+        return pass(tstate, frame, throwflag, traced);
+    }
     DlCache *cache = dl_cache_find(code);
     if (cache != NULL && cache->residual) {
-        return pass(tstate, frame, throwflag); /* stands for a frame that was counted */
+        return pass(tstate, frame, throwflag, traced); /* stands for a frame that was counted */
     }
     hook.seen++;
     int reason;
     PyObject *on_miss = thread->on_miss ? thread->on_miss : hook.frame_callback;
-    if (thread->plain == code) {
+    if (traced) {
+        reason = DL_REASON_TRACED;
+    }
+    else if (thread->plain == code) {
         thread->plain = NULL;
         reason = DL_REASON_PLAIN;
     }
@@ -138,35 +166,21 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
         reason = DL_REASON_STRESS;
     }
     else if (dl_stress == DL_STRESS_REWRITE) {
-        reason = dl_pyframe_is_traced(tstate, code) ? DL_REASON_TRACED : DL_REASON_NOT_REWRITTEN;
-        if (reason == DL_REASON_NOT_REWRITTEN && rewrite(tstate, frame, code)) {
+        if (rewrite(tstate, frame, code)) {
             hook.rewritten++;
-            return pass(tstate, frame, throwflag);
+            return pass(tstate, frame, throwflag, 0);
         }
+        reason = DL_REASON_NOT_REWRITTEN;
     }
-    else {
-        reason = reason_to_skip(tstate, frame, code, cache, on_miss);
-        if (reason < 0 && (cache = dl_cache_get(code)) == NULL) {
-            PyErr_Clear();
-            reason = DL_REASON_NO_ENTRY;
-        }
-    }
-    if (reason < 0) {
-        PyObject *value, *callback = Py_NewRef(on_miss);
-        thread->nested++;
-        DlOutcome outcome = dl_dispatch(cache, dl_pyframe_function(frame), dl_pyframe_slots(frame), cache->n_slots,
-                                        callback, &value);
-        thread->nested--;
-        Py_DECREF(callback);
-        if (outcome != DL_PLAIN) {
+    else if ((reason = reason_to_skip(frame, code, cache, on_miss)) < 0) {
+        PyObject *value;
+        if (dispatch(tstate, frame, code, on_miss, &reason, &value)) {
             hook.captured++;
-            dl_pyframe_discard(tstate, frame);
             return value;
         }
-        reason = dl_cache_skips(cache, on_miss) ? cache->skip - 1 : DL_REASON_NO_ENTRY;
     }
     hook.skipped[reason]++;
-    return pass(tstate, frame, throwflag);
+    return pass(tstate, frame, throwflag, traced);
 }
 
 /* ---- installing ---- */
@@ -186,7 +200,7 @@ all_threads_are_paused(void)
 static int
 is_wanted(void)
 {
-    if (hook.deep_threads > 0) {
+    if (hook.aside_threads > 0) {
         return 0;
     }
     return hook.active_threads > 0 || (hook.enabled && !(hook.paused_threads > 0 && all_threads_are_paused()));
@@ -253,21 +267,30 @@ leave(void)
     }
 }
 
-int
-dl_hook_enter(void)
+void
+dl_hook_enter(DlHookScope *scope, PyObject *on_miss)
 {
-    if ((dl_thread.on_miss == NULL && hook.frame_callback == NULL) || hook.enabled || dl_pyframe_refusal() != NULL) {
-        return 0;
+    if (scope->entered || on_miss == NULL) {
+        return;
     }
-    enter();
-    return 1;
+    DlThread *thread = &dl_thread;
+    scope->entered = 1;
+    scope->outer = thread->on_miss;
+    thread->on_miss = on_miss;
+    scope->counted = !hook.enabled && dl_pyframe_refusal() == NULL;
+    if (scope->counted) {
+        enter();
+    }
 }
 
 void
-dl_hook_leave(int entered)
+dl_hook_leave(DlHookScope *scope)
 {
-    if (entered) {
-        leave();
+    if (scope->entered) {
+        dl_thread.on_miss = scope->outer;
+        if (scope->counted) {
+            leave();
+        }
     }
 }
 
@@ -295,7 +318,7 @@ forget_other_threads(void)
 {
     hook.active_threads = dl_thread.active;
     hook.paused_threads = dl_thread.paused > 0;
-    hook.deep_threads = dl_thread.deep;
+    hook.aside_threads = dl_thread.aside;
 }
 
 PyObject *

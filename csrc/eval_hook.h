@@ -37,19 +37,26 @@ typedef struct {
     int paused;          /* dl_hook_pause()s: dynamo_lite itself runs Python code */
     int active;          /* counted as depth > 0 and not paused */
     int nested;          /* evaluators of ours on this thread's C stack */
-    int deep;            /* so many that the hook had to go */
-    PyObject *on_miss;   /* the innermost running CompiledFunction's: asked for its callees' entries; borrowed */
+    int aside;           /* the hook had to go for the time of a frame: deep C stack, or a tracer watches */
+    PyObject *on_miss;   /* of the innermost call that shows frames: asked for its callees' entries; borrowed */
     PyCodeObject *plain; /* the next frame of this code runs plainly; borrowed, compared only */
 } DlThread;
 
 extern _Thread_local DlThread dl_thread;
 extern DlStress dl_stress;
 
-/* Make frames of this thread visible to the hook, if frames are wanted: returns what dl_hook_leave() needs. */
-int dl_hook_enter(void);
+/* A stretch of C code that may run the user's Python functions; starts zeroed. */
+typedef struct {
+    char entered, counted;
+    PyObject *outer; /* the on_miss that was asked before */
+} DlHookScope;
 
-/* Undo one dl_hook_enter() that returned `entered`. */
-void dl_hook_leave(int entered);
+/* Show the frames of this thread to the hook and ask on_miss (borrowed; NULL: nobody) about them, until the scope is
+   left; entering a scope again changes nothing. */
+void dl_hook_enter(DlHookScope *scope, PyObject *on_miss);
+
+/* Leave the scope, if it was entered. */
+void dl_hook_leave(DlHookScope *scope);
 
 /* Let all frames of this thread pass while dynamo_lite itself runs Python code on it. */
 void dl_hook_pause(void);

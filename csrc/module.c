@@ -6,7 +6,8 @@
 #include "callable.h"
 #include "dispatch.h"
 #include "eval_hook.h"
-#include "native.h"
+#include "guards.h"
+#include "launch.h"
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,

@@ -203,6 +203,26 @@ def test_an_entry_that_mostly_declines_is_retired() -> None:
     assert _C.counters(fn)["retired"] == 1
 
 
+def test_entries_that_only_say_run_plainly() -> None:
+    asked: list[Any] = []
+
+    def fn(x: Any) -> Any:
+        return "plain"
+
+    def on_miss(func: types.FunctionType, slots: tuple[Any, ...]) -> None:
+        asked.append(slots)
+
+    entry = _C.CacheEntry(is_type(int), None, None)
+    fast = compiled(fn, entry, on_miss=on_miss)
+    assert entry.retired and fast(1) == "plain" and not asked
+    runs = _C.CacheEntry(is_type(str), lambda x: [("native", x)], None)
+    _C.add_entry(fn, runs)
+    assert fast("a") == ("native", "a")
+    runs.retire("not worth it")
+    assert (runs.retired, runs.retired_reason) == (True, "not worth it")
+    assert fast("a") == "plain" and not asked
+
+
 def test_an_entry_that_mostly_runs_stays() -> None:
     def fn(x: Any) -> Any:
         return "plain"
@@ -318,12 +338,47 @@ def test_functions_that_share_code_keep_their_cells_and_globals() -> None:
     elsewhere = types.FunctionType(one.__code__, {"JUMPS": JUMPS}, "fn", None, two.__closure__)
     assert _C.CompiledFunction(elsewhere, no_entry, "")("x") == ("residual", 2, "resume", 2, "x")
 
+    _C.clear(one)
+    _C.clear(resume)
+    _C.add_entry(one, _C.CacheEntry(None, None, residual.__code__))
+    JUMPS[:] = [_C.Jump(resume.__code__)]
+    assert fast_one("x") == ("residual", 1, "resume", 1, "x")
+    assert fast_two("x") == ("residual", 2, "resume", 2, "x")
+    _C.add_entry(resume, _C.CacheEntry(None, None, resume.__code__.replace()))
+    assert fast_two("x") == ("residual", 2, "resume", 2, "x")
+
     def name_here() -> Any:
         return __name__
 
     fast = compiled(name_here, _C.CacheEntry(None, None, types.FunctionType(name_here.__code__.replace(), globals())))
     other = types.FunctionType(name_here.__code__, {"__name__": "other"})
     assert fast() == __name__ and _C.CompiledFunction(other, no_entry, "")() == "other"
+
+
+def test_code_objects_keep_no_cells_alive() -> None:
+    class Kept:
+        pass
+
+    def make(k: Any) -> Any:
+        def fn(x: Any) -> Any:
+            return ("plain", k, x)
+
+        def residual(x: Any) -> Any:
+            return (k, x)
+
+        return fn, residual.__code__
+
+    fn, residual = make(Kept())
+    gone = weakref.ref(fn.__closure__[0].cell_contents)
+    fast = compiled(fn, _C.CacheEntry(None, None, residual))
+    assert isinstance(fast(1)[0], Kept)
+    del fast, fn
+    assert gone() is None
+
+    def no_cells(x: Any) -> Any: ...
+
+    with pytest.raises(SystemError, match="other free variables"):
+        compiled(no_cells, _C.CacheEntry(None, None, residual))(1)
 
 
 # ---- exceptions and tracebacks ----
@@ -408,6 +463,42 @@ def test_clear_forgets_everything() -> None:
     _C.clear(fn)
     assert gone() is None and fast(1) == "plain" and _C.entries(fn) == ()
     assert nonzero(_C.counters(fn)) == {"misses": 1, "plain_calls": 1}
+
+
+def test_entries_and_skip_marks_belong_to_the_on_miss_that_made_them() -> None:
+    def fn(x: Any) -> Any:
+        return "plain"
+
+    def answering(name: str) -> Any:
+        return lambda func, slots: _C.CacheEntry(is_type(type(slots[0])), lambda x: [(name, x)], None)
+
+    makers = [answering("one"), answering("two")]
+    one, two = (_C.CompiledFunction(fn, maker, "") for maker in makers)
+    for _ in range(2):
+        assert (one(1), two(1), one("a")) == (("one", 1), ("two", 1), ("one", "a"))
+    assert len(_C.entries(fn)) == 3 and _C.counters(fn)["misses"] == 3
+    _C.clear(fn, makers[0])
+    assert len(_C.entries(fn)) == 1 and _C.counters(fn)["misses"] == 3
+    _C.set_skip(fn, True, 40, makers[0])
+    assert (one(1), two(1), two("a")) == ("plain", ("two", 1), ("two", "a"))
+    _C.clear(fn, makers[1])
+    assert one(1) == "plain" and _C.entries(fn) == ()
+    _C.clear(fn, makers[0])
+    assert one(1) == ("one", 1)
+    _C.clear(fn)
+    _C.add_entry(fn, _C.CacheEntry(None, lambda x: [("anybody", x)], None))
+    assert (one(1), two(1)) == (("anybody", 1), ("anybody", 1))
+
+
+def test_clearing_for_one_owner_keeps_the_order_of_the_others() -> None:
+    def fn(x: Any) -> Any:
+        return "plain"
+
+    kept = [_C.CacheEntry(None, len, None) for _ in range(9)]
+    for entry in reversed(kept):
+        _C.add_entry(fn, entry)
+    _C.clear(fn, object())
+    assert list(_C.entries(fn)) == kept
 
 
 def test_adding_an_entry_twice_keeps_one() -> None:

@@ -329,27 +329,55 @@ def test_hook_is_live_under_a_compiled_function_only() -> None:
 
 
 def test_a_plain_run_is_not_dispatched_again() -> None:
-    asked: list[str] = []
+    asked: list[Any] = []
 
     def fn(n: int) -> Any:
         return ["plain"] if n == 0 else ["plain", *fn(n - 1)]
 
     def on_miss(func: types.FunctionType, slots: tuple[Any, ...]) -> None:
-        asked.append("wrapper")
+        asked.append(slots)
 
-    def on_frame(func: types.FunctionType, slots: tuple[Any, ...]) -> None:
-        asked.append("frame")
-
-    _C.set_frame_callback(on_frame)
     fast = _C.CompiledFunction(fn, on_miss, "fast")
     assert fast(2) == ["plain"] * 3
-    # The recursive calls are frames of their own; their entries are the compiled function's business.
-    assert asked == ["wrapper", "wrapper", "wrapper"]
+    assert asked == [(2,), (1,), (0,)]  # the recursive calls are frames of their own
     with pytest.raises(TypeError, match="missing 1 required"):
         fast()
     asked.clear()
-    under_hook(lambda: fn(0), on_frame)
-    assert asked == ["frame"]  # the mark of the failed call is gone
+    under_hook(lambda: fn(0), on_miss)
+    assert asked == [(0,)]  # the mark of the failed call is gone
+
+
+def test_the_innermost_compiled_function_is_asked_about_frames() -> None:
+    asked: list[str] = []
+
+    def asking(name: str) -> Any:
+        def on_miss(func: types.FunctionType, slots: tuple[Any, ...]) -> None:
+            asked.append(f"{name} about {func.__name__}")
+
+        return on_miss
+
+    def callee() -> None: ...
+
+    def inner() -> None:
+        callee()
+
+    def outer() -> None:
+        callee()
+        fast_inner()
+        callee()
+
+    fast_inner = _C.CompiledFunction(inner, asking("inner"), "inner")
+    fast_outer = _C.CompiledFunction(outer, asking("outer"), "outer")
+    under_hook(lambda: (callee(), fast_outer(), callee()), asking("hook"))
+    assert asked == [
+        "hook about callee",
+        "outer about outer",
+        "outer about callee",
+        "inner about inner",
+        "inner about callee",
+        "outer about callee",
+        "hook about callee",
+    ]
 
 
 def test_disabled_and_generator_functions_are_left_alone() -> None:
@@ -631,9 +659,8 @@ class Late:
         pass
 late = Late(); cycle = [late]; cycle.append(cycle)
 def on_frame(func, slots):
-    assert names is not None, func
-    return None
-names = {"m", "__del__", "last"}
+    assert names is not None, func  # a global that is gone: this module has been torn down
+names = True
 _C.hook_enable(on_frame)
 def last(): print(_C.hook_installed())
 last()
