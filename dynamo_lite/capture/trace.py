@@ -149,6 +149,8 @@ def _trace(
         assert again is None, "capture is not deterministic"
         index = frame.index
         instr = code.instrs[index]
+        if instr.op in ("LOAD_ATTR", "LOAD_METHOD"):
+            realise(tracer, frame.stack[-1])
         if instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             # That this call breaks is a fact about what is called: another callable gets another capture.
             callee = len(frame.stack) - OPCODES[instr.op].effect.popped(instr.arg)

@@ -133,6 +133,13 @@ def realise(tracer: Tracer, value: Value) -> Value:
     return value.known
 
 
+def _wrap_builtin(tracer: Tracer, obj: Any, source: Source) -> Value:
+    """A C function by identity; a method bound to some object by its type alone, since a guard would keep that alive."""
+    if isinstance(obj.__self__, types.ModuleType | type | np.ufunc | None):
+        return _wrap_identity(tracer, obj, source)
+    return _wrap_object(tracer, obj, source)
+
+
 def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
     tracer.facts.state("type", source, type(obj))
     tracer.facts.state("length", source, len(obj))
@@ -179,7 +186,7 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     list: _wrap_sequence,
     dict: _wrap_dict,
     types.FunctionType: _wrap_identity,
-    types.BuiltinFunctionType: _wrap_identity,
+    types.BuiltinFunctionType: _wrap_builtin,
     types.MethodWrapperType: _wrap_identity,
     types.WrapperDescriptorType: _wrap_identity,
     types.MethodDescriptorType: _wrap_identity,
