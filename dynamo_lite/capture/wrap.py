@@ -134,7 +134,7 @@ def realise(tracer: Tracer, value: Value) -> Value:
 
 
 def _wrap_builtin(tracer: Tracer, obj: Any, source: Source) -> Value:
-    """A C function by identity; a method bound to some object by its type alone, since a guard would keep that alive."""
+    """A C function by identity; a bound method by its type alone: a guard would keep its object alive."""
     if isinstance(obj.__self__, types.ModuleType | type | np.ufunc | None):
         return _wrap_identity(tracer, obj, source)
     return _wrap_object(tracer, obj, source)
