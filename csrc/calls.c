@@ -108,10 +108,16 @@ current_state(void)
 }
 
 int
-dl_errstate_reports(unsigned flags)
+dl_errstate_reports(DlRun *run)
 {
-    const ErrorState *state = current_state();
-    return state == NULL ? -1 : (state->reported & flags) != 0;
+    if (run->errstate == NULL) {
+        const ErrorState *state = current_state();
+        if (state == NULL) {
+            return -1;
+        }
+        run->reported = state->reported;
+    }
+    return (run->reported & run->flags) != 0;
 }
 
 DlStatus
@@ -122,6 +128,7 @@ dl_errstate_enter(DlRun *run)
         return 0;
     }
     const ErrorState *state = current_state();
+    run->reported = state ? state->reported : 0;
     run->errstate = state ? PyContextVar_Set(state_variable, state->raising) : NULL;
     return run->errstate ? 0 : -1;
 }

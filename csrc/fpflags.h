@@ -27,6 +27,25 @@ dl_fp_set(unsigned flags)
     }
 }
 
+/* The flags of the x87 unit, where the C library's feraiseexcept() puts overflow and underflow: NumPy's loops call it, and
+ * NumPy looks at both units. Compiled kernels never touch this one. */
+static inline unsigned
+dl_fp_get_x87(void)
+{
+    unsigned short word;
+    __asm__ volatile("fnstsw %0" : "=a"(word));
+    return word & DL_FP_ALL;
+}
+
+/* Clear them. */
+static inline void
+dl_fp_clear_x87(void)
+{
+    if (dl_fp_get_x87()) {
+        __asm__ volatile("fnclex");
+    }
+}
+
 #else
 #include <fenv.h>
 
@@ -51,6 +70,17 @@ dl_fp_set(unsigned flags)
     if (flags) {
         feraiseexcept((int)flags);
     }
+}
+
+static inline unsigned
+dl_fp_get_x87(void)
+{
+    return 0;
+}
+
+static inline void
+dl_fp_clear_x87(void)
+{
 }
 #endif
 

@@ -26,10 +26,14 @@ invoke_loop(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strid
 {
     unsigned before = dl_fp_get();
     *(unsigned *)slot[5] |= before;
+    dl_fp_clear_x87();
     PyArrayMethod_StridedLoop *loop = (PyArrayMethod_StridedLoop *)slot[1];
     int32_t status = loop((PyArrayMethod_Context *)slot[2], args, &n, strides, (NpyAuxData *)slot[3]);
     if (slot[4]) {
         dl_fp_set(before);
+    }
+    else {
+        *(unsigned *)slot[5] |= dl_fp_get_x87();
     }
     return status;
 }

@@ -429,6 +429,19 @@ dl_failed(DlRun *run, DlDecline reason)
     return dl_decline(run, reason);
 }
 
+/* Decline when a floating-point error happened that NumPy would report.
+ * NB: asked after every step that computes, so that a later step stores nothing into the caller's arrays. */
+static DlStatus
+check_flags(DlRun *run)
+{
+    run->flags |= dl_fp_get();
+    if (run->flags == 0) {
+        return 0;
+    }
+    int reports = dl_errstate_reports(run);
+    return reports < 0 ? -1 : reports ? dl_decline(run, DL_REASON_FLAGS) : 0;
+}
+
 /* Carry out one step. */
 static DlStatus
 run_step(DlRun *run, DlStep *step)
@@ -474,19 +487,6 @@ load_registers(DlRun *run)
     return program->n_written ? check_overlap(run) : 0;
 }
 
-/* Decline when a floating-point error happened that NumPy would report. */
-static DlStatus
-check_flags(DlRun *run)
-{
-    run->flags |= dl_fp_get();
-    if (run->flags == 0) {
-        return 0;
-    }
-    dl_errstate_leave(run);
-    int reports = dl_errstate_reports(run->flags);
-    return reports < 0 ? -1 : reports ? dl_decline(run, DL_REASON_FLAGS) : 0;
-}
-
 /* Hand out the outputs: new references. */
 static DlStatus
 take_outputs(DlRun *run, PyObject **outputs)
@@ -521,6 +521,9 @@ run_steps(DlRun *run, PyObject **outputs)
     for (int i = 0; i < program->n_steps; i++) {
         DlStep *step = &program->steps[i];
         DlStatus status = run_step(run, step);
+        if (status == 0 && (step->kind == DL_STEP_MAP || step->kind == DL_STEP_REDUCE)) {
+            status = check_flags(run);
+        }
         if (status != 0) {
             return status;
         }
@@ -528,8 +531,7 @@ run_steps(DlRun *run, PyObject **outputs)
             release(&run->regs[step->dead[j]]);
         }
     }
-    DlStatus status = check_flags(run);
-    return status != 0 ? status : take_outputs(run, outputs);
+    return take_outputs(run, outputs);
 }
 
 int

@@ -206,6 +206,7 @@ typedef struct {
     DlDecline reason;       /* why it declines */
     DlSaved *saved;        /* what to write back when it declines */
     PyObject *errstate;    /* owned: token of the context variable while errors raise, or NULL */
+    unsigned reported;     /* flags that are not ignored, once errstate is set */
 } DlRun;
 
 /* What a step returns: 0 done, 1 declined (run->reason says why), -1 with an error set. */
@@ -319,8 +320,8 @@ DlStatus dl_call_run(DlRun *run, const DlCallStep *step);
 /* Turn floating-point errors that are not ignored into exceptions, until the run ends. */
 DlStatus dl_errstate_enter(DlRun *run);
 void dl_errstate_leave(DlRun *run);
-/* 1 when some flag of `flags` is not ignored now, 0, or -1 with an error set. */
-int dl_errstate_reports(unsigned flags);
+/* 1 when some flag gathered so far is not ignored by the caller, 0, or -1 with an error set. */
+int dl_errstate_reports(DlRun *run);
 /* After a Python call (result NULL: it raised): 0, 1 to decline, -1. */
 DlStatus dl_call_done(DlRun *run, PyObject *result);
 /* Put a call's result (borrowed) into a register if it is of that type. */

@@ -7,6 +7,7 @@ import operator
 import random
 import sys
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -412,6 +413,54 @@ def test_flags_of_a_loop_survive_the_next_loop() -> None:
         with pytest.raises(Declined, match="floating-point"):
             run(ones, zeros)
         assert run(ones, ones)[0].tobytes() == ufunc(*(ones,) * n).tobytes()
+
+
+def test_flags_of_numpys_loops_are_seen() -> None:
+    """Also those that a loop raises through the C library, in the other floating-point unit."""
+    cases = {
+        "exp": 1000.0,
+        "expm1": 1000.0,
+        "cosh": 1000.0,
+        "log": -1.0,
+        "log1p": -1.0,
+        "arcsin": 2.0,
+        "sin": np.inf,
+        "reciprocal": 0.0,
+        "power": 1e38,
+        "exp2": 5000.0,
+        "tanh": 1.0,
+    }
+    reported = 0
+    for name, bad in cases.items():
+        ufunc = getattr(np, name)
+        for dtype in (F8, F4, F2):
+            n = ufunc.nin
+            kernel = Kernel((dtype,), (KernelOp("loop", (0,) * n, (dtype,) * n, (dtype,), ufunc),), (1,))
+            run = program([fresh(kernel, (Reg(0),), (S0,), 1)], (Reg(1),))
+            for size in (1, 2, 3, 17, 1025):
+                x = np.ones(size, dtype)
+                assert run(x)[0].tobytes() == ufunc(*(x,) * n).tobytes()
+                with np.errstate(all="ignore"):
+                    x[-1] = bad
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    ufunc(*(x,) * n)
+                if caught:
+                    reported += 1
+                    with pytest.raises(Declined, match="floating-point"):
+                        run(x)
+                else:
+                    run(x)
+    assert reported > 100
+
+
+def test_nothing_is_stored_after_an_error() -> None:
+    """Flags are asked after each step: a later step does not write what a declined program must leave alone."""
+    x = np.arange(4.0)
+    steps: list[Step] = [fresh(DIVIDE, (Reg(0), 0.0), (S0,), 1), into(COPY, (Reg(1),), (S0,), 0)]
+    with pytest.raises(Declined, match="floating-point"):
+        program(steps, (Reg(0),), written=(0,))(x)
+    assert x.tobytes() == np.arange(4.0).tobytes()
 
 
 # ---- calls
