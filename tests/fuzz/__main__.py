@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tests.fuzz.campaign import Campaign, Found, load, run, run_program
+from tests.fuzz.child import Child
 from tests.fuzz.generator import RandomProgram
 from tests.fuzz.shrink import shrink
 
@@ -77,12 +78,16 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if failed else 0
 
 
-def reproduce(campaign: Campaign, found: Found, folder: Path) -> str:
-    """Shrink, write the reproducer, and say both."""
-    program = campaign.program(found.index)
-    if "process died" not in found.kinds[0] and "no answer" not in found.kinds[0]:
-        mark = _mark(campaign, program)
-        program = shrink(program, lambda candidate: _mark(campaign, candidate) == mark)
+def reproduce(campaign: Campaign, found: Found, folder: Path, seconds: float = 30.0) -> str:
+    """Shrink within `seconds`, write the reproducer, and say both. Every candidate runs in a child process."""
+    child = Child(seconds / 4)
+    program = child.get(campaign.program, found.index)
+    if not isinstance(program, RandomProgram):
+        return f"{found.text}\nthe program cannot be written: {program}\n"
+    mark = child.get(_mark, campaign, program)
+    if mark != ():
+        program = shrink(program, lambda candidate: bool(child.get(_mark, campaign, candidate) == mark), 400, seconds)
+    child.close()
     text, path = found.text, folder / f"{campaign.backend}_{campaign.seed}_{found.index}.py"
     folder.mkdir(parents=True, exist_ok=True)
     options = (f" --forms {campaign.forms}" if campaign.forms else "") + (" --small" if campaign.small else "")
@@ -103,14 +108,14 @@ def reproduce(campaign: Campaign, found: Found, folder: Path) -> str:
     return f"{text}\nshrunk, in {path}:\n{program.source}# {program.specs}\n"
 
 
-def _mark(campaign: Campaign, program: RandomProgram) -> object:
+def _mark(campaign: Campaign, program: RandomProgram) -> tuple[object, ...]:
     """What must stay the same while a program shrinks: how plain Python ended, and what differs first."""
     try:
         report = run_program(program, load(campaign.compile), campaign.backend, campaign.ignore)
     except Exception as error:  # the compiler's own failure is a difference like any other
-        return type(error)
+        return (type(error).__name__,)
     if report.equal or not report.repeatable:
-        return None
+        return ()
     first = report.differences[0]
     exceptions = [(d.plain, d.compiled) for d in report.differences if d.kind == "exception"]
     return first.kind, report.raised[-1:], [(plain[:30], compiled[:30]) for plain, compiled in exceptions]

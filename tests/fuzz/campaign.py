@@ -1,29 +1,28 @@
 """Runs random programs through the oracle and counts what became of them.
 
 Enters: a Campaign. Leaves: a Summary: how many programs, equal, natively run, declined, and the first differences.
-The programs run in child processes, so that a crash or a hang is a difference with a seed like any other.
+The programs are written and run in child processes (child.py), so that a crash or a hang is a difference with a seed
+like any other.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import functools
 import importlib
 import linecache
-import multiprocessing
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from tests.fuzz.child import Child, Lost, wait_for
 from tests.fuzz.generator import RandomProgram, generate
 from tests.fuzz.vocabulary import FULL, SMALL
 from tests.oracle import Compile, Conditions, Report, check
 
-HANG_SECONDS = 120.0
+HANG_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,94 +134,67 @@ def judge(report: Report) -> Counter[str]:
     return counts
 
 
-def run_range(campaign: Campaign, first: int, last: int, note: Callable[[int], object] = lambda _: None) -> Summary:
-    """The programs first..last-1 in this process."""
-    compiler = load(campaign.compile)
+def run_one(campaign: Campaign, index: int) -> Summary:
+    """Program `index` in this process."""
     summary = Summary()
-    for index in range(first, last):
-        note(index)
-        program = campaign.program(index)
-        try:
-            report = run_program(program, compiler, campaign.backend, campaign.ignore)
-        except Exception:  # of the compiler itself, outside any call: as bad as a wrong result
-            summary.counts.update({"programs": 1, "different": 1})
-            summary.found.append(Found(index, ("crash",), traceback.format_exc()))
-            continue
-        summary.counts.update(judge(report))
-        if not report.equal and report.repeatable:
-            kinds = tuple(dict.fromkeys(difference.kind for difference in report.differences))
-            summary.found.append(Found(index, kinds, str(report)))
+    program = campaign.program(index)
+    try:
+        report = run_program(program, load(campaign.compile), campaign.backend, campaign.ignore)
+    except Exception:  # of the compiler itself, outside any call: as bad as a wrong result
+        summary.counts.update({"programs": 1, "different": 1})
+        summary.found.append(Found(index, ("crash",), traceback.format_exc()))
+        return summary
+    summary.counts.update(judge(report))
+    if not report.equal and report.repeatable:
+        kinds = tuple(dict.fromkeys(difference.kind for difference in report.differences))
+        summary.found.append(Found(index, kinds, str(report)))
     return summary
 
 
-def _child(connection: Connection, campaign: Campaign, current: Any, first: int, last: int) -> None:
-    faulthandler.enable()
-    connection.send(run_range(campaign, first, last, lambda index: setattr(current, "value", index)))
-    connection.close()
-
-
-@dataclass(slots=True)
-class _Worker:
-    process: Any
-    connection: Connection
-    current: Any
-    last: int
-    seen: int
-    since: float
+def run_range(campaign: Campaign, first: int, last: int) -> Summary:
+    """The programs first..last-1 in this process."""
+    summary = Summary()
+    for index in range(first, last):
+        summary.add(run_one(campaign, index))
+    return summary
 
 
 def run(
-    campaign: Campaign, jobs: int = 1, chunk: int = 250, progress: Callable[[Summary], object] | None = None
+    campaign: Campaign, jobs: int = 1, progress: Callable[[Summary], object] | None = None, every: int = 250
 ) -> Summary:
-    """The whole campaign."""
+    """The whole campaign; `progress` is called every so many programs."""
     started = time.monotonic()
-    context = multiprocessing.get_context("spawn")
     total = Summary()
-    end = campaign.first + campaign.count
-    todo = [(start, min(start + chunk, end)) for start in range(campaign.first, end, chunk)][::-1]
-    workers: list[_Worker] = []
-
-    def start(first: int, last: int) -> None:
-        ours, theirs = context.Pipe(duplex=False)
-        current = context.Value("q", first)
-        process = context.Process(target=_child, args=(theirs, campaign, current, first, last))
-        process.start()
-        theirs.close()
-        workers.append(_Worker(process, ours, current, last, first, time.monotonic()))
-
-    while todo or workers:
-        while todo and len(workers) < jobs:
-            start(*todo.pop())
-        wait([worker.connection for worker in workers], timeout=5.0)
-        for worker, outcome in list(_outcomes(workers)):
-            workers.remove(worker)
-            worker.process.join()
-            if isinstance(outcome, Summary):
-                total.add(outcome)
-            else:
-                index = worker.current.value
-                total.counts.update({"programs": 1, "different": 1})
-                total.found.append(Found(index, (outcome,), f"program {campaign.seed}:{index}: {outcome}"))
-                if index + 1 < worker.last:
-                    todo.append((index + 1, worker.last))
-            total.seconds = time.monotonic() - started
-            if progress is not None:
-                progress(total)
+    todo = iter(range(campaign.first, campaign.first + campaign.count))
+    idle = [Child(HANG_SECONDS) for _ in range(jobs)]
+    busy: dict[Child, int] = {}
+    try:
+        while True:
+            while idle and (index := next(todo, None)) is not None:
+                child = idle.pop()
+                busy[child] = index
+                child.ask(run_one, campaign, index)
+            if not busy:
+                break
+            wait_for(busy)
+            for child, index in list(busy.items()):
+                answer = child.answer()
+                if answer is None:
+                    continue
+                del busy[child]
+                idle.append(child)
+                total.add(lost(campaign, index, answer) if isinstance(answer, Lost) else answer)
+                total.seconds = time.monotonic() - started
+                if progress is not None and total.counts["programs"] % every == 0:
+                    progress(total)
+    finally:
+        for child in (*idle, *busy):
+            child.close()
     total.found.sort(key=lambda found: found.index)
     return total
 
 
-def _outcomes(workers: list[_Worker]) -> Iterator[tuple[_Worker, Summary | str]]:
-    """Workers that are done, with their summary or the way they died; a death loses its chunk's counts so far."""
-    for worker in workers:
-        if worker.connection.poll():
-            try:
-                yield worker, worker.connection.recv()
-            except EOFError:
-                worker.process.join()
-                yield worker, f"process died with code {worker.process.exitcode}"
-        elif worker.current.value != worker.seen:
-            worker.seen, worker.since = worker.current.value, time.monotonic()
-        elif time.monotonic() - worker.since > HANG_SECONDS:
-            worker.process.kill()
-            yield worker, f"no answer for {HANG_SECONDS:.0f} seconds"
+def lost(campaign: Campaign, index: int, how: Lost) -> Summary:
+    """What a program adds to the counts that took its process with it."""
+    text = f"program {campaign.seed}:{index}: {how.reason}"
+    return Summary(Counter({"programs": 1, "different": 1}), [Found(index, (how.reason,), text)])

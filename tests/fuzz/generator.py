@@ -7,6 +7,7 @@ they work on. INVARIANT: the program depends on the seed alone. Programs never r
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import random
@@ -191,6 +192,8 @@ class _Writer:
     def add(self, text: str, depth: int) -> None:
         """Run `text` on the examples; keep it if it works."""
         indented = "\n".join("    " * depth + line for line in text.splitlines())
+        if "**" in text and self.explodes(text):
+            raise Rejected
         try:
             exec(text, self.namespace, self.env)
             self.bound()
@@ -203,6 +206,17 @@ class _Writer:
                 return
             raise
         self.lines.append(indented)
+
+    def explodes(self, text: str) -> bool:
+        """Whether a power of Python integers may come out too large to be computed."""
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.BinOp | ast.AugAssign) and isinstance(node.op, ast.Pow):
+                names = [self.env.get(name.id) for name in ast.walk(node) if isinstance(name, ast.Name)]
+                exponent = node.right if isinstance(node, ast.BinOp) else node.value
+                small = isinstance(exponent, ast.Constant) and abs(exponent.value) < 10
+                if not small and not any(isinstance(value, np.ndarray | np.generic) for value in names):
+                    return True
+        return False
 
     def bound(self) -> None:
         """Refuse what has grown too large."""
@@ -630,6 +644,8 @@ class _Writer:
         self.fresh += 1
         inner = f"g{self.fresh}"
         body = self.expression(self.env[name].shape, 1)
+        if self.explodes(body):
+            raise Rejected
         text = self.rng.choice((f"{inner} = lambda a, k=2: a * k + {name}", f"def {inner}(a):\n    return a + {body}"))
         if self.rng.random() < 0.5:  # exec's functions see no locals of the example: only the text goes on
             raise Rejected

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -17,12 +18,15 @@ from tests.fuzz.generator import RandomProgram
 Differs = Callable[[RandomProgram], bool]
 
 
-def shrink(program: RandomProgram, differs: Differs, tries: int = 400) -> RandomProgram:
-    """The smallest program found within so many tries."""
+def shrink(program: RandomProgram, differs: Differs, tries: int = 400, seconds: float = 30.0) -> RandomProgram:
+    """The smallest program found within so many tries and seconds."""
     left = [tries]
+    end = time.monotonic() + seconds
 
     def still(candidate: RandomProgram) -> bool:
         left[0] -= 1
+        if time.monotonic() > end:
+            left[0] = -1
         return left[0] >= 0 and differs(candidate)
 
     for calls in (program.calls[:2], program.calls[:3]):

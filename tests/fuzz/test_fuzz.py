@@ -92,6 +92,19 @@ def test_a_hang_is_a_difference_with_its_seed(monkeypatch: pytest.MonkeyPatch) -
     assert [found.index for found in summary.found] == [index]
 
 
+def test_a_hang_is_shrunk_within_its_budget(tmp_path: Path) -> None:
+    index = next(index for index in range(1000) if ".sort" in generate(0, index).source)
+    campaign = Campaign("none", 1, 0, first=index, compile="tests.fuzz.wrong:sleeps")
+    text = reproduce(campaign, Found(index, ("no answer",), "no answer"), tmp_path, seconds=8.0)
+    (path,) = tmp_path.iterdir()
+    assert "shrunk" in text and "sort" in path.read_text()
+
+
+def test_no_program_raises_an_unbounded_integer_to_a_large_power() -> None:
+    for seed, index in [(7, 1980)]:  # 3 ** 4294967296 does not come back
+        assert generate(seed, index).source
+
+
 def test_the_command_ends_with_one_on_a_difference(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     common = ["--count", "150", "--dump", str(tmp_path), "--show", "1", "--ignore", "traceback"]
     assert main([*common, "--compile", "tests.fuzz.campaign:identity"]) == 0
