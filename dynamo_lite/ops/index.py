@@ -2,7 +2,7 @@
 
 params["index"] has one entry an axis of x, plus newaxes: None (newaxis), a Scalar (integer index, also negative), or
 (start, stop, step) of Scalars and None, kept as the user wrote them; ellipses are spelled out. In an advanced index an
-entry ("arg", k) stands for operand k. params["scalar"]: whether indexing down to one element yields a NumPy scalar, as
+entry ("arg", k) stands for operand k, and an ellipsis of no axes stays: NumPy holds the index arrays beside it apart. params["scalar"]: whether indexing down to one element yields a NumPy scalar, as
 ``x[0]`` does, or a 0-d view, as ``x[0, ...]`` does and a store's target has to be.
 """
 
@@ -58,14 +58,15 @@ def index(x: Node, key: Any, scalar: bool = True) -> Bound:
     full = [(None, None, None)] * (type_.ndim - used)
     for entry in entries:
         if entry is ...:
-            index += full
+            index += full or [...]
             full = []
         else:
             index.append(_entry(entry, args))
     index += full
     if len(args) > 1:
         return Bound("advanced_index", tuple(args), {"index": tuple(index)})
-    return Bound("basic_index", (x,), {"index": tuple(index), "scalar": scalar and not has_ellipsis})
+    basic = tuple(entry for entry in index if entry is not ...)
+    return Bound("basic_index", (x,), {"index": basic, "scalar": scalar and not has_ellipsis})
 
 
 def _entry(entry: Any, args: list[Operand]) -> Any:
@@ -172,7 +173,7 @@ def _infer_advanced_index(args: tuple[Argument, ...], params: dict[str, Any], as
     advanced = [
         position
         for position, entry in enumerate(index)
-        if entry is not None and (not isinstance(entry, tuple) or entry[0] == "arg")
+        if entry is not None and entry is not ... and (not isinstance(entry, tuple) or entry[0] == "arg")
     ]
     together = advanced[-1] - advanced[0] == len(advanced) - 1
     common = broadcast([_array_shape(index[position], args) for position in advanced], ask)
@@ -182,6 +183,8 @@ def _infer_advanced_index(args: tuple[Argument, ...], params: dict[str, Any], as
     for position, entry in enumerate(index):
         if together and position == advanced[0]:
             insert = len(shape)
+        if entry is ...:
+            continue
         if entry is None:
             shape.append(1)
         elif position in advanced:
@@ -192,7 +195,8 @@ def _infer_advanced_index(args: tuple[Argument, ...], params: dict[str, Any], as
             shape.append(slice_length(entry, next(sizes), ask))
     shape[insert:insert] = common
     arrays = [type_of(arg) for arg in args[1:]]
-    if all(one.scalar or not one.shape for one in arrays) and any(one.scalar for one in arrays) and shape:
+    whole = shape or ... in index
+    if all(one.scalar or not one.shape for one in arrays) and any(one.scalar for one in arrays) and whole:
         raise OpError("a NumPy integer as index gives a view")
     if shape or not all(one.scalar for one in arrays):
         if not common:
@@ -223,6 +227,7 @@ define(
                 ((4, 3), ((2,),), (None, ("arg", 1), (1, None, None))),
                 ((4, 3, 5), ((2,),), (("arg", 1), _FULL, 2)),
                 ((4, 3, 5), ((2,),), (_FULL, ("arg", 1), 2)),
+                ((4, 3, 5), ((2,),), (_FULL, 1, ..., ("arg", 1))),
                 ((4, 3), ((),), ()),
             )
             if index
