@@ -6,6 +6,7 @@ pipeline.py's business; this is the bookkeeping around it: limits, reasons, repo
 
 from __future__ import annotations
 
+import contextvars
 import linecache
 import types
 import warnings
@@ -87,7 +88,10 @@ class Compilation:
             self._leave_plain(function, "recompile-limit", str(self.config.recompile_limit))
             return None
         try:
-            segment = compile_segment(function, slots, self._jumper(function), self._backend, self.config)
+            # NumPy keeps errstate in a context variable: what an interrupt leaves behind stays in this copy.
+            segment = contextvars.copy_context().run(
+                compile_segment, function, slots, self._jumper(function), self._backend, self.config
+            )
         except SkipFrame as skip:
             self._leave_plain(function, skip.reason, skip.detail)
             return None

@@ -13,6 +13,7 @@ import difflib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -198,3 +199,19 @@ def to_markdown() -> str:
 
 
 config = Config.from_environment(os.environ)
+_compiling: ContextVar[Config] = ContextVar("the options of the function that is being compiled")
+
+
+def current() -> Config:
+    """The options a backend has to follow: those of the function that is being compiled, else the process's."""
+    return _compiling.get(config)
+
+
+@contextmanager
+def compiling(options: Config) -> Iterator[None]:
+    """Make `options` the current ones for a block, in this thread."""
+    token = _compiling.set(options)
+    try:
+        yield
+    finally:
+        _compiling.reset(token)

@@ -19,7 +19,7 @@ from dynamo_lite import _C, log
 from dynamo_lite.backends import Backend
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.trace import Capture, trace
-from dynamo_lite.config import Config, config
+from dynamo_lite.config import Config, compiling
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.pycode import decode
 from dynamo_lite.schedule.cost import DoesNotPay
@@ -59,7 +59,7 @@ def compile_segment(
         why, detail = "does-not-pay", "single elements only"
     elif capture.computes:
         try:
-            with config.patch(cost_model=settings.cost_model and capture.ends == "return"):
+            with compiling(settings.replace(cost_model=settings.cost_model and capture.ends == "return")):
                 program = backend(capture.graph, list(capture.example_inputs))
         except DoesNotPay as reason:
             why, detail = "does-not-pay", str(reason)

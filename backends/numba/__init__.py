@@ -14,7 +14,7 @@ from dynamo_lite.backends.numba.compile import compile_kernel
 from dynamo_lite.backends.numba.loops import loop_is_elementwise
 
 from dynamo_lite import _C
-from dynamo_lite.config import config
+from dynamo_lite.config import current
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
 from dynamo_lite.schedule import Target, require_gain, schedule
@@ -26,6 +26,7 @@ def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
     """The program of `graph`; raises DoesNotPay when plain NumPy is expected to be as fast."""
     lowered = lower(graph)
     steps = schedule(lowered, TARGET)
-    if config.cost_model and config.stress != "compile":
+    options = current()
+    if options.cost_model and options.stress != "compile":
         require_gain(graph, steps, example_inputs)
     return _C.Program(steps, compile_kernel)

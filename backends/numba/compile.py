@@ -9,6 +9,7 @@ dangles.
 
 from __future__ import annotations
 
+import contextvars
 import os
 import threading
 from typing import Any
@@ -76,7 +77,8 @@ def compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:
     with _STATE.lock:
         found = _STATE.kernels.get(key)
         if found is None:
-            found = _STATE.kernels[key] = _compile(kernel, classes)
+            # As for all compiling: an interrupt must not leave an errstate behind.
+            found = _STATE.kernels[key] = contextvars.copy_context().run(_compile, kernel, classes)
         return found
 
 

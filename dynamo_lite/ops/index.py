@@ -2,8 +2,9 @@
 
 params["index"] has one entry an axis of x, plus newaxes: None (newaxis), a Scalar (integer index, also negative), or
 (start, stop, step) of Scalars and None, kept as the user wrote them; ellipses are spelled out. In an advanced index an
-entry ("arg", k) stands for operand k, and an ellipsis of no axes stays: NumPy holds the index arrays beside it apart. params["scalar"]: whether indexing down to one element yields a NumPy scalar, as
-``x[0]`` does, or a 0-d view, as ``x[0, ...]`` does and a store's target has to be.
+entry ("arg", k) stands for operand k, and an ellipsis of no axes stays: NumPy holds the index arrays beside it apart.
+params["scalar"]: whether indexing down to one element yields a NumPy scalar, as ``x[0]`` does, or a 0-d view, as
+``x[0, ...]`` does and a store's target has to be.
 """
 
 from __future__ import annotations

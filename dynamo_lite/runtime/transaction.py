@@ -6,6 +6,7 @@ backends whose product is plain Python; csrc/launch.c has Save steps for the sam
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -26,12 +27,16 @@ def transaction(
     roots = {root(target) for target in targets if isinstance(target, Node)}
     written = sorted(node.params["index"] for node in roots if node.kind is NodeKind.INPUT)
 
+    def strictly(*inputs: Any) -> Sequence[Any]:
+        strict: dict[str, Any] = {name: "ignore" if mode == "ignore" else "raise" for name, mode in np.geterr().items()}
+        np.seterr(**strict)
+        return function(*inputs)
+
     def run(*inputs: Any) -> Sequence[Any]:
         saved = [(inputs[index], inputs[index].copy()) for index in written]
-        strict: dict[str, Any] = {name: "ignore" if mode == "ignore" else "raise" for name, mode in np.geterr().items()}
         try:
-            with np.errstate(**strict):
-                return function(*inputs)
+            # NumPy keeps errstate in a context variable: a KeyboardInterrupt anywhere cannot leave ours behind.
+            return contextvars.copy_context().run(strictly, *inputs)
         except BaseException as error:
             for array, before in saved:
                 array[...] = before
