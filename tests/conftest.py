@@ -1,18 +1,23 @@
-"""What every test shares: the compiler under test and the backends it is tested on.
+"""What every test shares: the compiler under test, the backends it is tested on, and Hypothesis's settings.
 
-Tests that need the compiler skip only while it does not exist; once dynamo_lite/api.py is there, a failing import
-fails them.
+Hypothesis draws the same examples in every run, so that a failure means a change; ``HYPOTHESIS_PROFILE=explore`` draws
+new ones and remembers what failed.
 """
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import os
 from collections.abc import Callable
 from typing import Any
 
+import hypothesis
 import pytest
+
+import dynamo_lite
+
+hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("explore", deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 BACKENDS = ("reference", "numba")
 
@@ -20,10 +25,7 @@ BACKENDS = ("reference", "numba")
 @pytest.fixture(scope="session")
 def compiler() -> Callable[..., Any]:
     """dynamo_lite.compile."""
-    if importlib.util.find_spec("dynamo_lite.api") is None:
-        pytest.skip("dynamo_lite.compile does not exist yet")
-    function: Callable[..., Any] = importlib.import_module("dynamo_lite").compile
-    return function
+    return dynamo_lite.compile
 
 
 @pytest.fixture(params=BACKENDS)

@@ -58,7 +58,7 @@ def outcome(value: Scalar, env: dict[str, Any]) -> Any:
         return "ZeroDivisionError"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ints())
 def test_simplify_keeps_the_value(value: Scalar) -> None:
     simple = simplify(value)
@@ -69,7 +69,7 @@ def test_simplify_keeps_the_value(value: Scalar) -> None:
             assert outcome(simple, env) == before
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(conditions())
 def test_simplify_keeps_the_truth(condition: Scalar) -> None:
     simple, opposite = simplify(condition), simplify(negate(condition))
@@ -80,7 +80,7 @@ def test_simplify_keeps_the_truth(condition: Scalar) -> None:
             assert outcome(opposite, env) is not before
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ints(2), ints(2))
 def test_equal_polynomials_are_one_expression(a: Scalar, b: Scalar) -> None:
     assert simplify(ScalarOp("add", "int", (a, b))) == simplify(ScalarOp("add", "int", (b, a)))
@@ -132,7 +132,7 @@ def test_divide_exactly() -> None:
     assert divide_exactly(S0, S1) is None
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.lists(conditions(), max_size=4), conditions())
 def test_what_facts_decide_holds(learned: list[Scalar], question: Scalar) -> None:
     """In every world that obeys the facts the decided condition is as decided."""

@@ -71,7 +71,7 @@ def agree(function: Callable[..., Any], *args: Any) -> bool:
     return True
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(st.data())
 def test_index(data: st.DataObject) -> None:
     x = data.draw(arrays())
@@ -87,7 +87,7 @@ def test_index(data: st.DataObject) -> None:
     agree(function, x, *(key[place] for place in places))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(st.data())
 def test_store(data: st.DataObject) -> None:
     x = data.draw(arrays())
@@ -102,7 +102,7 @@ def test_store(data: st.DataObject) -> None:
     agree(function, x, value)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(arrays(), arrays(), st.sampled_from([np.add, np.multiply, np.maximum, np.less, np.power, np.arctan2]), st.data())
 def test_broadcasting_ufuncs_with_out(x: Any, y: Any, ufunc: np.ufunc, data: st.DataObject) -> None:
     agree(lambda x, y: ufunc(x, y), x, y)
@@ -112,7 +112,7 @@ def test_broadcasting_ufuncs_with_out(x: Any, y: Any, ufunc: np.ufunc, data: st.
     agree(lambda x, y: np.where(x, y, 2), x, y)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(arrays(), st.sampled_from(["sum", "prod", "max", "min", "any", "all"]), st.data())
 def test_reductions(x: Any, name: str, data: st.DataObject) -> None:
     axes = st.integers(-x.ndim, x.ndim - 1) if x.ndim else st.nothing()
@@ -123,7 +123,7 @@ def test_reductions(x: Any, name: str, data: st.DataObject) -> None:
     agree(lambda x: (np.cumsum(x, axis=axis), x.argmax(axis), np.sort(x, axis)), x)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(arrays(), st.data())
 def test_shapes(x: Any, data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.sampled_from([-1, 1, 2, 3, 4, x.size]), max_size=3).map(tuple))

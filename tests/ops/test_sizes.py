@@ -76,7 +76,7 @@ def test_a_stencil_asks_little() -> None:
     assert facts_of(lambda a: (a + a[0], a - a.sum(1, keepdims=True)), np.ones((5, 4))) == []
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     *(st.none() | st.integers(-7, 7) for _ in range(2)),
     st.none() | st.sampled_from([-3, -2, -1, 1, 2, 3]),
