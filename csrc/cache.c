@@ -163,6 +163,7 @@ cache_clear(DlCache *cache, PyObject *owner)
     Py_ssize_t n = cache->n_entries;
     cache->entries = NULL;
     cache->n_entries = cache->capacity = 0;
+    cache->plain.streak = cache->watch.barren = 0;
     for (Py_ssize_t i = n - 1; i >= 0; i--) { /* backwards: adding puts an entry first */
         kept = entries[i];
         if (owner != NULL && kept->owner != owner && dl_cache_add(cache, kept) < 0) {
@@ -226,6 +227,7 @@ dl_cache_get(PyCodeObject *code)
 int
 dl_cache_add(DlCache *cache, DlEntry *entry)
 {
+    cache->plain.streak = 0;
     for (Py_ssize_t i = 0; i < cache->n_entries; i++) {
         if (cache->entries[i] == entry) {
             dl_cache_promote(cache, i);
@@ -364,6 +366,7 @@ set_skip(PyObject *module, PyObject *args, PyObject *kwargs)
     if (cache == NULL) {
         return NULL;
     }
+    cache->plain.streak = 0;
     cache->skip = skip ? reason + 1 : 0;
     cache->skip_owner = owner == Py_None ? NULL : owner;
     Py_RETURN_NONE;

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "eval_hook.h"
+
 /* One row a counter: the name Python sees. */
 #define DL_COUNTERS(ROW) \
     ROW(hits)         /* an entry's guards passed */ \
@@ -40,7 +42,16 @@ typedef struct {
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
     uint64_t hits, declines;        /* programs run, programs declined */
     PyObject *retired_reason;       /* str, or NULL */
+    DlHookWatch watch;              /* whether the callees of residual get captured */
 } DlEntry;
+
+/* Calls on end that ran plainly for arguments of the same types: all guards are looked at every DL_REST such calls only. */
+typedef struct {
+    uint64_t types;   /* of their arguments, hashed */
+    PyObject *owner;  /* the on_miss, compared only */
+    uint8_t streak, rested;
+    char hit;         /* a retired entry passed: counted as a hit */
+} DlPlainWatch;
 
 typedef struct {
     PyObject_HEAD
@@ -51,6 +62,8 @@ typedef struct {
     Py_ssize_t n_exact; /* as many positional arguments are the slots just as they stand; -1: binding is needed */
     int skip;           /* 0, or 1 + the reason (DlReason or the pipeline's own) never to ask for an entry again */
     PyObject *skip_owner; /* the on_miss that is not asked, compared only; NULL: nobody is */
+    DlHookWatch watch;  /* whether the callees of plain runs get captured */
+    DlPlainWatch plain;
     char uncapturable;  /* generators and code that is no function: CompiledFunction calls the function at once */
     char residual;      /* dynamo_lite made this code: the hook lets it pass */
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */

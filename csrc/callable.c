@@ -187,12 +187,18 @@ look_up_cache(DlCompiledFunction *self, PyCodeObject *code)
 
 /* Call fn plainly, with the frames of its callees shown to the hook. */
 static PyObject *
-call_plainly(DlCompiledFunction *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+call_plainly(DlCompiledFunction *self, DlCache *cache, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     DlHookScope scope = {0};
-    dl_hook_enter(&scope, self->on_miss);
+    uint64_t gains = dl_thread.gains;
+    if (!dl_hook_try(&cache->watch, &scope, self->on_miss)) {
+        return dl_hook_call_plainly(self->fn, args, nargsf, kwnames);
+    }
+    Py_INCREF(cache);
     PyObject *value = dl_hook_call_plainly(self->fn, args, nargsf, kwnames);
     dl_hook_leave(&scope);
+    dl_hook_judge(&cache->watch, gains);
+    Py_DECREF(cache);
     return value;
 }
 
@@ -224,7 +230,7 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
         outcome = bind_and_dispatch(self, cache, code, args, n_args, kwnames, &value);
     }
     if (outcome == DL_PLAIN) {
-        return call_plainly(self, args, nargsf, kwnames);
+        return call_plainly(self, cache, args, nargsf, kwnames);
     }
     return outcome == DL_RAN ? value : NULL;
 }

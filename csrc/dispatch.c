@@ -6,6 +6,7 @@
 #include "eval_hook.h"
 #include "guards.h"
 #include "launch.h"
+#include "numpy_api.h"
 #include "pyframe.h"
 
 enum { SMALL = 24 }; /* values kept on the C stack; more are allocated */
@@ -476,6 +477,7 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
     if (tuple == NULL) {
         return -1;
     }
+    dl_thread.gains++;
     dl_hook_pause();
     PyObject *answer = PyObject_CallFunctionObjArgs(on_miss, func, tuple, NULL);
     dl_hook_resume();
@@ -503,6 +505,63 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
     return passed;
 }
 
+/* ---- calls that run plainly again and again ---- */
+
+/* What calls are told apart by where guards are not asked: types, and an array's dtype and number of axes. */
+static uint64_t
+hash_types(PyObject *const *slots, Py_ssize_t n_slots)
+{
+    uint64_t hash = 0;
+    for (Py_ssize_t i = 0; i < n_slots; i++) {
+        uint64_t part = 0;
+        if (slots[i] != NULL) {
+            PyTypeObject *type = Py_TYPE(slots[i]);
+            int by_value = type == &PyBool_Type || type == &PyLong_Type || type == &PyUnicode_Type;
+            part = by_value ? (uint64_t)(uintptr_t)slots[i] : (uint64_t)(uintptr_t)type;
+            if (type == &PyArray_Type) {
+                PyArrayObject *array = (PyArrayObject *)slots[i];
+                part += (uint64_t)PyArray_TYPE(array) << 8 | (uint64_t)PyArray_NDIM(array);
+            }
+        }
+        hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
+    }
+    return hash;
+}
+
+/* Whether a call like many before it may run plainly unasked. */
+static inline int
+stays_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss)
+{
+    DlPlainWatch *watch = &cache->plain;
+    if (watch->streak < DL_BARREN || watch->owner != on_miss || dl_stress != DL_STRESS_NONE
+        || watch->rested >= DL_REST || hash_types(slots, n_slots) != watch->types) {
+        watch->rested = 0;
+        return 0;
+    }
+    watch->rested++;
+    if (watch->hit) {
+        DL_COUNT(cache, hits);
+    }
+    return 1;
+}
+
+/* Note that a call was asked about and runs plainly, or (plain 0) that it does not. */
+static void
+note_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss, int plain, int hit)
+{
+    DlPlainWatch *watch = &cache->plain;
+    if (!plain) {
+        watch->streak = 0;
+        return;
+    }
+    uint64_t types = hash_types(slots, n_slots);
+    if (watch->streak == 0 || watch->types != types || watch->owner != on_miss) {
+        *watch = (DlPlainWatch){.types = types, .owner = on_miss};
+    }
+    watch->hit = (char)hit;
+    watch->streak += watch->streak < DL_BARREN;
+}
+
 /* ---- the loop ---- */
 
 /* Run the segment that starts at the entry of func's code. */
@@ -513,11 +572,17 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     DlEntry *entry = NULL;
     DlValues inputs, outputs;
     int found = 0;
+    if (stays_plain(cache, slots, n_slots, on_miss)) {
+        return DL_PLAIN;
+    }
     if (dl_stress != DL_STRESS_MISS) {
         found = find_entry(cache, func, slots, n_slots, on_miss, &entry, &inputs);
     }
     if (found == 0) {
         if (dl_cache_skips(cache, on_miss) || on_miss == NULL || dl_thread.paused) {
+            if (cache->n_entries > 0 && dl_cache_skips(cache, on_miss)) {
+                note_plain(cache, slots, n_slots, on_miss, 1, 0);
+            }
             return DL_PLAIN;
         }
         DL_COUNT(cache, misses);
@@ -532,6 +597,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     if (found < 0) {
         return DL_ERROR;
     }
+    note_plain(cache, slots, n_slots, on_miss, entry->retired, 1);
     DlOutcome outcome = entry->retired ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs);
     values_clear(&inputs);
     if (outcome == DL_RAN) {
@@ -539,10 +605,12 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
             *value = Py_NewRef(outputs.items[0]);
         }
         else {
-            if (entry->calls_python) {
-                dl_hook_enter(scope, on_miss);
-            }
+            uint64_t gains = dl_thread.gains;
+            int tried = entry->calls_python && dl_hook_try(&entry->watch, scope, on_miss);
             *value = call_residual(entry, func, slots, n_slots, &outputs);
+            if (tried) {
+                dl_hook_judge(&entry->watch, gains);
+            }
         }
         values_clear(&outputs);
         outcome = *value == NULL ? DL_ERROR : DL_RAN;
@@ -577,8 +645,12 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
             }
             if (outcome == DL_PLAIN) {
                 DL_COUNT(next, plain_calls);
-                dl_hook_enter(scope, on_miss);
+                uint64_t gains = dl_thread.gains;
+                int tried = dl_hook_try(&next->watch, scope, on_miss);
                 *value = dl_hook_call_plainly(resume, state->args, (size_t)Py_SIZE(state), NULL);
+                if (tried) {
+                    dl_hook_judge(&next->watch, gains);
+                }
                 Py_XDECREF(resume);
                 Py_DECREF(state);
                 outcome = *value == NULL ? DL_ERROR : DL_RAN;

@@ -176,6 +176,7 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
         PyObject *value;
         if (dispatch(tstate, frame, code, on_miss, &reason, &value)) {
             hook.captured++;
+            thread->gains++;
             return value;
         }
     }
@@ -281,6 +282,19 @@ dl_hook_enter(DlHookScope *scope, PyObject *on_miss)
     if (scope->counted) {
         enter();
     }
+}
+
+int
+dl_hook_try(DlHookWatch *watch, DlHookScope *scope, PyObject *on_miss)
+{
+    if (watch->barren >= DL_BARREN && dl_stress == DL_STRESS_NONE && dl_thread.depth == 0 && !hook.enabled) {
+        if (watch->rested++ < DL_REST) {
+            return 0;
+        }
+        watch->rested = 0;
+    }
+    dl_hook_enter(scope, on_miss);
+    return 1;
 }
 
 void

@@ -9,6 +9,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdint.h>
+
 /* Why a frame ran in the previous evaluator. Numbers from DL_FIRST_PIPELINE_REASON on are dynamo_lite's own. */
 #define DL_REASONS(ROW) \
     ROW(DL_REASON_SKIP, "marked: never ask for this code") \
@@ -40,6 +42,7 @@ typedef struct {
     int aside;           /* the hook had to go for the time of a frame: deep C stack, or a tracer watches */
     PyObject *on_miss;   /* of the innermost call that shows frames: asked for its callees' entries; borrowed */
     PyCodeObject *plain; /* the next frame of this code runs plainly; borrowed, compared only */
+    uint64_t gains;      /* frames that were captured, and questions asked about frames */
 } DlThread;
 
 extern _Thread_local DlThread dl_thread;
@@ -57,6 +60,24 @@ void dl_hook_enter(DlHookScope *scope, PyObject *on_miss);
 
 /* Leave the scope, if it was entered. */
 void dl_hook_leave(DlHookScope *scope);
+
+/* How much showing frames has brought for one stretch of code; starts zeroed. The hook makes every Python call slower,
+   so where nothing was captured or asked about for DL_BARREN calls on end, it is tried again every DL_REST calls only. */
+typedef struct {
+    uint8_t barren, rested;
+} DlHookWatch;
+
+enum { DL_BARREN = 8, DL_REST = 100 };
+
+/* dl_hook_enter() where it may bring something; true when dl_hook_judge() is to be told. */
+int dl_hook_try(DlHookWatch *watch, DlHookScope *scope, PyObject *on_miss);
+
+/* Note what the stretch brought; gains: dl_thread.gains before it. */
+static inline void
+dl_hook_judge(DlHookWatch *watch, uint64_t gains)
+{
+    watch->barren = dl_thread.gains != gains ? 0 : watch->barren < DL_BARREN ? watch->barren + 1 : DL_BARREN;
+}
 
 /* Let all frames of this thread pass while dynamo_lite itself runs Python code on it. */
 void dl_hook_pause(void);

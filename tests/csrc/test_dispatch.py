@@ -203,6 +203,33 @@ def test_an_entry_that_mostly_declines_is_retired() -> None:
     assert _C.counters(fn)["retired"] == 1
 
 
+def test_calls_that_run_plainly_stay_plain_unasked_for_a_while() -> None:
+    looked: list[Any] = []
+
+    def fn(x: Any) -> Any:
+        return "plain"
+
+    def guards(func: types.FunctionType, slots: tuple[Any, ...]) -> Any:
+        looked.append(slots[0])
+        return slots if slots[0] is not None else None
+
+    fast = compiled(fn, _C.CacheEntry(guards, None, None))
+    assert [fast(0.5) for _ in range(8)] == ["plain"] * 8 and len(looked) == 8
+    assert [fast(0.5) for _ in range(100)] == ["plain"] * 100 and len(looked) == 8
+    assert fast(0.5) == "plain" and len(looked) == 9  # looked at again every 100 calls
+    assert nonzero(_C.counters(fn)) == {"hits": 109, "plain_calls": 109}
+    assert fast("other") == "plain" and len(looked) == 10  # other types are looked at always
+    assert fast(True) == "plain" and fast(False) == "plain" and len(looked) == 12  # bools and ints by value
+    for _ in range(20):
+        fast(None)
+    assert looked[-20:] == [None] * 20  # these miss: not because of a retired entry
+    for _ in range(20):
+        fast(0.5)
+    assert len(looked) == 40  # 12 + 20 + 8
+    _C.add_entry(fn, _C.CacheEntry(None, lambda x: ("fast",), None))
+    assert fast(0.5) == "fast"
+
+
 def test_entries_that_only_say_run_plainly() -> None:
     asked: list[Any] = []
 

@@ -328,6 +328,33 @@ def test_hook_is_live_under_a_compiled_function_only() -> None:
         assert not _C.hook_installed()
 
 
+def test_a_barren_hook_is_tried_now_and_then() -> None:
+    live: list[bool] = []
+
+    def callee(x: Any) -> Any:
+        return "plain"
+
+    def fn(x: Any) -> Any:
+        live.append(_C.hook_installed())
+        return callee(x) if x else None
+
+    _C.clear(fn)
+    _C.set_skip(callee, True)
+    fast = _C.CompiledFunction(fn, nothing, "fn")
+    _C.set_skip(fn, True)
+    for _ in range(8):
+        fast(0)
+    assert live == [True] * 8
+    for _ in range(202):
+        fast(0)
+    assert [i for i, on in enumerate(live) if on] == [*range(8), 108, 209]
+    take_over(callee)
+    _C.set_skip(callee, False)
+    live.clear()
+    assert [fast(1) for _ in range(120)] == ["plain"] * 100 + [("taken", (1,))] * 20
+    assert live[:100] == [False] * 100 and all(live[100:])  # it brings something: live for good
+
+
 def test_a_plain_run_is_not_dispatched_again() -> None:
     asked: list[Any] = []
 
