@@ -47,6 +47,7 @@ class Walk:
         self._reverse: dict[int, Any] = {}
         self._alive: list[Any] = []
         self.arrays: list[tuple[str, Array, Array]] = []
+        self._bases: list[tuple[str, Any, Any]] = []
 
     def differ(self, kind: str, where: str, plain: Any, compiled: Any) -> None:
         """Note a difference."""
@@ -87,8 +88,22 @@ class Walk:
         if plain != compiled:
             self.differ("value", where, repr(plain), repr(compiled))
 
+    def based(self, where: str, plain: Any, compiled: Any) -> None:
+        """Note the bases of two arrays, to be compared when everything has been met."""
+        self._bases.append((where, plain, compiled))
+
     def sharing(self) -> None:
-        """Compare which of the arrays met so far share memory, and at what distance."""
+        """Compare which of the arrays met so far share memory, at what distance, and whose views they are.
+
+        What nobody else can reach, say the array behind np.tile's result, need only be there.
+        """
+        for where, plain, compiled in self._bases:
+            if (plain is None) != (compiled is None):
+                self.differ("base", where, type(plain), type(compiled))
+            elif id(plain) in self._partner and self._partner[id(plain)] is not compiled:
+                self.differ("base", where, "an object seen before", "another object")
+            elif id(plain) not in self._partner and id(compiled) in self._reverse and plain is not compiled:
+                self.differ("base", where, "another object", "an object seen before")
         for second in range(len(self.arrays)):
             for first in range(second):
                 self._sharing(self.arrays[first], self.arrays[second])
@@ -162,6 +177,7 @@ def _array(walk: Walk, where: str, plain: Array, compiled: Array) -> None:
     for flag in _FLAGS:
         if plain.flags[flag] != compiled.flags[flag]:
             walk.differ("flags", where, f"{flag} {plain.flags[flag]}", f"{flag} {compiled.flags[flag]}")
+    walk.based(where, plain.base, compiled.base)
     if plain.flags.owndata != compiled.flags.owndata:
         walk.differ("owndata", where, plain.flags.owndata, compiled.flags.owndata)
     if plain.dtype == compiled.dtype:

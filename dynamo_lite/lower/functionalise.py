@@ -6,7 +6,8 @@ a store that is overwritten unread is gone, and so is a store into a fresh array
     %y = multiply(%x, 2); %add = add(%y, 1); store(%y, %add); return %y  ->  %add = add(multiply(%x, 2), 1); return %add
 
 INVARIANT: memory order and identity stay. With two or more axes a value takes an array's place only if it was made from
-that array alone, so that NumPy gives it the same order of axes ("K").
+that array alone, so that NumPy gives it the same order of axes ("K"). Both own their memory: np.tile and np.linspace, for
+two, hand out views of arrays of their own.
 """
 
 from __future__ import annotations
@@ -66,6 +67,14 @@ def _follows(value: Node, array: Node) -> bool:
         return False
     operands = [arg for arg in value.args if isinstance(arg, Node)]
     return all(_follows(operand, array) for operand in operands) and not all(map(_thin, operands))
+
+
+_ALLOCATES = frozenset(("empty", "zeros", "full", "empty_like", "full_like"))
+
+
+def _owns(node: Node) -> bool:
+    """Whether NumPy's result surely owns its memory (``flags.owndata``)."""
+    return node.op in _ALLOCATES or REGISTRY[node.op].kind is OpKind.ELEMENTWISE
 
 
 def _reads(node: Node) -> bool:
@@ -137,6 +146,8 @@ def _replace_fresh(graph: Graph) -> None:
         ):
             continue
         if not (_is_value(value, set(stores)) and _same_type(graph, value, array) and _follows(value, array)):
+            continue
+        if not (_owns(value) and _owns(array)):
             continue
         shown = value in outputs or value in mapping.values() or any(is_view(user) for user in uses[value])
         after = position[store]

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tests.fuzz.campaign import Campaign, Found, load, run, run_program
+from tests.fuzz.campaign import Campaign, Found, mark_of, run
 from tests.fuzz.child import Child
 from tests.fuzz.generator import RandomProgram
 from tests.fuzz.shrink import shrink
@@ -84,9 +84,9 @@ def reproduce(campaign: Campaign, found: Found, folder: Path, seconds: float = 3
     program = child.get(campaign.program, found.index)
     if not isinstance(program, RandomProgram):
         return f"{found.text}\nthe program cannot be written: {program}\n"
-    mark = child.get(_mark, campaign, program)
+    mark = child.get(mark_of, campaign, program)
     if mark != ():
-        program = shrink(program, lambda candidate: bool(child.get(_mark, campaign, candidate) == mark), 400, seconds)
+        program = shrink(program, lambda candidate: bool(child.get(mark_of, campaign, candidate) == mark), 400, seconds)
     child.close()
     text, path = found.text, folder / f"{campaign.backend}_{campaign.seed}_{found.index}.py"
     folder.mkdir(parents=True, exist_ok=True)
@@ -106,19 +106,6 @@ def reproduce(campaign: Campaign, found: Found, folder: Path, seconds: float = 3
         )
     )
     return f"{text}\nshrunk, in {path}:\n{program.source}# {program.specs}\n"
-
-
-def _mark(campaign: Campaign, program: RandomProgram) -> tuple[object, ...]:
-    """What must stay the same while a program shrinks: how plain Python ended, and what differs first."""
-    try:
-        report = run_program(program, load(campaign.compile), campaign.backend, campaign.ignore)
-    except Exception as error:  # the compiler's own failure is a difference like any other
-        return (type(error).__name__,)
-    if report.equal or not report.repeatable:
-        return ()
-    first = report.differences[0]
-    exceptions = [(d.plain, d.compiled) for d in report.differences if d.kind == "exception"]
-    return first.kind, report.raised[-1:], [(plain[:30], compiled[:30]) for plain, compiled in exceptions]
 
 
 if __name__ == "__main__":

@@ -151,6 +151,19 @@ def run_one(campaign: Campaign, index: int) -> Summary:
     return summary
 
 
+def mark_of(campaign: Campaign, program: RandomProgram) -> tuple[object, ...]:
+    """What must stay the same while a program shrinks: how plain Python ended, and what differs first."""
+    try:
+        report = run_program(program, load(campaign.compile), campaign.backend, campaign.ignore)
+    except Exception as error:  # the compiler's own failure is a difference like any other
+        return (type(error).__name__,)
+    if report.equal or not report.repeatable:
+        return ()
+    first = report.differences[0]
+    exceptions = [(d.plain, d.compiled) for d in report.differences if d.kind == "exception"]
+    return first.kind, report.raised[-1:], [(plain[:30], compiled[:30]) for plain, compiled in exceptions]
+
+
 def run_range(campaign: Campaign, first: int, last: int) -> Summary:
     """The programs first..last-1 in this process."""
     summary = Summary()

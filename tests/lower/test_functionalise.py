@@ -133,3 +133,13 @@ def test_a_changed_value_is_not_forwarded() -> None:
         return x * 3
 
     assert "multiply(%x, 3)" in str(functionalised(program, X))
+
+
+def test_an_array_that_does_not_own_its_memory_stays() -> None:
+    def program(x: Any) -> Any:
+        y = np.tile(x, 2)
+        y += 1
+        return y
+
+    assert stores(functionalised(program, X)) == 1
+    assert not program(X).flags.owndata
