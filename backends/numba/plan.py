@@ -96,6 +96,10 @@ def first_values(kernel: Kernel) -> list[int]:
     return first
 
 
+_ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "reciprocal", "sqrt", "square", "negative", "cast"))
+_COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+
+
 def plan(kernel: Kernel, classes: str) -> Plan:
     """Cut the kernel into steps and place every value."""
     planner = _Planner(kernel)
@@ -223,6 +227,7 @@ class _Planner:
                 if not self.is_loop[producer]:
                     stores[born].append((value, place))
         slot_sizes = self._allocate(groups, step_of, uses, places, stores)
+        self._keep(groups, stores)
         return tuple(
             self._step(n, group, groups, places, stores[n]) for n, group in enumerate(groups) if group or stores[n]
         ), slot_sizes
@@ -250,9 +255,7 @@ class _Planner:
                 if value in places:
                     continue
                 if value not in uses:
-                    if not self.users[value] and value not in self.kernel.results:
-                        assert op.op != "loop"
-                        stores[number].append((value, Place("sink", 0)))
+                    assert op.op != "loop"
                     continue
                 size = self.dtypes[value].itemsize
                 slot = next((slot for slot in free if sizes[slot] == size), None)
@@ -266,6 +269,54 @@ class _Planner:
                 if compiled:
                     stores[number].append((value, places[value]))
         return sizes
+
+    def _keep(self, groups: list[list[int]], stores: list[list[tuple[int, Place]]]) -> None:
+        """Store to the sink what LLVM might find unneeded, and with it the floating-point flag that computing it sets.
+
+        A value is safe if it is stored, or if a safe value cannot be had without it (_needs).
+        """
+        step_of = {op: number for number, group in enumerate(groups) for op in group if not self.is_loop[op]}
+        safe = {value for step in stores for value, _ in step}
+        for index in sorted(step_of, reverse=True):
+            op = self.kernel.ops[index]
+            (value,) = self.values[index]
+            if value not in safe and exact_ops.may_raise(op.op, op.in_dtypes, op.dtypes):
+                stores[step_of[index]].append((value, Place("sink", 0)))
+                safe.add(value)
+            if value in safe:
+                safe |= self._needs(index)
+
+    def _needs(self, index: int) -> set[int]:
+        """The operands without which no optimiser can compute this operation."""
+        op = self.kernel.ops[index]
+        if op.dtypes[0].kind == "f" and op.op in _ARITHMETIC and all(dtype.kind == "f" for dtype in op.in_dtypes):
+            return set(op.operands)
+        if op.op in _COMPARISONS and op.in_dtypes[0].kind == "f" and self._differ(op.operands):
+            return set(op.operands)
+        if op.op == "where":
+            mask, *arms = op.operands
+            needed = {mask} if self._differ(tuple(arms)) and all(map(self._opaque, arms)) else set()
+            return needed | (set(arms) if self._opaque(mask) else set())
+        return set()
+
+    def _differ(self, values: tuple[int, ...]) -> bool:
+        return len({self._original(value) for value in values}) == len(values)
+
+    def _original(self, value: int) -> int:
+        """What `value` is a mere copy of."""
+        while value in self.producer and self.kernel.ops[self.producer[value]].op in ("copy", "positive", "conjugate"):
+            (value,) = self.kernel.ops[self.producer[value]].operands
+        return value
+
+    def _opaque(self, value: int) -> bool:
+        """Whether nothing is known of a value: it comes from memory, arithmetic, or a comparison of two such."""
+        value = self._original(value)
+        if value not in self.producer:
+            return True
+        op = self.kernel.ops[self.producer[value]]
+        if op.op in _COMPARISONS:
+            return self._differ(op.operands) and all(v not in self.producer for v in op.operands)
+        return op.op == "loop" or (op.op in _ARITHMETIC and op.dtypes[0].kind == "f")
 
     def _step(
         self,

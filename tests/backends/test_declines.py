@@ -65,6 +65,26 @@ def test_an_unused_result_may_report() -> None:
     assert not declines(program(function, ONES), ONES.copy())
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.where(1 / x > 1, x, x),
+        lambda x: np.where(1 / x > 1, x, +x),
+        lambda x: np.where((1 / x > 1) & ~(1 / x > 1), x, 2.0),
+        lambda x: np.where((x > 0) ^ (x > 0), 1 / x, x),
+        lambda x: np.where(x > x, 1 / x, x),
+        lambda x: np.signbit(abs(1 / x)),
+        lambda x: (lambda q: q > q)(1 / x),
+        lambda x: (lambda q: q ^ q)((x / x).astype("l")),
+        lambda x: np.where((1 / x > 1) ^ (1 / x > 1), 1.0, 2.0).sum(),
+        lambda x: np.sqrt(np.where((1 / x > 1) ^ (1 / x > 1), 1.0, 2.0)),
+    ],
+)
+def test_an_optimiser_drops_no_flag(function: Any) -> None:
+    assert not declines(program(function, ONES), ONES)
+    assert declines(program(function, ONES), ZEROS)
+
+
 def test_nan_passes_silently_where_numpy_is_silent() -> None:
     def function(x: Any) -> Any:
         return np.where(x < 2, x, 2.0), x >= x, np.isnan(x), np.maximum(x, 1), -x, abs(x), x + 1
