@@ -375,13 +375,13 @@ spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr, int nd, const 
         return dl_decline(run, DL_REASON_SHAPE);
     }
     spread->data = reg->data;
+    int empty = 0, repeats = 0;
     for (int axis = 0; axis < nd; axis++) {
         spread->strides[axis] = shape[axis] == 1 ? 0 : reg->strides[axis];
-        if (spread->strides[axis] == 0 && shape[axis] > 1) {
-            return dl_decline(run, DL_REASON_READONLY);
-        }
+        repeats |= spread->strides[axis] == 0 && shape[axis] > 1;
+        empty |= shape[axis] == 0; /* NB: an empty array of NumPy has strides of zero */
     }
-    return 0;
+    return repeats && !empty ? dl_decline(run, DL_REASON_READONLY) : 0;
 }
 
 /* A target that is computed aside because its memory is also read. */

@@ -14,6 +14,7 @@ from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import drop_unused
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops import registry
 
 _INTEGER_REPORTS = frozenset(
     (
@@ -30,11 +31,9 @@ def dead_code(graph: Graph) -> None:
 
 def may_report(node: Node) -> bool:
     """Whether running `node` could warn or raise; integer arithmetic on arrays wraps silently."""
-    if node.op == "tuple_get":
+    if node.op == "tuple_get" or not registry.may_report(node):
         return False
     op = REGISTRY[node.op]
-    if not op.may_report:
-        return False
     if op.kind is not OpKind.ELEMENTWISE or node.op in _INTEGER_REPORTS or not isinstance(node.type, ArrayType):
         return True
     operands = [arg.array_type for arg in node.args if isinstance(arg, Node)]

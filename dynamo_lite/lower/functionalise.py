@@ -6,8 +6,8 @@ a store that is overwritten unread is gone, and so is a store into a fresh array
     %y = multiply(%x, 2); %add = add(%y, 1); store(%y, %add); return %y  ->  %add = add(multiply(%x, 2), 1); return %add
 
 INVARIANT: memory order and identity stay. With two or more axes a value takes an array's place only if it was made from
-that array alone, so that NumPy gives it the same order of axes ("K"). Both own their memory: np.tile and np.linspace, for
-two, hand out views of arrays of their own.
+that array alone, so that NumPy gives it the same order of axes ("K"). Both own their memory: np.tile and np.linspace,
+for two, hand out views of arrays of their own.
 """
 
 from __future__ import annotations

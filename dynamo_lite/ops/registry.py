@@ -290,12 +290,18 @@ _SILENT_ON_INTEGERS = frozenset(
 )
 
 
+# NumPy's loops for these are silent, but for complex NaN.
+_ORDERED = frozenset(("less", "less_equal", "greater", "greater_equal"))
+
+
 def may_report(node: Node) -> bool:
     """Whether `node` may warn or raise, so that it has to run even when nothing reads its result."""
     op = REGISTRY[node.op]
+    operands = [type_of(arg).dtype for arg in node.args if isinstance(arg, Node) and not isinstance(arg.type, tuple)]
+    if op.name in _ORDERED and any(dtype.kind == "c" for dtype in operands):
+        return True
     if not op.may_report:
         return False
-    operands = [type_of(arg).dtype for arg in node.args if isinstance(arg, Node) and not isinstance(arg.type, tuple)]
     results = node.type if isinstance(node.type, tuple) else (node.array_type,)
     if op.name == "astype":
         return not np.can_cast(operands[0], results[0].dtype, "safe")

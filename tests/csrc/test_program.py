@@ -57,6 +57,11 @@ def program(
     return Program(schedule, compile_kernel)
 
 
+def program_of_sizes(steps: list[Step], outputs: tuple[Any, ...]) -> Program:
+    """A program of one matrix, whose sizes are S0 and S1."""
+    return Program(Schedule(1, 12, (S0, S1), (), tuple(steps), outputs, ()), compile_kernel)
+
+
 def fresh(kernel: Kernel, operands: tuple[Any, ...], shape: tuple[Any, ...], dst: int) -> Map:
     return Map(kernel, operands, shape, (dst,), (False,), (False,))
 
@@ -335,6 +340,15 @@ def test_what_cannot_be_written_declines() -> None:
     with pytest.raises(Declined, match="shares memory"):
         program(steps, (Reg(0),), written=(0,))(y)
     assert not y.any()
+
+
+def test_an_empty_fresh_array_can_be_written() -> None:
+    """NumPy gives it strides of zero."""
+    zeros = Alloc(1, F8, (S0, S1), 0)
+    run = program_of_sizes([zeros, Map(COPY, (Reg(0),), (S0, S1), (1,), (True,), (False,))], (Reg(1),))
+    (result,) = run(np.ones((8, 0)))
+    assert result.shape == (8, 0)
+    assert np.array_equal(run(np.ones((2, 3)))[0], np.ones((2, 3)))
 
 
 def test_inputs_that_overlap_decline() -> None:

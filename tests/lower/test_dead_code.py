@@ -37,6 +37,16 @@ def test_floating_point_errors_stay() -> None:
     assert kept(program, np.ones(3)) == ["divide"]
 
 
+def test_ordering_complex_numbers_may_meet_nan() -> None:
+    def program(x: Any) -> Any:
+        x == 1  # noqa: B015
+        x < 1  # noqa: B015
+        return x
+
+    assert kept(program, np.ones(3)) == []
+    assert kept(program, np.ones(3, complex)) == ["less"]
+
+
 def test_integer_arithmetic_is_silent() -> None:
     def program(x: Any) -> Any:
         x * x - 3
