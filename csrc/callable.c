@@ -446,6 +446,7 @@ static PyGetSetDef compiled_getset[] = {
 };
 
 static PyMemberDef compiled_members[] = {
+    {"fn", T_OBJECT, offsetof(DlCompiledFunction, fn), READONLY, "the function that is called"},
     {"on_miss", T_OBJECT, offsetof(DlCompiledFunction, on_miss), READONLY, "asked when no CacheEntry passes"},
     {"name", T_OBJECT, offsetof(DlCompiledFunction, name), READONLY, "the name given to compile()"},
     {"enabled", T_BOOL, offsetof(DlCompiledFunction, enabled), 0, "False: every call just calls the function"},

@@ -151,6 +151,11 @@ read_attr(const DlGuardOp *op, PyObject *base)
         }
         return value;
     }
+    if (op->mode == FROM_DICT) {
+        PyObject *dict = PyObject_GenericGetDict(base, NULL); /* the object keeps it */
+        Py_XDECREF(dict);
+        return dict ? PyDict_GetItemWithError(dict, name) : NULL;
+    }
     PyObject *value = _PyObject_GenericGetAttrWithDict(base, name, NULL, 1);
     if (value == NULL) {
         return NULL;
@@ -188,6 +193,15 @@ method_passes(const DlGuardOp *op, PyObject *object)
     int passes = value == op->object[1] || (PyMethod_Check(value) && PyMethod_GET_FUNCTION(value) == op->object[1]);
     Py_DECREF(value);
     return passes;
+}
+
+/* Whether object has no attribute of that name. Follows a type_version test on an ordinary class. */
+static int
+lacks_passes(const DlGuardOp *op, PyObject *object)
+{
+    PyObject *value = _PyObject_GenericGetAttrWithDict(object, op->object[0], NULL, 1);
+    Py_XDECREF(value);
+    return value == NULL && !PyErr_Occurred();
 }
 
 /* What closure variable `index` of func holds. */
@@ -369,6 +383,12 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             break;
         case METHOD:
             passes = method_passes(op, regs[op->reg[0]]);
+            break;
+        case LACKS:
+            passes = lacks_passes(op, regs[op->reg[0]]);
+            if (!passes && PyErr_Occurred()) {
+                return -1;
+            }
             break;
         case GLOBALS:
             passes = PyFunction_Check(func) && PyFunction_GET_GLOBALS(func) == op->object[0];

@@ -51,7 +51,7 @@ version_tag(PyTypeObject *type)
 
 /* Decide how attribute op->object[0] of instances of `type` is read without running Python code. */
 static int
-plan_attr(DlGuardOp *op, PyTypeObject *type, PyObject *tuple, Py_ssize_t index)
+plan_attr(DlGuards *self, DlGuardOp *op, PyTypeObject *type, PyObject *tuple, Py_ssize_t index)
 {
     PyObject *found = _PyType_Lookup(type, op->object[0]);
     PyTypeObject *descriptor = found ? Py_TYPE(found) : NULL;
@@ -83,10 +83,14 @@ plan_attr(DlGuardOp *op, PyTypeObject *type, PyObject *tuple, Py_ssize_t index)
         int member = ((PyMemberDescrObject *)found)->d_member->type;
         return member == T_OBJECT_EX || member == T_OBJECT ? 0 : refuse(tuple, index, "not stored as an object");
     }
-    if (descriptor->tp_descr_set == NULL && !(descriptor->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-        return 0; /* a function, static or class method: the instance's own value goes first, else a new object is made */
+    if (descriptor->tp_descr_set != NULL) {
+        return refuse(tuple, index, "the class computes this attribute");
     }
-    return refuse(tuple, index, "the class computes this attribute");
+    if (descriptor->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        op->mode = FROM_DICT; /* functools.cached_property: the instance's own value goes first, else Python code runs */
+    }
+    self->own = 1; /* NB: making a method (a function or static method stands there) may start a garbage collection */
+    return 0;
 }
 
 /* Put registers for inputs into a comparison of sizes. */
@@ -125,13 +129,14 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
             op->mode = FROM_MODULE;
             break;
         }
-        return plan_attr(op, types[op->reg[1]], tuple, index);
+        return plan_attr(self, op, types[op->reg[1]], tuple, index);
+    case LACKS:
     case METHOD:
         if (!PyUnicode_CheckExact(op->object[0]) || types[op->reg[0]] == NULL) {
             return refuse(tuple, index, "needs a str, and a type_version test before");
         }
         PyUnicode_InternInPlace(&op->object[0]);
-        return plan_attr(op, types[op->reg[0]], tuple, index);
+        return plan_attr(self, op, types[op->reg[0]], tuple, index);
     case KEY:
         self->own = 1;
         return PyObject_Hash(op->object[0]) == -1 ? -1 : 0;

@@ -20,7 +20,7 @@ typedef struct {
 extern const DlGuardRow dl_guard_rows[N_KINDS];
 
 /* How an "attr" reads: which of CPython's places for attributes may hold it, as its class stood at build. */
-typedef enum { FROM_MODULE, FROM_INSTANCE, FROM_CLASS } AttrMode;
+typedef enum { FROM_MODULE, FROM_INSTANCE, FROM_DICT, FROM_CLASS } AttrMode;
 
 enum { MAX_OBJECTS = 3 };
 
@@ -41,7 +41,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     int32_t n_ops, n_registers, n_inputs;
-    int own;             /* a dictionary lookup may run Python code: hold references while checking */
+    int own;             /* a read may run Python code (a key's __eq__, a finalizer): hold references while checking */
     DlGuardOp *ops;
     int32_t *inputs;     /* registers */
     DlScalars scalars;

@@ -99,6 +99,7 @@ class CompiledFunction:
     __kwdefaults__, __closure__ and __globals__ are fn's own. enabled False: every call just calls fn.
     """
 
+    fn: Callable[..., Any]
     __wrapped__: Callable[..., Any]
     __name__: str
     __qualname__: str

@@ -18,19 +18,22 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
-from dynamo_lite.capture.handlers.control import iterate, known_truth
+from dynamo_lite.capture.handlers.control import known_truth
+from dynamo_lite.capture.iterators import drain, iterate
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar, number_unary, python_result
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import Break
+from dynamo_lite.capture.state import AttributeMissing, Break
 from dynamo_lite.capture.value import (
     ArrayValue,
     ConstantValue,
     DictValue,
+    DictViewValue,
     FunctionValue,
     IteratorValue,
     MethodValue,
@@ -41,6 +44,7 @@ from dynamo_lite.capture.value import (
     SliceValue,
     Value,
 )
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of
 
 Args = list[Value]
@@ -92,6 +96,8 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         return result
     if isinstance(target, types.FunctionType):
         return machine.call_python(target, function.source, args, kwargs)
+    if isinstance(target, CompiledFunction) and isinstance(target.fn, types.FunctionType):
+        return machine.call_python(target.fn, constant(target.fn), args, kwargs)
     raise Break(
         "random" if _is_random(target) else "c-function", getattr(target, "__qualname__", type(target).__name__)
     )
@@ -113,9 +119,6 @@ def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kw
     """A call of an instance: its class's __call__."""
     if issubclass(function.cls, np.random.Generator | np.random.RandomState):
         raise Break("random", function.cls.__name__)
-    wrapped = function.concrete.__wrapped__ if function.cls.__module__ == "dynamo_lite.api" else None
-    if isinstance(wrapped, types.FunctionType):
-        return machine.call_python(wrapped, constant(wrapped), args, kwargs)
     target = next((vars(base)["__call__"] for base in function.cls.__mro__ if "__call__" in vars(base)), None)
     if not isinstance(target, types.FunctionType) or function.source is None:
         raise Break("c-function", function.cls.__qualname__)
@@ -134,7 +137,7 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
             owner.items.append(args[0])
             return ConstantValue(None, None)
         if owner.kind is list and owner.source is None and name == "extend" and len(args) == 1:
-            owner.items.extend(iterate(machine, machine.realised(args[0])).items)
+            owner.items.extend(drain(machine, machine.realised(args[0])))
             return ConstantValue(None, None)
         if owner.kind is list and owner.source is None and name == "pop" and len(args) <= 1 and owner.items:
             index = as_constant(machine, args[0]) if args else -1
@@ -144,15 +147,8 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
             return SequenceValue(None, list, list(owner.items))
     if isinstance(owner, DictValue) and not kwargs:
         match name, len(args):
-            case "keys", 0:
-                return SequenceValue(None, tuple, [ConstantValue(None, key) for key in owner.items])
-            case "values", 0:
-                return SequenceValue(None, tuple, list(owner.items.values()))
-            case "items", 0:
-                pairs: list[Value] = [
-                    SequenceValue(None, tuple, [ConstantValue(None, key), item]) for key, item in owner.items.items()
-                ]
-                return SequenceValue(None, tuple, pairs)
+            case ("keys" | "values" | "items"), 0:
+                return DictViewValue(None, owner, name)
             case "get", 1 | 2:
                 key = as_constant(machine, args[0])
                 if key in owner.items:
@@ -176,9 +172,14 @@ def _len(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _only(args: Args, kwargs: Kwargs) -> Value:
-    if len(args) != 1 or kwargs:
+    return _positional(args, kwargs, 1)[0]
+
+
+def _positional(args: Args, kwargs: Kwargs, least: int, most: int | None = None) -> Args:
+    """The arguments of a builtin that takes so many, and no keywords; anything else is Python's own affair."""
+    if kwargs or not least <= len(args) <= (least if most is None else most):
         raise Break("python-call", "a builtin with unusual arguments")
-    return args[0]
+    return args
 
 
 @rule(range)
@@ -195,33 +196,27 @@ def _range(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(enumerate)
 def _enumerate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    inner = iterate(machine, args[0])
-    start = as_constant(machine, args[1]) if len(args) > 1 else as_constant(machine, kwargs["start"]) if kwargs else 0
-    if inner.taken or not isinstance(start, int):
+    if set(kwargs) == {"start"}:
+        args, kwargs = [*args, kwargs["start"]], {}
+    args = _positional(args, kwargs, 1, 2)
+    start = as_constant(machine, args[1]) if len(args) > 1 else 0
+    if type(start) is not int:
         raise Break("python-call", "enumerate")
-    items: list[Value] = [
-        SequenceValue(None, tuple, [ConstantValue(None, start + i), item]) for i, item in enumerate(inner.items)
-    ]
-    return IteratorValue(None, inner.of, items, 0, "enumerate", (inner.of, ConstantValue(None, start)))
+    return IteratorValue(None, args[0], kind="enumerate", start=start, parts=(iterate(machine, args[0]),))
 
 
 @rule(zip)
 def _zip(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    inners = [iterate(machine, arg) for arg in args]
-    if kwargs or any(inner.taken for inner in inners) or any(isinstance(arg, IteratorValue) for arg in args):
+    if kwargs:
         raise Break("python-call", "zip")
-    items: list[Value] = [
-        SequenceValue(None, tuple, list(row)) for row in zip(*(inner.items for inner in inners), strict=False)
-    ]
-    return IteratorValue(None, SequenceValue(None, tuple, items), items, 0, "zip", tuple(args))
+    return IteratorValue(None, kind="zip", parts=tuple(iterate(machine, arg) for arg in args))
 
 
 @rule(reversed)
 def _reversed(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     value = _only(args, kwargs)
     if isinstance(value, SequenceValue):
-        items = SequenceValue(None, tuple, value.items[::-1])
-        return IteratorValue(None, items, items.items)
+        return IteratorValue(None, value, value.items, "reversed", len(value.items))
     if isinstance(value, RangeValue):
         numbers = [as_constant(machine, NumberValue(None, b)) for b in (value.start, value.stop, value.step)]
         back = range(*numbers)[::-1]
@@ -241,10 +236,7 @@ def _make_sequence(kind: type) -> Rule:
         value = _only(args, kwargs)
         if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
             return value
-        iterator = iterate(machine, value)
-        items = list(iterator.items[iterator.taken :])
-        iterator.taken = len(iterator.items)
-        return SequenceValue(None, kind, items)
+        return SequenceValue(None, kind, drain(machine, value))
 
     return build
 
@@ -265,6 +257,7 @@ def _dict(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(slice)
 def _slice(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    args = _positional(args, kwargs, 1, 3)
     none = ConstantValue(None, None)
     parts: list[Value] = [none, args[0], none] if len(args) == 1 else [*args, none][:3]
     return SliceValue(None, *parts)
@@ -272,31 +265,46 @@ def _slice(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(isinstance)
 def _isinstance(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value, classinfo = args
-    return ConstantValue(None, issubclass(python_type(machine, value), _classes(machine, classinfo)))
+    value, classinfo = _positional(args, kwargs, 2)
+    cls = python_type(machine, value)
+    classes = _classes(machine, classinfo, cls)
+    found = issubclass(cls, classes)
+    if isinstance(value, ObjectValue) and not found:
+        # NB: isinstance then asks the object for its __class__, which a class may define.
+        machine.tracer.facts.state("type_version", value.source, cls)  # type: ignore[arg-type]
+        if any("__class__" in vars(base) or "__getattribute__" in vars(base) for base in cls.__mro__[:-1]):
+            raise Break("unsupported-operation", f"isinstance of a {cls.__qualname__}")
+    return ConstantValue(None, found)
 
 
-def _classes(machine: Machine, value: Value) -> Any:
+# Packages whose abstract classes answer for types of C's own without running code of the user's.
+_ABSTRACT = frozenset({"numpy", "collections", "numbers", "abc", "typing"})
+
+
+def _classes(machine: Machine, value: Value, cls: type) -> Any:
+    """The second argument of isinstance or issubclass, of which `cls` is asked."""
     value = machine.realised(value)
     if isinstance(value, SequenceValue):
-        return tuple(_classes(machine, item) for item in value.items)
+        return tuple(_classes(machine, item, cls) for item in value.items)
     classes = as_constant(machine, value)
-    ok = classes if isinstance(classes, tuple) else (classes,)
-    for cls in ok:
-        if not isinstance(cls, type | types.UnionType):
+    for one in classes.__args__ if isinstance(classes, types.UnionType) else (classes,):
+        if not isinstance(one, type):
             raise Break("unsupported-operation", "isinstance with an unusual class")
-        if (
-            isinstance(cls, type)
-            and type(cls).__instancecheck__ is not type.__instancecheck__
-            and not (cls.__module__.startswith(("numpy", "collections", "numbers", "abc")))
-        ):
-            raise Break("unsupported-operation", f"isinstance with {cls.__qualname__}")
+        if type(one).__instancecheck__ is type.__instancecheck__:
+            continue
+        # NB: a class may be registered with an abstract one later, which changes no version.
+        if one.__module__.partition(".")[0] not in _ABSTRACT or not cls.__flags__ & IMMUTABLE_TYPE:
+            raise Break("unsupported-operation", f"isinstance with {one.__qualname__}")
     return classes
 
 
 @rule(issubclass)
 def _issubclass(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return python_result(issubclass, as_constant(machine, args[0]), _classes(machine, args[1]))
+    first, classinfo = _positional(args, kwargs, 2)
+    cls = as_constant(machine, first)
+    if not isinstance(cls, type):
+        raise Break("python-exception", "TypeError: issubclass() arg 1 must be a class")
+    return python_result(issubclass, cls, _classes(machine, classinfo, cls))
 
 
 def python_type(machine: Machine, value: Value) -> type:
@@ -313,6 +321,8 @@ def python_type(machine: Machine, value: Value) -> type:
             return value.kind
         case DictValue():
             return dict
+        case DictViewValue():
+            return type(getattr({}, value.name)())
         case ObjectValue():
             return value.cls
         case RangeValue():
@@ -334,24 +344,29 @@ def _type(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(getattr)
 def _getattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    name = as_constant(machine, args[1])
+    name = as_constant(machine, _positional(args, kwargs, 2, 3)[1])
+    if type(name) is not str:
+        raise Break("python-exception", "TypeError: attribute name must be string")
+    depth = len(machine.tracer.frames)
     try:
         return get_attribute(machine, args[0], name)
-    except Break as stop:
-        if len(args) == 3 and stop.reason == "python-exception" and stop.detail.startswith("AttributeError"):
+    except AttributeMissing:
+        if len(args) == 3 and len(machine.tracer.frames) == depth:  # deeper: inside of a property
             return args[2]
         raise
 
 
 @rule(hasattr)
 def _hasattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    name = as_constant(machine, args[1])
-    value = args[0]
+    value, named = _positional(args, kwargs, 2)
+    name = as_constant(machine, named)
+    if type(name) is not str:
+        raise Break("python-exception", "TypeError: attribute name must be string")
     if isinstance(value, ArrayValue):
         cls = value.node.array_type.dtype.type if value.node.array_type.scalar else np.ndarray
         return ConstantValue(None, hasattr(cls, name))
-    if isinstance(value, ConstantValue | NumberValue | SequenceValue | DictValue) and value.source is None:
-        return ConstantValue(None, hasattr(python_type(machine, value), name))
+    if isinstance(value, ConstantValue) and value.source is None:
+        return ConstantValue(None, hasattr(value.value, name))
     if isinstance(value, NumberValue | SequenceValue | DictValue):
         return ConstantValue(None, hasattr(python_type(machine, value), name))
     raise Break("python-call", "hasattr")
@@ -403,7 +418,7 @@ def _make_extremum(name: str) -> Rule:
     def extremum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if kwargs:
             raise Break("python-call", name)
-        items = args if len(args) > 1 else list(iterate(machine, args[0]).items)
+        items = args if len(args) > 1 else drain(machine, _only(args, kwargs))
         items = [machine.realised(item) for item in items]
         scalars = [as_scalar(item) for item in items]
         if not items or any(scalar is None for scalar in scalars):
@@ -432,7 +447,7 @@ _RULES[max] = _make_extremum("max")
 def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     value = _only(args, kwargs)
     total: Value = ConstantValue(None, 0)
-    for item in iterate(machine, value).items:
+    for item in drain(machine, value):
         item = machine.realised(item)
         if isinstance(item, NumberValue) or (isinstance(item, ConstantValue) and type(item.value) is float):
             raise Break("python-call", "sum")  # NB: CPython 3.12 sums floats with compensation
@@ -475,7 +490,6 @@ def _register_math() -> None:
         "tan",
         "floor",
         "ceil",
-        "prod",
         "gcd",
         "isnan",
         "isinf",
@@ -485,11 +499,9 @@ def _register_math() -> None:
         "atan2",
         "hypot",
         "tanh",
-        "pi",
     ):
         function = getattr(math, name)
-        if callable(function) and name != "prod":
-            _RULES[function] = make(function)
+        _RULES[function] = make(function)
 
 
 _register_math()
@@ -506,10 +518,12 @@ def _index(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(operator.getitem)
 def _getitem(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return get_item(machine, args[0], args[1])
+    container, index = _positional(args, kwargs, 2)
+    return get_item(machine, container, index)
 
 
 @rule(operator.setitem)
 def _setitem(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    set_item(machine, args[0], args[1], args[2])
+    container, index, value = _positional(args, kwargs, 3)
+    set_item(machine, container, index, value)
     return ConstantValue(None, None)

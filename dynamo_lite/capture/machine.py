@@ -193,11 +193,21 @@ class Machine:
             return GeneratorValue(None, frame)
         return self.finish(frame)
 
-    def run_generator(self, generator: GeneratorValue) -> list[Value]:
-        """Everything a generator expression yields."""
-        self.finish(generator.frame)
-        yielded: list[Value] = generator.frame.yielded
-        return yielded
+    def resume(self, generator: GeneratorValue) -> Value | None:
+        """What a generator expression yields next; None when it has returned."""
+        frame: Frame = generator.frame
+        if generator.ended:
+            return None
+        self.tracer.frames.append(frame)
+        while frame.yielded is None:
+            try:
+                self.step(frame)
+            except Returned:
+                generator.ended = True
+                break
+        self.tracer.frames.pop()
+        item, frame.yielded = frame.yielded, None
+        return item
 
     def finish(self, frame: Frame) -> Value:
         """Run an inlined frame to its return."""

@@ -95,6 +95,16 @@ def python_result(function: Callable[..., Any], *args: Any) -> Value:
         raise Break("python-exception", f"{type(error).__name__}: {error}") from None
 
 
+def refuse_nan(tracer: Tracer, value: Value) -> None:
+    """Break at a NaN inside a container, where it equals itself if it is the same object; any other float is fixed."""
+    scalar = as_scalar(value)
+    if scalar is not None and kind_of(scalar) in ("float", "complex"):
+        known = tracer.specialise(value)
+        assert isinstance(known, ConstantValue)
+        if known.value != known.value:
+            raise Break("unsupported-operation", "comparison of containers that hold NaN")
+
+
 def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     """A comparison of two Python numbers, decided now and guarded."""
     a, b = as_scalar(lhs), as_scalar(rhs)

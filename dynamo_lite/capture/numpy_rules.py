@@ -18,12 +18,13 @@ from dynamo_lite import ops
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import Break
+from dynamo_lite.capture.state import AttributeMissing, Break
 from dynamo_lite.capture.value import (
     ArrayValue,
     ConstantValue,
     MethodValue,
     NumberValue,
+    ObjectValue,
     RangeValue,
     SequenceValue,
     SliceValue,
@@ -276,7 +277,7 @@ def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
     owner = type_.dtype.type if type_.scalar else np.ndarray
     found = getattr(owner, name, None)
     if found is None:
-        raise Break("python-exception", f"AttributeError: {name}")
+        raise AttributeMissing(name)
     if callable(found) and not name.startswith("__"):
         return MethodValue(None, ConstantValue(None, found), array, name)
     raise Break("op-without-rule", f"attribute {name} of an array")
@@ -321,7 +322,7 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
         return _constant_call(machine, target, args, kwargs)
     if isinstance(target, _DISPATCHER):
         for value in (*args, *kwargs.values()):
-            if type(machine.realised(value)) is Value or type(value).__name__ == "ObjectValue":
+            if type(machine.realised(value)) is Value or isinstance(machine.realised(value), ObjectValue):
                 raise Break("array-subclass", "an argument that may override NumPy functions")
         implementation = target._implementation  # type: ignore[attr-defined]
         if isinstance(implementation, types.FunctionType):

@@ -9,11 +9,13 @@ the state of before the break.
 
 from __future__ import annotations
 
+import itertools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from dynamo_lite.capture.iterators import dict_has_changed
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame
 from dynamo_lite.capture.value import (
@@ -21,6 +23,7 @@ from dynamo_lite.capture.value import (
     CellValue,
     ConstantValue,
     DictValue,
+    DictViewValue,
     FunctionValue,
     GeneratorValue,
     IteratorValue,
@@ -45,6 +48,8 @@ _EXTEND = frozenset(
 )
 _EXTEND_FORMAT = frozenset({"FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING", "LOAD_CONST"})
 _RETURN_TAIL = frozenset({"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP"})
+# Values that are one object however often they are used.
+_OBJECTS = (SequenceValue, DictValue, DictViewValue, IteratorValue, FunctionValue, MethodValue)
 _NO_FALLTHROUGH = frozenset({"JUMP", "RETURN_VALUE", "RAISE_VARARGS", "RERAISE"})
 
 
@@ -84,7 +89,7 @@ class Residual:
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
     _output_names: dict[object, str] = field(default_factory=dict)
-    _memo: dict[int, str] = field(default_factory=dict)
+    _memo: dict[Value, str] = field(default_factory=dict)
     _temporaries: int = 0
     _under: tuple[tuple[str, ...], list[str | None]] = field(default_factory=lambda: ((), []))
 
@@ -123,12 +128,12 @@ class Residual:
             self.emit("LOAD_CONST", value.value)
         elif value.source is not None:
             self.load_source(value.source)
-        elif id(value) in self._memo:
-            self.emit("LOAD_FAST", self._memo[id(value)])
+        elif value in self._memo:
+            self.emit("LOAD_FAST", self._memo[value])
         else:
             self.build(value)
-            if isinstance(value, SequenceValue | DictValue | IteratorValue | FunctionValue | MethodValue):
-                name = self._memo[id(value)] = self.temporary()
+            if isinstance(value, _OBJECTS):
+                name = self._memo[value] = self.temporary()
                 self.emit("COPY", 1)
                 self.emit("STORE_FAST", name)
 
@@ -151,6 +156,11 @@ class Residual:
                     self.emit("LOAD_CONST", key)
                     self.load(item)
                 self.emit("BUILD_MAP", len(value.items))
+            case DictViewValue():
+                self.load(value.of)
+                self.emit("LOAD_ATTR", value.name)
+                self.push_null_and_swap()
+                self.emit("CALL", 0)
             case SliceValue():
                 self.call(slice, [value.start, value.stop, value.step])
             case RangeValue():
@@ -182,21 +192,21 @@ class Residual:
 
     def build_iterator(self, value: IteratorValue) -> None:
         """An iterator that has taken as many items as the interpreter took."""
-        match value.rebuild:
+        if value.kind == "iter" and dict_has_changed(value):
+            raise SkipFrame("python-exception", "RuntimeError: dictionary changed size during iteration")
+        match value.kind:
             case "enumerate":
-                self.call(enumerate, list(value.parts))
+                self.call(enumerate, [*value.parts, ConstantValue(None, value.start + value.taken)])
             case "zip":
                 self.call(zip, list(value.parts))
+            case "reversed":
+                place = -1 if value.ended else value.start - 1 - value.taken
+                self.call(placed, [value.of, ConstantValue(None, place)])
+            case _ if value.taken or value.ended:
+                taken = ConstantValue(None, None if value.ended else value.taken)
+                self.call(advanced, [value.of, taken])
             case _:
                 self.call(iter, [value.of])
-        if value.taken:
-            name = self.temporary()
-            self.emit("STORE_FAST", name)
-            self.emit("LOAD_CONST", advance)
-            self.push_null_and_swap()
-            self.emit("LOAD_FAST", name)
-            self.emit("LOAD_CONST", value.taken)
-            self.emit("CALL", 2)
 
     def push_null_and_swap(self) -> None:
         """Put the null slot of a call beside the callable just pushed."""
@@ -418,11 +428,21 @@ def _droppable(value: Value) -> bool:
     """True for a value of the graph, or a container made here: nobody notices when it goes early."""
     if isinstance(value, LazyValue):
         return False
-    return value.source is None and isinstance(value, ArrayValue | NumberValue | SequenceValue | DictValue | SliceValue)
+    return value.source is None and isinstance(
+        value, ArrayValue | NumberValue | SequenceValue | DictValue | DictViewValue | SliceValue
+    )
 
 
-def advance(iterator: Any, count: int) -> Any:
-    """`iterator` with `count` items taken."""
-    for _ in range(count):
-        next(iterator)
+def advanced(of: Any, taken: int | None) -> Any:
+    """iter(of) with so many items taken; None: all, so that it has ended."""
+    iterator = iter(of)
+    for _ in iterator if taken is None else itertools.islice(iterator, taken):
+        pass
+    return iterator
+
+
+def placed(sequence: Any, place: int) -> Any:
+    """reversed(sequence) whose next item is that at `place`, whatever the length was when it was made."""
+    iterator = reversed(sequence)
+    iterator.__setstate__(place)
     return iterator

@@ -27,6 +27,13 @@ class Break(Exception):
         self.detail = detail
 
 
+class AttributeMissing(Break):
+    """The value has no attribute `name`, which its type or a guard says: getattr() with a default may go on."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("python-exception", f"AttributeError: {name}")
+
+
 class SkipFrame(Exception):
     """The frame cannot be captured at all. permanent: whatever its arguments are."""
 
@@ -53,7 +60,7 @@ class Frame:
     stack: list[Value] = field(default_factory=list)
     index: int = 0
     line: int | None = None
-    yielded: list[Value] = field(default_factory=list)
+    yielded: Value | None = None  # by a generator expression, on its way to who takes it
 
     def push(self, value: Value) -> None:
         self.stack.append(value)

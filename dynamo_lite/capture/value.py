@@ -97,14 +97,28 @@ class RangeValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class DictViewValue(Value):
+    """What d.keys(), d.values() or d.items() (``name``) gives."""
+
+    of: DictValue = field(default_factory=DictValue)
+    name: str = "keys"
+
+
+@dataclass(eq=False, slots=True)
 class IteratorValue(Value):
-    """An iterator made here over known items, with the number of items already taken."""
+    """An iterator made here by ``kind``: "iter", "reversed", "enumerate" or "zip" (iterators.py takes from it).
+
+    items: those of ``of``; a list's own. start: the first number of an enumerate, the length that a dict or the
+    reversed sequence had. parts: the iterators under an enumerate or zip. taken: how many items are gone.
+    """
 
     of: Value = field(default_factory=Value)
     items: list[Value] = field(default_factory=list)
+    kind: str = "iter"
+    start: int = 0
+    parts: tuple[IteratorValue, ...] = ()
     taken: int = 0
-    rebuild: str = "iter"  # how residual code makes it: "iter", "enumerate" or "zip"
-    parts: tuple[Value, ...] = ()
+    ended: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -131,9 +145,10 @@ class FunctionValue(Value):
 
 @dataclass(eq=False, slots=True)
 class GeneratorValue(Value):
-    """A generator expression that has not started; it is run to its end when something iterates over it."""
+    """A generator expression; it stands still between two items that something takes of it."""
 
     frame: Any = None
+    ended: bool = False
 
 
 @dataclass(eq=False, slots=True)

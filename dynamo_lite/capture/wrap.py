@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
@@ -28,6 +29,7 @@ from dynamo_lite.graph.scalar import Dim
 from dynamo_lite.graph.types import ArrayType
 
 MAX_DIMS = 8
+IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a type of C's own, whose attributes nobody can set
 _INT64 = range(-(2**63), 2**63)
 
 SUPPORTED_DTYPES = frozenset(np.dtype(char) for char in "?bBhHiIlLqQefdFD")
@@ -54,7 +56,7 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
         if type(obj) in _SCALAR_TYPES:
             rule = _wrap_numpy_scalar
         elif (
-            issubclass(type(obj), type)
+            issubclass(type(obj), type | CompiledFunction)
             or (issubclass(type(obj), np.dtype) and obj.names is None)
             or (callable(obj) and type(obj).__module__ in ("builtins", "numpy", "functools"))
         ):
@@ -187,7 +189,7 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     dict: _wrap_dict,
     types.FunctionType: _wrap_identity,
     types.BuiltinFunctionType: _wrap_builtin,
-    types.MethodWrapperType: _wrap_identity,
+    types.MethodWrapperType: _wrap_object,
     types.WrapperDescriptorType: _wrap_identity,
     types.MethodDescriptorType: _wrap_identity,
     types.ModuleType: _wrap_identity,

@@ -176,6 +176,14 @@ def _test_length(_: _State, value: Any, length: int) -> bool:
     return type(value) in (bytes, dict, str, set, frozenset) and len(value) == length
 
 
+def _test_lacks(_: _State, value: Any, name: str) -> bool:
+    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    found = _class_lookup(type(value), name)
+    if isinstance(found, types.MemberDescriptorType):
+        return _read_attr(_, value, name) is MISSING
+    return name not in own and found is MISSING
+
+
 def _test_method(_: _State, value: Any, name: str, function: Any) -> bool:
     own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
     found = own[name] if name in own else _class_lookup(type(value), name)
@@ -233,6 +241,7 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "same": lambda _, a, b: a is b,
     "distinct": lambda _, a, b: a is not b,
     "method": _test_method,
+    "lacks": _test_lacks,
     "scalar": _test_scalar,
     "number": _test_number,
     "slot_unbound": lambda state, slot: slot >= len(state.slots),

@@ -20,6 +20,8 @@ Op = tuple[Any, ...]
 OPERANDS: Mapping[str, str] = {name: operands for name, operands, _ in GUARD_KINDS}
 WORDS: Mapping[str, str] = {name: words for name, _, words in GUARD_KINDS}
 
+# Ops whose text operand is a name or a word, not a value.
+_NAMED = frozenset({"attr", "method", "lacks", "global", "dict_lacks", "number", "contiguous"})
 _INFIX = {
     "add": "+",
     "sub": "-",
@@ -66,7 +68,7 @@ def sentence(op: Op, namer: _Namer) -> str:
             parts.append(namer.register(part))
         elif letter == "o" and op[0] == "scalar":
             parts.append(namer.scalar(part))
-        elif isinstance(part, str) and op[0] in ("attr", "method", "global", "dict_lacks", "number", "contiguous"):
+        elif isinstance(part, str) and op[0] in _NAMED:
             parts.append(part)
         else:
             parts.append(_shorten(_describe(part)))

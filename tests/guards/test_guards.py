@@ -279,6 +279,41 @@ def test_attributes() -> None:
             Guards(read(cls, name), (1,))
 
 
+class Computing:
+    """A descriptor in Python that leaves the first word to the instance, as functools.cached_property does."""
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        raise AssertionError("a guard ran Python code")
+
+
+class Cached:
+    filled = Computing()
+
+
+def test_values_that_hide_a_descriptor() -> None:
+    thing = Cached()
+    assert both(read(Cached, "filled"), (1,), function, (thing,)) is None
+    vars(thing)["filled"] = 2.5
+    assert both(read(Cached, "filled"), (1,), function, (thing,)) == (2.5,)
+
+
+def test_absent_attributes() -> None:
+    plain, slotted = Plain(), Slotted(3)
+
+    def lacks(cls: type, name: str) -> list[tuple[Any, ...]]:
+        return [("arg", 0, 0), ("type_version", 0, cls), ("lacks", 0, name)]
+
+    assert both(lacks(Plain, "absent"), (0,), function, (plain,))
+    assert not both(lacks(Plain, "value"), (0,), function, (plain,))
+    assert not both(lacks(Plain, "kind"), (0,), function, (plain,))
+    assert not both(lacks(Plain, "method"), (0,), function, (plain,))
+    plain.absent = None  # type: ignore[attr-defined]
+    assert not both(lacks(Plain, "absent"), (0,), function, (plain,))
+    assert not both(lacks(Slotted, "value"), (0,), function, (slotted,))
+    del slotted.value
+    assert both(lacks(Slotted, "value"), (0,), function, (slotted,))
+
+
 def test_class_changes_are_seen() -> None:
     """Assigning to a class or a base of it fails its version; so do a changed metaclass attribute and __class__."""
     base = type("Base", (), {"a": 1})

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamo_lite
 from tests.oracle import Conditions, compare, observe
 
 Compile = Callable[..., Any]
@@ -279,7 +280,76 @@ def containers_changed() -> Case:
     ]  # fmt: skip
 
 
+def attribute_appears() -> Case:
+    """What getattr() with a default did not find."""
+    layer = types.SimpleNamespace(k=2.0)
+    slotted = Slotted()
+    del slotted.k
+
+    def f(layer: Any, slotted: Any, x: Any) -> Any:
+        bias = getattr(layer, "bias", None)
+        return (x * layer.k if bias is None else x * layer.k + bias) + getattr(slotted, "k", 1.0)
+
+    return f, lambda: (layer, slotted, X.copy()), [
+        put(layer, "bias", 1.0),
+        lambda: delattr(layer, "bias"),
+        put(slotted, "k", 5.0),
+        put(layer, "bias", np.arange(6.0)),
+    ]  # fmt: skip
+
+
+def cached_property_filled() -> Case:
+    class Model:
+        @functools.cached_property
+        def w(self) -> Any:
+            return np.arange(6.0)
+
+    model = Model()
+    model.__dict__["w"] = np.ones(6)
+
+    def f(m: Any, x: Any) -> Any:
+        return x * m.w + m.w
+
+    return f, lambda: (model, X.copy()), [
+        put(model.__dict__, "w", 3.0),
+        put(model.__dict__, "w", np.arange(6)),
+        lambda: model.__dict__.pop("w"),
+        lambda: model.__dict__.pop("w"),
+    ]  # fmt: skip
+
+
+def compiled_helper_replaced() -> Case:
+    """A compiled function that is called is known by identity, not by its type."""
+    space = module("def f(x):\n    return g(x) + 1.0\n")
+    space["g"] = dynamo_lite.compile(lambda x: x * 2.0)
+    return space["f"], one, [
+        put(space, "g", dynamo_lite.compile(lambda x: x * 3.0)),
+        put(space, "g", lambda x: x - 1.0),
+        put(space, "g", dynamo_lite.compile(np.sqrt)),
+    ]  # fmt: skip
+
+
+def scalar_type_changed() -> Case:
+    kind: Any = type("Volt", (np.float64,), {"k": 2.0})
+    return (lambda kind, x: x * kind.k), (lambda: (kind, X.copy())), [put(kind, "k", 3.0), put(kind, "k", X.copy())]
+
+
+def equality_defined() -> Case:
+    kind: Any = type("Tag", (), {})
+    one_tag, other = kind(), kind()
+
+    def f(a: Any, b: Any, x: Any) -> Any:
+        return x * 2.0 if a == b else x + 1.0
+
+    return f, lambda: (one_tag, other, X.copy()), [put(kind, "__eq__", lambda self, o: True)]
+
+
 CASES = (
+    attribute_appears,
+    cached_property_filled,
+    compiled_helper_replaced,
+    scalar_type_changed,
+    equality_defined,
     globals_change,
     global_array_contents,
     helper_replaced,

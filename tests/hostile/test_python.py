@@ -9,6 +9,7 @@ import asyncio
 import copy
 import functools
 import inspect
+import math
 import pickle
 import sys
 import types
@@ -24,6 +25,130 @@ from tests.oracle import require_equal
 
 Compile = Callable[..., Any]
 Decorator = Callable[[Any], Any]
+
+
+def iterators_taken_step_by_step(fast: Decorator) -> Any:
+    @fast
+    def f(x: Any) -> Any:
+        parts = [x, x + 1.0, x + 2.0]
+        for i, part in enumerate(parts):  # sees what it changes ahead of itself
+            if i < 2:
+                parts[i + 1] = part * 2.0
+        it = iter(parts)
+        for _part in it:
+            break
+        rest = [*it]
+        shared = iter(parts)
+        count = sum(1 for _pair in zip(shared, [1, 2], strict=False))
+        y = x.copy()
+        for grown in (y * k for k in range(3)):  # the generator runs between the stores
+            y += grown
+        back = reversed(parts)
+        for _part in back:
+            break
+        parts.append(x * 5.0)
+        return parts, rest, count, list(shared), y, list(back)
+
+    return f
+
+
+def iterators_across_a_break(fast: Decorator) -> Any:
+    @fast
+    def f(x: Any) -> Any:
+        d = {"a": x, "b": x + 1.0}
+        items = enumerate(d.items(), 5)
+        pairs = zip([x, x * 2.0], iter((1, 2, 3)), strict=False)
+        ended = iter([x])
+        for _x in ended:
+            pass
+        i = 0
+        for i, _item in items:  # noqa: B007
+            break
+        for _pair in pairs:
+            break
+        print(end="")
+        return i, list(items), list(pairs), list(ended), d.keys(), len(d.values()), "a" in d.keys()  # noqa: SIM118
+
+    return f
+
+
+def dictionary_views_are_live(fast: Decorator) -> Any:
+    @fast
+    def f(x: Any) -> Any:
+        d = {"a": x}
+        keys = d.keys()
+        d["b"] = x * 2.0
+        try:
+            for key in d:
+                d[key + "c"] = x
+        except RuntimeError as error:
+            return keys, d, str(error)
+        return keys
+
+    return f
+
+
+def two_functions_with_defaults(fast: Decorator) -> Any:
+    @fast
+    def f(x: Any) -> Any:
+        y, z = x * 2.0, x * 3.0
+        return [(lambda a=y: a), (lambda a=z: a), (lambda a=y, b=z: a - b)]
+
+    return lambda x: [g() for g in f(x)]
+
+
+def not_a_number_in_containers(fast: Decorator) -> Any:
+    @fast
+    def f(x: Any, v: float = float("nan")) -> Any:
+        return x * 2.0 if v in [1.0, v] and (v,) == (v,) and v != v else x
+
+    return f
+
+
+class _Falsy(type):
+    def __bool__(cls) -> bool:
+        return False
+
+
+class _Nothing(metaclass=_Falsy):
+    pass
+
+
+def builtin_functions_and_classes_as_values(fast: Decorator) -> Any:
+    @fast
+    def f(x: Any, g: Any, kind: Any) -> Any:
+        y = x * 2.0 if g is math.sin else x + 1.0
+        return y if kind else -y
+
+    return lambda x: [f(x, g, kind) for g in ([].append, math.sin, [].pop) for kind in (int, _Nothing)]
+
+
+def classes_in_disguise(fast: Decorator) -> Any:
+    class Proxy:
+        __class__ = property(lambda self: float)  # type: ignore[assignment]
+
+    @fast
+    def f(x: Any, p: Any) -> Any:
+        return x * 2.0 if isinstance(p, float) else x + 1.0
+
+    return lambda x: [f(x, Proxy()), f(x, 1), f(x, 1.0)]
+
+
+def builtins_called_wrongly(fast: Decorator) -> Any:
+    def attempt(fn: Any, x: Any) -> Any:
+        try:
+            return fn(x)
+        except TypeError as error:
+            return str(error)
+
+    fns = [
+        fast(lambda x: (x + 1.0, isinstance(x))),  # type: ignore[call-arg]
+        fast(lambda x: (x + 1.0, getattr(x, 3))),  # type: ignore[call-overload]
+        fast(lambda x: (x + 1.0, list(enumerate(iterable=[x])))),
+        fast(lambda x: (x + 1.0, issubclass(3, int))),  # type: ignore[arg-type]
+        fast(lambda x: (x + 1.0, slice())),  # type: ignore[call-overload]
+    ]
+    return lambda x: [attempt(fn, x) for fn in fns]
 
 
 def recursion(fast: Decorator) -> Any:
@@ -557,6 +682,14 @@ def docstring_and_annotations(fast: Decorator) -> Any:
 CASES = (
     recursion,
     mutual_recursion,
+    iterators_taken_step_by_step,
+    iterators_across_a_break,
+    dictionary_views_are_live,
+    two_functions_with_defaults,
+    not_a_number_in_containers,
+    builtin_functions_and_classes_as_values,
+    builtins_called_wrongly,
+    classes_in_disguise,
     generator,
     generator_inside,
     coroutine,

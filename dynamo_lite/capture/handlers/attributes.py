@@ -9,8 +9,8 @@ import numpy as np
 
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine, handles
-from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import Break, Frame
+from dynamo_lite.capture.source import Source, constant
+from dynamo_lite.capture.state import AttributeMissing, Break, Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
     ConstantValue,
@@ -24,7 +24,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
 )
-from dynamo_lite.capture.wrap import realise
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, realise
 from dynamo_lite.pycode import Instr, null_below_callable
 
 _MISSING = object()
@@ -63,7 +63,7 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
         case SequenceValue() | DictValue() | RangeValue():
             kind = owner.kind if isinstance(owner, SequenceValue) else dict if isinstance(owner, DictValue) else range
             if not callable(getattr(kind, name, None)):
-                raise Break("python-exception", f"AttributeError: {name}")
+                raise AttributeMissing(name)
             return MethodValue(None, ConstantValue(None, None), owner, name)
         case MethodValue() if name == "__self__":
             return owner.self
@@ -80,7 +80,8 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
         if found is _MISSING:
             raise Break("unsupported-operation", f"attribute {name} of a module")
         return LazyValue(source.attr(name), found)
-    if isinstance(obj, _FROZEN) or (isinstance(obj, type) and issubclass(obj, np.generic) and name != "__dict__"):
+    scalar_type = isinstance(obj, type) and issubclass(obj, np.generic) and obj.__flags__ & IMMUTABLE_TYPE
+    if isinstance(obj, _FROZEN) or (scalar_type and name != "__dict__"):
         return _frozen_attribute(obj, name)
     if isinstance(obj, type):
         return _class_attribute(machine, obj, source, name)
@@ -94,7 +95,7 @@ def _frozen_attribute(obj: Any, name: str) -> Value:
     try:
         found = getattr(obj, name)
     except AttributeError:
-        raise Break("python-exception", f"AttributeError: {name}") from None
+        raise AttributeMissing(name) from None
     return ConstantValue(None, found)
 
 
@@ -124,6 +125,11 @@ def _lookup(cls: type, name: str) -> Any:
     return _MISSING
 
 
+def _missing(machine: Machine, source: Source, name: str) -> AttributeMissing:
+    machine.tracer.facts.state("lacks", source, name)
+    return AttributeMissing(name)
+
+
 def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     """An attribute of an ordinary object, found as object.__getattribute__ finds it, without running user code."""
     cls, obj, source = owner.cls, owner.concrete, owner.source
@@ -142,9 +148,9 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
         try:
             value = found.__get__(obj, cls)
         except AttributeError:
-            raise Break("python-exception", f"AttributeError: {name}") from None
+            raise _missing(machine, source, name) from None
         return LazyValue(source.attr(name), value)
-    if found is not _MISSING and hasattr(kind, "__set__"):
+    if found is not _MISSING and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
     attributes = getattr(obj, "__dict__", None)
     if type(attributes) is dict and name in attributes:
@@ -152,7 +158,7 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     if found is _MISSING:
         if hasattr(cls, "__getattr__"):
             raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
-        raise Break("python-exception", f"AttributeError: {name}")
+        raise _missing(machine, source, name)
     if isinstance(found, types.FunctionType):
         # NB: the instance may get an attribute of this name later, which the version of its class does not show.
         machine.tracer.facts.state("method", source, name, found)

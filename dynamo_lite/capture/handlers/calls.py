@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dynamo_lite.capture.call_rules import call
 from dynamo_lite.capture.handlers.containers import as_constant_tuple
-from dynamo_lite.capture.handlers.control import iterate
+from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, handles, is_null
 from dynamo_lite.capture.state import Break, Frame
 from dynamo_lite.capture.value import (
@@ -51,8 +51,8 @@ def call_function_ex(machine: Machine, frame: Frame, instr: Instr) -> None:
         if not isinstance(mapping, DictValue) or not all(isinstance(key, str) for key in mapping.items):
             raise Break("python-call", "** of an unknown mapping")
         kwargs = {str(key): value for key, value in mapping.items.items()}
-    args = iterate(machine, machine.pop(frame)).items
-    _call(machine, frame, list(args), kwargs)
+    args = drain(machine, machine.pop(frame))
+    _call(machine, frame, args, kwargs)
 
 
 @handles("MAKE_FUNCTION")

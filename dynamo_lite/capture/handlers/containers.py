@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.handlers.control import iterate
 from dynamo_lite.capture.handlers.stack import constant_value
+from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
-from dynamo_lite.capture.numbers import python_result
+from dynamo_lite.capture.numbers import python_result, refuse_nan
 from dynamo_lite.capture.state import Break, Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
     ConstantValue,
     DictValue,
+    DictViewValue,
     NumberValue,
     ObjectValue,
     RangeValue,
@@ -104,7 +105,7 @@ def list_append(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("LIST_EXTEND")
 def list_extend(machine: Machine, frame: Frame, instr: Instr) -> None:
-    items = iterate(machine, machine.pop(frame)).items
+    items = drain(machine, machine.pop(frame))
     _own_list(machine, frame.stack[-instr.arg], "a list display").items.extend(items)
 
 
@@ -135,10 +136,7 @@ def list_to_tuple(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("UNPACK_SEQUENCE")
 def unpack_sequence(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = machine.pop(frame)
-    if isinstance(value, ArrayValue):
-        items = numpy_rules.unpack(machine, value, instr.arg)
-    else:
-        items = iterate(machine, value).items
+    items = numpy_rules.unpack(machine, value, instr.arg) if isinstance(value, ArrayValue) else drain(machine, value)
     if len(items) != instr.arg:
         raise Break("unpack", f"{len(items)} items into {instr.arg} names")
     frame.stack.extend(reversed(items))
@@ -147,7 +145,7 @@ def unpack_sequence(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("UNPACK_EX")
 def unpack_ex(machine: Machine, frame: Frame, instr: Instr) -> None:
     before, after = instr.arg
-    items = iterate(machine, machine.pop(frame)).items
+    items = drain(machine, machine.pop(frame))
     if len(items) < before + after:
         raise Break("unpack", f"{len(items)} items into {before + after} names")
     split = len(items) - after
@@ -240,6 +238,8 @@ def length(machine: Machine, value: Value) -> Value:
     match value:
         case SequenceValue() | DictValue():
             return ConstantValue(None, len(value.items))
+        case DictViewValue():
+            return ConstantValue(None, len(value.of.items))
         case ArrayValue() if not value.node.array_type.scalar and value.node.array_type.ndim >= 1:
             return machine.tracer.number(value.node.array_type.shape[0])
         case RangeValue() if value.step == 1:
@@ -256,10 +256,16 @@ def contains(machine: Machine, item: Value, container: Value) -> bool:
     """item in container, for constants."""
     match container:
         case SequenceValue():
+            item = machine.realised(item)
+            if any(machine.realised(other) is item for other in container.items):
+                return True  # containers ask for identity first
+            refuse_nan(machine.tracer, item)
             key = as_constant(machine, item)
             return any(as_constant(machine, other) == key for other in container.items)
         case DictValue():
             return dict_key(machine, item) in container.items
+        case DictViewValue(name="keys"):
+            return dict_key(machine, item) in container.of.items
         case ConstantValue() if isinstance(container.value, str | tuple | frozenset):
             return as_constant(machine, item) in container.value
     raise Break("unsupported-operation", f"`in` a {type(container).__name__}")

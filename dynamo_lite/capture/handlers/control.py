@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.machine import Machine, Returned, handles
-from dynamo_lite.capture.state import Break, Frame, Tracer
+from dynamo_lite.capture.state import Break, Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
     CellValue,
     ConstantValue,
     DictValue,
+    DictViewValue,
     FunctionValue,
-    GeneratorValue,
     IteratorValue,
     MethodValue,
     NumberValue,
     ObjectValue,
-    RangeValue,
     SequenceValue,
     SliceValue,
     Value,
 )
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import ScalarOp, kind_of, make
 from dynamo_lite.pycode import Instr
-
-ARGUMENT_UNROLL_LIMIT = 8
-
-
-def unroll_limit(tracer: Tracer, bound: Scalar) -> int:
-    """How many iterations of a loop with this bound may be unrolled: a loop over a size must serve every size."""
-    if not is_symbolic(bound):
-        return tracer.unroll_limit
-    return ARGUMENT_UNROLL_LIMIT if isinstance(bound, Symbol) and bound.axis is None else 0
 
 
 def known_truth(machine: Machine, value: Value) -> bool:
@@ -41,6 +32,10 @@ def known_truth(machine: Machine, value: Value) -> bool:
         case ConstantValue():
             if isinstance(value.value, bool | int | float | complex | str | bytes | type(None)):
                 return bool(value.value)
+            if isinstance(value.value, type) and any(
+                name in vars(base) for base in type.mro(type(value.value)) for name in ("__bool__", "__len__")
+            ):
+                raise Break("unsupported-operation", f"the truth of class {value.value.__qualname__}")
             if callable(value.value) or isinstance(value.value, np.dtype | type(Ellipsis)):
                 return True
         case NumberValue():
@@ -49,6 +44,8 @@ def known_truth(machine: Machine, value: Value) -> bool:
             return machine.tracer.relate(ScalarOp("ne", "bool", (value.expr, 0)))
         case SequenceValue() | DictValue():
             return bool(value.items)
+        case DictViewValue():
+            return bool(value.of.items)
         case ArrayValue() if value.number is not None:
             return machine.tracer.relate(
                 make("ne", value.number, 0) if kind_of(value.number) == "int" else value.number
@@ -126,7 +123,7 @@ def return_generator(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("YIELD_VALUE")
 def yield_value(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.yielded.append(frame.stack.pop())
+    frame.yielded = frame.stack.pop()
     frame.push(ConstantValue(None, None))
 
 
@@ -140,34 +137,6 @@ def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
     raise Break("with-statement", type(frame.stack[-1]).__name__)
 
 
-def iterate(machine: Machine, value: Value) -> IteratorValue:
-    """iter(value) for what has items known at capture; breaks otherwise."""
-    tracer = machine.tracer
-    match value:
-        case IteratorValue():
-            return value
-        case SequenceValue():
-            return IteratorValue(None, value, value.items)
-        case GeneratorValue():
-            return IteratorValue(None, value, machine.run_generator(value))
-        case ConstantValue() if isinstance(value.value, tuple | str):
-            return IteratorValue(None, value, [ConstantValue(None, item) for item in value.value])
-        case DictValue():
-            return IteratorValue(None, value, [ConstantValue(None, key) for key in value.items])
-        case RangeValue():
-            bounds = (value.start, value.stop, value.step)
-            start, stop, step = (int(tracer.hint(bound)) for bound in bounds)  # type: ignore[arg-type]
-            length = len(range(start, stop, step))
-            if length > min(unroll_limit(tracer, bound) for bound in bounds):
-                raise Break("loop-too-long", str(length))
-            for bound in bounds:
-                tracer.specialise(NumberValue(None, bound))
-            return IteratorValue(None, value, [ConstantValue(None, i) for i in range(start, stop, step)])
-        case ArrayValue() if not value.node.array_type.scalar and value.node.array_type.ndim >= 1:
-            raise Break("loop-over-unknown-iterator", "an array")
-    raise Break("loop-over-unknown-iterator", type(value).__name__)
-
-
 @handles("GET_ITER")
 def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     frame.push(iterate(machine, machine.pop(frame)))
@@ -178,9 +147,9 @@ def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     iterator = frame.stack[-1]
     if not isinstance(iterator, IteratorValue):
         raise Break("loop-over-unknown-iterator", type(machine.peek(frame)).__name__)
-    if iterator.taken < len(iterator.items):
-        frame.push(iterator.items[iterator.taken])
-        iterator.taken += 1
+    item = next_item(machine, iterator)
+    if item is not None:
+        frame.push(item)
     else:
         frame.stack.pop()
         jump(machine, frame, instr)

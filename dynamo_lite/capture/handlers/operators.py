@@ -15,7 +15,9 @@ from dynamo_lite.capture.numbers import (
     number_compare,
     number_unary,
     python_result,
+    refuse_nan,
 )
+from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Break, Frame
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, NumberValue, ObjectValue, SequenceValue, Value
 from dynamo_lite.pycode import Instr
@@ -131,14 +133,16 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return ConstantValue(None, equal == (op == "=="))
     if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue) and _comparable(lhs) and _comparable(rhs):
         return python_result(PYTHON_COMPARE[op], lhs.value, rhs.value)
-    if op in ("==", "!=") and _compares_by_identity(lhs) and _compares_by_identity(rhs):
+    if op in ("==", "!=") and _compares_by_identity(machine, lhs) and _compares_by_identity(machine, rhs):
         return ConstantValue(None, identical(machine, lhs, rhs) == (op == "=="))
     raise Break("unsupported-operation", f"{op} of a {_kind(lhs)} and a {_kind(rhs)}")
 
 
-def _compares_by_identity(value: Value) -> bool:
+def _compares_by_identity(machine: Machine, value: Value) -> bool:
     """True for an object of a type that leaves == to object, and for what is unequal to any such object."""
     if isinstance(value, ObjectValue):
+        assert value.source is not None
+        machine.tracer.facts.state("type_version", value.source, value.cls)
         return not any("__eq__" in vars(base) or "__ne__" in vars(base) for base in value.cls.__mro__[:-1])
     return isinstance(value, NumberValue | SequenceValue) or (
         isinstance(value, ConstantValue)
@@ -149,8 +153,11 @@ def _compares_by_identity(value: Value) -> bool:
 def known_equal(machine: Machine, lhs: Value, rhs: Value) -> bool:
     """lhs == rhs for items of a sequence."""
     lhs, rhs = machine.realised(lhs), machine.realised(rhs)
+    if lhs is rhs:
+        return True  # containers ask for identity first
     if _is_array(lhs) or _is_array(rhs):
         raise Break("unsupported-operation", "comparison of sequences that hold arrays")
+    refuse_nan(machine.tracer, lhs)
     result = compare(machine, "==", lhs, rhs)
     assert isinstance(result, ConstantValue)
     return bool(result.value)
@@ -192,7 +199,9 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
         ):
             if isinstance(other, NumberValue) and isinstance(one.value, bool):
                 raise Break("unsupported-operation", "identity of a number")
-            return False  # the other's exact type is known and is none of these
+            if isinstance(other, ObjectValue) and other.cls is type(one.value) and other.source is not None:
+                machine.tracer.facts.state_pair("distinct", other.source, constant(one.value))
+            return False  # else the other's exact type is known and is none of these
     if isinstance(lhs, ObjectValue) and isinstance(rhs, ObjectValue) and lhs.source and rhs.source:
         if lhs.concrete is rhs.concrete:
             machine.tracer.facts.state_pair("same", lhs.source, rhs.source)

@@ -1,0 +1,138 @@
+"""Iteration while capturing: iterators over values known here, taken item by item as Python takes them.
+
+Enters a value to go through; leaves its items, one by one (``next_item``) or all that are left (``drain``). INVARIANT:
+nothing is taken before it is asked for: a generator expression stands still between two items, and a list changed
+meanwhile is seen as it is. residual.py makes an iterator again that has taken as many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.state import Break, Tracer
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    DictValue,
+    DictViewValue,
+    GeneratorValue,
+    IteratorValue,
+    NumberValue,
+    RangeValue,
+    SequenceValue,
+    Value,
+)
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
+
+ARGUMENT_UNROLL_LIMIT = 8
+
+
+def iterate(machine: Machine, value: Value) -> IteratorValue:
+    """iter(value) for what has items known at capture; breaks otherwise."""
+    match value:
+        case IteratorValue():
+            return value
+        case SequenceValue():
+            return IteratorValue(None, value, value.items)
+        case GeneratorValue():
+            return IteratorValue(None, value)
+        case ConstantValue() if isinstance(value.value, tuple | str):
+            return IteratorValue(None, value, [ConstantValue(None, item) for item in value.value])
+        case DictValue():
+            return IteratorValue(None, value, _dict_items(value, "keys"), start=len(value.items))
+        case DictViewValue():
+            return IteratorValue(None, value, _dict_items(value.of, value.name), start=len(value.of.items))
+        case RangeValue():
+            return IteratorValue(None, value, _range_items(machine.tracer, value))
+        case ArrayValue() if not value.node.array_type.scalar and value.node.array_type.ndim >= 1:
+            raise Break("loop-over-unknown-iterator", "an array")
+    raise Break("loop-over-unknown-iterator", type(value).__name__)
+
+
+def _dict_items(of: DictValue, name: str) -> list[Value]:
+    keys: list[Value] = [ConstantValue(None, key) for key in of.items]
+    values = list(of.items.values())
+    if name == "items":
+        return [SequenceValue(None, tuple, [key, value]) for key, value in zip(keys, values, strict=True)]
+    return keys if name == "keys" else values
+
+
+def _range_items(tracer: Tracer, value: RangeValue) -> list[Value]:
+    bounds = (value.start, value.stop, value.step)
+    numbers = range(*(int(tracer.hint(bound)) for bound in bounds))  # type: ignore[arg-type]
+    if len(numbers) > min(_unroll_limit(tracer, bound) for bound in bounds):
+        raise Break("loop-too-long", str(len(numbers)))
+    for bound in bounds:
+        tracer.specialise(NumberValue(None, bound))
+    return [ConstantValue(None, number) for number in numbers]
+
+
+def _unroll_limit(tracer: Tracer, bound: Scalar) -> int:
+    """How many iterations of a loop with this bound may be unrolled: a loop over a size must serve every size."""
+    if not is_symbolic(bound):
+        return tracer.unroll_limit
+    return ARGUMENT_UNROLL_LIMIT if isinstance(bound, Symbol) and bound.axis is None else 0
+
+
+def next_item(machine: Machine, iterator: IteratorValue) -> Value | None:
+    """The next item, or None at the end, which is final."""
+    item = None if iterator.ended else _NEXT[iterator.kind](machine, iterator)
+    if item is None:
+        iterator.ended = True
+    else:
+        iterator.taken += 1
+    return item
+
+
+def drain(machine: Machine, value: Value) -> list[Value]:
+    """All items that iter(value) still has."""
+    iterator = iterate(machine, value)
+    items: list[Value] = []
+    while (item := next_item(machine, iterator)) is not None:
+        items.append(item)
+    return items
+
+
+def dict_has_changed(iterator: IteratorValue) -> bool:
+    """Whether the dict that is iterated over has another size than when that began."""
+    of = iterator.of.of if isinstance(iterator.of, DictViewValue) else iterator.of
+    return isinstance(of, DictValue) and len(of.items) != iterator.start
+
+
+def _next_of_iter(machine: Machine, iterator: IteratorValue) -> Value | None:
+    if isinstance(iterator.of, GeneratorValue):
+        return machine.resume(iterator.of)
+    if dict_has_changed(iterator):
+        raise Break("python-exception", "RuntimeError: dictionary changed size during iteration")
+    return iterator.items[iterator.taken] if iterator.taken < len(iterator.items) else None
+
+
+def _next_of_reversed(machine: Machine, iterator: IteratorValue) -> Value | None:
+    place = iterator.start - 1 - iterator.taken
+    return iterator.items[place] if 0 <= place < len(iterator.items) else None
+
+
+def _next_of_enumerate(machine: Machine, iterator: IteratorValue) -> Value | None:
+    item = next_item(machine, iterator.parts[0])
+    if item is None:
+        return None
+    return SequenceValue(None, tuple, [ConstantValue(None, iterator.start + iterator.taken), item])
+
+
+def _next_of_zip(machine: Machine, iterator: IteratorValue) -> Value | None:
+    items: list[Value] = []
+    for part in iterator.parts:
+        item = next_item(machine, part)
+        if item is None:
+            return None
+        items.append(item)
+    return SequenceValue(None, tuple, items) if items else None
+
+
+_NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
+    "iter": _next_of_iter,
+    "reversed": _next_of_reversed,
+    "enumerate": _next_of_enumerate,
+    "zip": _next_of_zip,
+}
