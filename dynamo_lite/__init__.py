@@ -8,6 +8,7 @@
 3.0
 """
 
+from dynamo_lite import installation  # noqa: F401 - before all others: says what is missing
 from dynamo_lite.api import CompiledFunction, compile, disable, explain, graph_break, is_compiling, reset
 from dynamo_lite.backends import list_backends, register_backend
 from dynamo_lite.config import config

@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LEVELS = (
-    ("errors", "_C"),
+    ("errors", "installation", "_C"),
     ("config", "breaks"),
     ("log",),
     ("pycode", "graph"),
