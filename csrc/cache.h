@@ -66,6 +66,8 @@ typedef struct {
     DlPlainWatch plain;
     char uncapturable;  /* generators and code that is no function: CompiledFunction calls the function at once */
     char residual;      /* dynamo_lite made this code: the hook lets it pass */
+    char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */
+    char is_rewritten;  /* stress mode "rewrite": this code is a re-encoded one */
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
 } DlCache;
 

@@ -64,6 +64,11 @@ jump_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return PyErr_Format(PyExc_TypeError, "Jump: expected a Python function or a code object, not %.100s",
                             Py_TYPE(target)->tp_name);
     }
+    DlCache *cache = dl_cache_get((PyCodeObject *)(PyCode_Check(target) ? target : PyFunction_GET_CODE(target)));
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->resumes = 1;
     DlJump *self = (DlJump *)type->tp_alloc(type, 0);
     if (self != NULL) {
         self->vectorcall = jump_vectorcall;
@@ -579,6 +584,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
         found = find_entry(cache, func, slots, n_slots, on_miss, &entry, &inputs);
     }
     if (found == 0) {
+        dl_thread.why_plain = DL_REASON_NO_ENTRY;
         if (dl_cache_skips(cache, on_miss) || on_miss == NULL || dl_thread.paused) {
             if (cache->n_entries > 0 && dl_cache_skips(cache, on_miss)) {
                 note_plain(cache, slots, n_slots, on_miss, 1, 0);
@@ -588,6 +594,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
         DL_COUNT(cache, misses);
         found = ask_for_entry(cache, func, slots, n_slots, on_miss, &entry, &inputs);
         if (found == 0) {
+            dl_thread.why_plain = DL_REASON_NO_ENTRY; /* compiling may have dispatched other calls */
             return DL_PLAIN;
         }
     }
@@ -597,9 +604,13 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     if (found < 0) {
         return DL_ERROR;
     }
-    note_plain(cache, slots, n_slots, on_miss, entry->retired, 1);
-    DlOutcome outcome = entry->retired ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs);
+    int retired = entry->retired;
+    note_plain(cache, slots, n_slots, on_miss, retired, 1);
+    DlOutcome outcome = retired ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs);
     values_clear(&inputs);
+    if (outcome == DL_PLAIN) {
+        dl_thread.why_plain = retired ? DL_REASON_RETIRED : DL_REASON_DECLINED;
+    }
     if (outcome == DL_RAN) {
         if (entry->residual == NULL) {
             *value = Py_NewRef(outputs.items[0]);

@@ -22,7 +22,7 @@ static struct {
     int installed;        /* we put the hook in place and have not taken it off */
     DlEvaluator previous; /* what it replaced */
     PyObject *frame_callback, *rewrite_callback;
-    uint64_t seen, captured, rewritten, skipped[DL_MAX_REASONS];
+    uint64_t seen, captured, rewritten, plain_rests, skipped[DL_MAX_REASONS];
 } hook;
 
 static void update(void);
@@ -54,6 +54,20 @@ pass(PyThreadState *tstate, DlFrame *frame, int throwflag, int step_aside)
     return value;
 }
 
+/* Make func have `code` instead of what it had, so that a frame's code is still its function's. */
+static void
+replace_function_code(PyObject *func, PyObject *old, PyObject *code)
+{
+    if (!PyFunction_Check(func) || PyFunction_GET_CODE(func) != old) {
+        return;
+    }
+    dl_hook_pause(); /* audit hooks see it */
+    if (PyObject_SetAttrString(func, "__code__", code) < 0) {
+        PyErr_Clear();
+    }
+    dl_hook_resume();
+}
+
 /* Stress mode "rewrite": let frame run the re-encoding of its code, asked for once: 1 done, 0 it has none that fits. */
 static int
 rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
@@ -62,6 +76,9 @@ rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
     if (cache == NULL) {
         PyErr_Clear();
         return 0;
+    }
+    if (cache->is_rewritten) {
+        return 1;
     }
     if (cache->rewritten == NULL) {
         if (hook.rewrite_callback == NULL) {
@@ -78,12 +95,30 @@ rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
         else if (!PyCode_Check(made)) {
             Py_CLEAR(made);
         }
+        else if (made != (PyObject *)code) {
+            DlCache *new_cache = dl_cache_get((PyCodeObject *)made);
+            if (new_cache == NULL) {
+                PyErr_Clear();
+                Py_CLEAR(made);
+            }
+            else {
+                new_cache->is_rewritten = 1;
+            }
+        }
         Py_XSETREF(cache->rewritten, made ? made : Py_NewRef(Py_None));
     }
     if (cache->rewritten == Py_None) {
         return 0;
     }
-    return dl_pyframe_replace_code(tstate, frame, (PyCodeObject *)cache->rewritten);
+    PyObject *made = Py_NewRef(cache->rewritten);
+    int fits = dl_pyframe_has_slots_of(frame, (PyCodeObject *)made);
+    if (fits) {
+        /* NB: also where this frame has no room for it: the function's next frame is made for the new code. */
+        replace_function_code(dl_pyframe_function(frame), (PyObject *)code, made);
+        fits = dl_pyframe_replace_code(tstate, frame, (PyCodeObject *)made);
+    }
+    Py_DECREF(made);
+    return fits;
 }
 
 /* Why frame, whose cache may be NULL, is not to be dispatched; -1 when it is. */
@@ -121,7 +156,7 @@ dispatch(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, PyObject *on
     DlOutcome outcome = dl_dispatch(cache, dl_pyframe_function(frame), dl_pyframe_slots(frame), cache->n_slots,
                                     on_miss, value);
     dl_thread.nested--;
-    *reason = dl_cache_skips(cache, on_miss) ? cache->skip - 1 : DL_REASON_NO_ENTRY;
+    *reason = dl_cache_skips(cache, on_miss) ? cache->skip - 1 : dl_thread.why_plain;
     Py_DECREF(on_miss);
     if (outcome == DL_PLAIN) {
         return 0;
@@ -135,7 +170,7 @@ static PyObject *
 evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
 {
     DlThread *thread = &dl_thread;
-    if (thread->paused || thread->nested >= DEEP || (thread->depth == 0 && !hook.enabled)) {
+    if (thread->paused || (thread->depth == 0 && !hook.enabled)) {
         if (hook.active_threads == 0 && !hook.enabled) {
             update(); /* another evaluator put ours back when it left */
         }
@@ -152,11 +187,19 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
     if (cache != NULL && cache->residual) {
         return pass(tstate, frame, throwflag, traced); /* stands for a frame that was counted */
     }
+    if (thread->plain == code && cache != NULL && cache->resumes) {
+        thread->plain = NULL;
+        hook.plain_rests++;
+        return pass(tstate, frame, throwflag, traced); /* the rest of one that was */
+    }
     hook.seen++;
     int reason;
     PyObject *on_miss = thread->on_miss ? thread->on_miss : hook.frame_callback;
     if (traced) {
         reason = DL_REASON_TRACED;
+    }
+    else if (thread->nested >= DEEP) {
+        reason = DL_REASON_DEEP;
     }
     else if (thread->plain == code) {
         thread->plain = NULL;
@@ -501,11 +544,11 @@ frame_stats(PyObject *module, PyObject *args, PyObject *kwargs)
     if (skipped == NULL) {
         return NULL;
     }
-    PyObject *stats = Py_BuildValue("{s:K,s:K,s:K,s:N}", "seen", (unsigned long long)hook.seen, "captured",
+    PyObject *stats = Py_BuildValue("{s:K,s:K,s:K,s:K,s:N}", "seen", (unsigned long long)hook.seen, "captured",
                                     (unsigned long long)hook.captured, "rewritten", (unsigned long long)hook.rewritten,
-                                    "skipped", skipped);
+                                    "plain_rests", (unsigned long long)hook.plain_rests, "skipped", skipped);
     if (reset && stats != NULL) {
-        hook.seen = hook.captured = hook.rewritten = 0;
+        hook.seen = hook.captured = hook.rewritten = hook.plain_rests = 0;
         memset(hook.skipped, 0, sizeof hook.skipped);
     }
     return stats;
@@ -544,7 +587,7 @@ static PyMethodDef functions[] = {
      "set_rewrite_callback(callback): code -> re-encoded code or None, for stress mode \"rewrite\"."},
     {"set_stress", set_stress, METH_O, "set_stress(\"hook\" | \"rewrite\" | \"miss\" | None)."},
     {"frame_stats", (PyCFunction)(void (*)(void))frame_stats, METH_VARARGS | METH_KEYWORDS,
-     "frame_stats(reset=False) -> dict: seen, captured, rewritten, skipped by reason number."},
+     "frame_stats(reset=False) -> dict: seen, captured, rewritten, plain_rests, skipped by reason number."},
     {"frame_reasons", frame_reasons, METH_NOARGS, "The texts of the reason numbers that C gives; the pipeline's start at 32."},
     {NULL, NULL, 0, NULL},
 };

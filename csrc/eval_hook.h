@@ -19,9 +19,12 @@
     ROW(DL_REASON_NAMESPACE, "body of a module, a class or exec()") \
     ROW(DL_REASON_TRACED, "a tracer, profiler, debugger or monitoring tool watches") \
     ROW(DL_REASON_NO_CALLBACK, "no frame callback is set") \
-    ROW(DL_REASON_NO_ENTRY, "no entry passed or its program declined") \
+    ROW(DL_REASON_NO_ENTRY, "no entry for this call") \
+    ROW(DL_REASON_RETIRED, "its entry is retired") \
+    ROW(DL_REASON_DECLINED, "its program declined") \
     ROW(DL_REASON_STRESS, "stress mode: pass-through") \
-    ROW(DL_REASON_NOT_REWRITTEN, "stress mode: the re-encoded code does not fit the frame")
+    ROW(DL_REASON_NOT_REWRITTEN, "stress mode: the re-encoded code does not fit the frame") \
+    ROW(DL_REASON_DEEP, "deep in the C stack: it and all frames below it run unseen")
 
 typedef enum {
 #define ROW(id, text) id,
@@ -40,6 +43,7 @@ typedef struct {
     int active;          /* counted as depth > 0 and not paused */
     int nested;          /* evaluators of ours on this thread's C stack */
     int aside;           /* the hook had to go for the time of a frame: deep C stack, or a tracer watches */
+    int why_plain;       /* the DlReason of the last DL_PLAIN that dispatch gave */
     PyObject *on_miss;   /* of the innermost call that shows frames: asked for its callees' entries; borrowed */
     PyCodeObject *plain; /* the next frame of this code runs plainly; borrowed, compared only */
     uint64_t gains;      /* frames that were captured, and questions asked about frames */

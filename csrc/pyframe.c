@@ -144,6 +144,7 @@ PyObject *const *dl_pyframe_slots(DlFrame *frame) { (void)frame; return NULL; }
 int dl_pyframe_is_untouched(DlFrame *frame) { (void)frame; return 0; }
 int dl_pyframe_has_namespace(DlFrame *frame) { (void)frame; return 1; }
 void dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame) { (void)tstate; (void)frame; }
+int dl_pyframe_has_slots_of(DlFrame *f, PyCodeObject *c) { (void)f; (void)c; return 0; }
 int dl_pyframe_replace_code(PyThreadState *t, DlFrame *f, PyCodeObject *c) { (void)t; (void)f; (void)c; return 0; }
 int dl_pyframe_is_traced(PyThreadState *t, PyCodeObject *c) { (void)t; (void)c; return 0; }
 
@@ -360,6 +361,12 @@ same_slots(PyCodeObject *a, PyCodeObject *b)
         return 0;
     }
     return equal;
+}
+
+int
+dl_pyframe_has_slots_of(DlFrame *frame, PyCodeObject *code)
+{
+    return same_slots(dl_pyframe_code(frame), code);
 }
 
 int

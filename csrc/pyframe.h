@@ -42,6 +42,9 @@ int dl_pyframe_has_namespace(DlFrame *frame);
 /* End an untouched frame that an evaluator will not run, as that Python expects of its evaluators. */
 void dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame);
 
+/* True when `code` numbers the variables of frame's own code in the same way. */
+int dl_pyframe_has_slots_of(DlFrame *frame, PyCodeObject *code);
+
 /* Let an untouched frame run `code` (same slots, other instructions) instead of its own: 1 done, 0 it does not fit. */
 int dl_pyframe_replace_code(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code);
 

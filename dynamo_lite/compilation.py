@@ -257,9 +257,13 @@ class Compilation:
         )
 
     def _warn(self, text: str) -> None:
-        """Say something once."""
-        if text not in self._warned:
-            self._warned.add(text)
+        """Say something once. A program that is run as a whole must not find warnings that are not its own."""
+        if text in self._warned:
+            return
+        self._warned.add(text)
+        if self.function is None:
+            log.say(text)
+        else:
             warnings.warn(text, RuntimeWarning, stacklevel=4)
 
     # -- reports ------------------------------------------------------------------------------------------------------

@@ -40,7 +40,10 @@ def reencoded(code: types.CodeType) -> types.CodeType | None:
 
 
 def frame_statistics() -> dict[str, int | dict[str, int]]:
-    """Frames seen, captured and rewritten, and skipped by reason (a text of csrc/eval_hook.h or an id of breaks.py)."""
+    """Frames seen, captured and rewritten, captured ones whose rest ran plainly, and frames skipped by reason.
+
+    A reason is a text of csrc/eval_hook.h or an id of breaks.py.
+    """
     stats = _C.frame_stats()
     texts, names = _C.frame_reasons(), list(breaks.NUMBERS)
     skipped: dict[str, int] = {}
@@ -50,6 +53,7 @@ def frame_statistics() -> dict[str, int | dict[str, int]]:
     return {
         "seen": stats["seen"],
         "captured": stats["captured"],
-        "rewritten": stats.get("rewritten", 0),
+        "rewritten": stats["rewritten"],
+        "plain_rests": stats["plain_rests"],
         "skipped": skipped,
     }

@@ -293,11 +293,13 @@ class Residual:
         for value, name in zip(stack[split:], names[split:], strict=True):
             if name is None:
                 self.emit("PUSH_NULL")
-            elif instr.op == "CALL_KW" and value is stack[-1]:
-                self.emit("LOAD_CONST", keyword_names(value))  # before 3.13 it has to stand right before the call
+            elif instr.op == "CALL_KW" and value is stack[-1] and isinstance(value, SequenceValue):
+                # Before 3.13 they have to stand right before the call; from 3.13 on a resume function may bring them.
+                self.emit("LOAD_CONST", keyword_names(value))
             else:
                 self.emit("LOAD_FAST", name)
         self._under = (kinds[:split], names[:split])
+        self._drop_own(names[:split])
         self._run(index, kinds[split:], bound, formatting)
 
     def _store_locals(self, kept: dict[str, Value], params: tuple[str, ...]) -> None:
@@ -313,6 +315,14 @@ class Residual:
             self.emit("STORE_FAST", name)
         for name in params:
             if name not in kept:
+                self.emit("DELETE_FAST", name)
+
+    def _drop_own(self, needed: list[str | None]) -> None:
+        """Unbind our own variables but `needed`, so that nothing that the breaking instruction runs or raises finds
+        them in this frame, or kept alive by it."""
+        own = (*self._output_names.values(), *(f".t{number + 1}" for number in range(self._temporaries)))
+        for name in own:
+            if name not in needed:
                 self.emit("DELETE_FAST", name)
 
     def _run(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...], formatting: bool) -> None:
@@ -408,9 +418,8 @@ class Residual:
         return name
 
 
-def keyword_names(value: Value) -> tuple[str, ...]:
+def keyword_names(value: SequenceValue) -> tuple[str, ...]:
     """The tuple of names that CALL_KW takes from the stack."""
-    assert isinstance(value, SequenceValue)
     return tuple(item.value for item in value.items if isinstance(item, ConstantValue))
 
 

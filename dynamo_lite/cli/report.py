@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from dynamo_lite import whole_program
+from dynamo_lite import _C, whole_program
 from dynamo_lite.report.records import Explanation
 
 
@@ -29,8 +29,9 @@ def describe_frames(statistics: Mapping[str, Any]) -> str:
     if skipped:
         ordered = sorted(skipped.items(), key=lambda item: (-item[1], item[0]))
         line += f" ({', '.join(f'{reason} {count}' for reason, count in ordered)})"
-    if statistics.get("rewritten"):
-        line += f", rewritten {statistics['rewritten']}"
+    for word, key in (("rewritten", "rewritten"), ("plain from a break on", "plain_rests")):
+        if statistics.get(key):
+            line += f", {word} {statistics[key]}"
     return line
 
 
@@ -53,5 +54,7 @@ def _at_exit(text: Any) -> None:
             sys.stdout.flush()
             print(text(), file=sys.stderr, flush=True)
 
-    # Registered before the program starts, so it runs after everything that the program registers.
+    # Registered before the program starts, so it runs after everything that the program registers. The hook goes first:
+    # a C function, so that no frame of ours is seen.
     atexit.register(report)
+    atexit.register(_C.hook_disable)

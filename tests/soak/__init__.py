@@ -1,0 +1,1 @@
+"""Long runs: leaks, threads and stress modes (``python -m tests.soak``)."""
