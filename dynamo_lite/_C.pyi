@@ -162,7 +162,7 @@ def set_stress(mode: str | None, /) -> None:
     """Test modes: "hook" (frames pass, counted), "rewrite" (they run re-encoded code), "miss" (guards always miss)."""
 
 def frame_stats(reset: bool = False) -> dict[str, Any]:
-    """seen, captured, rewritten: int; plain_rests: captured frames whose rest ran plainly; skipped: by reason number."""
+    """seen, captured, rewritten; plain_rests: captured frames whose rest ran plainly; skipped: by reason number."""
 
 def frame_reasons() -> tuple[str, ...]:
     """The texts of reason numbers 0, 1, ...; numbers from 32 on are the pipeline's own."""

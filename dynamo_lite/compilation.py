@@ -25,7 +25,7 @@ from dynamo_lite.config import Config
 from dynamo_lite.errors import BackendError, DynamoLiteError, GraphBreakError
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.pipeline import Segment, compile_segment
-from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decode, resume_code
+from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decoded, resume_code
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay
@@ -56,6 +56,7 @@ class Compilation:
         self._given = backend
         self.fullgraph = fullgraph
         self.config = config
+        self._everything = config.stress in ("compile", "break")  # whether it pays or not
         self.name: str = name or str(getattr(function, "__qualname__", type(function).__name__))
         self.on_miss = self.miss  # one object: the dispatcher tells compilations apart by its identity
         self.segments: list[Segment] = []
@@ -116,9 +117,8 @@ class Compilation:
             self._warn(f"{self.name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python")
             self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
             return None
-        everything = self.config.stress == "compile"
         if (
-            not everything
+            not self._everything
             and segment.program is None
             and not (own and count < _WORTHLESS_LIMIT)
             and not self._promising(segment, slots)
@@ -163,16 +163,16 @@ class Compilation:
     def _worth(self, function: types.FunctionType) -> bool:
         """Whether a callee that the hook saw deserves a capture of its own."""
         module = function.__globals__.get("__name__", "")
-        return self.config.stress == "compile" or not str(module).startswith(_PLAIN_PACKAGES)
+        return self._everything or not str(module).startswith(_PLAIN_PACKAGES)
 
     # -- resume functions ---------------------------------------------------------------------------------------------
 
     def _jumper(self, function: types.FunctionType) -> Callable[[Target], Any]:
         """What makes the Jump to a target of `function`. The same place gives the same Jump, also when it is reached
         from within a resume function: equal code objects are one."""
-        code = decode(function.__code__)
 
         def jump(target: Target) -> Any:
+            code = decoded(function.__code__)
             made = resume_code(code, target.index, list(target.kinds), list(target.bound))
             known = self._jumps.get((made, target.plain))
             if known is None:
@@ -204,7 +204,7 @@ class Compilation:
             self._note_break(record.reason, record.detail, record.filename, record.line, record.function)
         if segment.why_plain:
             self._note_skip(function, segment.why_plain, segment.why_plain_detail)
-        if segment.program is not None or (self.config.stress == "compile" and not segment.why_plain):
+        if segment.program is not None or (self._everything and not segment.why_plain):
             return
         if segment.capture.ends != "break" or segment.why_plain:
             self._retire(code, segment)

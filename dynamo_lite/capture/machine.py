@@ -28,7 +28,7 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.capture.wrap import realise, wrap
-from dynamo_lite.pycode import Code, Instr, decode
+from dynamo_lite.pycode import Code, Instr, decoded
 
 # Where stress mode "break" ends a segment: everything that computes.
 _BREAKABLE = frozenset(
@@ -80,7 +80,6 @@ class Machine:
         self.tracer = tracer
         self.inline_generators = inline_generators
         self.break_everywhere = break_everywhere
-        self.codes: dict[types.CodeType, Code] = {}
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -188,7 +187,7 @@ class Machine:
         if len(self.tracer.frames) > MAX_INLINE_DEPTH:
             raise Break("recursive-call", code.co_qualname)
         bound = bind_arguments(code, defaults, kwdefaults, args, kwargs)
-        frame = Frame(self.decoded(code), namespace, builtins_of(namespace), bound, dict(cells))
+        frame = Frame(decoded(code), namespace, builtins_of(namespace), bound, dict(cells))
         if code.co_flags & _NOT_INLINED:
             return GeneratorValue(None, frame)
         return self.finish(frame)
@@ -219,13 +218,6 @@ class Machine:
             except Returned as returned:
                 self.tracer.frames.pop()
                 return returned.value
-
-    def decoded(self, code: types.CodeType) -> Code:
-        """The canonical form of a code object, decoded once a capture."""
-        known = self.codes.get(code)
-        if known is None:
-            known = self.codes[code] = decode(code)
-        return known
 
 
 def default_value(value: Any) -> Value:

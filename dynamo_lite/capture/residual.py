@@ -290,16 +290,17 @@ class Residual:
         split = len(stack) - pops
         if "null" not in kinds[:split]:
             split = 0
+        keywords = stack[-1] if instr.op == "CALL_KW" and isinstance(stack[-1], SequenceValue) else None
+        self._drop_own(names if keywords is None else names[:-1])
         for value, name in zip(stack[split:], names[split:], strict=True):
             if name is None:
                 self.emit("PUSH_NULL")
-            elif instr.op == "CALL_KW" and value is stack[-1] and isinstance(value, SequenceValue):
+            elif keywords is not None and value is keywords:
                 # Before 3.13 they have to stand right before the call; from 3.13 on a resume function may bring them.
-                self.emit("LOAD_CONST", keyword_names(value))
+                self.emit("LOAD_CONST", keyword_names(keywords))
             else:
-                self.emit("LOAD_FAST", name)
+                self.emit("LOAD_FAST_AND_CLEAR", name)
         self._under = (kinds[:split], names[:split])
-        self._drop_own(names[:split])
         self._run(index, kinds[split:], bound, formatting)
 
     def _store_locals(self, kept: dict[str, Value], params: tuple[str, ...]) -> None:

@@ -26,7 +26,7 @@ from dynamo_lite.config import Config
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.pycode import OPCODES, Code, assemble, decode, handlers_at, liveness, skeleton
+from dynamo_lite.pycode import OPCODES, Code, assemble, decoded, handlers_at, liveness, skeleton
 
 _REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "coroutine"}
 
@@ -112,7 +112,7 @@ def _trace(
     for flag, reason in _REFUSED.items():
         if flags & flag:
             raise SkipFrame(reason, function.__qualname__)
-    code = decode(function.__code__)
+    code = decoded(function.__code__)
     names = slot_names(function.__code__)
 
     tracers: list[Tracer] = []

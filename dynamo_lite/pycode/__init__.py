@@ -16,7 +16,7 @@ from dynamo_lite.pycode.code import (
     handlers_at,
     skeleton,
 )
-from dynamo_lite.pycode.decode import decode
+from dynamo_lite.pycode.decode import decode, decoded
 from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.flow import stack_depth, successors
 from dynamo_lite.pycode.liveness import liveness
@@ -40,6 +40,7 @@ __all__ = [
     "UnsupportedResume",
     "assemble",
     "decode",
+    "decoded",
     "encode",
     "handlers_at",
     "liveness",

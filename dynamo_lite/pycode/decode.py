@@ -3,12 +3,15 @@
 Enters: a code object of the running Python. Leaves: a ``Code``. The ``bytecode`` package takes the bytes, the
 exception table and the jump arguments apart; here its concrete instructions become rows of opcodes.py, as version.py
 describes them. What this drops, encode.py puts back: CACHE, EXTENDED_ARG, the RESUME and COPY_FREE_VARS at the entry,
-END_FOR, PRECALL, and TO_BOOL before a jump. First stage of every capture; nothing is cached.
+END_FOR, PRECALL, and TO_BOOL before a jump. First stage of every capture, which asks for the same few code objects
+again and again (each capture, its second run, NumPy's functions): `decoded` remembers the latest.
 """
 
 from __future__ import annotations
 
+import functools
 import types
+import weakref
 from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +22,23 @@ from bytecode.instr import UNSET
 from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedOpcode, free_operand
 from dynamo_lite.pycode.opcodes import CONVERSIONS, OPCODES, OPERATORS, Operand
 from dynamo_lite.pycode.version import CACHES, FACTS, INTRINSICS, SPELLINGS, VERSION
+
+_REMEMBERED = 256
+_decoded: dict[int, tuple[weakref.ref[types.CodeType], Code]] = {}  # by identity: equal code may have another file
+
+
+def decoded(code: types.CodeType) -> Code:
+    """`decode(code)`, remembered while the code object lives and is among the latest."""
+    key = id(code)
+    known = _decoded.get(key)
+    if known is not None and known[0]() is code:
+        return known[1]
+    made = decode(code)
+    # NB: the callback is made of C functions alone: the frame hook would see a Python function's frame.
+    _decoded[key] = weakref.ref(code, functools.partial(_decoded.pop, key)), made
+    while len(_decoded) > _REMEMBERED:
+        _decoded.pop(next(iter(_decoded), key), None)
+    return made
 
 
 def decode(code: types.CodeType) -> Code:

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
-CLOSING = re.compile(r"frames seen \d+ captured \d+ skipped \d+( \(\D+ \d+(, \D+ \d+)*\))?(, rewritten \d+)?(, plain from a break on \d+)?\n\Z")
+CLOSING = re.compile(
+    r"frames seen \d+ captured \d+ skipped \d+( \(\D+ \d+(, \D+ \d+)*\))?(, rewritten \d+)?"
+    r"(, plain from a break on \d+)?\n\Z"
+)
 
 SEEN = """\
 import sys, __main__

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynamo_lite.pycode import Instr, decode, encode, handlers_at, liveness, stack_depth
+from dynamo_lite.pycode import Instr, decode, decoded, encode, handlers_at, liveness, stack_depth
 from dynamo_lite.pycode.code import same_constant
+from dynamo_lite.pycode.decode import _decoded
 from tests.pycode.rewrite import all_codes
 
 STEP = 1 if os.environ.get("DYNAMO_LITE_TEST_ALL") else 25
@@ -202,3 +203,21 @@ def test_running_and_traced_code_decodes_as_before():
     finally:
         sys.settrace(tracer)
     assert inside and traced == before
+
+
+def test_decoded_is_remembered_as_long_as_the_code() -> None:
+    def make() -> types.CodeType:
+        return compile("def f(x): return x + 1", "remembered.py", "exec").co_consts[0]
+
+    code, equal = make(), make().replace(co_filename="other.py")
+    first = decoded(code)
+    assert decoded(code) is first == decode(code)
+    assert decoded(equal).filename == "other.py"
+    known = id(code)
+    assert known in _decoded
+    del code, first
+    assert known not in _decoded
+    many = [make() for _ in range(300)]
+    for code in many:
+        decoded(code)
+    assert len(_decoded) <= 256

@@ -31,7 +31,9 @@ CPYTHON = (
 )
 ROOT = Path(__file__).parent.parent.parent
 
-_CLOSING = re.compile(r"^frames seen (\d+) captured (\d+) skipped (\d+)(?: \((.*)\))?(?:, rewritten (\d+))?(?:, plain .*)?$", re.M)
+_CLOSING = re.compile(
+    r"^frames seen (\d+) captured (\d+) skipped (\d+)(?: \((.*)\))?(?:, rewritten (\d+))?(?:, plain .*)?$", re.M
+)
 _DEFECTS = re.compile(r"(?:internal-error|backend-failed) \d+")
 
 
@@ -81,7 +83,7 @@ def read(log: Path, code: int, seconds: float) -> Outcome:
         counts = f"{unittest[-1]} run, {skipped.group(1) if skipped else 0} skipped"
     else:
         summary = re.findall(r"^(?=.*\d+ (?:passed|failed|error)).* in [\d.]+s.*$", text, re.M)
-        found = dict((word, int(n)) for n, word in re.findall(r"(\d+) (\w+)", summary[-1])) if summary else {}
+        found = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", summary[-1])} if summary else {}
         run_ = sum(found.get(word, 0) for word in ("passed", "failed", "xfailed", "error", "errors"))
         counts = f"{run_} run, {found.get('skipped', 0)} skipped" if summary else "did not end"
     last = _CLOSING.findall(text)

@@ -164,6 +164,7 @@ def arrays() -> list[Any]:
 def jobs() -> list[Job]:
     """All functions with their calls, and plain Python's answers."""
     small, big = arrays(), [np.linspace(0.5, 2.0, 300_000), np.ones((600, 500), np.float32)]
+    holders = Scaled(1.0), Scaled(2.5)
     real = [x for x in small if x.dtype.kind == "f"]
     zero = [np.array([0.0, 1.0, 2.0]), np.zeros((3, 3)), np.ones(7)]
 
@@ -185,7 +186,7 @@ def jobs() -> list[Job]:
         Job("global", reads_global, one(real + big)),
         Job("keywords", keywords, [lambda x=x: (x, {"k": 3.0}) for x in real], keywords=True),
         Job("more keywords", keywords, [lambda x=x: (x, {"a": 1, "b": 2}) for x in real], keywords=True),
-        Job("method", method, [lambda x=x, h=Scaled(f): (x, h) for x in real[:3] for f in (1.0, 2.5)]),
+        Job("method", method, [lambda x=x, h=h: (x, h) for x in real[:3] for h in holders]),
         Job("through plain code", through_plain_code, one(small + big)),
         Job("generator", generates, one([x for x in real if x.ndim > 1])),
     ]
@@ -269,7 +270,9 @@ def renewed(function: Any) -> Any:
 
 def soak(threads: int, calls: int, timeout: float) -> tuple[Run, dict[str, int]]:
     """Run `threads` threads of `calls` calls each; the run, and how the process's counters grew."""
-    run = Run(jobs())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = Run(jobs())
     interval = sys.getswitchinterval()
     before = _C.counters()
     workers = [threading.Thread(target=run.guarded, args=(run.call, seed, calls)) for seed in range(threads)]
