@@ -578,6 +578,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     DlValues inputs, outputs;
     int found = 0;
     if (stays_plain(cache, slots, n_slots, on_miss)) {
+        dl_thread.why_plain = DL_REASON_LIKE_BEFORE;
         return DL_PLAIN;
     }
     if (dl_stress != DL_STRESS_MISS) {

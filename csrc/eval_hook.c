@@ -505,7 +505,8 @@ set_stress(PyObject *module, PyObject *mode)
 {
     (void)module;
     static const struct { const char *name; DlStress mode; } modes[] = {
-        {"hook", DL_STRESS_HOOK}, {"rewrite", DL_STRESS_REWRITE}, {"miss", DL_STRESS_MISS}};
+        {"hook", DL_STRESS_HOOK}, {"rewrite", DL_STRESS_REWRITE}, {"miss", DL_STRESS_MISS},
+        {"all", DL_STRESS_ALL}};
     if (mode == Py_None) {
         dl_stress = DL_STRESS_NONE;
         Py_RETURN_NONE;
@@ -516,7 +517,7 @@ set_stress(PyObject *module, PyObject *mode)
             Py_RETURN_NONE;
         }
     }
-    return PyErr_Format(PyExc_ValueError, "set_stress: expected \"hook\", \"rewrite\", \"miss\" or None, not %R", mode);
+    return PyErr_Format(PyExc_ValueError, "set_stress: expected \"hook\", \"rewrite\", \"miss\", \"all\" or None, not %R", mode);
 }
 
 /* The counts of frames as a dict, optionally starting anew. */
@@ -585,7 +586,7 @@ static PyMethodDef functions[] = {
      "set_frame_callback(on_frame): who is asked, as on_frame(func, slots), for the CacheEntry of a callee's frame."},
     {"set_rewrite_callback", set_rewrite_callback, METH_O,
      "set_rewrite_callback(callback): code -> re-encoded code or None, for stress mode \"rewrite\"."},
-    {"set_stress", set_stress, METH_O, "set_stress(\"hook\" | \"rewrite\" | \"miss\" | None)."},
+    {"set_stress", set_stress, METH_O, "set_stress(\"hook\" | \"rewrite\" | \"miss\" | \"all\" | None)."},
     {"frame_stats", (PyCFunction)(void (*)(void))frame_stats, METH_VARARGS | METH_KEYWORDS,
      "frame_stats(reset=False) -> dict: seen, captured, rewritten, plain_rests, skipped by reason number."},
     {"frame_reasons", frame_reasons, METH_NOARGS, "The texts of the reason numbers that C gives; the pipeline's start at 32."},

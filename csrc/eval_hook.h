@@ -22,6 +22,7 @@
     ROW(DL_REASON_NO_ENTRY, "no entry for this call") \
     ROW(DL_REASON_RETIRED, "its entry is retired") \
     ROW(DL_REASON_DECLINED, "its program declined") \
+    ROW(DL_REASON_LIKE_BEFORE, "many calls like it ran plainly") \
     ROW(DL_REASON_STRESS, "stress mode: pass-through") \
     ROW(DL_REASON_NOT_REWRITTEN, "stress mode: the re-encoded code does not fit the frame") \
     ROW(DL_REASON_DEEP, "deep in the C stack: it and all frames below it run unseen")
@@ -35,7 +36,7 @@ typedef enum {
     DL_MAX_REASONS = 256,
 } DlReason;
 
-typedef enum { DL_STRESS_NONE, DL_STRESS_HOOK, DL_STRESS_REWRITE, DL_STRESS_MISS } DlStress;
+typedef enum { DL_STRESS_NONE, DL_STRESS_HOOK, DL_STRESS_REWRITE, DL_STRESS_MISS, DL_STRESS_ALL } DlStress;
 
 typedef struct {
     int depth;           /* dl_hook_enter()s that were not left */

@@ -159,7 +159,8 @@ def set_rewrite_callback(callback: Callable[[types.CodeType], types.CodeType | N
     """Who re-encodes code objects in stress mode "rewrite"; asked once for each."""
 
 def set_stress(mode: str | None, /) -> None:
-    """Test modes: "hook" (frames pass, counted), "rewrite" (they run re-encoded code), "miss" (guards always miss)."""
+    """Test modes: "hook" (frames pass, counted), "rewrite" (they run re-encoded code), "miss" (guards always
+    miss), "all" (every call is asked about, whatever became of the ones before)."""
 
 def frame_stats(reset: bool = False) -> dict[str, Any]:
     """seen, captured, rewritten; plain_rests: captured frames whose rest ran plainly; skipped: by reason number."""

@@ -18,7 +18,7 @@ from dynamo_lite.pycode import UnsupportedCode, UnsupportedOpcode, decode, encod
 def enable() -> Compilation:
     """Start whole-program mode in the stress mode that `config` asks for; the Compilation that serves its frames."""
     compilation = Compilation(None, config.backend, fullgraph=False, config=config.replace(), name="whole program")
-    _C.set_stress(config.stress if config.stress in ("hook", "rewrite", "miss") else None)
+    _C.set_stress("all" if config.stress in ("compile", "break") else config.stress or None)
     if config.stress == "rewrite":
         _C.set_rewrite_callback(reencoded)
     _C.hook_enable(compilation.on_miss)
