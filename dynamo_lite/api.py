@@ -14,7 +14,7 @@ from dynamo_lite import _C
 from dynamo_lite.capture.trace import bind_slots
 from dynamo_lite.compilation import Compilation
 from dynamo_lite.config import config
-from dynamo_lite.errors import DynamoLiteError
+from dynamo_lite.errors import DynamoLiteError, UnsupportedPythonWarning
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.report.records import Explanation
 
@@ -31,6 +31,7 @@ class CompiledFunction(_C.CompiledFunction):
     """
 
     _compilation: Compilation
+    _options: dict[str, Any]  # what compile() was given
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What has been compiled: graphs, breaks, guards. With arguments, calls the function with them first."""
@@ -56,8 +57,7 @@ class CompiledFunction(_C.CompiledFunction):
         self._compilation.reset()
 
     def __reduce__(self) -> Any:
-        options = self._compilation.options
-        return _rebuild, (self.__wrapped__.__module__, self.__wrapped__.__qualname__, options)
+        return _rebuild, (self.__wrapped__.__module__, self.__wrapped__.__qualname__, self._options)
 
 
 def _rebuild(module: str, qualname: str, options: dict[str, Any]) -> Any:
@@ -86,7 +86,7 @@ def compile(
     fullgraph: raise GraphBreakError where the function does not become one graph.
     dynamic: sizes are always symbolic in this version; True and None are accepted, False raises DynamoLiteError.
     fastmath: reserved: this version keeps every bit, so True raises DynamoLiteError.
-    recompile_limit: compiled versions a code object may have (``config.recompile_limit``).
+    recompile_limit: how often a code object may be compiled again (``config.recompile_limit``).
     options: other values of `dynamo_lite.config` for this function.
     name: how reports call the function.
     """
@@ -127,6 +127,7 @@ def compile(
     compiled = CompiledFunction(fn, compilation.on_miss, compilation.name)
     compiled.enabled = not refusal
     compiled._compilation = compilation
+    compiled._options = {"backend": backend, "fullgraph": fullgraph, "options": chosen, "name": name}
     weakref.finalize(compiled, compilation.reset).atexit = False
     _LIVE.add(compiled)
     return compiled
@@ -137,7 +138,7 @@ def _say_unsupported(refusal: str) -> None:
     global _UNSUPPORTED_SAID
     if not _UNSUPPORTED_SAID:
         _UNSUPPORTED_SAID = True
-        warnings.warn(f"dynamo_lite leaves every function plain: {refusal}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"dynamo_lite leaves every function plain: {refusal}", UnsupportedPythonWarning, stacklevel=3)
 
 
 def explain(fn: Callable[..., Any], **options: Any) -> Callable[..., Explanation]:

@@ -20,9 +20,16 @@ from dynamo_lite.backends import resolve
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import SkipFrame
 from dynamo_lite.capture.trace import empty_closure, trace
-from dynamo_lite.capture.wrap import supported_array
+from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.config import Config
-from dynamo_lite.errors import BackendError, DynamoLiteError, GraphBreakError
+from dynamo_lite.errors import (
+    BackendError,
+    BackendWarning,
+    DynamoLiteError,
+    DynamoLiteWarning,
+    GraphBreakError,
+    RecompileLimitWarning,
+)
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decoded, resume_code
@@ -42,6 +49,8 @@ def _count(program: Any, *kinds: type) -> int:
 
 # Versions of one code object that compute nothing, before it is left alone.
 _WORTHLESS_LIMIT = 4
+# Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
+_PLAIN_ENTRIES = 8
 
 
 class Compilation:
@@ -53,7 +62,6 @@ class Compilation:
         self.function = function
         self.backend_name = backend if isinstance(backend, str) else getattr(backend, "__name__", "custom")
         self._resolved = resolve(backend)
-        self._given = backend
         self.fullgraph = fullgraph
         self.config = config
         self._everything = config.stress in ("compile", "break")  # whether it pays or not
@@ -66,6 +74,8 @@ class Compilation:
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
         self._entries: dict[types.CodeType, int] = {}
+        self._plain_entries: dict[types.CodeType, int] = {}
+        self._skipped: set[types.CodeType] = set()
         self._waiting: dict[types.CodeType, list[tuple[types.CodeType, Segment]]] = {}
         self._worthless: set[types.CodeType] = set()
         self._warned: set[str] = set()
@@ -77,11 +87,12 @@ class Compilation:
         code = function.__code__
         own = code is getattr(self.function, "__code__", None) or code in self._resumed
         if not own and not self._worth(function):
-            _C.set_skip(code, True, breaks.FIRST_NUMBER + breaks.NUMBERS["disabled"], self.on_miss)
+            self._skip(code, "disabled")
             return None
-        if any(type(slot) is np.ndarray and not supported_array(slot) for slot in slots):
+        refused = [index for index, slot in enumerate(slots) if type(slot) is np.ndarray and not supported_array(slot)]
+        if refused:
             self._note_skip(function, "unsupported-dtype", "an argument")
-            return None
+            return self._plain_entry(code, refused[0], slots[refused[0]])
         count = self._entries.get(code, 0)
         if count > self.config.recompile_limit:
             if own:
@@ -102,7 +113,7 @@ class Compilation:
         except BackendError as error:
             if self.fullgraph:
                 raise
-            self._warn(f"{self.name}: {error}; it runs as plain Python")
+            self._warn(f"{self.name}: {error}; it runs as plain Python", BackendWarning)
             self._leave_plain(function, "backend-failed", str(error))
             return None
         except DynamoLiteError:
@@ -125,9 +136,18 @@ class Compilation:
         ):
             self._leave_plain(function, "nothing-to-compile", "")
             return None
+        self._require_one_graph(segment)
         self._entries[code] = count + 1
         self._note(function, slots, segment, count)
         return segment.entry
+
+    def _plain_entry(self, code: types.CodeType, slot: int, array: np.ndarray[Any, Any]) -> _C.CacheEntry | None:
+        """An entry that runs nothing: the dispatcher need not ask again about arrays of this dtype in this slot."""
+        made = self._plain_entries.get(code, 0)
+        if made >= _PLAIN_ENTRIES or supported_dtype(array.dtype):
+            return None
+        self._plain_entries[code] = made + 1
+        return _C.CacheEntry(_C.Guards([("arg", 0, slot), ("dtype", 0, array.dtype, array.ndim)], ()), None, None)
 
     def _backend(self, graph: Graph, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         """The backend's product; what is not a native Program is made to change nothing where it fails."""
@@ -146,13 +166,19 @@ class Compilation:
     def _note_failure(self, error: Exception) -> None:
         """A callable that a backend made has failed: the call runs plainly; said once."""
         self._warn(
-            f"{self.name}: backend {self.backend_name!r} failed ({type(error).__name__}: {error}); it runs plainly"
+            f"{self.name}: backend {self.backend_name!r} failed ({type(error).__name__}: {error}); it runs plainly",
+            BackendWarning,
         )
 
     def _leave_plain(self, function: types.FunctionType, reason: str, detail: str) -> None:
         """Never ask for this code again."""
         self._note_skip(function, reason, detail)
-        _C.set_skip(function.__code__, True, breaks.FIRST_NUMBER + breaks.NUMBERS[reason], self.on_miss)
+        self._skip(function.__code__, reason)
+
+    def _skip(self, code: types.CodeType, reason: str) -> None:
+        """Let the dispatcher never ask this compilation for an entry of `code` again."""
+        self._skipped.add(code)
+        _C.set_skip(code, True, breaks.FIRST_NUMBER + breaks.NUMBERS[reason], self.on_miss)
 
     def _promising(self, segment: Segment, slots: tuple[Any, ...]) -> bool:
         """Whether a segment that computes nothing may lead to one that does: it breaks, and an array is at hand."""
@@ -181,9 +207,7 @@ class Compilation:
                 known = self._jumps[made, target.plain] = _C.Jump(resumed)
                 self._resumed[made] = len(self._resumed) + 1
                 if target.plain:
-                    _C.set_skip(
-                        made, True, breaks.FIRST_NUMBER + breaks.NUMBERS["exception-handler-active"], self.on_miss
-                    )
+                    self._skip(made, "exception-handler-active")
             return known
 
         return jump
@@ -193,8 +217,8 @@ class Compilation:
     def _note(self, function: types.FunctionType, slots: tuple[Any, ...], segment: Segment, count: int) -> None:
         """Record a compiled segment; retire one that gains nothing, and those that only led to it."""
         code = function.__code__
-        self.segments.append(segment)
         reason = "first call" if count == 0 else self._why_missed(function, slots)
+        self.segments.append(segment)
         number = self._resumed.get(code, 0)
         self.compiles.append(CompileRecord(function.__qualname__, number, reason, tuple(segment.seconds.items())))
         if count:
@@ -222,16 +246,25 @@ class Compilation:
                 self._retire(parent, waiting)
 
     def _why_missed(self, function: types.FunctionType, slots: tuple[Any, ...]) -> str:
-        """Why the entries that exist did not fit this call."""
-        held = [entry.guards for entry in _C.entries(function.__code__) if isinstance(entry.guards, _C.Guards)]
-        # NB: only that they failed, not which guard: asking Guards.explain keeps a reference to the argument.
-        return f"none of {len(held)} earlier versions fits" if held else "another compilation's entries"
+        """Which guard of each earlier version did not hold for this call, the latest version first."""
+        reasons = [
+            segment.entry.guards.explain(function, slots)
+            for segment in reversed(self.segments)
+            if segment.code is function.__code__ and isinstance(segment.entry.guards, _C.Guards)
+        ]
+        failed = dict.fromkeys(reason for reason in reasons if reason)
+        return "; ".join(failed) or "the earlier versions were forgotten"
+
+    def _require_one_graph(self, segment: Segment) -> None:
+        """Under fullgraph, raise GraphBreakError where the segment breaks."""
+        found = segment.capture.break_
+        if self.fullgraph and found is not None:
+            message, hint = breaks.message(found.reason, found.detail), breaks.REASONS[found.reason].hint
+            raise GraphBreakError(found.reason, message, hint, found.filename, found.line, found.function)
 
     def _note_break(self, reason: str, detail: str, filename: str, line: int, function: str) -> None:
         row = breaks.REASONS[reason]
         message = breaks.message(reason, detail)
-        if self.fullgraph:
-            raise GraphBreakError(reason, message, row.hint, filename, line, function)
         text = linecache.getline(filename, line).strip()
         self.breaks[reason, filename, line] = BreakRecord(reason, filename, line, function, text, message, row.hint)
         log.emit("breaks", function, f"{filename}:{line}: {message} [{reason}]")
@@ -253,10 +286,11 @@ class Compilation:
         last = self.compiles[-1].reason if self.compiles else ""
         self._warn(
             f"{function.__qualname__} was compiled {self.config.recompile_limit + 1} times (last because {last}); "
-            "from now on it runs as plain Python. Raise recompile_limit, or make its arguments more alike."
+            "from now on it runs as plain Python. Raise recompile_limit, or make its arguments more alike.",
+            RecompileLimitWarning,
         )
 
-    def _warn(self, text: str) -> None:
+    def _warn(self, text: str, category: type[DynamoLiteWarning] = DynamoLiteWarning) -> None:
         """Say something once. A program that is run as a whole must not find warnings that are not its own."""
         if text in self._warned:
             return
@@ -264,7 +298,7 @@ class Compilation:
         if self.function is None:
             log.say(text)
         else:
-            warnings.warn(text, RuntimeWarning, stacklevel=4)
+            warnings.warn(text, category, stacklevel=4)
 
     # -- reports ------------------------------------------------------------------------------------------------------
 
@@ -333,22 +367,11 @@ class Compilation:
             raise DynamoLiteError(f"{self.name} has nothing to compile for these arguments")
         return capture.graph
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """What `compile` was given, for pickling."""
-        return {"backend": self._given, "fullgraph": self.fullgraph, "name": self.name}
-
     def reset(self) -> None:
-        """Forget every compiled segment."""
-        for code in (*self._entries, *self._resumed):
-            _C.clear(code)
+        """Forget every compiled segment, and what was left plain; other compilations of the same code keep theirs."""
         own = getattr(self.function, "__code__", None)
-        if own is not None:
-            _C.clear(own)
-        self.forget()
-
-    def forget(self) -> None:
-        """Empty the records and the resume functions."""
+        for code in {*self._entries, *self._plain_entries, *self._resumed, *self._skipped, *([own] if own else [])}:
+            _C.clear(code, self.on_miss)
         self.segments.clear()
         self.breaks.clear()
         self.skips.clear()
@@ -356,5 +379,7 @@ class Compilation:
         self._jumps.clear()
         self._resumed.clear()
         self._entries.clear()
+        self._plain_entries.clear()
+        self._skipped.clear()
         self._waiting.clear()
         self._worthless.clear()

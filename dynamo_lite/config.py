@@ -44,7 +44,10 @@ class Config:
     backend: str = option("numba", "DYNAMO_LITE_BACKEND", "Backend of functions compiled without `backend=`.")
     num_threads: int = option(1, "DYNAMO_LITE_NUM_THREADS", "Threads a program may use; this version uses one.", low=1)
     recompile_limit: int = option(
-        8, "DYNAMO_LITE_RECOMPILE_LIMIT", "Compiled versions one code object may have; further calls run plain.", low=0
+        8,
+        "DYNAMO_LITE_RECOMPILE_LIMIT",
+        "How often one code object may be compiled again; calls that fit no version then run plain.",
+        low=0,
     )
     unroll_limit: int = option(
         2000, "DYNAMO_LITE_UNROLL_LIMIT", "Iterations of one Python loop that may be unrolled into a graph.", low=0

@@ -1,8 +1,8 @@
 """The exceptions and warnings of dynamo_lite.
 
 None of these leaves a compiled function in ordinary use: what cannot be compiled runs as plain Python, and the user's
-own exceptions are Python's and NumPy's. They are raised for wrong options, for ``fullgraph=True``, and by the checks
-of ``DYNAMO_LITE_CHECK``. Imports nothing, so every part may import it.
+own exceptions are Python's and NumPy's. They are raised for wrong options and for ``fullgraph=True``. Imports
+nothing, so every part may import it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,6 @@ class DynamoLiteError(Exception):
 
 class ConfigError(DynamoLiteError, ValueError):
     """An option of `config` or a ``DYNAMO_LITE_*`` variable has an unknown name or an impossible value."""
-
-
-class UnsupportedPythonError(DynamoLiteError, RuntimeError):
-    """This Python (or this build of it) has no frame hook that dynamo_lite knows."""
 
 
 class BackendError(DynamoLiteError):
@@ -51,24 +47,12 @@ class GraphBreakError(DynamoLiteError):
         return type(self), (self.reason, self.message, self.hint, self.filename, self.line, self.function)
 
 
-class CheckError(DynamoLiteError, AssertionError):
-    """A stage produced something its verifier refuses (only under ``DYNAMO_LITE_CHECK``); ``stage`` names it."""
-
-    def __init__(self, stage: str, message: str) -> None:
-        super().__init__(f"after {stage}: {message}")
-        self.stage = stage
-        self.message = message
-
-    def __reduce__(self) -> tuple[type[CheckError], tuple[str, str]]:
-        return type(self), (self.stage, self.message)
-
-
-class DynamoLiteWarning(UserWarning):
-    """Base of every warning; each is given once, and the call it belongs to has run as plain Python."""
+class DynamoLiteWarning(RuntimeWarning):
+    """Base of every warning; each is given once, and the call it belongs to runs as plain Python."""
 
 
 class UnsupportedPythonWarning(DynamoLiteWarning):
-    """``compile`` returned a plain callable: this Python is not known."""
+    """``compile`` leaves every function plain: this Python is not known."""
 
 
 class RecompileLimitWarning(DynamoLiteWarning):

@@ -41,8 +41,6 @@ class Facts:
                 self.ops.append(("global", dst, source.key[0].value, source.key[1]))
             case "cell":
                 self.ops.append(("cell", dst, source.key))
-            case "type":
-                self.ops.append(("type_of", dst, base))
             case "cell_contents" | "method_function" | "method_self":
                 self.ops.append((source.kind, dst, base))
             case "attr" | "item" | "key":
@@ -70,9 +68,6 @@ class Facts:
     def state_globals(self, namespace: dict[str, Any]) -> None:
         """Guard that the function's globals are this namespace (functions may share a code object)."""
         self._add(("globals", namespace))
-
-    def state_unbound(self, slot: int) -> None:
-        self._add(("slot_unbound", slot))
 
     def _add(self, op: tuple[Any, ...]) -> None:
         key = tuple((type(part).__name__, part if isinstance(part, int | str) else id(part)) for part in op)

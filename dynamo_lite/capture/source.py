@@ -28,7 +28,7 @@ class ById:
 class Source:
     """One step of a path. kind and key: "slot" (index, name); "func" (None); "const" ById(object);
     "global" (ById(dict), name); "cell" index of func's closure; and with a base: "attr" name; "item" index;
-    "key" the dict key; "type" and "cell_contents" None; "method_function" "__func__"; "method_self" "__self__".
+    "key" the dict key; "cell_contents" None; "method_function" "__func__"; "method_self" "__self__".
     """
 
     kind: str
@@ -60,8 +60,6 @@ class Source:
                 return f"{self.base}[{self.key!r}]"
             case "cell_contents":
                 return f"{self.base}.cell_contents"
-            case "type":
-                return f"type({self.base})"
         raise AssertionError(self.kind)
 
 

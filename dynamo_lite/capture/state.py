@@ -35,13 +35,12 @@ class AttributeMissing(Break):
 
 
 class SkipFrame(Exception):
-    """The frame cannot be captured at all. permanent: whatever its arguments are."""
+    """The frame cannot be captured at all, whatever its arguments are."""
 
-    def __init__(self, reason: str, detail: str = "", permanent: bool = True) -> None:
+    def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason, detail)
         self.reason = reason
         self.detail = detail
-        self.permanent = permanent
 
 
 class GeneratorEscapes(Exception):

@@ -16,7 +16,6 @@ from typing import Any
 
 from dynamo_lite import ops
 from dynamo_lite.capture import handlers
-from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.residual import Residual, Target
 from dynamo_lite.capture.state import Frame, GeneratorEscapes, SkipFrame, Tracer
@@ -32,7 +31,7 @@ _REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "co
 
 
 @dataclass(frozen=True, slots=True)
-class BreakRecord:
+class GraphBreak:
     """A graph break: its reason (breaks.py), and where it stands."""
 
     reason: str
@@ -57,9 +56,8 @@ class Capture:
     example_inputs: tuple[Any, ...]
     residual: types.FunctionType | None
     ends: str
-    break_: BreakRecord | None
+    break_: GraphBreak | None
     jumps: tuple[Any, ...]
-    facts: Facts
 
     @property
     def computes(self) -> bool:
@@ -144,7 +142,7 @@ def _trace(
         if deleted := deletes(code):
             raise SkipFrame("object-deletion", deleted)
         if code.cellvars:
-            raise SkipFrame("cell-variables", ", ".join(code.cellvars), permanent=False)
+            raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         tracer, frame, again = run(stop.step)
         assert again is None, "capture is not deterministic"
         index = frame.index
@@ -157,7 +155,7 @@ def _trace(
             for value in frame.stack[callee : callee + 2]:
                 realise(tracer, value)
         line = instr.position[0] or code.firstlineno
-        record = BreakRecord(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
+        record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
         plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"
         ends = "rest" if plain_rest else "break"
         live = liveness(code)[index]
@@ -190,7 +188,6 @@ def _trace(
         ends,
         record,
         tuple(jumps),
-        tracer.facts,
     )
 
 
@@ -272,4 +269,4 @@ def make_residual(
     return types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
 
 
-__all__ = ["BreakRecord", "Capture", "bind_slots", "empty_closure", "handlers", "slot_names", "trace"]
+__all__ = ["Capture", "GraphBreak", "bind_slots", "empty_closure", "handlers", "slot_names", "trace"]

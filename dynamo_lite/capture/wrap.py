@@ -36,11 +36,14 @@ SUPPORTED_DTYPES = frozenset(np.dtype(char) for char in "?bBhHiIlLqQefdFD")
 _SCALAR_TYPES = frozenset(dtype.type for dtype in SUPPORTED_DTYPES)
 
 
+def supported_dtype(dtype: np.dtype[Any]) -> bool:
+    """True for plain numbers in native byte order."""
+    return dtype in SUPPORTED_DTYPES and dtype.isnative and dtype.metadata is None
+
+
 def supported_array(array: np.ndarray[Any, Any]) -> bool:
-    """True for what a native program can take: plain numeric dtype, native order, aligned, at most 8 dimensions."""
-    dtype = array.dtype
-    plain = dtype in SUPPORTED_DTYPES and dtype.isnative and dtype.metadata is None
-    return plain and array.flags.aligned and array.ndim <= MAX_DIMS
+    """True for what a native program can take: a supported dtype, aligned, at most 8 dimensions."""
+    return supported_dtype(array.dtype) and array.flags.aligned and array.ndim <= MAX_DIMS
 
 
 def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:

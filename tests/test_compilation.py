@@ -1,0 +1,98 @@
+"""What one compile(fn) keeps between calls: why it compiled again, what it forgets, what it refuses and pickles."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from benchmarks import programs
+from dynamo_lite.errors import BackendWarning, GraphBreakError, RecompileLimitWarning
+
+Compile = Callable[..., Any]
+
+
+def branches(x: Any) -> Any:
+    return x * 2.0 if x.sum() > 0 else -x
+
+
+def test_a_recompile_names_the_guard_that_did_not_hold(compiler: Compile) -> None:
+    fast = compiler(programs.affine, backend="reference")
+    fast(np.ones(4))
+    x = np.arange(4)
+    watch = weakref.ref(x)
+    fast(x)
+    fast(np.ones((2, 2), np.float32))
+    first, second, third = [record.reason for record in fast.explain().compiles]
+    assert first == "first call"
+    assert second.startswith("not true that x is an aligned float64 array of 1 dimensions, none of size 1, writeable")
+    assert third.count("not true that") == 2 and "int64" in third and "float64" in third
+    del x
+    gc.collect()
+    assert watch() is None
+
+
+def test_resetting_one_leaves_the_other(compiler: Compile) -> None:
+    one, other = (compiler(branches, backend="reference") for _ in range(2))
+    for fast in (one, other):
+        fast(np.ones(4))
+    compiles = other.stats()["compiles"]
+    one.reset()
+    other(np.ones(4))
+    assert other.stats()["compiles"] == compiles
+    assert one.stats()["compiles"] == 0
+    one(np.ones(4))
+    assert one.stats()["compiles"] == compiles
+
+
+def test_fullgraph_names_the_break_at_every_call(compiler: Compile) -> None:
+    fast = compiler(branches, backend="reference", fullgraph=True, recompile_limit=1)
+    for _ in range(4):
+        with pytest.raises(GraphBreakError, match="branch depends on what an array holds"):
+            fast(np.ones(4))
+
+
+def test_arrays_that_graphs_do_not_hold_are_asked_about_once(compiler: Compile) -> None:
+    fast = compiler(branches, backend="reference")
+    for _ in range(5):
+        fast(np.array([1.0, 2.0], object))
+    assert fast.stats()["misses"] == 1
+    assert fast(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+    assert fast.stats()["compiles"] > 0
+    for size in range(1, 30):  # dtypes without end
+        structured = np.zeros(size, [("a", "f8", size)])
+        with pytest.raises(TypeError):
+            fast(structured)
+    assert fast(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
+@dynamo_lite.compile(recompile_limit=1, options={"unroll_limit": 7}, name="pickled")
+def pickled(x: Any) -> Any:
+    return x + 1.0
+
+
+def test_options_survive_pickling() -> None:
+    assert pickle.loads(pickle.dumps(pickled)) is pickled
+    rebuild, (module, name, options) = pickled.__reduce__()
+    plain = rebuild(module, f"{name}.__wrapped__", options)
+    assert plain._compilation.config == pickled._compilation.config
+    assert plain._compilation.config.recompile_limit == 1
+    assert plain._compilation.config.unroll_limit == 7
+
+
+def test_warnings_have_categories(compiler: Compile) -> None:
+    def broken(graph: Any, example_inputs: Any) -> Any:
+        raise ValueError("no")
+
+    with pytest.warns(BackendWarning, match="no; it runs as plain Python"):
+        compiler(programs.affine, backend=broken)(np.ones(3))
+    fast = compiler(programs.affine, backend="reference", recompile_limit=0)
+    fast(np.ones(3))
+    with pytest.warns(RecompileLimitWarning, match="compiled 1 times"):
+        fast(np.ones((3, 2)))
