@@ -9,6 +9,7 @@ enum { LEAF = 128, MAX_LEAVES = 8 }; /* numbers of a leaf; leaves of up to 4 * L
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
 #define FOR_THIS_CPU __attribute__((target_clones("avx512f", "avx2", "default")))
 #define BY_CPU
+#include <immintrin.h>
 static int has_avx2, has_avx512;
 #else
 #define FOR_THIS_CPU
@@ -50,8 +51,12 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 
 /* ---- operations whose order does not show ---- */
 
+#define IS_NAN(value) ((value) ^ (value)) /* never */
 #define NUMBER_TYPE npy_int8
 #define PREFIX int8
+#define AVX_MAXIMUM _mm256_max_epi8
+#define AVX_MINIMUM _mm256_min_epi8
+#define MASK npy_int8
 #define LOWEST NPY_MIN_INT8
 #define HIGHEST NPY_MAX_INT8
 #define WIDE npy_uint32
@@ -59,6 +64,9 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 
 #define NUMBER_TYPE npy_uint8
 #define PREFIX uint8
+#define AVX_MAXIMUM _mm256_max_epu8
+#define AVX_MINIMUM _mm256_min_epu8
+#define MASK npy_int8
 #define LOWEST 0
 #define HIGHEST NPY_MAX_UINT8
 #define WIDE npy_uint32
@@ -66,6 +74,9 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 
 #define NUMBER_TYPE npy_int16
 #define PREFIX int16
+#define AVX_MAXIMUM _mm256_max_epi16
+#define AVX_MINIMUM _mm256_min_epi16
+#define MASK npy_int16
 #define LOWEST NPY_MIN_INT16
 #define HIGHEST NPY_MAX_INT16
 #define WIDE npy_uint32
@@ -73,6 +84,9 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 
 #define NUMBER_TYPE npy_uint16
 #define PREFIX uint16
+#define AVX_MAXIMUM _mm256_max_epu16
+#define AVX_MINIMUM _mm256_min_epu16
+#define MASK npy_int16
 #define LOWEST 0
 #define HIGHEST NPY_MAX_UINT16
 #define WIDE npy_uint32
@@ -80,6 +94,9 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 
 #define NUMBER_TYPE npy_int32
 #define PREFIX int32
+#define AVX_MAXIMUM _mm256_max_epi32
+#define AVX_MINIMUM _mm256_min_epi32
+#define MASK npy_int32
 #define LOWEST NPY_MIN_INT32
 #define HIGHEST NPY_MAX_INT32
 #define WIDE npy_uint32
@@ -87,6 +104,9 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 
 #define NUMBER_TYPE npy_uint32
 #define PREFIX uint32
+#define AVX_MAXIMUM _mm256_max_epu32
+#define AVX_MINIMUM _mm256_min_epu32
+#define MASK npy_int32
 #define LOWEST 0
 #define HIGHEST NPY_MAX_UINT32
 #define WIDE npy_uint32
@@ -94,6 +114,9 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 
 #define NUMBER_TYPE npy_int64
 #define PREFIX int64
+#define AVX_MAXIMUM(a, b) _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b))
+#define AVX_MINIMUM(a, b) _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(b, a))
+#define MASK npy_int64
 #define LOWEST NPY_MIN_INT64
 #define HIGHEST NPY_MAX_INT64
 #define WIDE npy_uint64
@@ -101,69 +124,75 @@ list_leaves(npy_intp start, npy_intp n, Leaf *leaves)
 
 #define NUMBER_TYPE npy_uint64
 #define PREFIX uint64
+#define MASK npy_int64
 #define LOWEST 0
 #define HIGHEST NPY_MAX_UINT64
 #define WIDE npy_uint64
 #include "fold_integers.h"
 
-#define NUMBER npy_bool
-#define NAME(x) bool_or_##x
-#define COMBINE(acc, value) ((npy_bool)(((acc) | (value)) != 0))
-#define IDENTITY 0
-#include "fold_any_order.h"
+#define BOOL_OP bool_or
+#define DECIDES(byte) ((byte) != 0)
+#include "fold_bools.h"
 
-#define NUMBER npy_bool
-#define NAME(x) bool_and_##x
-#define COMBINE(acc, value) ((npy_bool)((acc) != 0 && (value) != 0))
-#define IDENTITY 1
-#include "fold_any_order.h"
+#define BOOL_OP bool_and
+#define DECIDES(byte) ((byte) == 0)
+#include "fold_bools.h"
 
+#undef IS_NAN
+#define FLOATING
+#define AVX_UNORDERED(a, b) _mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_UNORD_Q)
+#define IS_NAN(value) ((value) != (value))
+#define MASK npy_int32
 #define NUMBER npy_float
 #define NAME(x) float_maximum_##x
+#define AVX_PICK(value, best) _mm256_max_ps((__m256)(value), (__m256)(best))
 #define BETTER >
 #define IDENTITY (-(NUMBER)INFINITY)
-#define MASK npy_int32
 #include "fold_extremes.h"
 
 #define NUMBER npy_float
 #define NAME(x) float_minimum_##x
+#define AVX_PICK(value, best) _mm256_min_ps((__m256)(value), (__m256)(best))
 #define BETTER <
 #define IDENTITY ((NUMBER)INFINITY)
-#define MASK npy_int32
 #include "fold_extremes.h"
 
+#undef MASK
+#define MASK npy_int64
+#undef AVX_UNORDERED
+#define AVX_UNORDERED(a, b) _mm256_cmp_pd((__m256d)(a), (__m256d)(b), _CMP_UNORD_Q)
 #define NUMBER npy_double
 #define NAME(x) double_maximum_##x
+#define AVX_PICK(value, best) _mm256_max_pd((__m256d)(value), (__m256d)(best))
 #define BETTER >
 #define IDENTITY (-(NUMBER)INFINITY)
-#define MASK npy_int64
 #include "fold_extremes.h"
 
 #define NUMBER npy_double
 #define NAME(x) double_minimum_##x
+#define AVX_PICK(value, best) _mm256_min_pd((__m256d)(value), (__m256d)(best))
 #define BETTER <
 #define IDENTITY ((NUMBER)INFINITY)
-#define MASK npy_int64
 #include "fold_extremes.h"
 
 /* ---- the table ---- */
 
-#define ROW(ufunc, kind, bytes, name) {ufunc, kind, bytes, 0, name##_leaf, name##_rows, name##_start, NULL}
+#define ROW(ufunc, kind, bytes, name) {ufunc, kind, bytes, 0, name##_leaf, name##_runs, name##_rows, name##_start, NULL}
 #define INTEGER_ROWS(kind, bytes, name)                                                                                \
     ROW("add", kind, bytes, name##_add), ROW("multiply", kind, bytes, name##_multiply),                                \
         ROW("maximum", kind, bytes, name##_maximum), ROW("minimum", kind, bytes, name##_minimum)
 #define EXTREME_ROW(ufunc, bytes, type, name)                                                                          \
-    {ufunc, 'f', bytes, 0, type##_##name##_leaf, type##_##name##_rows, type##_##name##_start,                     \
+    {ufunc, 'f', bytes, 0, type##_##name##_leaf, type##_##name##_runs, type##_##name##_rows, type##_##name##_start,                     \
      type##_##name##_has_zeros}
 
 static const DlFold folds[] = {
-    {"add", 'f', 4, 1, float_add_real_leaf, float_add_real_rows, float_add_real_start,
+    {"add", 'f', 4, 1, float_add_real_leaf, float_add_real_runs, float_add_real_rows, float_add_real_start,
      float_add_real_has_nan},
-    {"add", 'f', 8, 1, double_add_real_leaf, double_add_real_rows, double_add_real_start,
+    {"add", 'f', 8, 1, double_add_real_leaf, double_add_real_runs, double_add_real_rows, double_add_real_start,
      double_add_real_has_nan},
-    {"add", 'c', 8, 1, float_add_complex_leaf, float_add_complex_rows, float_add_complex_start,
+    {"add", 'c', 8, 1, float_add_complex_leaf, float_add_complex_runs, float_add_complex_rows, float_add_complex_start,
      float_add_complex_has_nan},
-    {"add", 'c', 16, 1, double_add_complex_leaf, double_add_complex_rows, double_add_complex_start,
+    {"add", 'c', 16, 1, double_add_complex_leaf, double_add_complex_runs, double_add_complex_rows, double_add_complex_start,
      double_add_complex_has_nan},
     INTEGER_ROWS('i', 1, int8),
     INTEGER_ROWS('u', 1, uint8),

@@ -16,6 +16,8 @@ typedef struct DlFold {
     int pairwise;
     /* cell = fold of n >= 1 items that are `stride` bytes apart; not 0 when the result is unsure. */
     int (*leaf)(const char *data, npy_intp n, npy_intp stride, char *cell);
+    /* The same for `count` packed runs of n >= 1 items that follow one another: one cell each. */
+    int (*runs)(const char *data, npy_intp count, npy_intp n, char *cells);
     /* accs[i] = accs[i] op data[i], both packed; not 0 when a result is unsure. */
     int (*rows)(char *accs, const char *data, npy_intp n);
     /* What n items hold before the first operation. */

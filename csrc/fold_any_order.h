@@ -31,6 +31,19 @@ NAME(leaf)(const char *data, npy_intp n, npy_intp stride, char *cell)
 }
 
 FOR_THIS_CPU static int
+NAME(runs)(const char *data, npy_intp count, npy_intp n, char *cells)
+{
+    for (npy_intp run = 0; run < count; run++) {
+        NUMBER acc = IDENTITY;
+        for (npy_intp i = 0; i < n; i++) {
+            acc = COMBINE(acc, ((const NUMBER *)data)[run * n + i]);
+        }
+        ((NUMBER *)cells)[run] = acc;
+    }
+    return 0;
+}
+
+FOR_THIS_CPU static int
 NAME(rows)(char *accs, const char *data, npy_intp n)
 {
     for (npy_intp i = 0; i < n; i++) {

@@ -1,50 +1,69 @@
-/* A template, included by fold.c once a floating type and direction: NUMBER, NAME(x), BETTER (< or >), IDENTITY, and MASK,
- * an integer type of the same size. A NaN makes a result unsure, and so does a zero, which may have either sign. */
-
-enum { NAME(lanes) = 256 / sizeof(NUMBER) }; /* numbers that are compared side by side */
+/* A template, included by fold.c once a type and direction: NUMBER, NAME(x), BETTER (< or >), IDENTITY, and MASK, a signed
+ * integer type of the same size, and IS_NAN(value). Of floating numbers a NaN makes a result unsure, and so does a zero, which may have
+ * either sign. */
 
 #define LANES_OF NAME(lanes_narrow)
 #define WIDTH 16
 #define TARGET
+#define GENERIC_PICK(value, best)                                                                                      \
+    (Vector)(((Mask)(value) & (Mask)((value)BETTER(best))) | ((Mask)(best) & ~(Mask)((value)BETTER(best))))
+#define PICK GENERIC_PICK
+#define UNORDERED(a, b) ((Mask)IS_NAN(a) | (Mask)IS_NAN(b))
 #include "fold_lanes.h"
 #ifdef BY_CPU
 #define LANES_OF NAME(lanes_wide)
 #define WIDTH 32
 #define TARGET __attribute__((target("avx2")))
+#ifdef AVX_PICK /* NB: GCC finds few of these instructions from the comparison */
+#define PICK(value, best) (Vector) AVX_PICK(value, best)
+#else
+#define PICK GENERIC_PICK
+#endif
+#ifdef FLOATING
+#define UNORDERED(a, b) AVX_UNORDERED(a, b)
+#else
+#define UNORDERED(a, b) ((Mask)IS_NAN(a) | (Mask)IS_NAN(b))
+#endif
 #include "fold_lanes.h"
 #endif
 
-/* The best of each lane of `blocks` blocks of lanes; not 0 if there was a NaN. */
+/* The extreme of n packed numbers, at least a narrow vector of them; not 0 if there was a NaN. */
 static int
-NAME(lanes_of)(const NUMBER *data, npy_intp blocks, NUMBER *acc)
+NAME(lanes_of)(const NUMBER *data, npy_intp n, NUMBER *cell)
 {
 #ifdef BY_CPU
-    if (has_avx2) {
-        return NAME(lanes_wide)(data, blocks, acc);
+    if (has_avx2 && n >= (npy_intp)(32 / sizeof(NUMBER))) {
+        return NAME(lanes_wide)(data, n, cell);
     }
 #endif
-    return NAME(lanes_narrow)(data, blocks, acc);
+    return NAME(lanes_narrow)(data, n, cell);
 }
 
 static int
 NAME(leaf)(const char *data, npy_intp n, npy_intp stride, char *cell)
 {
-    NUMBER acc = IDENTITY, lanes[NAME(lanes)];
-    npy_intp i = 0;
+    NUMBER acc = IDENTITY;
     int unsure = 0;
-    if (stride == (npy_intp)sizeof acc && n >= NAME(lanes)) {
-        unsure = NAME(lanes_of)((const NUMBER *)data, n / NAME(lanes), lanes);
-        for (int j = 0; j < NAME(lanes); j++) {
-            acc = lanes[j] BETTER acc ? lanes[j] : acc;
-        }
-        i = n - n % NAME(lanes);
+    if (stride == (npy_intp)sizeof acc && n >= (npy_intp)(16 / sizeof acc)) {
+        return NAME(lanes_of)((const NUMBER *)data, n, (NUMBER *)cell);
     }
-    for (; i < n; i++) {
+    for (npy_intp i = 0; i < n; i++) {
         NUMBER value = *(const NUMBER *)(data + i * stride);
         acc = value BETTER acc ? value : acc;
-        unsure |= value != value;
+        unsure |= IS_NAN(value);
     }
     memcpy(cell, &acc, sizeof acc);
+    return unsure;
+}
+
+static int
+NAME(runs)(const char *data, npy_intp count, npy_intp n, char *cells)
+{
+    int unsure = 0;
+    for (npy_intp run = 0; run < count; run++) {
+        npy_intp bytes = n * (npy_intp)sizeof(NUMBER);
+        unsure |= NAME(leaf)(data + run * bytes, n, sizeof(NUMBER), cells + run * (npy_intp)sizeof(NUMBER));
+    }
     return unsure;
 }
 
@@ -55,7 +74,7 @@ NAME(rows)(char *accs, const char *data, npy_intp n)
     for (npy_intp i = 0; i < n; i++) {
         NUMBER acc = ((NUMBER *)accs)[i], value = ((const NUMBER *)data)[i];
         ((NUMBER *)accs)[i] = value BETTER acc ? value : acc;
-        unsure |= -(MASK)(value != value);
+        unsure |= -(MASK)IS_NAN(value);
     }
     return unsure != 0;
 }
@@ -68,6 +87,7 @@ NAME(start)(char *accs, npy_intp n)
     }
 }
 
+#ifdef FLOATING
 static int
 NAME(has_zeros)(const char *accs, npy_intp n)
 {
@@ -77,8 +97,10 @@ NAME(has_zeros)(const char *accs, npy_intp n)
     }
     return zeros;
 }
+#endif
 #undef NUMBER
 #undef NAME
 #undef BETTER
 #undef IDENTITY
-#undef MASK
+#undef AVX_PICK
+#undef GENERIC_PICK

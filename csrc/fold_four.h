@@ -5,7 +5,7 @@ TARGET static void
 FOUR(const NUMBER *const *leaves, npy_intp blocks, NUMBER (*acc)[8])
 {
     typedef NUMBER Vector __attribute__((vector_size(WIDTH), aligned(sizeof(NUMBER)), may_alias));
-    enum { LANES = WIDTH / sizeof(NUMBER) > 8 ? 8 : WIDTH / sizeof(NUMBER), PARTS = 8 / LANES };
+    enum { LANES = WIDTH / sizeof(NUMBER) > 8 ? 8 : WIDTH / sizeof(NUMBER), PARTS = 8 / LANES, AHEAD = 4096 };
     Vector r[4][PARTS];
     for (int leaf = 0; leaf < 4; leaf++) {
         for (int part = 0; part < PARTS; part++) {
@@ -14,6 +14,7 @@ FOUR(const NUMBER *const *leaves, npy_intp blocks, NUMBER (*acc)[8])
     }
     for (npy_intp i = 8; i < 8 * blocks; i += 8) {
         for (int leaf = 0; leaf < 4; leaf++) {
+            __builtin_prefetch((const char *)(leaves[leaf] + i) + AHEAD);
             for (int part = 0; part < PARTS; part++) {
                 r[leaf][part] += *(const Vector *)(leaves[leaf] + i + LANES * part);
             }

@@ -1,5 +1,6 @@
-/* A template, included by fold.c once an integer type: NUMBER_TYPE, PREFIX, LOWEST, HIGHEST, and WIDE, an unsigned type
- * in which its arithmetic wraps without overflow of int. */
+/* A template, included by fold.c once an integer type: NUMBER_TYPE, PREFIX, LOWEST, HIGHEST, MASK, the signed type of
+ * its size, WIDE, an unsigned type in which its arithmetic wraps without overflow of int, and where AVX2 has them
+ * AVX_MAXIMUM and AVX_MINIMUM. */
 
 #define NUMBER NUMBER_TYPE
 #define NAME(x) JOIN(PREFIX, _add_, x)
@@ -15,16 +16,25 @@
 
 #define NUMBER NUMBER_TYPE
 #define NAME(x) JOIN(PREFIX, _maximum_, x)
-#define COMBINE(acc, value) ((acc) > (value) ? (acc) : (value))
+#define BETTER >
+#ifdef AVX_MAXIMUM
+#define AVX_PICK(value, best) AVX_MAXIMUM((__m256i)(value), (__m256i)(best))
+#endif
 #define IDENTITY LOWEST
-#include "fold_any_order.h"
+#include "fold_extremes.h"
 
 #define NUMBER NUMBER_TYPE
 #define NAME(x) JOIN(PREFIX, _minimum_, x)
-#define COMBINE(acc, value) ((acc) < (value) ? (acc) : (value))
+#define BETTER <
+#ifdef AVX_MINIMUM
+#define AVX_PICK(value, best) AVX_MINIMUM((__m256i)(value), (__m256i)(best))
+#endif
 #define IDENTITY HIGHEST
-#include "fold_any_order.h"
+#include "fold_extremes.h"
 
+#undef MASK
+#undef AVX_MAXIMUM
+#undef AVX_MINIMUM
 #undef NUMBER_TYPE
 #undef PREFIX
 #undef LOWEST

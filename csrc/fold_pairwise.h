@@ -176,6 +176,43 @@ NAME(leaf)(const char *data, npy_intp n, npy_intp stride, char *cell, int parts)
     return 0;
 }
 
+/* DlFold.runs for items of `parts` numbers: short runs four at a time, each a leaf. */
+static int
+NAME(runs)(const NUMBER *data, npy_intp count, npy_intp n, NUMBER *cells, int parts)
+{
+    npy_intp run = 0;
+    n *= parts;
+    for (; n >= 8 && n <= LEAF && run + 4 <= count; run += 4) {
+        const NUMBER *starts[4];
+        NUMBER acc[4][8];
+        for (int i = 0; i < 4; i++) {
+            starts[i] = data + (run + i) * n;
+        }
+        NAME(four)(starts, n / 8, acc);
+        for (int i = 0; i < 4; i++) {
+            NAME(Sum) sum = NAME(finish)(starts[i], n, n / 8, acc[i], parts);
+            memcpy(cells + (run + i) * parts, sum.part, (size_t)parts * sizeof(NUMBER));
+        }
+    }
+    for (; run < count; run++) {
+        NAME(Sum) sum = NAME(packed)(data + run * n, n, parts);
+        memcpy(cells + run * parts, sum.part, (size_t)parts * sizeof(NUMBER));
+    }
+    return 0;
+}
+
+static int
+NAME(real_runs)(const char *data, npy_intp count, npy_intp n, char *cells)
+{
+    return NAME(runs)((const NUMBER *)data, count, n, (NUMBER *)cells, 1);
+}
+
+static int
+NAME(complex_runs)(const char *data, npy_intp count, npy_intp n, char *cells)
+{
+    return NAME(runs)((const NUMBER *)data, count, n, (NUMBER *)cells, 2);
+}
+
 static int
 NAME(real_leaf)(const char *data, npy_intp n, npy_intp stride, char *cell)
 {

@@ -130,6 +130,50 @@ def test_axes_and_layouts(ufunc: np.ufunc) -> None:
             check(program(x, y)[0], ufunc.reduce(x + y, axis=axes, keepdims=keepdims))
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
+def test_operands_that_broadcast(dtype: str) -> None:
+    """Differences of all pairs: reduced runs of 1..40 elements across which the kernel runs, and every other axis."""
+    numbers, rng = np.random.default_rng(4), random.Random(4)
+    for n in range(1, 41):
+        for outer, inner in ((5, 7), (3, 300), (300, 3), (1, 50), (50, 1), (2, 2500)):
+            x, y = (values(numbers, k * n, dtype).reshape(k, n) for k in (outer, inner))
+            a, b = x[:, None, :], y[None, :, :]
+            shape = (outer, inner, n)
+            axes = rng.choice(((2,), (2,), (2,), (0,), (1,), (1, 2), (0, 2), (0, 1, 2)))
+            keepdims = rng.random() < 0.3
+            ufunc = np.add if np.dtype(dtype).kind == "c" else rng.choice((np.add, np.maximum))
+            with np.errstate(all="ignore"):
+                program = reduction(add(dtype), shape, ufunc, axes, keepdims, dtype)
+                check(program(a, b)[0], ufunc.reduce(a + b, axis=axes, keepdims=keepdims))
+                check(program(a, b[:, ::-1])[0], ufunc.reduce(a + b[:, ::-1], axis=axes, keepdims=keepdims))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u4", "i8", "u8", "f4", "f8", "?"])
+def test_extremes_at_every_place(dtype: str) -> None:
+    """The extreme, or the value that settles any and all, anywhere in runs of every length."""
+    d = np.dtype(dtype)
+    for n in [*range(1, 140), 255, 256, 257, 511, 513, 700]:
+        for place in {0, n // 3, n // 2, n - 1, max(0, n - 2)}:
+            for least in (False, True):
+                x = np.full((3, n), 7, d) if d.kind != "b" else np.full((3, n), least)
+                x[1, place] = (3 if least else 9) if d.kind != "b" else not least
+                ufunc = (np.minimum if least else np.maximum) if d.kind != "b" else np.logical_or
+                ufunc = np.logical_and if d.kind == "b" and least else ufunc
+                for axes in ((1,), (0, 1)):
+                    check(reduction(plain(d), (3, n), ufunc, axes, False, d)(x)[0], ufunc.reduce(x, axis=axes))
+
+
+def test_bytes_of_bools() -> None:
+    """Any byte that is not 0 is true, also where memory was written as numbers."""
+    for n in (1, 7, 300, 700):
+        for byte in (1, 2, 128, 255):
+            x = np.zeros(n, "u1")
+            x[n // 2] = byte
+            for array in (x.view("?"), (x ^ byte).view("?")):
+                for ufunc in (np.logical_or, np.logical_and):
+                    check(reduction(plain("?"), (n,), ufunc, (0,), False, "?")(array)[0], ufunc.reduce(array))
+
+
 def test_big_reductions_without_the_gil() -> None:
     """Above the threshold, tiles and runs of many sizes."""
     rng = np.random.default_rng(2)

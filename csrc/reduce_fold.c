@@ -1,0 +1,320 @@
+/* Folds a reduced array in NumPy's order (see reduce.c): run after run, or row after row, tile by tile. */
+#include "reduce.h"
+
+enum {
+    TILE_BYTES = 16 * 1024, /* half of a first-level cache */
+    CELLS = 128,            /* runs folded at once */
+    SHORT_RUN = 32,
+    SUMS = 8,               /* the accumulators of a pairwise sum */
+};
+
+/* ---- elements ---- */
+
+/* Point the kernel's operands at an index of the nest. */
+static void
+point_at(DlWork *work, const npy_intp *at)
+{
+    const DlNest *nest = work->nest;
+    for (int i = 0; i < nest->n_operands; i++) {
+        char *data = nest->spread[i].data;
+        for (int axis = 0; axis < nest->nd; axis++) {
+            data += at[axis] * nest->spread[i].strides[axis];
+        }
+        work->block[2 * i] = (npy_intp)data;
+    }
+}
+
+/* Move the kernel's operands one step on along `axis`, or along the axes outside of it that this carries into; 0 at the end. */
+static int
+step_on(DlWork *work, npy_intp *at, int axis)
+{
+    const DlNest *nest = work->nest;
+    for (; axis >= 0; axis--) {
+        int carry = ++at[axis] == nest->shape[axis];
+        for (int i = 0; i < nest->n_operands; i++) {
+            npy_intp stride = nest->spread[i].strides[axis];
+            work->block[2 * i] += carry ? -stride * (nest->shape[axis] - 1) : stride;
+        }
+        if (!carry) {
+            return 1;
+        }
+        at[axis] = 0;
+    }
+    return 0;
+}
+
+/* Let the kernel run along `axis` of the nest. */
+static void
+run_along(DlWork *work, int axis)
+{
+    const DlNest *nest = work->nest;
+    for (int i = 0; i < nest->n_operands; i++) {
+        work->block[2 * i + 1] = nest->spread[i].strides[axis];
+    }
+    work->block[2 * nest->n_operands + 1] = work->itemsize;
+}
+
+/* Compute n elements into `out`. */
+static inline void
+compute(DlWork *work, char *out, npy_intp n)
+{
+    work->block[2 * work->nest->n_operands] = (npy_intp)out;
+    work->failed |= work->variant->address(work->block, n);
+}
+
+/* The elements from position `start` on: `n` (at most a tile) of them, packed or runs->stride apart. */
+static const char *
+get(DlWork *work, npy_intp start, npy_intp n)
+{
+    if (work->data != NULL) {
+        return work->data + start * work->runs->stride;
+    }
+    const DlNest *nest = work->nest;
+    int inner = nest->nd - 1;
+    npy_intp at[DL_MAX_DIMS], rest = start;
+    for (int axis = inner; axis > 0; axis--) {
+        at[axis] = rest % nest->shape[axis];
+        rest /= nest->shape[axis];
+    }
+    at[0] = rest;
+    point_at(work, at);
+    for (npy_intp done = 0;;) {
+        npy_intp few = nest->shape[inner] - at[inner];
+        few = n - done < few ? n - done : few;
+        compute(work, work->scratch + done * work->itemsize, few);
+        done += few;
+        if (done == n) {
+            return work->scratch;
+        }
+        for (int i = 0; i < nest->n_operands; i++) {
+            work->block[2 * i] -= at[inner] * nest->spread[i].strides[inner];
+        }
+        at[inner] = 0;
+        step_on(work, at, inner - 1);
+    }
+}
+
+/* ---- runs ---- */
+
+/* cell = fold of n >= 1 elements from position `start` on, tile by tile along NumPy's halves. */
+static void
+fold_run(DlWork *work, npy_intp start, npy_intp n, char *cell)
+{
+    const DlFold *fold = work->fold;
+    if (n <= work->tile) {
+        work->unsure |= fold->leaf(get(work, start, n), n, work->runs->stride, cell);
+        return;
+    }
+    npy_intp half = fold->pairwise ? dl_fold_half(n, fold->kind == 'c') : work->tile;
+    double second[DL_CELL / sizeof(double)];
+    fold_run(work, start, half, cell);
+    fold_run(work, start + half, n - half, (char *)second);
+    work->unsure |= fold->rows(cell, (char *)second, 1);
+}
+
+/* Walks the groups outside of the innermost one and knows where their results lie. */
+typedef struct {
+    const DlRuns *runs;
+    int n_outer;
+    npy_intp at[DL_MAX_DIMS], step[DL_MAX_DIMS]; /* elements of out that one step of a group moves; 0 if reduced */
+    npy_intp out;                                /* element of out */
+} Walk;
+
+static void
+walk_open(Walk *walk, const DlRuns *runs)
+{
+    npy_intp step = runs->nd && !runs->reduced[runs->nd - 1] ? runs->shape[runs->nd - 1] : 1;
+    walk->runs = runs;
+    walk->n_outer = runs->nd ? runs->nd - 1 : 0;
+    walk->out = 0;
+    for (int i = walk->n_outer - 1; i >= 0; i--) {
+        walk->at[i] = 0;
+        walk->step[i] = runs->reduced[i] ? 0 : step;
+        step *= runs->reduced[i] ? 1 : runs->shape[i];
+    }
+}
+
+static void
+walk_next(Walk *walk)
+{
+    for (int i = walk->n_outer - 1; i >= 0; i--) {
+        walk->out += walk->step[i];
+        if (++walk->at[i] < walk->runs->shape[i]) {
+            return;
+        }
+        walk->out -= walk->step[i] * walk->runs->shape[i];
+        walk->at[i] = 0;
+    }
+}
+
+/* Innermost group reduced: each run gives one number, added to its result. */
+static void
+fold_runs(DlWork *work)
+{
+    const DlRuns *runs = work->runs;
+    const DlFold *fold = work->fold;
+    npy_intp n = runs->nd ? runs->shape[runs->nd - 1] : 1, itemsize = work->itemsize;
+    npy_intp n_runs = runs->size / n, at_once = work->tile / n < CELLS ? work->tile / n : CELLS;
+    double cells[CELLS * DL_CELL / sizeof(double)];
+    int in_turn = runs->nd <= 2; /* the results lie as the runs do */
+    Walk walk;
+    walk_open(&walk, runs);
+    for (npy_intp i = 0; i < n_runs;) {
+        npy_intp few = n_runs - i < at_once ? n_runs - i : at_once;
+        if (few < 1) {
+            few = 1;
+            fold_run(work, i * n, n, (char *)cells);
+        }
+        else if (runs->stride == itemsize) {
+            work->unsure |= fold->runs(get(work, i * n, few * n), few, n, (char *)cells);
+        }
+        else { /* a single run, or runs of one element */
+            few = 1;
+            work->unsure |= fold->leaf(get(work, i * n, n), n, runs->stride, (char *)cells);
+        }
+        if (in_turn) {
+            work->unsure |= fold->rows(work->out + i * itemsize, (char *)cells, few);
+        }
+        for (npy_intp j = 0; j < few && !in_turn; j++) {
+            work->unsure |= fold->rows(work->out + walk.out * itemsize, (char *)cells + j * itemsize, 1);
+            walk_next(&walk);
+        }
+        i += few;
+    }
+}
+
+/* Innermost group kept: each row is added to its row of results. */
+static void
+fold_rows(DlWork *work)
+{
+    const DlRuns *runs = work->runs;
+    npy_intp n = runs->shape[runs->nd - 1], itemsize = work->itemsize, column = 0;
+    Walk walk;
+    walk_open(&walk, runs);
+    for (npy_intp start = 0; start < runs->size;) {
+        npy_intp tile = runs->size - start < work->tile ? runs->size - start : work->tile;
+        const char *data = get(work, start, tile);
+        for (npy_intp done = 0; done < tile;) {
+            npy_intp few = n - column < tile - done ? n - column : tile - done;
+            work->unsure |= work->fold->rows(work->out + (walk.out + column) * itemsize, data + done * itemsize, few);
+            done += few;
+            column += few;
+            if (column == n) {
+                column = 0;
+                walk_next(&walk);
+            }
+        }
+        start += tile;
+    }
+}
+
+/* ---- across short runs ---- */
+
+/* How many accumulators NumPy's pairwise sum of the innermost runs has; 0 where order does not matter. */
+static int
+count_sums(const DlWork *work)
+{
+    const DlFold *fold = work->fold;
+    int parts = fold->kind == 'c' ? 2 : 1;
+    npy_intp n = work->runs->shape[work->runs->nd - 1];
+    return !fold->pairwise ? 0 : n * parts < SUMS ? 1 : SUMS / parts;
+}
+
+int
+dl_reduce_plan_feed(DlWork *work, npy_intp *scratch_bytes)
+{
+    const DlNest *nest = work->nest;
+    const DlRuns *runs = work->runs;
+    int inner = nest->nd - 1;
+    work->tile = TILE_BYTES / work->itemsize;
+    work->across = runs->nd == 2 && runs->reduced[1] && inner >= 1 && nest->shape[inner] == runs->shape[1]
+                   && runs->shape[1] <= SHORT_RUN && nest->shape[inner] < nest->shape[inner - 1];
+    if (work->across) {
+        npy_intp n_tiles = count_sums(work) + 1;
+        work->tile = (work->tile / n_tiles + 7) / 8 * 8;
+        *scratch_bytes = n_tiles * work->tile * work->itemsize;
+        return inner - 1;
+    }
+    *scratch_bytes = (runs->size < work->tile ? runs->size : work->tile) * work->itemsize;
+    return inner;
+}
+
+/* Fold `few` runs whose first elements the operands point at into `out`. */
+static void
+fold_few_across(DlWork *work, npy_intp few, char *out)
+{
+    const DlNest *nest = work->nest;
+    const DlFold *fold = work->fold;
+    int inner = nest->nd - 1, n_sums = count_sums(work);
+    npy_intp n = nest->shape[inner], whole = n_sums ? n - n % n_sums : n, tile = work->tile * work->itemsize;
+    char *sums = work->scratch, *value = work->scratch + n_sums * tile;
+    for (npy_intp k = 0; k < n; k++) {
+        if (k == whole) {
+            for (int step = 1; step < n_sums; step *= 2) {
+                for (int i = 0; i < n_sums; i += 2 * step) {
+                    work->unsure |= fold->rows(sums + i * tile, sums + (i + step) * tile, few);
+                }
+            }
+        }
+        compute(work, k < n_sums ? sums + k * tile : value, few);
+        if (k >= n_sums) {
+            char *into = n_sums == 0 ? out : k < whole ? sums + k % n_sums * tile : sums;
+            work->unsure |= fold->rows(into, value, few);
+        }
+        for (int i = 0; i < nest->n_operands; i++) {
+            work->block[2 * i] += nest->spread[i].strides[inner];
+        }
+    }
+    for (int step = 1; step < n_sums && whole == n; step *= 2) {
+        for (int i = 0; i < n_sums; i += 2 * step) {
+            work->unsure |= fold->rows(sums + i * tile, sums + (i + step) * tile, few);
+        }
+    }
+    if (n_sums) {
+        work->unsure |= fold->rows(out, sums, few);
+    }
+    for (int i = 0; i < nest->n_operands; i++) {
+        work->block[2 * i] += few * nest->spread[i].strides[inner - 1] - n * nest->spread[i].strides[inner];
+    }
+}
+
+/* Innermost group reduced and short: the kernel computes one element of many runs at a time. */
+static void
+fold_across(DlWork *work)
+{
+    const DlNest *nest = work->nest;
+    int along = nest->nd - 2;
+    npy_intp at[DL_MAX_DIMS] = {0}, length = nest->shape[along];
+    char *out = work->out;
+    point_at(work, at);
+    do {
+        for (npy_intp start = 0; start < length; start += work->tile) {
+            npy_intp few = length - start < work->tile ? length - start : work->tile;
+            fold_few_across(work, few, out);
+            out += few * work->itemsize;
+        }
+        for (int i = 0; i < nest->n_operands; i++) {
+            work->block[2 * i] -= length * nest->spread[i].strides[along];
+        }
+    } while (step_on(work, at, along - 1));
+}
+
+void
+dl_reduce_fold(DlWork *work)
+{
+    const DlRuns *runs = work->runs;
+    work->fold->start(work->out, work->out_size);
+    if (work->data == NULL) {
+        run_along(work, work->nest->nd - 1 - work->across);
+    }
+    if (work->data == NULL && work->across) {
+        fold_across(work);
+    }
+    else if (runs->nd == 0 || runs->reduced[runs->nd - 1]) {
+        fold_runs(work);
+    }
+    else {
+        fold_rows(work);
+    }
+    work->unsure |= work->fold->doubtful != NULL && work->fold->doubtful(work->out, work->out_size);
+}
