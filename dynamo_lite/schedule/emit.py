@@ -321,7 +321,7 @@ def may_decline(step: Step, target: Target) -> bool:
 _VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {
     "basic_index": lambda node: node.params["index"],
     "transpose": lambda node: node.params["axes"],
-    "reshape": lambda node: node.array_type.shape,
+    "reshape": lambda node: node.params["shape"] if -1 in node.params["shape"] else node.array_type.shape,
     "broadcast_to": lambda node: node.array_type.shape,
     "real": lambda node: (),
     "imag": lambda node: (),

@@ -351,3 +351,9 @@ def many_steps(x: Array) -> Array:
         for _ in range(20):
             y[i] = y[i] * 0.5 + x[i] * x[(i + 1) % 12]
     return y, y.sum()
+
+
+@program(rand(4, 6)[:, ::2][:, :1], rand(1, 1), rand(6, 4)[::2])
+def reshape_to_the_same_shape(x: Array, y: Array, z: Array) -> Array:
+    """NumPy compares shapes before it works out a -1: with one, strides of size-1 axes are made anew."""
+    return x.reshape(-1, 1), x.reshape(4, 1), y.reshape(-1, 1), z.reshape(-1, 4), z.reshape(3, 4)
