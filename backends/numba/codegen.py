@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 from dynamo_lite.backends.numba import exact_ops
-from dynamo_lite.backends.numba.llvm_text import INT_TYPES, Lines, scalar_type
+from dynamo_lite.backends.numba.llvm_text import Lines, scalar_type
 from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values
 
 from dynamo_lite.schedule.steps import DType, KernelOp
@@ -40,10 +40,7 @@ class _Generator:
     def run(self) -> str:
         body = self._body()
         lines = ['source_filename = "dynamo_lite"']
-        lines += [
-            f"@sign{size} = private global {INT_TYPES[size]} {-(1 << (8 * size - 1))}"
-            for size in sorted(self.lines.sign_sizes)
-        ]
+        lines += [f"@{name} = private global {kind} {value}" for (kind, value), name in self.lines.hidden.items()]
         lines += [f"@constant{index} = private constant {text}" for index, text in self.constants.items()]
         lines += [f"define i32 @{self.name}(ptr %block, i64 %n) {{", "entry:", *self._entry(), *body, "}"]
         return "\n".join([*lines, *sorted(self.lines.declarations)]) + "\n"
@@ -99,10 +96,7 @@ class _Generator:
             lines.append(f"  %invoke{number} = load ptr, ptr %slot{number}, align 8")
             lines.append(f"  %args{number} = alloca [{width} x ptr], align 8")
             lines.append(f"  %strides{number} = alloca [{width} x i64], align 8")
-        lines += [
-            f"  %sign{size} = load volatile {INT_TYPES[size]}, ptr @sign{size}"
-            for size in sorted(self.lines.sign_sizes)
-        ]
+        lines += [f"  %{name} = load volatile {kind}, ptr @{name}" for (kind, _), name in self.lines.hidden.items()]
         for step in self.plan.steps:
             if isinstance(step, LoopCall):
                 lines += self._stride_stores(step)
@@ -270,6 +264,7 @@ class _Generator:
                 values.memory[value] = self._literal(self.kernel.ops[place.index])
             else:
                 values.memory[value] = self._load(place, dtype, index)
+        values.loaded = frozenset(values.memory)
         for number in segment.ops:
             self._emit(self.kernel.ops[number], self.first[number], values)
         for value, place in segment.stores:
@@ -284,8 +279,10 @@ class _Generator:
             values.same(result, op.operands[0])
         elif op.op == "cast":
             source, target = op.in_dtypes[0], op.dtypes[0]
-            value = exact_ops.emit_cast(lines, source, target, values.operand(op.operands[0]))
-            values.set(result, value)
+            value = values.operand(op.operands[0])
+            if source.kind in "iu" and target.kind == "f" and op.operands[0] not in values.loaded:
+                value = lines.unknown(source, value)  # x - x is known to be 0, and 0 / 0 would be computed here
+            values.set(result, exact_ops.emit_cast(lines, source, target, value))
         elif op.op == "where":
             mask, yes, no = op.operands
             chosen = lines.select(values.operand(mask), op.dtypes[0], values.in_memory(yes), values.in_memory(no))
@@ -345,6 +342,7 @@ class _Values:
         self.dtypes = dtypes
         self.memory: dict[int, str] = {}
         self.masks: dict[int, str] = {}
+        self.loaded: frozenset[int] = frozenset()
 
     def set(self, value: int, name: str) -> None:
         """Record what an operation yields: an i1 for a bool."""

@@ -4,7 +4,8 @@ Enters an operation's name and dtypes; leaves the LLVM instructions for it. An o
 IEEE 754 or two's complement fixes the result, so that any correct instruction gives NumPy's bits. Everything else
 (exp, power, minimum and maximum of floats with their NaN and signed-zero order, float16 and complex arithmetic) runs
 in NumPy's own inner loop. INVARIANT: no instruction sets a floating-point flag that NumPy would report and this form
-would not, and compares are quiet, so NaN operands set none.
+would not, and compares are quiet, so NaN operands set none. Float constants are hidden from the optimiser, which would
+compute with them when it compiles: no flag would show then, and a NaN would have another sign.
 
 NB: of two NaN operands x86 keeps the first. NumPy's add and multiply keep the one or the other by position and
 alignment (a compiler may swap them); subtract and divide always keep the first, and so do these.
@@ -85,11 +86,11 @@ def _reciprocal(lines: Lines, dtype: DType, args: list[str]) -> str:
 
 
 def _sign(lines: Lines, dtype: DType, args: list[str]) -> str:
-    zero = lines.zero(dtype)
+    zero = lines.hidden_constant(dtype, 0.0)
     inner = lines.select(lines.quiet_compare("oeq", dtype, [args[0], zero]), dtype, zero, args[0])
-    minus = lines.splat_constant(dtype, -1.0)
+    minus = lines.hidden_constant(dtype, -1.0)
     inner = lines.select(lines.quiet_compare("olt", dtype, [args[0], zero]), dtype, minus, inner)
-    plus = lines.splat_constant(dtype, 1.0)
+    plus = lines.hidden_constant(dtype, 1.0)
     return lines.select(lines.quiet_compare("ogt", dtype, [args[0], zero]), dtype, plus, inner)
 
 
@@ -285,7 +286,7 @@ def emit_cast(lines: Lines, source: DType, target: DType, value: str) -> str:
     if kinds[1] == "b":
         return _truth(lines, source, value)
     if kinds == "bf":
-        return lines.select(value, target, lines.splat_constant(target, 1.0), lines.zero(target))
+        return lines.select(value, target, lines.hidden_constant(target, 1.0), lines.hidden_constant(target, 0.0))
     if kinds == "ff":
         instruction = "fpext" if target.itemsize > source.itemsize else "fptrunc"
         return lines.do(f"{instruction} {from_type} {value} to {to_type}")

@@ -23,7 +23,7 @@ class Lines:
         self.text: list[str] = []
         self.declarations: set[str] = set()
         self.width = 0
-        self.sign_sizes: set[int] = set()
+        self.hidden: dict[tuple[str, str], str] = {}
         self._count = 0
         self._preheader = 0
         self._hoisted: dict[tuple[str, str], str] = {}
@@ -97,8 +97,24 @@ class Lines:
 
     def sign_mask(self, dtype: DType) -> str:
         """The sign bit of dtype, as a value the optimiser cannot see through."""
-        self.sign_sizes.add(dtype.itemsize)
-        return self.splat(INT_TYPES[dtype.itemsize], f"%sign{dtype.itemsize}")
+        return self._hide(INT_TYPES[dtype.itemsize], str(-(1 << (8 * dtype.itemsize - 1))))
+
+    def hidden_constant(self, dtype: DType, value: float) -> str:
+        """A float constant that the optimiser does not know, so that what is computed of it is computed at run time."""
+        width, self.width = self.width, 0
+        literal = self.splat_constant(dtype, value)
+        self.width = width
+        return self._hide(scalar_type(dtype), literal)
+
+    def unknown(self, dtype: DType, value: str) -> str:
+        """The same integer, as a value the optimiser cannot see through."""
+        zero = self._hide(INT_TYPES[dtype.itemsize], "0")
+        return self.do(f"or {self.type_of(dtype)} {value}, {zero}")
+
+    def _hide(self, scalar: str, literal: str) -> str:
+        """A constant that lies in memory and is loaded once, in every lane."""
+        name = self.hidden.setdefault((scalar, literal), f"hidden{len(self.hidden)}")
+        return self.splat(scalar, f"%{name}")
 
     def splat(self, scalar: str, value: str) -> str:
         """A loop-invariant scalar in every lane, computed once before the loop."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -264,24 +264,32 @@ def _agrees_with_itself(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType,
             arrays[ufunc.nin] = arrays[source]
             if not loop(arrays) or not right(arrays[ufunc.nin :]):
                 return False
-    return any(single) or all(
-        _same_when_broadcast(loop, operands, position, out_dtypes) for position in range(ufunc.nin)
+    repeatable = [position for position in range(ufunc.nin) if not single[position]]
+    return all(
+        _same_when_broadcast(loop, operands, positions, out_dtypes)
+        for count in range(1, len(repeatable) + (ufunc.nin == 1))
+        for positions in combinations(repeatable, count)
     )
 
 
 def _same_when_broadcast(
-    loop: StridedLoop, operands: list[Array], position: int, out_dtypes: tuple[DType, ...]
+    loop: StridedLoop, operands: list[Array], positions: tuple[int, ...], out_dtypes: tuple[DType, ...]
 ) -> bool:
-    """Whether operand `position` of stride zero gives what the same value repeated gives."""
-    others = operands if len(operands) == 1 else [np.ascontiguousarray(operand[::7]) for operand in operands]
-    n = len(others[0]) if len(operands) > 1 else 3
-    for value in np.unique(operands[position][:: max(1, len(operands[position]) // 150)]):
+    """Whether operands of stride zero at `positions` give what the same values repeated give."""
+    others = operands
+    if len(operands) > 1:
+        others = [array if array.strides == (0,) else np.ascontiguousarray(array[::7]) for array in operands]
+    n = min(map(len, others)) if len(operands) > 1 else 3
+    choices = [np.unique(operands[position][:: max(1, len(operands[position]) // 150)]) for position in positions]
+    for turn in range(max(map(len, choices))):
         filled = [array[:n] for array in others]
-        filled[position] = np.full(n, value, operands[position].dtype)
+        for place, (position, values) in enumerate(zip(positions, choices, strict=True)):
+            filled[position] = np.full(n, values[turn * (1 + 6 * place) % len(values)])
         plain = [np.empty(n, dtype) for dtype in out_dtypes]
         broadcast = [np.empty(n, dtype) for dtype in out_dtypes]
         strides = [array.strides[0] for array in (*filled, *broadcast)]
-        strides[position] = 0
+        for position in positions:
+            strides[position] = 0
         if not loop([*filled, *plain]) or not loop([*filled, *broadcast], strides):
             return False
         if not all(same_values(a, b) for a, b in zip(plain, broadcast, strict=True)):

@@ -18,7 +18,7 @@ from dynamo_lite.ops import registry
 
 _INTEGER_REPORTS = frozenset(
     (
-        *("floor_divide", "remainder", "divmod", "fmod", "power", "float_power"),
+        *("floor_divide", "remainder", "divmod", "fmod", "power", "float_power", "reciprocal"),
         *("left_shift", "right_shift", "ldexp", "lcm", "gcd"),
     )
 )

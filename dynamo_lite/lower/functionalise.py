@@ -86,7 +86,8 @@ def _forward_stores(graph: Graph) -> None:
     stored = _stored_roots(graph)
     contents: dict[Node, Node] = {}
     for node in graph.nodes:
-        if node.kind is NodeKind.CALL and not is_view(node):
+        # What calls and reductions give depends on the layout of their operands, which the value does not share.
+        if node.kind is NodeKind.CALL and REGISTRY[node.op].kind is OpKind.ELEMENTWISE:
             node.args = tuple(contents.get(arg, arg) if isinstance(arg, Node) else arg for arg in node.args)
         if node.kind is not NodeKind.STORE:
             continue

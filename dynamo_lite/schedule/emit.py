@@ -18,7 +18,7 @@ from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.alias import is_external, may_share, same_positions
 from dynamo_lite.schedule.call import call
-from dynamo_lite.schedule.fuse import Group, Reduction, Store, Unit, result_type
+from dynamo_lite.schedule.fuse import Group, Reduction, Store, Unit, checks_range, result_type
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -182,7 +182,7 @@ class _Emitter:
             # A float goes into an integer array by truncation, which operands do not do.
             return dtype.kind in "fc" or (dtype.kind in "iu" and kind_of(value) == "int") or type(value) is bool
         source = value.array_type
-        fits = len(source.shape) <= target.array_type.ndim
+        fits = len(source.shape) <= target.array_type.ndim and not checks_range(source, dtype)
         return fits and (source.dtype == dtype or self.target.exact("cast", (source.dtype,), (dtype,)))
 
     def temporary(self, value: Node) -> Node:

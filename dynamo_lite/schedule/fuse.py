@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
+
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.rewrite import root, users
@@ -79,6 +81,11 @@ def result_type(node: Node) -> ArrayType:
     type_ = node.type[0] if isinstance(node.type, tuple) else node.type
     assert type_ is not None, node.name
     return type_
+
+
+def checks_range(value: ArrayType, dtype: np.dtype[np.generic]) -> bool:
+    """Whether storing a NumPy scalar into an integer array goes by way of a Python int, which may not fit."""
+    return value.scalar and dtype.kind in "iu" and not np.can_cast(value.dtype, dtype, "safe")
 
 
 class _Fusion:
@@ -348,6 +355,8 @@ class _Fusion:
     def writes(self, value: Node, target: Node) -> bool:
         """Whether a kernel can cast the value to the target's dtype."""
         source, dtype = result_dtypes(value)[0], target.array_type.dtype
+        if checks_range(result_type(value), dtype):
+            return False
         return source == dtype or self.target.exact("cast", (source,), (dtype,))
 
     def exposed(self, store: Node, target: Node) -> list[Node]:

@@ -79,6 +79,11 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
     if target.exact(ufunc.__name__, in_dtypes, out_dtypes):
         return Form(ufunc.__name__, in_dtypes, out_dtypes)
     single = tuple(not isinstance(arg, Node) or not arg.array_type.shape for arg in node.args)
+    if any(
+        one and isinstance(arg, Node) and arg.array_type.dtype != dtype
+        for one, arg, dtype in zip(single, node.args, in_dtypes, strict=True)
+    ):
+        single = (False,) * ufunc.nin  # the kernel casts it, which gives it a place on the tile, and a stride
     if target.loop(ufunc, loop, single):
         return Form("loop", in_dtypes, out_dtypes, ufunc)
     return None

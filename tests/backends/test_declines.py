@@ -77,6 +77,12 @@ def test_an_unused_result_may_report() -> None:
         lambda x: (lambda q: q > q)(1 / x),
         lambda x: (lambda q: q ^ q)((x / x).astype("l")),
         lambda x: np.where((1 / x > 1) ^ (1 / x > 1), 1.0, 2.0).sum(),
+        lambda x: (x < x).astype("d") / (x > 0),
+        lambda x: np.logical_xor(x, x) / (x > 0),
+        lambda x: (lambda i: (i - i) / (x > 0))(x.astype("l")),
+        lambda x: (lambda i: (1 - i - (1 - i)) / i)(x.astype("l")),
+        lambda x: (lambda i: (i - i) / (1 + i))((x - 1).astype("l")),
+        lambda x: np.sqrt(np.sign(x - 0.5)),
         lambda x: np.sqrt(np.where((1 / x > 1) ^ (1 / x > 1), 1.0, 2.0)),
     ],
 )
@@ -154,3 +160,21 @@ def test_overlapping_arguments_decline_when_one_is_written() -> None:
     memory = np.arange(3000.0)
     assert declines(run, memory[:2000], memory[10:2010])
     assert not declines(run, memory[:1400], memory[1500:2900])
+
+
+def test_a_scalar_out_of_an_integer_arrays_range_declines() -> None:
+    def function(x: Any, y: Any) -> None:
+        x[1:3] = y[0] * 2.0
+
+    run = program(function, np.zeros(4, "b"), np.ones(3, "f"))
+    assert not declines(run, np.zeros(4, "b"), np.ones(3, "f"))
+    assert declines(run, np.zeros(4, "b"), np.full(3, 300, "f"))
+    assert declines(run, np.zeros(4, "b"), np.full(3, np.nan, "f"))
+
+
+def test_an_unused_integer_reciprocal_may_report() -> None:
+    def function(x: Any) -> Any:
+        np.reciprocal(x)
+        return x + 1
+
+    assert declines(program(function, np.ones(3, "l")), np.zeros(3, "l"))

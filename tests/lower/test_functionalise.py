@@ -143,3 +143,14 @@ def test_an_array_that_does_not_own_its_memory_stays() -> None:
 
     assert stores(functionalised(program, X)) == 1
     assert not program(X).flags.owndata
+
+
+def test_calls_and_reductions_read_the_array_they_are_given() -> None:
+    """BLAS and pairwise sums compute otherwise on strided operands."""
+
+    def program(x: Any) -> Any:
+        x += 1
+        return x.dot(x), x.sum(), x * 2
+
+    readers = {node.op: node.args[0] for node in functionalised(program, X).nodes if node.op in ("dot", "reduce")}
+    assert all(node.op == "input" for node in readers.values()) and len(readers) == 2  # type: ignore[union-attr]

@@ -357,3 +357,9 @@ def many_steps(x: Array) -> Array:
 def reshape_to_the_same_shape(x: Array, y: Array, z: Array) -> Array:
     """NumPy compares shapes before it works out a -1: with one, strides of size-1 axes are made anew."""
     return x.reshape(-1, 1), x.reshape(4, 1), y.reshape(-1, 1), z.reshape(-1, 4), z.reshape(3, 4)
+
+
+@program(np.array([-0.0, 0.0, 1.0, -2.0] * 5), np.array(False))
+def clip_at_a_cast_scalar(x: Array, low: Array) -> Array:
+    """NumPy's loop for bounds of stride zero keeps -0.0 where the other one does not."""
+    return np.clip(x, low, 1e300)
