@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 import types
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -308,6 +308,10 @@ def _generator(walk: Walk, where: str, plain: Any, compiled: Any) -> None:
             return
 
 
+def _view(walk: Walk, where: str, plain: Any, compiled: Any) -> None:
+    walk.pair(f"list({where})", list(plain), list(compiled))
+
+
 def _exception(walk: Walk, where: str, plain: BaseException, compiled: BaseException) -> None:
     walk.pair(f"{where}.args", plain.args, compiled.args)
     walk.pair(f"notes of {where}", getattr(plain, "__notes__", None), getattr(compiled, "__notes__", None))
@@ -338,7 +342,8 @@ _COMPARE: tuple[tuple[Any, Callable[[Walk, str, Any, Any], None]], ...] = (
     (_BY_REFERENCE, _reference),
     (types.FunctionType, _function),
     (types.MethodType, _method),
-    (types.GeneratorType, _generator),
+    (Iterator, _generator),
+    ((KeysView, ValuesView, ItemsView), _view),
     ((np.random.Generator, np.random.BitGenerator), _bit_generator),
     (BaseException, _exception),
     (object, _object),

@@ -76,10 +76,10 @@ def _unroll_limit(tracer: Tracer, bound: Scalar) -> int:
 
 
 def next_item(machine: Machine, iterator: IteratorValue) -> Value | None:
-    """The next item, or None at the end, which is final."""
+    """The next item, or None at the end: final, but for enumerate and zip, which ask their parts again."""
     item = None if iterator.ended else _NEXT[iterator.kind](machine, iterator)
     if item is None:
-        iterator.ended = True
+        iterator.ended = not iterator.parts
     else:
         iterator.taken += 1
     return item

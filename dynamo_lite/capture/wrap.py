@@ -61,7 +61,7 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
         elif (
             issubclass(type(obj), type | CompiledFunction)
             or (issubclass(type(obj), np.dtype) and obj.names is None)
-            or (callable(obj) and type(obj).__module__ in ("builtins", "numpy", "functools"))
+            or (callable(obj) and type(obj).__flags__ & IMMUTABLE_TYPE)
         ):
             rule = _wrap_identity
         else:

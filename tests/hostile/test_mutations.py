@@ -344,7 +344,76 @@ def equality_defined() -> Case:
     return f, lambda: (one_tag, other, X.copy()), [put(kind, "__eq__", lambda self, o: True)]
 
 
+def compiled_global_replaced() -> Case:
+    """A compiled function that another one calls is another function now, or says it wraps another."""
+    space = module("def a(x):\n    return x + 1\ndef b(x):\n    return x - 1\ndef f(x):\n    return g(x) * 2.0\n")
+    made = {name: dynamo_lite.compile(space[name]) for name in "ab"}
+    space["g"] = made["a"]
+    renamed = functools.wraps(space["b"])(dynamo_lite.compile(space["a"]))
+    return space["f"], one, [put(space, "g", made["b"]), put(space, "g", space["a"]), put(space, "g", renamed)]
+
+
+def attributes_appear() -> Case:
+    """What getattr() found missing."""
+    space = module(
+        "class P:\n    pass\nclass S:\n    __slots__ = ('k',)\np, s = P(), S()\n"
+        "def f(x):\n    return x * getattr(p, 'k', 1.0) + getattr(s, 'k', 2.0)\n"
+    )
+    return space["f"], one, [
+        put(space["p"], "k", 5.0),
+        lambda: delattr(space["p"], "k"),
+        put(space["P"], "k", 7.0),
+        put(space["s"], "k", 3.0),
+        lambda: delattr(space["s"], "k"),
+        put(space["P"], "k", property(lambda self: self.missing)),
+        put(space["P"], "__getattr__", lambda self, name: 9.0),
+    ]
+
+
+def cached_property_changed() -> Case:
+    space = module(
+        "import functools\nclass P:\n    @functools.cached_property\n    def k(self):\n        return 3.0\n"
+        "p = P()\np.k\ndef f(x):\n    return x * p.k\n"
+    )
+    return space["f"], one, [put(space["p"], "k", 5.0), lambda: vars(space["p"]).clear(), put(space["P"], "k", 7.0)]
+
+
+def objects_called() -> Case:
+    """A callable of a module that calls itself "builtins" is no builtin."""
+    space = module(
+        "class P:\n    z = 3.0\n    def __call__(self):\n        pass\n    def __len__(self):\n        return 3\n"
+        "P.__module__ = 'builtins'\nclass Q(P):\n    z = 40.0\np = P()\n"
+        "def f(x):\n    y = x * type(p).z\n    return y + 1.0 if p else y\n"
+    )
+    return space["f"], one, [
+        put(space["P"], "z", 4.0),
+        put(space["P"], "__len__", lambda self: 0),
+        put(space["p"], "__class__", space["Q"]),
+        put(space, "p", 5.0),
+    ]
+
+
+def abstract_classes() -> Case:
+    """What an abstract class says of a user's class changes with registrations and methods."""
+    space = module(
+        "import abc\nfrom collections.abc import Sized\nclass P:\n    pass\n"
+        "class Abstract(abc.ABC):\n    pass\np = P()\n"
+        "def f(x):\n    y = x * 2.0 if isinstance(p, Abstract) else x + 1.0\n"
+        "    return y * 3.0 if isinstance(p, Sized) else y\n"
+    )
+    return space["f"], one, [
+        put(space["P"], "__len__", lambda self: 1),
+        lambda: space["Abstract"].register(space["P"]),
+        lambda: space["p"].__setattr__("__class__", type("R", (), {"__class__": space["P"]})),
+    ]
+
+
 CASES = (
+    compiled_global_replaced,
+    attributes_appear,
+    cached_property_changed,
+    objects_called,
+    abstract_classes,
     attribute_appears,
     cached_property_filled,
     compiled_helper_replaced,

@@ -25,6 +25,7 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, realise
+from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.pycode import Instr, null_below_callable
 
 _MISSING = object()
@@ -58,7 +59,7 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return _constant_attribute(machine, owner, name)
         case ObjectValue():
             return _object_attribute(machine, owner, name)
-        case NumberValue() if name in ("real", "numerator"):
+        case NumberValue() if name == "real" or (name == "numerator" and kind_of(owner.expr) == "int"):
             return NumberValue(None, owner.expr)
         case SequenceValue() | DictValue() | RangeValue():
             kind = owner.kind if isinstance(owner, SequenceValue) else dict if isinstance(owner, DictValue) else range

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
@@ -181,6 +183,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
         case SequenceValue():
             key = constant_index(machine, index)
             if isinstance(key, slice):
+                if container.kind is tuple and key.indices(len(container.items)) == (0, len(container.items), 1):
+                    return container  # as CPython gives a whole tuple
                 return SequenceValue(None, container.kind, container.items[key])
             try:
                 return container.items[key]
@@ -267,5 +271,7 @@ def contains(machine: Machine, item: Value, container: Value) -> bool:
         case DictViewValue(name="keys"):
             return dict_key(machine, item) in container.of.items
         case ConstantValue() if isinstance(container.value, str | tuple | frozenset):
-            return as_constant(machine, item) in container.value
+            found = python_result(operator.contains, container.value, as_constant(machine, item))
+            assert isinstance(found, ConstantValue)
+            return bool(found.value)
     raise Break("unsupported-operation", f"`in` a {type(container).__name__}")

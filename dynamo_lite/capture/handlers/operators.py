@@ -44,6 +44,8 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return number_binary(machine.tracer, op, lhs, rhs)
     if isinstance(lhs, SequenceValue):
         if op == "+" and isinstance(rhs, SequenceValue) and lhs.kind is rhs.kind:
+            if lhs.kind is tuple and not (lhs.items and rhs.items):
+                return lhs if lhs.items else rhs
             return SequenceValue(None, lhs.kind, lhs.items + rhs.items)
         if op == "*" and as_scalar(rhs) is not None:
             return _repeated(machine, lhs, rhs)
@@ -59,6 +61,8 @@ def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
     count = as_constant(machine, times)
     if not isinstance(count, int) or count * len(sequence.items) > MAX_ITEMS:
         raise Break("python-exception", f"a sequence times {type(count).__name__}")
+    if sequence.kind is tuple and (count == 1 or not sequence.items):
+        return sequence
     return SequenceValue(None, sequence.kind, sequence.items * count)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dynamo_lite.capture.machine import Machine, handles
+from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.value import ConstantValue, NullValue, SequenceValue, Value
 from dynamo_lite.pycode import Instr
@@ -37,7 +38,7 @@ def copy(machine: Machine, frame: Frame, instr: Instr) -> None:
 def constant_value(value: object) -> Value:
     """A code object's constant; a tuple becomes a sequence so that its items can be taken."""
     if type(value) is tuple:
-        return SequenceValue(None, tuple, [constant_value(item) for item in value])
+        return SequenceValue(constant(value), tuple, [constant_value(item) for item in value])
     return ConstantValue(None, value)
 
 
