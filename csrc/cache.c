@@ -315,7 +315,8 @@ entries(PyObject *module, PyObject *thing)
     return result;
 }
 
-/* clear(code, owner=None): forget entries, counters, the skip mark and the re-encoded code; or the owner's alone. */
+/* clear(code, owner=None): forget entries, counters, the skip mark and the re-encoded code; or the owner's entries
+   and skip mark alone, since the counters are everybody's. */
 static PyObject *
 clear(PyObject *module, PyObject *args, PyObject *kwargs)
 {
@@ -338,8 +339,10 @@ clear(PyObject *module, PyObject *args, PyObject *kwargs)
             cache->skip_owner = NULL;
         }
         cache_clear(cache, owner);
-        if (owner == NULL || (cache->n_entries == 0 && !cache->skip)) {
+        if (owner == NULL) {
             memset(&cache->counters, 0, sizeof cache->counters);
+        }
+        if (owner == NULL || (cache->n_entries == 0 && !cache->skip)) {
             Py_CLEAR(cache->rewritten);
         }
         Py_DECREF(cache);
@@ -416,7 +419,7 @@ static PyMethodDef functions[] = {
     {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},
     {"clear", (PyCFunction)(void (*)(void))clear, METH_VARARGS | METH_KEYWORDS,
-     "clear(code, owner=None): forget its entries, counters and skip mark, or those of one on_miss."},
+     "clear(code, owner=None): forget its entries, counters and skip mark, or the entries and skip mark of one on_miss."},
     {"set_skip", (PyCFunction)(void (*)(void))set_skip, METH_VARARGS | METH_KEYWORDS,
      "set_skip(code, skip, reason=..., owner=None): whether never to ask (owner, or anybody) for an entry again."},
     {"counters", counters, METH_VARARGS, "counters(code=None) -> dict of what happened to code, or in the process."},

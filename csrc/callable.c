@@ -22,6 +22,7 @@ typedef struct {
     PyCodeObject *code; /* of fn when last looked at, with its cache: saves the look-up */
     DlCache *cache;
     PyObject *dict, *weakrefs;
+    DlHookWatch watch; /* of calls of an fn that is no Python function */
     char enabled; /* false: every call runs plainly */
 } DlCompiledFunction;
 
@@ -185,20 +186,23 @@ look_up_cache(DlCompiledFunction *self, PyCodeObject *code)
     return cache;
 }
 
-/* Call fn plainly, with the frames of its callees shown to the hook. */
+/* Call fn plainly, with the frames of its callees shown to the hook where that brings something.
+
+   watch: has noted what it brought; owner: what it is a part of. */
 static PyObject *
-call_plainly(DlCompiledFunction *self, DlCache *cache, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+call_plainly(DlCompiledFunction *self, DlHookWatch *watch, PyObject *owner, PyObject *const *args, size_t nargsf,
+             PyObject *kwnames)
 {
     DlHookScope scope = {0};
     uint64_t gains = dl_thread.gains;
-    if (!dl_hook_try(&cache->watch, &scope, self->on_miss)) {
+    if (!dl_hook_try(watch, &scope, self->on_miss)) {
         return dl_hook_call_plainly(self->fn, args, nargsf, kwnames);
     }
-    Py_INCREF(cache);
+    Py_INCREF(owner);
     PyObject *value = dl_hook_call_plainly(self->fn, args, nargsf, kwnames);
     dl_hook_leave(&scope);
-    dl_hook_judge(&cache->watch, gains);
-    Py_DECREF(cache);
+    dl_hook_judge(watch, gains);
+    Py_DECREF(owner);
     return value;
 }
 
@@ -208,8 +212,11 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
 {
     DlCompiledFunction *self = (DlCompiledFunction *)callable;
     PyObject *fn = self->fn;
-    if (!self->enabled || !PyFunction_Check(fn)) {
+    if (!self->enabled) {
         return dl_hook_call_plainly(fn, args, nargsf, kwnames);
+    }
+    if (!PyFunction_Check(fn)) { /* a class, a partial, an object with __call__: the functions it calls are compiled */
+        return call_plainly(self, &self->watch, callable, args, nargsf, kwnames);
     }
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(fn);
     DlCache *cache = self->cache;
@@ -230,7 +237,7 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
         outcome = bind_and_dispatch(self, cache, code, args, n_args, kwnames, &value);
     }
     if (outcome == DL_PLAIN) {
-        return call_plainly(self, cache, args, nargsf, kwnames);
+        return call_plainly(self, &cache->watch, (PyObject *)cache, args, nargsf, kwnames);
     }
     return outcome == DL_RAN ? value : NULL;
 }

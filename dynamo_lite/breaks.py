@@ -285,13 +285,13 @@ _ROWS = (
         "generator",
         "skip",
         "{detail} is a generator function",
-        "Move the array code into a plain function that the generator calls.",
+        "Move the array code into a plain function, compile that, and call it in the generator.",
     ),
     Reason(
         "coroutine",
         "skip",
         "{detail} is a coroutine or asynchronous generator",
-        "Move the array code into a plain function that the coroutine calls.",
+        "Move the array code into a plain function, compile that, and call it in the coroutine.",
     ),
     Reason(
         "cell-variables",
@@ -339,7 +339,7 @@ _ROWS = (
         "not-a-python-function",
         "skip",
         "{detail} is not a plain Python function",
-        "Compile a Python function; other callables are called as they are.",
+        "It is called as it is. Python functions that it calls are compiled.",
     ),
     Reason(
         "disabled",

@@ -7,10 +7,11 @@ pipeline.py's business; this is the bookkeeping around it: limits, reasons, repo
 from __future__ import annotations
 
 import contextvars
+import inspect
 import linecache
 import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,12 +74,20 @@ class Compilation:
         self.compiles: list[CompileRecord] = []
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
+        self._lines: dict[types.CodeType, int] = {}  # and -> the line it goes on with
         self._entries: dict[types.CodeType, int] = {}
         self._plain_entries: dict[types.CodeType, int] = {}
         self._skipped: set[types.CodeType] = set()
         self._waiting: dict[types.CodeType, list[tuple[types.CodeType, Segment]]] = {}
         self._worthless: set[types.CodeType] = set()
         self._warned: set[str] = set()
+        if fullgraph:
+            for record in self._refusal():
+                raise GraphBreakError(
+                    record.id, record.message, record.hint, record.filename, record.line, record.function
+                )
+        # Counters belong to code objects: what other compiled functions of the same code had counted before this one.
+        self._before = {code: _C.counters(code) for code in self._own_codes()}
 
     # -- the dispatcher's question ------------------------------------------------------------------------------------
 
@@ -206,6 +215,7 @@ class Compilation:
                 resumed.__qualname__ = function.__qualname__
                 known = self._jumps[made, target.plain] = _C.Jump(resumed)
                 self._resumed[made] = len(self._resumed) + 1
+                self._lines[made] = code.instrs[target.index].position[0] or made.co_firstlineno
                 if target.plain:
                     self._skip(made, "exception-handler-active")
             return known
@@ -272,14 +282,13 @@ class Compilation:
     def _note_skip(self, function: types.FunctionType, reason: str, detail: str) -> None:
         row = breaks.REASONS[reason]
         code = function.__code__
-        text = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+        line = self._lines.get(code, code.co_firstlineno)
+        text = linecache.getline(code.co_filename, line).strip()
         message = breaks.message(reason, detail)
         if self.fullgraph and reason not in ("does-not-pay", "nothing-to-compile", "unsupported-dtype"):
-            raise GraphBreakError(reason, message, row.hint, code.co_filename, code.co_firstlineno, code.co_qualname)
-        key = (reason, code.co_filename, code.co_firstlineno)
-        self.skips[key] = BreakRecord(
-            reason, code.co_filename, code.co_firstlineno, code.co_qualname, text, message, row.hint
-        )
+            raise GraphBreakError(reason, message, row.hint, code.co_filename, line, code.co_qualname)
+        key = (reason, code.co_filename, line)
+        self.skips[key] = BreakRecord(reason, code.co_filename, line, code.co_qualname, text, message, row.hint)
         log.emit("breaks", code.co_qualname, f"left plain: {message} [{reason}]")
 
     def _warn_of_limit(self, function: types.FunctionType) -> None:
@@ -304,17 +313,37 @@ class Compilation:
 
     def explanation(self) -> Explanation:
         """What has been compiled so far."""
-        code = getattr(self.function, "__code__", None)
+        filename, line = self._place()
+        graphs = tuple(self._graph_record(segment) for segment in self.segments if segment.program is not None)
         return Explanation(
             self.name,
-            code.co_filename if code else "",
-            code.co_firstlineno if code else 0,
-            tuple(self._graph_record(segment) for segment in self.segments if segment.program is not None),
+            filename,
+            line,
+            graphs,
             tuple(self.breaks.values()),
-            tuple(self.skips.values()),
+            (*(() if graphs else self._refusal()), *self.skips.values()),
             tuple(self.compiles),
             tuple((name, float(value)) for name, value in self.stats().items()),
         )
+
+    def _place(self) -> tuple[str, int]:
+        """File and first line of the function; "" and 0 when it is no Python function."""
+        code = next(iter(self._own_codes()), None)
+        return (code.co_filename, code.co_firstlineno) if code else ("", 0)
+
+    def _refusal(self) -> Iterator[BreakRecord]:
+        """Why calls of this function are not captured, whatever the arguments: at most one record."""
+        if inspect.isgeneratorfunction(self.function):
+            reason = "generator"
+        elif inspect.iscoroutinefunction(self.function) or inspect.isasyncgenfunction(self.function):
+            reason = "coroutine"
+        elif self.function is not None and not self._own_codes():
+            reason = "not-a-python-function"
+        else:
+            return
+        text = linecache.getline(*self._place()).strip()
+        message = breaks.message(reason, self.name)
+        yield BreakRecord(reason, *self._place(), self.name, text, message, breaks.REASONS[reason].hint)
 
     def _graph_record(self, segment: Segment) -> GraphRecord:
         graph, code = segment.capture.graph, segment.code
@@ -333,21 +362,22 @@ class Compilation:
             line=first.line if first else code.co_firstlineno,
             operations=sum(node.kind.value in ("call", "store") for node in graph.nodes),
             numpy_calls=_count(segment.program, Call),
-            guards=tuple(GuardRecord(line) for line in str(segment.entry.guards).splitlines()),
+            guards=tuple(map(GuardRecord, segment.guards.sentences())),
         )
 
-    def codes(self) -> list[types.CodeType]:
-        """Every code object that this compilation has put entries on."""
-        return list(self._entries)
+    def _own_codes(self) -> list[types.CodeType]:
+        """The code object of the function, if it is a Python function."""
+        code = getattr(self.function, "__code__", None)
+        return [code] if isinstance(code, types.CodeType) else []
 
     def stats(self) -> dict[str, int | float]:
         """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines compile_seconds."""
         totals = dict.fromkeys(("hits", "misses", "native_calls", "plain_calls", "declines", "breaks", "retired"), 0)
-        own = getattr(self.function, "__code__", None)
-        for code in {*self._entries, *([own] if own else [])}:
+        for code in {*self._entries, *self._own_codes()}:
+            before = self._before.get(code, {})
             for name, value in _C.counters(code).items():
                 if name in totals:
-                    totals[name] += value
+                    totals[name] += value - before.get(name, 0)
         return {
             "compiles": len(self.compiles),
             "recompiles": sum(record.reason != "first call" for record in self.compiles),
@@ -369,15 +399,17 @@ class Compilation:
 
     def reset(self) -> None:
         """Forget every compiled segment, and what was left plain; other compilations of the same code keep theirs."""
-        own = getattr(self.function, "__code__", None)
-        for code in {*self._entries, *self._plain_entries, *self._resumed, *self._skipped, *([own] if own else [])}:
+        codes = {*self._entries, *self._plain_entries, *self._skipped, *self._own_codes()}
+        for code in codes | self._resumed.keys():
             _C.clear(code, self.on_miss)
+        self._before = {code: _C.counters(code) for code in codes - self._resumed.keys()}
         self.segments.clear()
         self.breaks.clear()
         self.skips.clear()
         self.compiles.clear()
         self._jumps.clear()
         self._resumed.clear()
+        self._lines.clear()
         self._entries.clear()
         self._plain_entries.clear()
         self._skipped.clear()

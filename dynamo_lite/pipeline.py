@@ -21,6 +21,7 @@ from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.trace import Capture, trace
 from dynamo_lite.config import Config, compiling
 from dynamo_lite.graph.verify import verify
+from dynamo_lite.guards.words import GuardsOf
 from dynamo_lite.pycode import decode
 from dynamo_lite.schedule.cost import DoesNotPay
 from dynamo_lite.schedule.text import to_text
@@ -34,6 +35,7 @@ class Segment:
     capture: Capture
     program: Callable[..., Any] | None
     entry: _C.CacheEntry
+    guards: GuardsOf
     why_plain: str = ""
     why_plain_detail: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -67,17 +69,18 @@ def compile_segment(
     guards = _C.Guards(capture.guards, capture.inputs)
     entry = _C.CacheEntry(guards, program, None if why else capture.residual, calls_python=capture.ends != "return")
     clock.stage("entry")
-    log.emit("guards", function.__qualname__, guards)
+    words = GuardsOf(guards, function.__code__)
+    log.emit("guards", function.__qualname__, words)
     if capture.residual is not None:
         log.emit("bytecode", function.__qualname__, decode(capture.residual.__code__))
     if isinstance(program, _C.Program):
         log.emit("kernels", function.__qualname__, _text(program))
     capture = replace(capture, example_inputs=())  # the caller's arrays must not be kept alive
     number = next(_SEGMENTS)
-    for stage, value in (("graph", capture.graph), ("guards", guards), ("program", _text(program))):
+    for stage, value in (("graph", capture.graph), ("guards", words), ("program", _text(program))):
         log.dump(number, function.__qualname__, stage, value)
     log.say(f"{function.__qualname__}: compiled in {sum(clock.seconds.values()) * 1e3:.1f} ms; {why or capture.ends}")
-    return Segment(function.__code__, capture, program, entry, why, detail, clock.seconds)
+    return Segment(function.__code__, capture, program, entry, words, why, detail, clock.seconds)
 
 
 _SEGMENTS = itertools.count()

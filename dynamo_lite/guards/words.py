@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dynamo_lite._C import GUARD_KINDS
+from dynamo_lite._C import GUARD_KINDS, Guards
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol
 
 Op = tuple[Any, ...]
@@ -40,9 +41,24 @@ _INFIX = {
 }
 
 
-def to_text(ops: Sequence[Op], inputs: Sequence[int], func: object = None) -> str:
+@dataclass(frozen=True, slots=True)
+class GuardsOf:
+    """The guards of calls of `code`: ``str`` names its variables, where ``str(guards)`` can only count slots."""
+
+    guards: Guards
+    code: types.CodeType
+
+    def __str__(self) -> str:
+        return to_text(self.guards.ops, self.guards.inputs, self.code)
+
+    def sentences(self) -> list[str]:
+        """What must hold, one sentence each."""
+        return str(self).splitlines()[:-1]
+
+
+def to_text(ops: Sequence[Op], inputs: Sequence[int], code: types.CodeType | None = None) -> str:
     """All guards, one a line, then the inputs they yield."""
-    namer = _Namer(ops, inputs, func)
+    namer = _Namer(ops, inputs, code)
     lines = [sentence(op, namer) for op in ops if not _is_read(op)]
     lines.append("inputs: " + (", ".join(namer.register(register) for register in inputs) or "none"))
     return "\n".join(lines)
@@ -50,7 +66,7 @@ def to_text(ops: Sequence[Op], inputs: Sequence[int], func: object = None) -> st
 
 def explain(ops: Sequence[Op], inputs: Sequence[int], failed: int, func: object, slots: tuple[Any, ...]) -> str:
     """Why guard number `failed` fails: what must hold, and what is there instead where that can be told."""
-    namer = _Namer(ops, inputs, func)
+    namer = _Namer(ops, inputs, getattr(func, "__code__", None))
     op = ops[failed]
     text = "not true that " + sentence(op, namer)
     values = _values(ops[:failed], func, slots)
@@ -72,9 +88,11 @@ def sentence(op: Op, namer: _Namer) -> str:
             parts.append(part)
         else:
             parts.append(_shorten(_describe(part)))
+    if op[0] in ("array", "dtype"):
+        parts[2] = f"{op[3]} dimension{'' if op[3] == 1 else 's'}"
     if op[0] == "array":
         ones = [axis for axis in range(op[3]) if op[4] >> axis & 1]
-        parts[3] = f"of size 1 just along {ones}" if ones else "none of size 1"
+        parts[3] = f", of size 1 just along {ones}" if ones else ", none of size 1" if op[3] else ""
         parts[4] = ", writeable" if op[5] not in (None, False, -1, 0) else ""
     if op[0] in ("arg", "slot_unbound"):
         parts[-1] = namer.slot(op[-1])
@@ -84,15 +102,18 @@ def sentence(op: Op, namer: _Namer) -> str:
 class _Namer:
     """Registers, slots and symbols by the names of the source."""
 
-    def __init__(self, ops: Sequence[Op], inputs: Sequence[int], func: object) -> None:
+    def __init__(self, ops: Sequence[Op], inputs: Sequence[int], code: types.CodeType | None) -> None:
         self._reads = {op[1]: op for op in ops if _is_read(op)}
         self._inputs = inputs
-        code = getattr(func, "__code__", None)
-        self._names: tuple[str, ...] = code.co_varnames if isinstance(code, types.CodeType) else ()
-        self._free: tuple[str, ...] = code.co_freevars if isinstance(code, types.CodeType) else ()
+        self._names: tuple[str, ...] = code.co_varnames if code else ()
+        self._free: tuple[str, ...] = code.co_freevars if code else ()
 
     def slot(self, index: int) -> str:
-        return self._names[index] if index < len(self._names) else f"slot{index}"
+        if index >= len(self._names):
+            return f"slot{index}"
+        name = self._names[index]
+        # The parameters of a resume function that hold Python's stack have no name in the source.
+        return f"<value {index} under way>" if name.startswith(".") else name
 
     def register(self, register: int) -> str:
         op = self._reads[register]

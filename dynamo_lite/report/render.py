@@ -139,7 +139,7 @@ def _breaks(title: str, breaks: tuple[BreakRecord, ...]) -> str:
         return ""
     lines = [title]
     for record in breaks:
-        lines.append(f"  {_place(record.filename, record.line)} in {record.function}  [{record.id}]")
+        lines.append(f"  {_where(record)}  [{record.id}]")
         if record.source_line:
             lines.append(f"      {record.source_line}")
         lines.append(f"    why:  {record.message}")
@@ -172,14 +172,18 @@ def _stats(explanation: Explanation) -> str:
 
 
 def _row(record: BreakRecord) -> tuple[str, ...]:
-    where = f"{_place(record.filename, record.line)} in {record.function}"
-    return where, record.source_line, f"{record.message} [{record.id}]", record.hint
+    return _where(record), record.source_line, f"{record.message} [{record.id}]", record.hint
 
 
 def _html_table(titles: list[str], rows: Iterable[tuple[str, ...]]) -> str:
     head = "".join(f"<th>{html.escape(title)}</th>" for title in titles)
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def _where(record: BreakRecord) -> str:
+    place = _place(record.filename, record.line)
+    return f"{place} in {record.function}" if place else record.function
 
 
 def _place(filename: str, line: int) -> str:

@@ -19,7 +19,7 @@ import pytest
 from dynamo_lite._C import GUARD_KINDS, Guards
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.guards import twin
-from dynamo_lite.guards.words import OPERANDS
+from dynamo_lite.guards.words import OPERANDS, GuardsOf
 
 F8, F4, I8 = np.dtype("f8"), np.dtype("f4"), np.dtype("i8")
 
@@ -541,6 +541,11 @@ def test_words() -> None:
         "not true that x is an aligned float64 array of 2 dimensions, of size 1 just along [1], writeable; "
         "it is an array float64[5] with strides [8]"
     )
+    assert GuardsOf(guards, function.__code__).sentences() == [
+        "x is an aligned float64 array of 2 dimensions, of size 1 just along [1], writeable",
+        f"math.pi equals {math.pi!r}",
+        "(x.shape[0] - 1) >= 2",
+    ]
     assert repr(guards) == "<Guards of 6 ops, 1 inputs>"
 
 

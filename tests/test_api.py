@@ -1,0 +1,123 @@
+"""compile() and its kin on everything callable: what is compiled, what is said, and that compiled functions of one
+function do not meet."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import GraphBreakError
+from tests.oracle import require_equal
+
+Array = np.ndarray[Any, Any]
+X = np.linspace(0.0, 1.0, 50_000)
+
+
+def curve(x: Array, scale: float = 2.0) -> Array:
+    return np.sqrt(x * x + 1.0) * scale + x - 1.0
+
+
+class Curve:
+    def __init__(self, size: int) -> None:
+        self.offsets = np.sqrt(np.ones(size) * 3.0)
+
+    def __call__(self, x: Array) -> Array:
+        return np.sqrt(x * x + 1.0) * self.offsets + x
+
+    def method(self, x: Array) -> Array:
+        return self(x)
+
+
+def generated(x: Array) -> Iterator[Array]:
+    yield curve(x)
+
+
+async def awaited(x: Array) -> Array:
+    return curve(x)
+
+
+async def generated_later(x: Array) -> Any:
+    yield curve(x)
+
+
+# ---- compiled functions of one function
+
+
+def test_a_compiled_function_outlives_another_of_the_same_function() -> None:
+    first, second = dynamo_lite.compile(curve), dynamo_lite.compile(curve)
+    for fast in (first, second):
+        fast(X)
+    second.reset()
+    for _ in range(10):
+        dynamo_lite.explain(curve)(X)  # makes one and drops it
+    first(X)
+    assert first.stats()["compiles"] == 1
+    assert second.stats()["compiles"] == 0
+
+
+def test_a_new_compiled_function_starts_counting_at_zero() -> None:
+    dynamo_lite.compile(curve)(X)
+    kept = dynamo_lite.compile(curve)
+    for _ in range(3):
+        kept(X)
+    fast = dynamo_lite.compile(curve)
+    assert not any(fast.stats().values())
+    fast(X)
+    assert (fast.stats()["misses"], fast.stats()["native_calls"]) == (1, 1)
+    fast.reset()
+    assert not any(fast.stats().values())
+
+
+# ---- callables that are no functions
+
+
+@pytest.mark.parametrize("make", [lambda: functools.partial(curve, scale=3.0), lambda: Curve(X.size)])
+def test_what_a_callable_calls_is_compiled(make: Callable[[], Any]) -> None:
+    fn = make()
+    fast = dynamo_lite.compile(fn)
+    require_equal(fn, lambda: (X.copy(),), compile=lambda _: fast)
+    assert fast.stats()["native_calls"] > 0
+
+
+def test_making_an_object_compiles_its_init() -> None:
+    fast = dynamo_lite.compile(Curve)
+    assert fast(100).offsets.tobytes() == Curve(100).offsets.tobytes()
+    assert fast.explain().breaks[0].id == "side-effect-attribute"
+
+
+@pytest.mark.parametrize(
+    ("fn", "reason"),
+    [
+        (generated, "generator"),
+        (awaited, "coroutine"),
+        (generated_later, "coroutine"),
+        (len, "not-a-python-function"),
+        (np.add, "not-a-python-function"),
+    ],
+)
+def test_what_can_never_be_captured_says_why(fn: Any, reason: str) -> None:
+    (skip,) = dynamo_lite.compile(fn).explain().skips
+    assert skip.id == reason
+    with pytest.raises(GraphBreakError) as raised:
+        dynamo_lite.compile(fn, fullgraph=True)
+    assert raised.value.reason == reason
+
+
+# ---- places
+
+
+def test_the_rest_behind_a_break_is_named_by_its_first_line() -> None:
+    def broken(x: Array) -> Array:
+        y = np.sqrt(x * x + 1.0) * 2.0 - x
+        dynamo_lite.graph_break()
+        return y + 1.0
+
+    (skip,) = dynamo_lite.explain(broken)(X).skips
+    assert skip.id == "does-not-pay"
+    assert skip.source_line == "return y + 1.0"
+    assert skip.line == broken.__code__.co_firstlineno + 3
