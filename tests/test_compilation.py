@@ -31,7 +31,7 @@ def test_a_recompile_names_the_guard_that_did_not_hold(compiler: Compile) -> Non
     fast(np.ones((2, 2), np.float32))
     first, second, third = [record.reason for record in fast.explain().compiles]
     assert first == "first call"
-    assert second.startswith("not true that x is an aligned float64 array of 1 dimensions, none of size 1, writeable")
+    assert second.startswith("not true that x is an aligned float64 array of 1 dimension, none of size 1, writeable")
     assert third.count("not true that") == 2 and "int64" in third and "float64" in third
     del x
     gc.collect()
