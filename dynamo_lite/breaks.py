@@ -62,12 +62,6 @@ _ROWS = (
         "move the call out of the array code.",
     ),
     Reason(
-        "callee-breaks",
-        "break",
-        "{detail}, called here, cannot become part of this graph",
-        "It is called as it is and compiled on its own. See the break reported inside it.",
-    ),
-    Reason(
         "c-function",
         "break",
         "{detail} is compiled code that dynamo_lite has no rule for",
@@ -219,12 +213,6 @@ _ROWS = (
         "{detail} stands inside try or except: the rest of the function runs as plain Python",
         "Put the array code inside the `try` block into a function of its own.",
     ),
-    Reason(
-        "with-active",
-        "skip",
-        "{detail} stands inside a `with` block: the rest of the function runs as plain Python",
-        "Put the array code inside the `with` block into a function of its own.",
-    ),
     # -- arrays without a rule
     Reason(
         "op-without-rule",
@@ -318,18 +306,6 @@ _ROWS = (
         "Nothing to do: a later call, with less recursion around it, is compiled.",
     ),
     Reason(
-        "module-body",
-        "skip",
-        "{detail} is the body of a module or class",
-        "Put the array code into a function.",
-    ),
-    Reason(
-        "tracer-active",
-        "skip",
-        "a debugger, profiler or coverage tool watches the frames ({detail})",
-        "Run without it; its events would not be seen in compiled code.",
-    ),
-    Reason(
         "unknown-bytecode",
         "skip",
         "the bytecode of {detail} is not understood",
@@ -346,12 +322,6 @@ _ROWS = (
         "skip",
         "{detail} is marked with dynamo_lite.disable",
         "Remove the mark to have it compiled.",
-    ),
-    Reason(
-        "unsupported-python",
-        "skip",
-        "this Python has no frame hook that dynamo_lite knows ({detail})",
-        "Use CPython 3.11, 3.12 or 3.13.",
     ),
     Reason(
         "internal-error",

@@ -20,8 +20,8 @@ from dynamo_lite import _C, breaks, log
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import SkipFrame
-from dynamo_lite.capture.trace import empty_closure, trace
-from dynamo_lite.capture.wrap import supported_array, supported_dtype
+from dynamo_lite.capture.trace import GraphBreak, empty_closure, trace
+from dynamo_lite.capture.wrap import MAX_DIMS, supported_array, supported_dtype
 from dynamo_lite.config import Config
 from dynamo_lite.errors import (
     BackendError,
@@ -48,10 +48,21 @@ def _count(program: Any, *kinds: type) -> int:
     return sum(isinstance(step, kinds) for step in program.schedule.steps) if isinstance(program, _C.Program) else 0
 
 
+# Why a frame may stay plain under fullgraph: nothing of the function breaks.
+_NO_BREAK = frozenset({"does-not-pay", "nothing-to-compile", "unsupported-dtype", "too-many-dims", "unaligned-array"})
 # Versions of one code object that compute nothing, before it is left alone.
 _WORTHLESS_LIMIT = 4
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
+
+
+def _message(found: GraphBreak) -> str:
+    """Why a graph broke; for a call that was being inlined, also where in the callee."""
+    message = breaks.message(found.reason, found.detail)
+    if found.inside is None:
+        return message
+    filename, line, name = found.inside
+    return f"{message} (in {name}, called here, {filename}:{line})"
 
 
 class Compilation:
@@ -100,8 +111,14 @@ class Compilation:
             return None
         refused = [index for index, slot in enumerate(slots) if type(slot) is np.ndarray and not supported_array(slot)]
         if refused:
-            self._note_skip(function, "unsupported-dtype", "an argument")
-            return self._plain_entry(code, refused[0], slots[refused[0]])
+            array = slots[refused[0]]
+            if not supported_dtype(array.dtype):
+                self._note_skip(function, "unsupported-dtype", str(array.dtype))
+            elif array.ndim > MAX_DIMS:
+                self._note_skip(function, "too-many-dims", str(array.ndim))
+            else:
+                self._note_skip(function, "unaligned-array", "an argument")
+            return self._plain_entry(code, refused[0], array)
         count = self._entries.get(code, 0)
         if count > self.config.recompile_limit:
             if own:
@@ -235,7 +252,7 @@ class Compilation:
             log.emit("recompiles", function.__qualname__, reason)
         record = segment.capture.break_
         if record is not None:
-            self._note_break(record.reason, record.detail, record.filename, record.line, record.function)
+            self._note_break(record)
         if segment.why_plain:
             self._note_skip(function, segment.why_plain, segment.why_plain_detail)
         if segment.program is not None or (self._everything and not segment.why_plain):
@@ -269,15 +286,17 @@ class Compilation:
         """Under fullgraph, raise GraphBreakError where the segment breaks."""
         found = segment.capture.break_
         if self.fullgraph and found is not None:
-            message, hint = breaks.message(found.reason, found.detail), breaks.REASONS[found.reason].hint
-            raise GraphBreakError(found.reason, message, hint, found.filename, found.line, found.function)
+            hint = breaks.REASONS[found.reason].hint
+            raise GraphBreakError(found.reason, _message(found), hint, found.filename, found.line, found.function)
 
-    def _note_break(self, reason: str, detail: str, filename: str, line: int, function: str) -> None:
-        row = breaks.REASONS[reason]
-        message = breaks.message(reason, detail)
-        text = linecache.getline(filename, line).strip()
-        self.breaks[reason, filename, line] = BreakRecord(reason, filename, line, function, text, message, row.hint)
-        log.emit("breaks", function, f"{filename}:{line}: {message} [{reason}]")
+    def _note_break(self, found: GraphBreak) -> None:
+        row = breaks.REASONS[found.reason]
+        message = _message(found)
+        text = linecache.getline(found.filename, found.line).strip()
+        self.breaks[found.reason, found.filename, found.line] = BreakRecord(
+            found.reason, found.filename, found.line, found.function, text, message, row.hint
+        )
+        log.emit("breaks", found.function, f"{found.filename}:{found.line}: {message} [{found.reason}]")
 
     def _note_skip(self, function: types.FunctionType, reason: str, detail: str) -> None:
         row = breaks.REASONS[reason]
@@ -285,7 +304,7 @@ class Compilation:
         line = self._lines.get(code, code.co_firstlineno)
         text = linecache.getline(code.co_filename, line).strip()
         message = breaks.message(reason, detail)
-        if self.fullgraph and reason not in ("does-not-pay", "nothing-to-compile", "unsupported-dtype"):
+        if self.fullgraph and reason not in _NO_BREAK:
             raise GraphBreakError(reason, message, row.hint, code.co_filename, line, code.co_qualname)
         key = (reason, code.co_filename, line)
         self.skips[key] = BreakRecord(reason, code.co_filename, line, code.co_qualname, text, message, row.hint)

@@ -79,6 +79,11 @@ def value_of(machine: Machine, result: Any) -> Value:
 _EXACT_COMPLEX = frozenset({"add", "subtract", "negative", "positive", "conjugate", "same"})
 
 
+def _without_rule(error: ops.OpError) -> Break:
+    """The break at an op that has no rule for its operands."""
+    return Break("data-dependent-shape" if isinstance(error, ops.UnknownShape) else "op-without-rule", str(error))
+
+
 def complete(machine: Machine, bound: ops.Bound) -> Value:
     """Append a bound call, and the store into its out=; an op without a rule for its operands is a break."""
     tracer = machine.tracer
@@ -88,7 +93,7 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     try:
         result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
     except ops.OpError as error:
-        raise Break("op-without-rule", str(error)) from None
+        raise _without_rule(error) from None
     tracer.check_size()
     if bound.out is not None:
         note_written(machine, bound.out)
@@ -166,7 +171,7 @@ def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
         relate = () if rule is ops.unary_operator else (machine.tracer.relate,)
         bound = rule(op, *operands, *relate)
     except ops.OpError as error:
-        raise Break("op-without-rule", str(error)) from None
+        raise _without_rule(error) from None
     return complete(machine, bound)
 
 
@@ -223,7 +228,7 @@ def _indexed(array: ArrayValue, items: tuple[Any, ...]) -> ops.Bound:
     try:
         return ops.index(array.node, items)
     except ops.OpError as error:
-        raise Break("op-without-rule", str(error)) from None
+        raise _without_rule(error) from None
 
 
 def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) -> None:
@@ -236,7 +241,7 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
     try:
         ops.store_index(tracer.graph, array.node, key, raw(machine, value), tracer.location(), tracer.relate)
     except ops.OpError as error:
-        raise Break("op-without-rule", str(error)) from None
+        raise _without_rule(error) from None
     tracer.check_size()
 
 
@@ -304,7 +309,7 @@ def _bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: d
     try:
         bound = spelling.bind(operands, keywords, machine.tracer.relate)
     except ops.OpError as error:
-        raise Break("op-without-rule", str(error)) from None
+        raise _without_rule(error) from None
     return complete(machine, bound)
 
 

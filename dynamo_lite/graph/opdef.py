@@ -37,6 +37,10 @@ class OpError(Exception):
     """An op has no rule for these arguments; plain NumPy has to run (and may well raise). The text is the reason."""
 
 
+class UnknownShape(OpError):
+    """The shape of the result depends on what an array holds. The text names the operation."""
+
+
 Relate: TypeAlias = Callable[[Scalar], bool]
 ResultType: TypeAlias = ArrayType | tuple[ArrayType, ...]
 Infer: TypeAlias = Callable[[tuple[Argument, ...], dict[str, Any], Relate], ResultType]

@@ -27,6 +27,7 @@ from dynamo_lite.ops.registry import (
     OpKind,
     Relate,
     Sample,
+    UnknownShape,
     array,
     check_number,
     define,
@@ -280,7 +281,7 @@ define(
 @spell("where", "np.where", np.where)
 def _bind_where(ask: Relate, condition: Any, x: Any = None, y: Any = None, /) -> Bound:
     if x is None or y is None:
-        raise OpError("np.where of a condition alone has a shape that depends on values")
+        raise UnknownShape("np.where of a condition alone")
     return Bound("where", (array(condition), operand(x), operand(y)))
 
 

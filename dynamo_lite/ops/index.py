@@ -25,6 +25,7 @@ from dynamo_lite.ops.registry import (
     OpKind,
     Relate,
     Sample,
+    UnknownShape,
     apply,
     array,
     asker,
@@ -76,8 +77,10 @@ def _entry(entry: Any, args: list[Operand]) -> Any:
     if isinstance(entry, slice):
         return tuple(_bound(part) for part in (entry.start, entry.stop, entry.step))
     if isinstance(entry, Node):
+        if entry.array_type.dtype.kind == "b":
+            raise UnknownShape("indexing by a mask")
         if entry.array_type.dtype.kind not in "iu":
-            raise OpError(f"an index of dtype {entry.array_type.dtype} selects by value")
+            raise OpError(f"an index of dtype {entry.array_type.dtype} has no rule")
         args.append(entry)
         return ("arg", len(args) - 1)
     if isinstance(entry, np.integer):

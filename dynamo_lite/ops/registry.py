@@ -18,11 +18,24 @@ import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
-from dynamo_lite.graph.opdef import REGISTRY, OpDef, OpError, OpKind, Relate, ResultType, Sample, define
+from dynamo_lite.graph.opdef import REGISTRY, OpDef, OpError, OpKind, Relate, ResultType, Sample, UnknownShape, define
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, make, simplify
 from dynamo_lite.graph.types import ArrayType
 
-__all__ = ["REGISTRY", "Bound", "OpDef", "OpError", "OpKind", "Relate", "Sample", "Spelling", "apply", "call", "define"]
+__all__ = [
+    "REGISTRY",
+    "Bound",
+    "OpDef",
+    "OpError",
+    "OpKind",
+    "Relate",
+    "Sample",
+    "Spelling",
+    "UnknownShape",
+    "apply",
+    "call",
+    "define",
+]
 
 DType: TypeAlias = np.dtype[np.generic]
 Operand: TypeAlias = Argument | np.generic
@@ -281,15 +294,10 @@ def store(
     return graph.add_store(target, value, location)
 
 
-# Ops that report nothing on integers and bools; division, remainder and power do.
-_SILENT_ON_INTEGERS = frozenset(
-    (
-        *("add", "subtract", "multiply", "negative", "absolute", "square", "sign", "left_shift", "right_shift"),
-        *("maximum", "minimum", "fmax", "fmin", "clip", "floor", "ceil", "trunc", "outer", "full", "full_like"),
-    )
+# Ufuncs that may warn or raise on integers: division by zero, negative powers. Other integer arithmetic wraps silently.
+_REPORTS_ON_INTEGERS = frozenset(
+    ("floor_divide", "remainder", "divmod", "fmod", "power", "float_power", "reciprocal", "ldexp", "lcm", "gcd")
 )
-
-
 # NumPy's loops for these are silent, but for complex NaN.
 _ORDERED = frozenset(("less", "less_equal", "greater", "greater_equal"))
 
@@ -302,11 +310,14 @@ def may_report(node: Node) -> bool:
         return True
     if not op.may_report:
         return False
-    results = node.type if isinstance(node.type, tuple) else (node.array_type,)
-    if op.name == "astype":
-        return not np.can_cast(operands[0], results[0].dtype, "safe")
-    kinds = {dtype.kind for dtype in (*operands, *(result.dtype for result in results))}
-    return op.name not in _SILENT_ON_INTEGERS or not kinds <= set("biu")
+    results = [type_.dtype for type_ in (node.type if isinstance(node.type, tuple) else (node.array_type,))]
+    if {dtype.kind for dtype in (*operands, *results)} <= set("biu"):
+        if op.kind is OpKind.ELEMENTWISE:
+            return op.name in _REPORTS_ON_INTEGERS
+        if op.name == "outer":
+            return node.params["ufunc"].__name__ in _REPORTS_ON_INTEGERS
+        return op.name not in ("full", "full_like")
+    return op.name != "astype" or not np.can_cast(operands[0], results[0], "safe")
 
 
 def supported(dtype: DType) -> DType:

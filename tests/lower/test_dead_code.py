@@ -56,6 +56,18 @@ def test_integer_arithmetic_is_silent() -> None:
     assert kept(program, np.arange(3)) == ["floor_divide"]
 
 
+def test_integer_arithmetic_that_reports() -> None:
+    def program(x: Any) -> Any:
+        np.reciprocal(x)
+        np.floor_divide.outer(x, x)
+        np.add.outer(x, x)
+        x.astype(np.int8)
+        x.astype(np.float16)
+        return x
+
+    assert kept(program, np.arange(3)) == ["reciprocal", "outer", "astype"]
+
+
 def test_views_go_and_reads_that_may_raise_stay() -> None:
     def program(x: Any) -> Any:
         x.T  # noqa: B018

@@ -41,3 +41,8 @@ def test_every_id_that_capture_names_is_in_the_table() -> None:
             if name in ("SkipFrame", "Break", "GraphBreak") and isinstance(value, str) and value not in breaks.REASONS:
                 unknown.append(f"{path.name}:{node.lineno}: {value}")
     assert not unknown
+
+
+def test_every_row_has_a_use() -> None:
+    texts = [path.read_text() for path in PACKAGE.rglob("*.py") if path.name != "breaks.py"]
+    assert not [name for name in breaks.REASONS if not any(f'"{name}"' in text for text in texts)]
