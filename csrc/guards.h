@@ -1,7 +1,7 @@
 /* Guards: a table of reads and tests over a frame's slots, function and closure, which yields a graph's inputs.
  *
  * Checking runs no Python code: everything is read where CPython keeps it. The ops and their operands stand in
- * guards.def; dynamo_lite/guards/encode.py makes them, dynamo_lite/guards/twin.py evaluates the same ops in Python.
+ * guards.def; dynamo_lite/capture/facts.py collects them, dynamo_lite/guards/twin.py evaluates the same ops in Python.
  */
 #ifndef DL_GUARDS_H
 #define DL_GUARDS_H

@@ -40,7 +40,9 @@ from dynamo_lite.schedule.cost import DoesNotPay
 from dynamo_lite.schedule.steps import Call, Map, Reduce
 
 # Callees of these packages are not worth a capture of their own when they could not be inlined.
-_PLAIN_PACKAGES = ("dynamo_lite", "numpy", "numba", "llvmlite", "importlib", "_pytest", "pytest", "pluggy", "bytecode")
+_PLAIN_PACKAGES = frozenset(
+    ("dynamo_lite", "numpy", "numba", "llvmlite", "importlib", "_pytest", "pytest", "pluggy", "bytecode")
+)
 
 
 def _count(program: Any, *kinds: type) -> int:
@@ -215,7 +217,7 @@ class Compilation:
     def _worth(self, function: types.FunctionType) -> bool:
         """Whether a callee that the hook saw deserves a capture of its own."""
         module = function.__globals__.get("__name__", "")
-        return self._everything or not str(module).startswith(_PLAIN_PACKAGES)
+        return self._everything or str(module).partition(".")[0] not in _PLAIN_PACKAGES
 
     # -- resume functions ---------------------------------------------------------------------------------------------
 

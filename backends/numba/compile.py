@@ -3,7 +3,7 @@
 Enters (Kernel, classes) from the launcher the first time it meets a stride pattern; leaves a CompiledKernel whose
 address C calls. Equal kernels are compiled once, whichever program asks. The LLVM text goes straight to llvmlite, the
 code generator under Numba: Numba's own front end measured 65-185 ms a kernel (0.7 s for a process's first) against
-5-15 ms, for the same machine code. INVARIANT: compiled code lives as long as the process, so an address never
+5-10 ms, for the same machine code. INVARIANT: compiled code lives as long as the process, so an address never
 dangles.
 """
 

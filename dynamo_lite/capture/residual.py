@@ -80,12 +80,16 @@ class Pending:
 
 @dataclass(eq=False, slots=True)
 class Residual:
-    """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation."""
+    """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation.
+
+    loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
+    """
 
     code: Code
     namespace: dict[str, Any]
     jump: Callable[[Target], Any]
     outputs: list[Argument] = field(default_factory=list)
+    loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
     _output_names: dict[object, str] = field(default_factory=dict)
@@ -232,6 +236,7 @@ class Residual:
 
     def load_source(self, source: Source) -> None:
         """Push what a source names, as the user's code would reach it."""
+        self.loaded.append(source)
         match source.kind:
             case "slot":
                 self.emit("LOAD_FAST", source.key[1])

@@ -175,6 +175,8 @@ def _trace(
     canonicalise(tracer, graph)
     state_distinct(tracer)
     made = make_residual(function, code, names, residual) if residual.pending else None
+    for source in residual.loaded:  # it exists, or plain Python raises in its place, before any store
+        tracer.facts.register(source)
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
     examples = tuple(tracer.example_inputs)
     for used in tracers:

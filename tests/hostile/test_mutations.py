@@ -298,6 +298,30 @@ def attribute_appears() -> Case:
     ]  # fmt: skip
 
 
+def unlooked_values_gone() -> Case:
+    """What is only handed on has to be there before anything is stored."""
+    space = module(
+        "import math\nG = print\n"
+        "def f(o, e, x):\n    a, b, c = o.cb, G, math.pow\n    d = e.__suppress_context__\n"
+        "    x[0] = 5.0\n    return a, b, c, d, v\n"
+    )
+    space["v"] = repr
+    holder = types.SimpleNamespace(cb=len)
+    fake = types.ModuleType("math")
+    fake.pow = abs  # type: ignore[attr-defined]
+    space["math"] = fake
+    error = ValueError()
+    return space["f"], lambda: (holder, error, X.copy()), [
+        put(holder, "cb", max),
+        put(error, "__suppress_context__", True),
+        lambda: delattr(holder, "cb"),
+        put(holder, "cb", max),
+        lambda: space.pop("G"),
+        put(space, "G", min),
+        lambda: delattr(fake, "pow"),
+    ]  # fmt: skip
+
+
 def cached_property_filled() -> Case:
     class Model:
         @functools.cached_property
@@ -415,6 +439,7 @@ CASES = (
     objects_called,
     abstract_classes,
     attribute_appears,
+    unlooked_values_gone,
     cached_property_filled,
     compiled_helper_replaced,
     scalar_type_changed,

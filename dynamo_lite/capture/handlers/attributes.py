@@ -33,6 +33,10 @@ _MISSING = object()
 _FROZEN = (np.dtype, np.ufunc, types.BuiltinFunctionType, str, bytes, int, float, complex, bool, np.finfo, np.iinfo)
 
 
+# C types whose members are objects; those of others may be C numbers, of which each read makes an object.
+_OBJECT_MEMBERS = (range, slice)
+
+
 @handles("LOAD_ATTR")
 def load_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
     frame.push(get_attribute(machine, machine.pop(frame), instr.arg))
@@ -145,7 +149,9 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
         if not isinstance(found.fget, types.FunctionType):
             raise Break("unsupported-operation", f"property {name} of {cls.__qualname__}")
         return machine.call_python(found.fget, constant(found.fget), [owner], {})
-    if kind is types.MemberDescriptorType:
+    if isinstance(found, types.MemberDescriptorType):
+        if found.__objclass__.__flags__ & IMMUTABLE_TYPE and found.__objclass__ not in _OBJECT_MEMBERS:
+            raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
         try:
             value = found.__get__(obj, cls)
         except AttributeError:
