@@ -107,6 +107,8 @@ def compile(
         raise DynamoLiteError("dynamic=False is not available: sizes are always symbolic")
     if fastmath:
         raise DynamoLiteError("fastmath=True is not available yet: every result is NumPy's own")
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"compile() takes options as a mapping of names to values, not {type(options).__name__}")
     chosen = dict(options or {})
     if recompile_limit is not None:
         chosen["recompile_limit"] = recompile_limit
@@ -153,11 +155,16 @@ def explain(fn: Callable[..., Any], **options: Any) -> Callable[..., Explanation
 
 
 def disable(fn: F) -> F:
-    """Mark a Python function: it is never captured, neither inlined nor as a frame of its own."""
-    target: Any = fn.__wrapped__ if isinstance(fn, CompiledFunction) else fn
-    target._dynamo_lite_capture = "disabled-function"
+    """Mark a Python function: it is never captured, neither inlined nor as a frame of its own. Gives it back."""
+    bound = isinstance(fn, types.MethodType | staticmethod | classmethod)
+    given: Any = fn
+    target = given.__func__ if bound else given
+    target = target.__wrapped__ if isinstance(target, CompiledFunction) else target
+    if not isinstance(target, types.FunctionType):
+        raise TypeError(f"disable() takes a Python function, not {type(fn).__name__}")
+    target.__dict__["_dynamo_lite_capture"] = "disabled-function"
     _C.set_skip(target, True)
-    return target  # type: ignore[no-any-return]
+    return fn if bound else target  # type: ignore[return-value]
 
 
 def graph_break() -> None:

@@ -329,6 +329,12 @@ _ROWS = (
         "dynamo_lite failed on this function ({detail})",
         "The function runs as plain Python. Please report it, with DYNAMO_LITE_VERBOSE=1.",
     ),
+    Reason(
+        "library-frame",
+        "skip",
+        "{detail} belongs to NumPy, Numba, pytest, importlib or dynamo_lite itself",
+        "Nothing to do: what array code calls of NumPy is traced there.",
+    ),
 )
 
 REASONS: dict[str, Reason] = {reason.id: reason for reason in _ROWS}

@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextvars
 import inspect
 import linecache
+import os
+import sysconfig
 import types
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -43,6 +45,7 @@ from dynamo_lite.schedule.steps import Call, Map, Reduce
 _PLAIN_PACKAGES = frozenset(
     ("dynamo_lite", "numpy", "numba", "llvmlite", "importlib", "_pytest", "pytest", "pluggy", "bytecode")
 )
+_STANDARD_LIBRARY = ("<frozen ", sysconfig.get_path("stdlib") + os.sep)
 
 
 def _count(program: Any, *kinds: type) -> int:
@@ -109,7 +112,7 @@ class Compilation:
         code = function.__code__
         own = code is getattr(self.function, "__code__", None) or code in self._resumed
         if not own and not self._worth(function):
-            self._skip(code, "disabled")
+            self._skip(code, "library-frame")
             return None
         refused = [index for index, slot in enumerate(slots) if type(slot) is np.ndarray and not supported_array(slot)]
         if refused:
@@ -308,9 +311,12 @@ class Compilation:
         message = breaks.message(reason, detail)
         if self.fullgraph and reason not in _NO_BREAK:
             raise GraphBreakError(reason, message, row.hint, code.co_filename, line, code.co_qualname)
+        log.emit("breaks", code.co_qualname, f"left plain: {message} [{reason}]")
+        is_standard = code.co_filename.startswith(_STANDARD_LIBRARY) and "site-packages" not in code.co_filename
+        if is_standard and code not in self._own_codes():
+            return  # of no interest to the user, and in whole-program mode there are hundreds
         key = (reason, code.co_filename, line)
         self.skips[key] = BreakRecord(reason, code.co_filename, line, code.co_qualname, text, message, row.hint)
-        log.emit("breaks", code.co_qualname, f"left plain: {message} [{reason}]")
 
     def _warn_of_limit(self, function: types.FunctionType) -> None:
         last = self.compiles[-1].reason if self.compiles else ""
@@ -360,6 +366,8 @@ class Compilation:
             reason = "coroutine"
         elif self.function is not None and not self._own_codes():
             reason = "not-a-python-function"
+        elif getattr(self.function, "_dynamo_lite_capture", "") == "disabled-function":
+            reason = "disabled"
         else:
             return
         text = linecache.getline(*self._place()).strip()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import GraphBreakError
+from dynamo_lite import BackendError, ConfigError, DynamoLiteError, GraphBreakError
 from tests.oracle import require_equal
 
 Array = np.ndarray[Any, Any]
@@ -106,6 +106,50 @@ def test_what_can_never_be_captured_says_why(fn: Any, reason: str) -> None:
     with pytest.raises(GraphBreakError) as raised:
         dynamo_lite.compile(fn, fullgraph=True)
     assert raised.value.reason == reason
+
+
+# ---- wrong use
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: dynamo_lite.compile(3), TypeError, "compile() takes a callable, not int"),
+        (lambda: dynamo_lite.compile(curve, options=3), TypeError, "options as a mapping of names to values, not int"),
+        (lambda: dynamo_lite.compile(curve, options={"costmodel": 1}), ConfigError, "did you mean 'cost_model'?"),
+        (lambda: dynamo_lite.compile(curve, recompile_limit="x"), ConfigError, "is a whole number, not 'x'"),
+        (lambda: dynamo_lite.compile(curve, backend="numbe"), BackendError, "there are numba, reference"),
+        (lambda: dynamo_lite.compile(curve, fastmath=True), DynamoLiteError, "fastmath=True is not available yet"),
+        (lambda: dynamo_lite.disable(3), TypeError, "disable() takes a Python function, not int"),
+        (lambda: dynamo_lite.disable(len), TypeError, "disable() takes a Python function, not builtin"),
+        (lambda: dynamo_lite.compile(curve)(), TypeError, "curve() missing 1 required positional argument: 'x'"),
+        (lambda: dynamo_lite.compile(curve).graph_for([1]), DynamoLiteError, "nothing to compile for these arguments"),
+    ],
+)
+def test_wrong_use_is_named(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error) as raised:
+        call()
+    assert message in str(raised.value)
+
+
+def test_a_disabled_function_says_so() -> None:
+    @dynamo_lite.disable
+    def plain(x: Array) -> Array:
+        return np.sqrt(x * x + 1.0) * 2.0
+
+    (skip,) = dynamo_lite.explain(plain)(X).skips
+    assert skip.id == "disabled"
+
+
+def test_a_method_is_disabled_for_all_objects() -> None:
+    class Model:
+        def scaled(self, x: Array) -> Array:
+            return np.sqrt(x * x + 1.0) * 2.0
+
+    model = Model()
+    assert dynamo_lite.disable(model.scaled) == model.scaled
+    fast = dynamo_lite.compile(lambda x: model.scaled(x) + 1.0)
+    assert "disabled-function" in {record.id for record in fast.explain(X).breaks}
 
 
 # ---- places

@@ -7,6 +7,7 @@ it is cut off before argparse sees the rest.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -24,7 +25,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     own, program = split(list(sys.argv[1:] if arguments is None else arguments))
     options = _parser().parse_args(own)
     command: Callable[[argparse.Namespace, list[str]], int] = options.command
-    return command(options, program)
+    if own[0] in _TARGET_COMMANDS:
+        return command(options, program)
+    try:
+        code = command(options, program)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as in `... breaks | head`: nobody reads on
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    return code
 
 
 def split(arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -65,20 +74,21 @@ def _parser() -> argparse.ArgumentParser:
 def _target(options: argparse.Namespace, program: list[str]) -> Target:
     if (options.module is None) == (options.script is None):
         options.parser.error("name a SCRIPT or -m MODULE")
+    if options.script is not None and not os.path.exists(options.script):
+        options.parser.exit(2, f"{options.parser.prog}: can't open file {options.script!r}: there is no such file\n")
     return Target(options.module or options.script, options.module is not None, tuple(program))
 
 
 def _run(options: argparse.Namespace, program: list[str]) -> int:
-    target = _target(options, program)
-    report_frames_at_exit()
-    whole_program.enable()
-    return execute(target)
+    def start() -> None:
+        report_frames_at_exit()
+        whole_program.enable()
+
+    return execute(_target(options, program), start)
 
 
 def _explain(options: argparse.Namespace, program: list[str]) -> int:
-    target = _target(options, program)
-    explain_at_exit(whole_program.enable())
-    return execute(target)
+    return execute(_target(options, program), lambda: explain_at_exit(whole_program.enable()))
 
 
 def _backends(options: argparse.Namespace, program: list[str]) -> int:

@@ -6,6 +6,7 @@ exit code is 1 if any failed.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import importlib.metadata
 import os
@@ -105,8 +106,10 @@ def _hook() -> str:
 
 
 def _options() -> str:
+    known = {item.metadata["env"] for item in dataclasses.fields(config)}
     changed = [name for name in sorted(os.environ) if name.startswith("DYNAMO_LITE_")]
-    return ", ".join(f"{name}={os.environ[name]}" for name in changed) or "no DYNAMO_LITE_* variable is set"
+    shown = (f"{name}={os.environ[name]}{'' if name in known else ' (no such option)'}" for name in changed)
+    return ", ".join(shown) or "no DYNAMO_LITE_* variable is set"
 
 
 _CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (

@@ -13,7 +13,7 @@ import os
 import runpy
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -26,18 +26,20 @@ class Target:
     arguments: Sequence[str]
 
 
-def execute(target: Target) -> int:
-    """Run the program to its end; the exit code. SystemExit passes through."""
+def execute(target: Target, start: Callable[[], object]) -> int:
+    """Call `start`, then run the program to its end; the exit code. SystemExit passes through."""
     sys.argv = [target.name, *target.arguments]
     try:
         if target.is_module:
             _set_first_path(os.getcwd())
+            start()
             runpy.run_module(target.name, run_name="__main__", alter_sys=True)
         elif os.path.isfile(target.name) and not target.name.endswith((".zip", ".pyz", ".pyc")):
             _set_first_path(os.path.dirname(os.path.realpath(target.name)))
-            _execute_file(target.name)
+            _execute_file(target.name, start)
         else:
             _set_first_path(None)
+            start()
             runpy.run_path(target.name, run_name="__main__")
     except SystemExit:
         raise
@@ -59,7 +61,7 @@ def _set_first_path(folder: str | None) -> None:
         sys.path.insert(0, folder)
 
 
-def _execute_file(path: str) -> None:
+def _execute_file(path: str, start: Callable[[], object]) -> None:
     path = os.path.abspath(path)  # as python does; sys.argv[0] stays as it was written
     module = types.ModuleType("__main__")
     loader = importlib.machinery.SourceFileLoader("__main__", path)
@@ -68,6 +70,7 @@ def _execute_file(path: str) -> None:
     sys.modules["__main__"] = module
     with io.open_code(path) as file:
         source = file.read()
+    start()
     exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
 
 

@@ -22,7 +22,8 @@ def to_text(explanation: Explanation) -> str:
         _heading(explanation),
         *(_graph(number, graph) for number, graph in enumerate(explanation.graphs)),
         _breaks("Graph breaks", explanation.breaks),
-        _breaks("Left to plain Python", explanation.skips),
+        _breaks("Left to plain Python", _noteworthy(explanation)),
+        _idle(explanation),
         _recompiles(explanation),
         _timings(explanation),
         _stats(explanation),
@@ -82,9 +83,11 @@ def to_html_fragment(explanation: Explanation) -> str:
             parts.extend(f"<li>{html.escape(guard.text)}</li>" for guard in graph.guards)
             parts.append("</ul></details>")
         parts.append("</details>")
-    for title, breaks in (("Graph breaks", explanation.breaks), ("Left to plain Python", explanation.skips)):
+    for title, breaks in (("Graph breaks", explanation.breaks), ("Left to plain Python", _noteworthy(explanation))):
         if breaks:
             parts.append(f"<h4>{title}</h4>" + _html_table(["where", "source", "why", "what to do"], map(_row, breaks)))
+    if _idle(explanation):
+        parts.append(f"<p>{html.escape(_idle(explanation))}</p>")
     if explanation.recompiles:
         rows = [(f"{record.function} [{record.segment}]", record.reason) for record in explanation.recompiles]
         parts.append("<h4>Compiled again</h4>" + _html_table(["what", "because"], rows))
@@ -145,6 +148,28 @@ def _breaks(title: str, breaks: tuple[BreakRecord, ...]) -> str:
         lines.append(f"    why:  {record.message}")
         lines.append(f"    hint: {record.hint}")
     return "\n".join(lines)
+
+
+def _is_idle(explanation: Explanation, record: BreakRecord) -> bool:
+    """Whether it is another function than the explained one, in which there was nothing to compile."""
+    return record.id == "nothing-to-compile" and record.line != explanation.line
+
+
+def _noteworthy(explanation: Explanation) -> tuple[BreakRecord, ...]:
+    return tuple(record for record in explanation.skips if not _is_idle(explanation, record))
+
+
+def _idle(explanation: Explanation) -> str:
+    """Functions without array work, which may be many: a line for all of them."""
+    idle = [record for record in explanation.skips if _is_idle(explanation, record)]
+    if not idle:
+        return ""
+    names = [f"{record.function} ({_place(record.filename, record.line)})" for record in idle[:_IDLE_SHOWN]]
+    more = len(idle) - len(names)
+    return f"Without array work: {', '.join(names)}{f', and {more} more' if more else ''}"
+
+
+_IDLE_SHOWN = 5
 
 
 def _recompiles(explanation: Explanation) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,6 +35,19 @@ def test_wrong_command_line(arguments: list[str], capsys: pytest.CaptureFixture[
         main(arguments)
     assert caught.value.code == 2
     assert "usage: python -m dynamo_lite" in capsys.readouterr().err
+
+
+def test_a_missing_script_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["run", "missing.py"])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == "python -m dynamo_lite run: can't open file 'missing.py': there is no such file\n"
+
+
+def test_a_reader_may_stop_reading(tmp_path: Path) -> None:
+    command = f'"{sys.executable}" -m dynamo_lite breaks | exit'
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_describe_frames() -> None:

@@ -14,11 +14,13 @@ from dynamo_lite.errors import ConfigError
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("num_threads", True, "num_threads is a int, not True"),
+        ("num_threads", True, "num_threads is a whole number, not True"),
         ("num_threads", 0, "at least 1"),
         ("check", 4, "at most 1"),
-        ("cost_model", 1, "cost_model is a bool"),
+        ("cost_model", 1, "cost_model is True or False, not 1"),
         ("logs", {"graf"}, "'graf' unknown; allowed: graph, guards"),
+        ("logs", "graph, graf", "'graf' unknown; allowed: graph, guards"),
+        ("logs", 3, "logs is a set of words, or a string, not 3"),
         ("stress", "hok", "'hok' unknown; allowed: hook, rewrite"),
         ("chek", 1, "no option 'chek'; did you mean 'check'?"),
         ("zzz", 1, "no option 'zzz'; there are"),
@@ -65,6 +67,18 @@ def test_environment() -> None:
 def test_wrong_environment_names_the_variable(name: str, text: str) -> None:
     with pytest.raises(ConfigError, match=f"{name}='{text}'"):
         Config.from_environment({name: text})
+
+
+def test_a_misspelt_variable_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"DYNAMO_LITE_LOG is no option; did you mean DYNAMO_LITE_LOGS\?"):
+        Config.from_environment({"DYNAMO_LITE_LOG": "graph"})
+    assert Config.from_environment({"DYNAMO_LITE_OF_SOMEBODY_ELSE": "1"}) == Config()
+
+
+def test_words_may_be_given_as_in_the_environment() -> None:
+    config = Config()
+    config.logs = "graph, guards"  # type: ignore[assignment]
+    assert config.logs == {"graph", "guards"}
 
 
 def test_patch_puts_back_also_after_an_error() -> None:

@@ -99,6 +99,14 @@ def test_nothing_compiled_says_so() -> None:
     assert text.startswith("f: nothing was compiled; it runs as plain Python\n\nLeft to plain Python\n")
 
 
+def test_functions_without_array_work_share_a_line() -> None:
+    idle = [BreakRecord("nothing-to-compile", "a.py", 10 + n, f"f{n}", "", "", "") for n in range(7)]
+    text = str(Explanation("g", "a.py", 10, skips=tuple(idle)))
+    assert "\n  a.py:10 in f0  [nothing-to-compile]\n" in text  # the function itself
+    assert "\n\nWithout array work: f1 (a.py:11), f2 (a.py:12), " in text
+    assert text.endswith("f5 (a.py:15), and 1 more")
+
+
 def test_relaxations_are_printed() -> None:
     assert "Results may differ from NumPy's, because of: fastmath" in str(Explanation("f", relaxations=("fastmath",)))
 
