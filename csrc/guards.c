@@ -230,7 +230,8 @@ array_passes(const DlGuardOp *op, PyObject *object)
         return 0;
     }
     int nd = PyArray_NDIM(array), flags = PyArray_FLAGS(array);
-    if (nd != op->n[0] || !(flags & NPY_ARRAY_ALIGNED) || (op->n[2] > 0 && !(flags & NPY_ARRAY_WRITEABLE))) {
+    if (nd != op->n[0] || !(flags & NPY_ARRAY_ALIGNED) || (op->n[2] > 0 && !(flags & NPY_ARRAY_WRITEABLE))
+        || flags < 0) { /* the sign is NPY_ARRAY_WARN_ON_WRITE: NumPy warns at the first write */
         return 0;
     }
     const npy_intp *shape = PyArray_DIMS(array);

@@ -21,7 +21,11 @@ from tests.copies import Array, owner_of
 _NO_IDENTITY = (bool, int, str, bytes, type(None), type(...), range, slice)
 _ONE_WAY_IDENTITY = (float, complex, tuple, frozenset)  # constants of plain Python may be shared or not
 _BY_REFERENCE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)
-_FLAGS: tuple[Any, ...] = ("C_CONTIGUOUS", "F_CONTIGUOUS", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+# By their bits: to ask for WRITEABLE makes NumPy warn where WARN_ON_WRITE is set.
+_FLAGS = {
+    **{"C_CONTIGUOUS": 0x1, "F_CONTIGUOUS": 0x2, "ALIGNED": 0x100, "WRITEABLE": 0x400, "WRITEBACKIFCOPY": 0x2000},
+    "WARN_ON_WRITE": 1 << 31,
+}
 _LIMIT = 20
 
 
@@ -174,9 +178,9 @@ def _array(walk: Walk, where: str, plain: Array, compiled: Array) -> None:
         return
     if plain.strides != compiled.strides:
         walk.differ("strides", where, plain.strides, compiled.strides)
-    for flag in _FLAGS:
-        if plain.flags[flag] != compiled.flags[flag]:
-            walk.differ("flags", where, f"{flag} {plain.flags[flag]}", f"{flag} {compiled.flags[flag]}")
+    for flag, bit in _FLAGS.items():
+        if (plain.flags.num ^ compiled.flags.num) & bit:
+            walk.differ("flags", where, f"{flag} {plain.flags.num & bit}", f"{flag} {compiled.flags.num & bit}")
     walk.based(where, plain.base, compiled.base)
     if plain.flags.owndata != compiled.flags.owndata:
         walk.differ("owndata", where, plain.flags.owndata, compiled.flags.owndata)

@@ -30,6 +30,7 @@ from dynamo_lite.graph.types import ArrayType
 
 MAX_DIMS = 8
 IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a type of C's own, whose attributes nobody can set
+_WARN_ON_WRITE = 1 << 31  # NPY_ARRAY_WARN_ON_WRITE; NB: reading flags.writeable warns as well
 _INT64 = range(-(2**63), 2**63)
 
 SUPPORTED_DTYPES = frozenset(np.dtype(char) for char in "?bBhHiIlLqQefdFD")
@@ -42,8 +43,14 @@ def supported_dtype(dtype: np.dtype[Any]) -> bool:
 
 
 def supported_array(array: np.ndarray[Any, Any]) -> bool:
-    """True for what a native program can take: a supported dtype, aligned, at most 8 dimensions."""
-    return supported_dtype(array.dtype) and array.flags.aligned and array.ndim <= MAX_DIMS
+    """True for what a native program can take: a supported dtype, aligned, at most 8 dimensions.
+
+    An array of np.broadcast_arrays is not, since NumPy warns at the first write into it.
+    """
+    flags = array.flags
+    return (
+        supported_dtype(array.dtype) and flags.aligned and not flags.num & _WARN_ON_WRITE and array.ndim <= MAX_DIMS
+    )
 
 
 def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:

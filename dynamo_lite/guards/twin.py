@@ -161,7 +161,7 @@ def _test_function(_: _State, value: Any, code: Any, defaults: Any, kwdefaults: 
 def _test_array(_: _State, value: Any, dtype: Any, ndim: int, ones: int, writeable: Any) -> bool:
     if type(value) is not np.ndarray or value.dtype.num != dtype.num or value.ndim != ndim:
         return False
-    if not value.dtype.isnative or value.dtype.metadata or not value.flags.aligned:
+    if not value.dtype.isnative or value.dtype.metadata or not value.flags.aligned or value.flags.num & 1 << 31:
         return False
     if writeable and not value.flags.writeable:
         return False

@@ -201,6 +201,7 @@ ARGUMENTS: dict[str, Callable[[], Any]] = {
     "rank 9": lambda: np.arange(2.0**9).reshape((2,) * 9),
     "read-only": lambda: np.broadcast_to(np.arange(3.0), (3, 3)),
     "writeable broadcast": lambda: np.lib.stride_tricks.as_strided(np.arange(3.0), (3, 3), (0, 8)),
+    "broadcast, warns when written": lambda: np.broadcast_arrays(np.arange(3.0), np.ones((3, 3)))[0],
     "overlapping windows": lambda: np.lib.stride_tricks.sliding_window_view(np.arange(6.0), 3, writeable=True),
     "of bytes": lambda: np.frombuffer(b"\0" * 24, np.float64),
     "signalling nan": lambda: np.array([0x7FF0000000000001, 0], np.uint64).view(np.float64),
