@@ -114,6 +114,7 @@ class Machine:
         if handler is None:
             raise Break("unsupported-opcode", instr.op)
         frame.index += 1
+        self.tracer.graph.interpreted += 1
         handler(self, frame, instr)
 
     # -- the stack --------------------------------------------------------------------------------
@@ -190,6 +191,7 @@ class Machine:
         frame = Frame(decoded(code), namespace, builtins_of(namespace), bound, dict(cells))
         if code.co_flags & _NOT_INLINED:
             return GeneratorValue(None, frame)
+        self.tracer.graph.inlined += 1
         return self.finish(frame)
 
     def resume(self, generator: GeneratorValue) -> Value | None:

@@ -22,7 +22,8 @@ class Graph:
 
     An input is a Node (ndarray or NumPy scalar) or a Symbol with axis None (a Python int or float argument), in the
     order of the program's parameters. ``outputs`` are Nodes or Scalars. ``symbols`` lists every Symbol by name.
-    ``facts`` holds the relations between sizes that the types rest on, each of them guarded.
+    ``facts`` holds the relations between sizes that the types rest on, each of them guarded. ``interpreted`` and
+    ``inlined`` count the Python instructions and calls that the graph stands for.
     """
 
     def __init__(self) -> None:
@@ -31,6 +32,8 @@ class Graph:
         self.outputs: list[Argument] = []
         self.symbols: dict[str, Symbol] = {}
         self.facts = Facts()
+        self.interpreted = 0
+        self.inlined = 0
         self._names: dict[str, int] = {}
 
     def _name(self, stem: str) -> str:

@@ -8,6 +8,7 @@ from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import decompose
 from dynamo_lite.lower.functionalise import functionalise
+from dynamo_lite.lower.numbers import numbers
 
 __all__ = ["lower"]
 
@@ -15,6 +16,7 @@ __all__ = ["lower"]
 def lower(graph: Graph) -> Graph:
     """The graph in primitives."""
     result = clone(graph)
+    numbers(result)
     dead_code(result)
     functionalise(result)
     decompose(result)

@@ -73,8 +73,17 @@ _ALLOCATES = frozenset(("empty", "zeros", "full", "empty_like", "full_like"))
 
 
 def _owns(node: Node) -> bool:
-    """Whether NumPy's result surely owns its memory (``flags.owndata``)."""
+    """Whether NumPy's result surely owns its memory (``flags.owndata``) and lies packed."""
+    if node.op == "reduce":
+        return all(dim != 1 for dim in node.array_type.shape)  # NB: a kept axis of size 1 has another stride
     return node.op in _ALLOCATES or REGISTRY[node.op].kind is OpKind.ELEMENTWISE
+
+
+def _same_layout(value: Node, array: Node) -> bool:
+    """Whether `value`, which follows `array`, has its very strides."""
+    if array.kind is not NodeKind.CALL or not (_thin(array) or all(dim != 1 for dim in array.array_type.shape)):
+        return False
+    return array.op != "tuple_get" and _owns(array) and REGISTRY[value.op].kind is OpKind.ELEMENTWISE
 
 
 def _reads(node: Node) -> bool:
@@ -86,9 +95,15 @@ def _forward_stores(graph: Graph) -> None:
     stored = _stored_roots(graph)
     contents: dict[Node, Node] = {}
     for node in graph.nodes:
-        # What calls and reductions give depends on the layout of their operands, which the value does not share.
-        if node.kind is NodeKind.CALL and REGISTRY[node.op].kind is OpKind.ELEMENTWISE:
-            node.args = tuple(contents.get(arg, arg) if isinstance(arg, Node) else arg for arg in node.args)
+        # What calls and reductions give depends on the layout of their operands, which the value may not share.
+        if node.kind is NodeKind.CALL and not is_view(node):
+            any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE
+            node.args = tuple(
+                contents[arg]
+                if isinstance(arg, Node) and arg in contents and (any_layout or _same_layout(contents[arg], arg))
+                else arg
+                for arg in node.args
+            )
         if node.kind is not NodeKind.STORE:
             continue
         target, value = _target(node), node.args[1]
@@ -148,15 +163,19 @@ def _replace_fresh(graph: Graph) -> None:
             continue
         if not (_is_value(value, set(stores)) and _same_type(graph, value, array) and _follows(value, array)):
             continue
-        if not (_owns(value) and _owns(array)):
+        escapes = array in outputs
+        if escapes and not (_owns(value) and _owns(array)):
             continue
-        shown = value in outputs or value in mapping.values() or any(is_view(user) for user in uses[value])
+        shown = escapes and (
+            value in outputs or value in mapping.values() or any(is_view(user) for user in uses[value])
+        )
         after = position[store]
         later = any(position[use] > after for use in _all_uses(array, uses))
         views_escape = any(is_view(output) and root(output) is array for output in outputs)
         if not shown and not later and not views_escape:
-            mapping[array] = value
             dropped.add(store)
+            if escapes:
+                mapping[array] = value
     graph.nodes = [node for node in graph.nodes if node not in dropped]
     # Only outputs change: what reads the array before the store reads its first contents.
     graph.outputs = [mapping.get(output, output) if isinstance(output, Node) else output for output in graph.outputs]

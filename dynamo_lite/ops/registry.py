@@ -298,6 +298,11 @@ def store(
 _REPORTS_ON_INTEGERS = frozenset(
     ("floor_divide", "remainder", "divmod", "fmod", "power", "float_power", "reciprocal", "ldexp", "lcm", "gcd")
 )
+
+_SCALAR_COMPARISONS = frozenset(
+    f"scalar_{name}" for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+)
+
 # NumPy's loops for these are silent, but for complex NaN.
 _ORDERED = frozenset(("less", "less_equal", "greater", "greater_equal"))
 
@@ -309,6 +314,10 @@ def may_report(node: Node) -> bool:
     if op.name in _ORDERED and any(dtype.kind == "c" for dtype in operands):
         return True
     if not op.may_report:
+        return False
+    if op.name in _SCALAR_COMPARISONS and all(dtype.kind in "biuf" for dtype in operands):
+        return False
+    if op.name == "scalar_cast" and node.params["type"] is np.int64 and all(dtype.kind in "bi" for dtype in operands):
         return False
     results = [type_.dtype for type_ in (node.type if isinstance(node.type, tuple) else (node.array_type,))]
     if {dtype.kind for dtype in (*operands, *results)} <= set("biu"):

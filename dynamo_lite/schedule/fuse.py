@@ -118,7 +118,13 @@ class _Fusion:
             else:
                 self.materialise(arg for arg in node.args if isinstance(arg, Node))
                 self.single(node)
-        self.materialise(list(self.waiting))
+        self.materialise([node for node in self.waiting if not self.is_number(node)])
+        self.materialise([node for node in self.waiting if self.needed_later(node, set())])
+
+    def is_number(self, node: Node) -> bool:
+        """Whether kernels read the node as a number of the call: it waits, but is no part of them."""
+        form = self.forms.get(node)
+        return form is not None and form.number is not None
 
     def shape(self, node: Node) -> tuple[Dim, ...]:
         """The node's shape, with one expression for sizes that the graph's facts make equal."""
@@ -176,7 +182,10 @@ class _Fusion:
                 todo += [
                     arg
                     for arg in node.args
-                    if isinstance(arg, Node) and arg in self.waiting and self.shape(arg) == shape
+                    if isinstance(arg, Node)
+                    and arg in self.waiting
+                    and self.shape(arg) == shape
+                    and not self.is_number(arg)
                 ]
         return sorted(found, key=self.position.__getitem__)
 
@@ -187,7 +196,7 @@ class _Fusion:
             arg
             for node in members
             for arg in node.args
-            if isinstance(arg, Node) and arg in self.waiting and arg not in inside
+            if isinstance(arg, Node) and arg in self.waiting and arg not in inside and not self.is_number(arg)
         ]
 
     def operands(self, members: list[Node]) -> list[Argument]:

@@ -16,7 +16,7 @@ import numpy as np
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, OpKind
-from dynamo_lite.graph.scalar import Scalar
+from dynamo_lite.graph.scalar import Scalar, kind_of
 from dynamo_lite.ops.elementwise import loop_dtypes
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
 from dynamo_lite.schedule.target import Target
@@ -26,13 +26,18 @@ BOOL = np.dtype(np.bool_)
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How one elementwise node becomes kernel ops: operands cast to in_dtypes, then `op`. order: of a copy, or None."""
+    """How one elementwise node becomes kernel ops: operands cast to in_dtypes, then `op`.
+
+    order: of a copy, or None. number: the Scalar that a NumPy scalar is made of; any kernel that reads it takes the
+    number instead.
+    """
 
     op: str
     in_dtypes: tuple[DType, ...]
     dtypes: tuple[DType, ...]
     ufunc: np.ufunc | None = None
     order: str | None = None
+    number: Scalar | None = None
 
 
 def result_dtypes(node: Node) -> tuple[DType, ...]:
@@ -102,7 +107,9 @@ def _scalar_form(node: Node, target: Target, facts: Facts) -> Form | None:
     dtypes = result_dtypes(node)
     if node.op == "scalar_cast":
         (x,) = node.args
-        fits = isinstance(x, Node) and x.array_type.dtype.kind in "biuf" and dtypes[0].kind == "f"
+        if not isinstance(x, Node):
+            return _number_form(x, dtypes, target)
+        fits = x.array_type.dtype.kind in "biuf" and dtypes[0].kind == "f"
         return Form("copy", dtypes, dtypes, order="K") if fits and target.exact("copy", dtypes, dtypes) else None
     name = node.op.removeprefix("scalar_")
     if name == node.op or name not in _FLOAT_ONLY | _ANY_DTYPE:
@@ -116,6 +123,14 @@ def _scalar_form(node: Node, target: Target, facts: Facts) -> Form | None:
     if out_dtypes != dtypes or (name in _FLOAT_ONLY and in_dtypes[0].kind != "f"):
         return None
     return Form(name, in_dtypes, out_dtypes) if target.exact(name, in_dtypes, out_dtypes) else None
+
+
+def _number_form(number: Scalar, dtypes: tuple[DType, ...], target: Target) -> Form | None:
+    """The form of a NumPy scalar made of a Scalar; numbers that do not fit decline at the call."""
+    kinds = {"int": "iuf", "float": "f"}.get(kind_of(number), "")
+    if dtypes[0].kind not in kinds or not target.exact("copy", dtypes, dtypes):
+        return None
+    return Form("copy", dtypes, dtypes, order="K", number=number)
 
 
 class KernelBuilder:
@@ -149,7 +164,13 @@ class KernelBuilder:
         """The value of an operand, cast to dtype."""
         if isinstance(arg, Node):
             source = arg.array_type.dtype
-            value = self._of_node[arg] if arg in self._of_node else self._operand(arg, arg, source)
+            form = self.forms.get(arg)
+            if arg in self._of_node:
+                value = self._of_node[arg]
+            elif form is not None and form.number is not None:
+                value = self.value(form.number, source)
+            else:
+                value = self._operand(arg, arg, source)
             return value if source == dtype else self.cast(value, source, dtype)
         return self._operand(arg, (str(type(arg)), repr(arg), dtype), dtype)
 
