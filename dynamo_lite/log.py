@@ -1,11 +1,13 @@
 """Writing down what the stages make: ``DYNAMO_LITE_LOGS`` to stderr, ``DYNAMO_LITE_DUMP`` to numbered files.
 
 Each artifact (graph, guards, ...) has a standard logger ``dynamo_lite.<artifact>``, so a program can also route it with
-the logging module. Nothing is formatted unless somebody listens.
+the logging module, when it lowers the level of that logger or of ``dynamo_lite``: the root logger's level is for the
+program's own messages, which ours must not get among. Nothing is formatted unless somebody listens.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import sys
@@ -13,21 +15,19 @@ from pathlib import Path
 
 from dynamo_lite.config import ARTIFACTS, config
 
-
-class _StderrHandler(logging.Handler):
-    """Writes to the sys.stderr of the moment, for artifacts that `config.logs` names."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        artifact = record.name.rpartition(".")[2]
-        if artifact in config.logs or (config.verbose and artifact == "dynamo_lite"):
-            try:
-                sys.stderr.write(f"[{record.name}] {record.getMessage()}\n")
-            except Exception:
-                self.handleError(record)
-
-
 _LOGGERS = {name: logging.getLogger(f"dynamo_lite.{name}") for name in ARTIFACTS}
-logging.getLogger("dynamo_lite").addHandler(_StderrHandler())
+_LOGGER = logging.getLogger("dynamo_lite")
+if _LOGGER.level == logging.NOTSET:
+    _LOGGER.setLevel(logging.WARNING)
+
+
+def _write(logger: logging.Logger, level: int, message: str, wanted: bool) -> None:
+    """`message` to the sys.stderr of the moment if `wanted`, and to the handlers of a logger that is enabled for it."""
+    if wanted and sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):  # closed
+            sys.stderr.write(f"[{logger.name}] {message}\n")
+    if logger.isEnabledFor(level):
+        logger.handle(logger.makeRecord(logger.name, level, "", 0, message, (), None))
 
 
 def emit(artifact: str, title: str, value: object = "") -> None:
@@ -35,16 +35,12 @@ def emit(artifact: str, title: str, value: object = "") -> None:
     logger = _LOGGERS[artifact]
     if artifact in config.logs or logger.isEnabledFor(logging.DEBUG):
         text = str(value)
-        message = f"{title}\n{text}" if text else title
-        # handle(), not debug(): config.logs asks for the artifact whatever the logger's level is
-        logger.handle(logger.makeRecord(logger.name, logging.DEBUG, "", 0, message, (), None))
+        _write(logger, logging.DEBUG, f"{title}\n{text}" if text else title, artifact in config.logs)
 
 
 def say(message: str) -> None:
     """Tell a user who set ``verbose`` what is going on; one line."""
-    logger = logging.getLogger("dynamo_lite")
-    if config.verbose or logger.isEnabledFor(logging.INFO):
-        logger.handle(logger.makeRecord(logger.name, logging.INFO, "", 0, message, (), None))
+    _write(_LOGGER, logging.INFO, message, config.verbose)
 
 
 def dump(number: int, function: str, stage: str, value: object, suffix: str = "txt") -> None:

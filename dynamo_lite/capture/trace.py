@@ -224,6 +224,8 @@ def canonicalise(tracer: Tracer, graph: Graph) -> None:
     """Name equal sizes alike in every node's type, so that scheduling sees equal shapes."""
     if not tracer.equal:
         return
+    for condition in list(graph.facts.learned):
+        graph.facts.learn(tracer.canonical(condition), True)
     for node in graph.nodes:
         if isinstance(node.type, ArrayType):
             node.type = _canonical_type(tracer, node.type)

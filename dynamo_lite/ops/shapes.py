@@ -78,7 +78,10 @@ def slice_length(entry: SliceEntry, dim: Dim, ask: Relate) -> Dim:
     ask(make("ge", distance(), make("add", stride, 1)))  # the strongest question comes first
     begin, end = _clamp(begin, low, high, ask), _clamp(end, low, high, ask)
     if ask(make("ge", distance(), make("add", stride, 1))):  # at least two elements
-        return make("floordiv", make("sub", make("add", distance(), stride), 1), stride)  # type: ignore[return-value]
+        length = make("floordiv", make("sub", make("add", distance(), stride), 1), stride)
+        if is_symbolic(stride):
+            ask(make("ge", length, 2))  # follows, but no other fact tells it
+        return length  # type: ignore[return-value]
     return 1 if ask(make("ge", distance(), 1)) else 0
 
 

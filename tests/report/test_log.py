@@ -49,3 +49,11 @@ def test_dump(tmp_path: Path) -> None:
     with config.patch(dump=str(tmp_path / "made")):
         log.dump(1, "A.<lambda>", "graph", "%x")
     assert (tmp_path / "made" / "0001-A._lambda-graph.txt").read_text() == "%x\n"
+
+
+def test_the_root_loggers_level_is_for_the_program(caplog: pytest.LogCaptureFixture) -> None:
+    """logging.basicConfig(level=INFO) must not bring our messages into the program's."""
+    with caplog.at_level(logging.DEBUG), config.patch(logs={"graph"}, verbose=True):
+        log.emit("graph", "f", "%x")
+        log.say("compiled f")
+    assert caplog.messages == []
