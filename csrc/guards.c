@@ -322,9 +322,6 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
         case ARG:
             value = op->n[0] < nslots ? slots[op->n[0]] : NULL;
             goto set;
-        case FUNC:
-            value = func;
-            goto set;
         case CONST:
             value = op->object[0];
             goto set;
@@ -351,9 +348,6 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             goto set;
         case METHOD_SELF:
             value = PyMethod_Check(regs[op->reg[1]]) ? PyMethod_GET_SELF(regs[op->reg[1]]) : NULL;
-            goto set;
-        case TYPE_OF:
-            value = (PyObject *)Py_TYPE(regs[op->reg[1]]);
         set:
             if (value == NULL) {
                 return PyErr_Occurred() ? -1 : i;
@@ -414,10 +408,6 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
         case ARRAY:
             passes = array_passes(op, regs[op->reg[0]]);
             break;
-        case CONTIGUOUS:
-            passes = PyArray_Check(regs[op->reg[0]])
-                     && (PyArray_FLAGS((PyArrayObject *)regs[op->reg[0]]) & op->n[0]);
-            break;
         case SAME:
             passes = regs[op->reg[0]] == regs[op->reg[1]];
             break;
@@ -429,9 +419,6 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             break;
         case NUMBER:
             passes = number_passes(op, regs[op->reg[0]]);
-            break;
-        case SLOT_UNBOUND:
-            passes = op->n[0] >= nslots || slots[op->n[0]] == NULL;
             break;
         default:
             Py_UNREACHABLE();

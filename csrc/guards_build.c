@@ -179,12 +179,6 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
             return refuse(tuple, index, "too many dimensions");
         }
         break;
-    case CONTIGUOUS:
-        if (!PyUnicode_Check(op->object[0]) || PyUnicode_GET_LENGTH(op->object[0]) != 1) {
-            return refuse(tuple, index, "needs \"C\" or \"F\"");
-        }
-        op->n[0] = PyUnicode_READ_CHAR(op->object[0], 0) == 'C' ? NPY_ARRAY_C_CONTIGUOUS : NPY_ARRAY_F_CONTIGUOUS;
-        break;
     case SCALAR: {
         int simple = dl_scalar_as_comparison(op->object[0], &op->comparison);
         if (simple != 0) {

@@ -33,8 +33,6 @@ class Facts:
         match source.kind:
             case "slot":
                 self.ops.append(("arg", dst, source.key[0]))
-            case "func":
-                self.ops.append(("func", dst))
             case "const":
                 self.ops.append(("const", dst, source.key.value))
             case "global":

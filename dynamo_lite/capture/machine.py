@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dynamo_lite.capture.binding import bind_arguments
-from dynamo_lite.capture.source import Source, constant
+from dynamo_lite.capture.source import Source, constant, slot
 from dynamo_lite.capture.state import Break, Frame, Tracer
 from dynamo_lite.capture.value import (
     CellValue,
@@ -238,7 +238,7 @@ def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
 def root_frame(function: types.FunctionType, code: Code, slots: tuple[Any, ...], names: tuple[str, ...]) -> Frame:
     """The frame of a call of `function` whose argument slots hold `slots`."""
     locals_: dict[str, Value] = {
-        name: LazyValue(Source("slot", None, (index, name)), value)
+        name: LazyValue(slot(index, name), value)
         for index, (name, value) in enumerate(zip(names, slots, strict=True))
     }
     cells = {

@@ -26,7 +26,7 @@ class ById:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One step of a path. kind and key: "slot" (index, name); "func" (None); "const" ById(object);
+    """One step of a path. kind and key: "slot" (index, name); "const" ById(object);
     "global" (ById(dict), name); "cell" index of func's closure; and with a base: "attr" name; "item" index;
     "key" the dict key; "cell_contents" None; "method_function" "__func__"; "method_self" "__self__".
     """
@@ -45,8 +45,6 @@ class Source:
         match self.kind:
             case "slot":
                 return str(self.key[1])
-            case "func":
-                return "<function>"
             case "const":
                 value = self.key.value
                 return getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or repr(type(value))
@@ -73,6 +71,3 @@ def constant(value: object) -> Source:
 
 def global_(namespace: dict[str, Any], name: str) -> Source:
     return Source("global", None, (ById(namespace), name))
-
-
-FUNC = Source("func", None, None)

@@ -106,14 +106,12 @@ def _read_arg(state: _State, slot: int) -> Any:
 
 READS: Mapping[str, Callable[..., Any]] = {
     "arg": _read_arg,
-    "func": lambda state: state.func,
     "const": lambda _, value: value,
     "global": lambda _, namespace, name: dict.get(namespace, name, MISSING),
     "cell": _read_cell,
     "attr": _read_attr,
     "item": _read_item,
     "key": lambda _, base, key: base.get(key, MISSING) if type(base) is dict else MISSING,
-    "type_of": lambda _, base: type(base),
     "cell_contents": lambda _, base: _cell_contents(base),
     "method_function": lambda _, base: base.__func__ if type(base) is types.MethodType else MISSING,
     "method_self": lambda _, base: base.__self__ if type(base) is types.MethodType else MISSING,
@@ -235,14 +233,10 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "array": _test_array,
     "dtype": lambda _, value, dtype, ndim: type(value) is np.ndarray and value.dtype is dtype and value.ndim == ndim,
     "np_scalar": lambda _, value, wanted: type(value) is wanted,
-    "contiguous": lambda _, value, order: (
-        isinstance(value, np.ndarray) and bool(value.flags.c_contiguous if order == "C" else value.flags.f_contiguous)
-    ),
     "same": lambda _, a, b: a is b,
     "distinct": lambda _, a, b: a is not b,
     "method": _test_method,
     "lacks": _test_lacks,
     "scalar": _test_scalar,
     "number": _test_number,
-    "slot_unbound": lambda state, slot: slot >= len(state.slots),
 }

@@ -22,7 +22,7 @@ OPERANDS: Mapping[str, str] = {name: operands for name, operands, _ in GUARD_KIN
 WORDS: Mapping[str, str] = {name: words for name, _, words in GUARD_KINDS}
 
 # Ops whose text operand is a name or a word, not a value.
-_NAMED = frozenset({"attr", "method", "lacks", "global", "dict_lacks", "number", "contiguous"})
+_NAMED = frozenset({"attr", "method", "lacks", "global", "dict_lacks", "number"})
 _INFIX = {
     "add": "+",
     "sub": "-",
@@ -69,7 +69,7 @@ def explain(ops: Sequence[Op], inputs: Sequence[int], failed: int, func: object,
     namer = _Namer(ops, inputs, getattr(func, "__code__", None))
     op = ops[failed]
     text = "not true that " + sentence(op, namer)
-    values = _values(ops[:failed], func, slots)
+    values = _values(ops[:failed], slots)
     tested = next((part for letter, part in zip(OPERANDS[op[0]], op[1:], strict=True) if letter == "r"), None)
     if tested in values and not _is_read(op):
         text += f"; it is {_shorten(_describe(values[tested]))}"
@@ -94,7 +94,7 @@ def sentence(op: Op, namer: _Namer) -> str:
         ones = [axis for axis in range(op[3]) if op[4] >> axis & 1]
         parts[3] = f", of size 1 just along {ones}" if ones else ", none of size 1" if op[3] else ""
         parts[4] = ", writeable" if op[5] not in (None, False, -1, 0) else ""
-    if op[0] in ("arg", "slot_unbound"):
+    if op[0] == "arg":
         parts[-1] = namer.slot(op[-1])
     return WORDS[op[0]].format(*parts)
 
@@ -120,8 +120,6 @@ class _Namer:
         match op[0]:
             case "arg":
                 return self.slot(op[2])
-            case "func":
-                return "<function>"
             case "const":
                 return _shorten(_describe(op[2]))
             case "global":
@@ -132,8 +130,6 @@ class _Namer:
                 return f"{self.register(op[2])}.{op[3]}"
             case "item" | "key":
                 return f"{self.register(op[2])}[{op[3]!r}]"
-            case "type_of":
-                return f"type({self.register(op[2])})"
             case "cell_contents":
                 return f"{self.register(op[2])}.cell_contents"
             case "method_function":
@@ -166,23 +162,19 @@ def _is_read(op: Op) -> bool:
     return OPERANDS[op[0]].startswith("d")
 
 
-def _values(ops: Sequence[Op], func: object, slots: tuple[Any, ...]) -> dict[int, Any]:
+def _values(ops: Sequence[Op], slots: tuple[Any, ...]) -> dict[int, Any]:
     """What the reads that need no care gave: slots, constants, and items of those."""
     values: dict[int, Any] = {}
     for op in ops:
         match op:
             case ("arg", dst, index) if index < len(slots):
                 values[dst] = slots[index]
-            case ("func", dst):
-                values[dst] = func
             case ("const", dst, value):
                 values[dst] = value
             case ("global", dst, namespace, name):
                 values[dst] = dict.get(namespace, name)
             case ("item", dst, base, index) if type(values.get(base)) in (tuple, list):
                 values[dst] = values[base][index]
-            case ("type_of", dst, base) if base in values:
-                values[dst] = type(values[base])
     return values
 
 

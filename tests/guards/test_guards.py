@@ -11,11 +11,13 @@ import sys
 import types
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import dynamo_lite
 from dynamo_lite._C import GUARD_KINDS, Guards
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.guards import twin
@@ -117,10 +119,6 @@ def test_arrays(writeable: bool | None) -> None:
                 and (not writeable or array.flags.writeable)
             )
             assert passed == expected
-    assert both([("arg", 0, 0), ("array", 0, F8, 2, 0, None), ("contiguous", 0, "C")], (0,), function, (ARRAYS[1],))
-    assert not both([("arg", 0, 0), ("contiguous", 0, "F")], (0,), function, (ARRAYS[1],))
-    assert both([("arg", 0, 0), ("contiguous", 0, "F")], (0,), function, (ARRAYS[6],))
-    assert not both([("arg", 0, 0), ("contiguous", 0, "C")], (0,), function, (ARRAYS[7],))
     assert both([("arg", 0, 0), ("dtype", 0, F8, 2)], (0,), function, (ARRAYS[7],))
     assert not both([("arg", 0, 0), ("dtype", 0, F8, 2)], (0,), function, (ARRAYS[0],))
 
@@ -419,12 +417,12 @@ def test_globals_and_closures() -> None:
             later = 2
         return inner
 
-    cell = [("cell", 0, 1), ("func", 1), ("equal", 0, 1)]
+    cell = [("cell", 0, 1), ("equal", 0, 1)]
     names = outer(1).__code__.co_freevars
     at = names.index("value")
     cell[0] = ("cell", 0, at)
-    assert both(cell, (0, 1), outer(1), ())
-    assert not both(cell, (0, 1), outer(2), ())
+    assert both(cell, (0,), outer(1), ())
+    assert not both(cell, (0,), outer(2), ())
     assert not both([("cell", 0, 1 - at)], (0,), outer(2), ())
     assert not both([("cell", 0, 5)], (0,), outer(1), ())
     assert not both([("cell", 0, 0)], (0,), function, ())
@@ -479,9 +477,8 @@ def test_identity_and_slots() -> None:
     )
     assert both([*reads, ("type", 0, list)], (0,), function, (x, y))
     assert not both([*reads, ("type", 0, tuple)], (0,), function, (x, y))
-    assert both([*reads, ("type_of", 2, 0), ("is", 2, list)], (2,), function, (x, y)) == (list,)
     assert not both(reads, (0,), function, (x,))
-    assert both([("slot_unbound", 1)], (), function, (x,)) == () and not both([("slot_unbound", 0)], (), function, (x,))
+
     assert both([("const", 0, x)], (0,), function, ()) == (x,)
 
 
@@ -622,3 +619,10 @@ def test_integers_beyond_64_bits() -> None:
             both([("arg", 0, 0), ("scalar", ScalarOp(op, "bool", operands))], (0,), function, (value,))
     total = ScalarOp("gt", "bool", (ScalarOp("add", "int", (k, 2**64)), 0))
     assert Guards([("arg", 0, 0), ("scalar", total)], (0,)).check(function, (1,)) is None
+
+
+def test_every_kind_has_a_use() -> None:
+    """Each row of csrc/guards.def is stated somewhere in capture."""
+    folder = Path(dynamo_lite.__file__).parent / "capture"
+    text = "\n".join(path.read_text() for path in folder.rglob("*.py"))
+    assert not [name for name, _, _ in GUARD_KINDS if f'"{name}"' not in text]

@@ -73,13 +73,14 @@ def test_breaks_are_where_they_belong(name: str, backend: str, compiler: Compile
 @pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if not program.breaks])
 def test_a_new_size_is_a_hit(name: str, backend: str, compiler: Compile) -> None:
     program = PROGRAMS[name]
-    fast = compiler(program.fn, backend=backend)
+    fast = compiler(program.fn, backend=backend, options={"cost_model": False})
     fast(*program.make_args(size=program.small))
     before = fast.stats()
     for size in (program.small + 2, 3 * program.small, 5 * program.small):
         fast(*program.make_args(size=size))
     after = fast.stats()
     assert after["recompiles"] == before["recompiles"], "a changed size recompiled"
+    assert after["native_calls"] > before["native_calls"]
 
 
 def test_five_multiplies_are_one_kernel(compiler: Compile) -> None:
@@ -197,10 +198,12 @@ SIZES = (1, 2, 7, 8, 9, 127, 128, 129, 1023, 1024, 1025, 8192, 10_007)
 def test_reductions_and_tiles_keep_numpys_order_at_every_length(name: str, dtype: str, compiler: Compile) -> None:
     program = PROGRAMS[name]
     for layout in ("C", "F", "strided"):
-        require_equal(
+        report = require_equal(
             program.fn,
             lambda layout=layout: program.make_args(dtype, layout, 64),
             variants=[lambda layout=layout, size=size: program.make_args(dtype, layout, size) for size in SIZES],
             compile=compiler,
+            compile_options={"options": {"cost_model": False}},
             calls=1,
         )
+        require_native(report, layout)
