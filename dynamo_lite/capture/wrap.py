@@ -5,6 +5,8 @@ One row a type in ``_RULES``; a type without a row gives a plain Value whose exa
 
 from __future__ import annotations
 
+import functools
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +31,8 @@ from dynamo_lite.graph.scalar import Dim
 from dynamo_lite.graph.types import ArrayType
 
 MAX_DIMS = 8
+# Callables made at will, with objects in them that a guard would keep alive.
+_HOLDERS = (functools.partial, operator.attrgetter, operator.itemgetter, operator.methodcaller)
 IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a type of C's own, whose attributes nobody can set
 _WARN_ON_WRITE = 1 << 31  # NPY_ARRAY_WARN_ON_WRITE; NB: reading flags.writeable warns as well
 _INT64 = range(-(2**63), 2**63)
@@ -68,7 +72,7 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
         elif (
             issubclass(type(obj), type | CompiledFunction)
             or (issubclass(type(obj), np.dtype) and obj.names is None)
-            or (callable(obj) and type(obj).__flags__ & IMMUTABLE_TYPE)
+            or (callable(obj) and type(obj).__flags__ & IMMUTABLE_TYPE and type(obj) not in _HOLDERS)
         ):
             rule = _wrap_identity
         else:

@@ -27,9 +27,10 @@ SOURCE = """\\
 {source}"""
 SPECS = {specs}
 CALLS = {calls}
+OPTIONS = {options_of_program}
 
 if __name__ == "__main__":
-    print(run_program(RandomProgram({label!r}, SOURCE, SPECS, CALLS), load({compile!r}), {backend!r}))
+    print(run_program(RandomProgram({label!r}, SOURCE, SPECS, CALLS, **OPTIONS), load({compile!r}), {backend!r}))
 '''
 
 
@@ -67,12 +68,17 @@ def main(arguments: list[str] | None = None) -> int:
             program = campaign.program(index)
             print(f"# {program.label}", program.source, f"# {program.specs}", f"# {program.calls}\n", sep="\n")
         return 0
-    summary = run(campaign, options.jobs, progress=lambda total: print(f"\r{total}", end="", file=sys.stderr))
+    shown: list[Found] = []
+
+    def show(found: Found) -> None:
+        shown.append(found)
+        if len(shown) <= options.show:
+            print(f"\n{reproduce(campaign, found, options.dump)}", flush=True)
+        else:
+            print(f"program {campaign.seed}:{found.index}: {', '.join(found.kinds)}", flush=True)
+
+    summary = run(campaign, options.jobs, lambda total: print(f"\r{total}", end="", file=sys.stderr), show)
     print(file=sys.stderr)
-    for found in summary.found[: options.show]:
-        print(reproduce(campaign, found, options.dump))
-    for found in summary.found[options.show :]:
-        print(f"program {campaign.seed}:{found.index}: {', '.join(found.kinds)}")
     print(summary)
     failed = bool(summary.found) or summary.share("native") < options.native
     return 1 if failed else 0
@@ -101,6 +107,11 @@ def reproduce(campaign: Campaign, found: Found, folder: Path, seconds: float = 3
             source=program.source,
             specs=program.specs,
             calls=program.calls,
+            options_of_program={
+                "keywords": program.keywords,
+                "errstate": program.errstate,
+                "error": program.error,
+            },
             label=program.label,
             compile=campaign.compile,
         )

@@ -88,7 +88,7 @@ def namespace_of(program: RandomProgram) -> dict[str, Any]:
     """The program's globals after a run of its module, with its text where tracebacks look for it."""
     filename = f"<random program {program.label}>"
     linecache.cache[filename] = len(program.source), None, program.source.splitlines(True), filename
-    namespace: dict[str, Any] = {"__name__": "random_program"}
+    namespace: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(program.source, filename, "exec"), namespace)
     return namespace
 
@@ -98,13 +98,15 @@ def run_program(
 ) -> Report:
     """One program, plain and compiled in namespaces of their own."""
     ours, theirs = namespace_of(program), namespace_of(program)
+    errstate = {"all": program.errstate} if program.errstate else {}
+    filters: Any = (("error", RuntimeWarning),) if program.error else ()
     try:
         return check(
             theirs["f"],
             lambda: program.make_args(0),
             plain=ours["f"],
-            plain_conditions=Conditions(state=lambda: _globals(ours)),
-            conditions=Conditions(state=lambda: _globals(theirs)),
+            plain_conditions=Conditions(errstate, filters, state=lambda: _globals(ours)),
+            conditions=Conditions(errstate, filters, state=lambda: _globals(theirs)),
             compile=compiler,
             compile_options={"backend": backend},
             calls=2,
@@ -117,7 +119,11 @@ def run_program(
 
 
 def _globals(namespace: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in namespace.items() if name[0] in "KW"}
+    """What a program may have changed outside: its globals, and what its class and its method's object hold."""
+    state = {name: value for name, value in namespace.items() if name[0] in "KWGLD" and name not in ("Wm", "Data0")}
+    held = [(name, vars(namespace[name])) for name in ("P0", "Wm") if name in namespace]
+    state |= {f"{name}.{key}": value for name, values in held for key, value in values.items() if key[0] != "_"}
+    return state
 
 
 def judge(report: Report) -> Counter[str]:
@@ -173,9 +179,13 @@ def run_range(campaign: Campaign, first: int, last: int) -> Summary:
 
 
 def run(
-    campaign: Campaign, jobs: int = 1, progress: Callable[[Summary], object] | None = None, every: int = 250
+    campaign: Campaign,
+    jobs: int = 1,
+    progress: Callable[[Summary], object] | None = None,
+    on_found: Callable[[Found], object] = lambda found: None,
+    every: int = 250,
 ) -> Summary:
-    """The whole campaign; `progress` is called every so many programs."""
+    """The whole campaign; `progress` is called every so many programs, `on_found` at each one that differs."""
     started = time.monotonic()
     total = Summary()
     todo = iter(range(campaign.first, campaign.first + campaign.count))
@@ -196,8 +206,11 @@ def run(
                     continue
                 del busy[child]
                 idle.append(child)
+                known = len(total.found)
                 total.add(lost(campaign, index, answer) if isinstance(answer, Lost) else answer)
                 total.seconds = time.monotonic() - started
+                for found in total.found[known:]:
+                    on_found(found)
                 if progress is not None and total.counts["programs"] % every == 0:
                     progress(total)
     finally:

@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import io
 import random
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from tests.fuzz import values
+from tests.fuzz.phrases import MODULES, PHRASES, PRELUDE
 from tests.fuzz.values import Array, Spec
 from tests.fuzz.vocabulary import FULL, Vocabulary
+from tests.oracle import KeywordArgs
 
 MAX_ELEMENTS = 4096
 KEEP_RAISING = 0.004
+_ASSIGNABLE = ("G0", "W1")  # globals that a program may assign to
+_PRELUDE = compile("\n".join(PRELUDE.values()), "<prelude>", "exec")
 SHAPES: tuple[tuple[Any, ...], ...] = (
     *(("n",), ("n", "m")) * 3,
     *(("m", "n"), ("m",), ("n", "n"), (1, "m"), ("n", 1), (), ("n", "m", 2), (3,), (2, "n")),
@@ -32,17 +38,29 @@ SHAPES: tuple[tuple[Any, ...], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class RandomProgram:
-    """source defines f; specs build its arguments; calls are (sizes, seed) of the calls to make."""
+    """source defines f; specs build its arguments; calls are (sizes, seed) of the calls to make.
+
+    keywords: so many arguments, from the last one on, are given by name. errstate: for all kinds of floating-point
+    errors, "" for NumPy's own. error: warnings are exceptions.
+    """
 
     label: str
     source: str
     specs: list[Spec]
     calls: list[tuple[dict[str, int], int]]
+    keywords: int = 0
+    errstate: str = ""
+    error: bool = False
 
     def make_args(self, number: int) -> tuple[Any, ...]:
         """The arguments of call `number`."""
         sizes, seed = self.calls[number]
-        return values.build(self.specs, sizes, seed)
+        args = values.build(self.specs, sizes, seed)
+        if not self.keywords:
+            return args
+        first = len(args) - self.keywords
+        named = {f"x{index}": args[index] for index in range(first, len(args))}
+        return (*args[:first], KeywordArgs(named))
 
 
 class Rejected(Exception):
@@ -56,7 +74,10 @@ def generate(seed: int, index: int, vocabulary: Vocabulary = FULL, forms: int | 
     source = writer.program()
     rng = random.Random(f"arguments {seed} {index}")
     specs = writer.specs if forms is None else [_relaid(spec, rng) for spec in writer.specs]
-    return RandomProgram(f"{seed}:{index}", source, specs, _calls(rng, writer.sizes, index))
+    calls = _calls(rng, writer.sizes, index)
+    errstate = rng.choice(("",) * 28 + ("raise", "ignore")) if vocabulary.phrases else ""
+    error = vocabulary.phrases and rng.random() < 0.03
+    return RandomProgram(f"{seed}:{index}", source, specs, calls, writer.keywords, errstate, error)
 
 
 def _relaid(spec: Spec, rng: random.Random) -> Spec:
@@ -85,8 +106,12 @@ class _Writer:
         self.sizes = {"n": rng.choice((1, 2, 3, 4, 5, 6, 9)), "m": rng.choice((1, 2, 3, 4, 7))}
         self.specs: list[Spec] = []
         self.helpers: list[str] = []
+        self.keywords = 0
         self.env: dict[str, Any] = {}
         self.namespace: dict[str, Any] = {"np": np, "K0": 2.5, "K1": 3}
+        if vocabulary.phrases:
+            self.namespace |= {name: importlib.import_module(name) for name in MODULES}
+            exec(_PRELUDE, self.namespace)
         self.lines: list[str] = []
         self.fresh = 0
         self.finished = False
@@ -94,17 +119,59 @@ class _Writer:
     # -- the frame of a program
 
     def program(self) -> str:
-        """The source text; fills specs."""
+        """The source text; fills specs and keywords."""
         self.arguments()
-        names = list(self.env)
+        around = self.surroundings()
         with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             self.constants()
+            if self.words.phrases and self.rng.random() < 0.3:
+                self.env |= {name: self.namespace[name] for name in _ASSIGNABLE}
             self.block(self.rng.randint(2, self.words.statements), 1)
             if not self.finished:
                 self.lines.append(f"    return {self.result()}")
-        head = ["import numpy as np", "", "K0 = 2.5", "K1 = 3", *self.helpers, "", f"def f({', '.join(names)}):"]
-        return "\n".join(head + self.lines) + "\n"
+        body = "\n".join(self.lines)
+        stored = {node.id for node in ast.walk(ast.parse(f"def f():\n{body}")) if _is_store(node)}
+        if changed := [name for name in _ASSIGNABLE if name in stored]:
+            body = f"    global {', '.join(changed)}\n{body}"
+        text = around.format(body=body)
+        used = [name for name in PRELUDE if name in ("K0", "K1") or re.search(rf"\b{name}\b", text)]
+        defined = "\n".join([*(PRELUDE[name] for name in used), *self.helpers, "", text])
+        modules = [f"import {name}" for name in MODULES if re.search(rf"\b{name}\.", defined)]
+        return "\n".join([*modules, "import numpy as np", "", defined]) + "\n"
+
+    def surroundings(self) -> str:
+        """The text around the body of f: how it takes its arguments, and where it is defined."""
+        names, rng = list(self.env), self.rng
+        plain = f"def f({', '.join(names)}):\n{{body}}"
+        if not self.words.phrases:
+            return plain
+        kind = rng.random()
+        if kind < 0.06 and len(names) > 1:
+            self.keywords = rng.randrange(1, len(names))
+            return f"def f({', '.join(names[: -self.keywords])}, *, {', '.join(names[-self.keywords :])}):\n{{body}}"
+        if kind < 0.12:
+            default = rng.choice(("2.5", "None", "3", "K0", "np.float32(1.5)", "np.arange(3.0)", "(1, 2.0)"))
+            self.env["y0"] = eval(default, self.namespace)
+            star = rng.choice(("", "*, "))
+            return f"def f({', '.join(names)}, {star}y0={default}):\n{{body}}"
+        if kind < 0.15:
+            return f"def f(*xs):\n    {', '.join(names)}, = xs\n{{body}}"
+        if kind < 0.18:
+            self.keywords = len(names)
+            taken = "\n".join(f"    {name} = xs['{name}']" for name in names)
+            return f"def f(**xs):\n{taken}\n{{body}}"
+        if kind < 0.24:
+            outside = rng.choice(("2.5", "3", "np.arange(3.0)", "[1.5]", "None"))
+            self.env["c0"] = eval(outside, self.namespace)
+            return f"def outer0(c0):\n  def f({', '.join(names)}):\n{{body}}\n  return f\n\nf = outer0({outside})"
+        if kind < 0.27:
+            self.env["me0"] = values.Box(2, np.arange(3.0))
+            head = "class Box:\n  gain = 1.5\n  def __init__(self, k, w):\n    self.k = k\n    self.w = w"
+            head += "\n  def act(self, a, by=0.5):\n    return a * self.k + by"
+            head += "\n  def scaled(self):\n    return self.act(self.w) * self.gain"
+            return f"{head}\n  def f(me0, {', '.join(names)}):\n{{body}}\n\nWm = Box(2, np.arange(3.0))\nf = Wm.f"
+        return plain
 
     def arguments(self) -> None:
         rng = self.rng
@@ -116,7 +183,9 @@ class _Writer:
             layout = rng.choice(("C", "C", "C", *values.LAYOUTS))
             if number == 0 and rng.random() < 0.15:
                 layout = "padded"
-            self.specs.append(("array", rng.choice(self.words.dtypes), self.shape(), layout, rng.choice(values.FILLS)))
+            if self.words.phrases and rng.random() < 0.02:
+                layout = rng.choice(values.RARE_LAYOUTS)
+            self.specs.append(("array", self.dtype_name(), self.shape(), layout, rng.choice(values.FILLS)))
         for _ in range(rng.choice((0, 0, 0, 1, 1, 2))):
             self.specs.append(self.number_spec())
         for number, value in enumerate(values.build(self.specs, self.sizes, 0)):
@@ -133,15 +202,23 @@ class _Writer:
                 ("float", rng.choice(("0.5", "2.0", "-1.5", "0.0", "-0.0", "1e10", "nan", "inf"))),
                 ("number", rng.choice((True, False))),
                 ("scalar", rng.choice(self.words.dtypes), rng.choice((0, 1, 2, 3))),
-                ("tuple", ("number", 2), ("array", rng.choice(self.words.dtypes), ("n",), "C", "tame")),
+                ("tuple", ("number", 2), self.held()),
                 ("number", None),
-                (
-                    "box",
-                    ("number", rng.choice((2, 0.5))),
-                    ("array", rng.choice(self.words.dtypes), ("n",), "C", "tame"),
-                ),
+                ("box", ("number", rng.choice((2, 0.5))), self.held()),
+                *((("list", ("number", 2), self.held()), ("dict", ("number", 2), self.held())) * self.words.phrases),
             )
         )
+
+    def held(self) -> Spec:
+        """An array inside a container: one of its own, or now and then an argument."""
+        if self.rng.random() < 0.2:
+            return ("view", 0, self.rng.choice(values.VIEWS))
+        return ("array", self.rng.choice(self.words.dtypes), ("n",), "C", "tame")
+
+    def dtype_name(self) -> str:
+        if self.words.rare_dtypes and self.rng.random() < 1 / 30:
+            return self.rng.choice(self.words.rare_dtypes)
+        return self.rng.choice(self.words.dtypes)
 
     def constants(self) -> None:
         if self.rng.random() < 0.2:
@@ -194,8 +271,11 @@ class _Writer:
         indented = "\n".join("    " * depth + line for line in text.splitlines())
         if "**" in text and self.explodes(text):
             raise Rejected
+        scope = {**self.namespace, **self.env}
         try:
-            exec(text, self.namespace, self.env)
+            exec(text, scope)
+            del scope["__builtins__"]
+            self.env = {k: v for k, v in scope.items() if k in self.env or k not in self.namespace}
             self.bound()
         except Rejected:
             raise
@@ -291,8 +371,10 @@ class _Writer:
         return self.rng.choice(self.words.numbers)
 
     def dtype(self) -> str:
-        name = self.rng.choice(self.words.dtypes)
-        return self.rng.choice((f"np.{name if name != 'bool' else 'bool_'}", f"'{name}'", f"np.dtype('{name}')"))
+        name = self.dtype_name()
+        spelled = "bool_" if name == "bool" else name
+        texts = (f"np.{spelled}", f"'{name}'", f"np.dtype('{name}')")
+        return self.rng.choice(texts if name.isalnum() else texts[1:])
 
     def index(self, array: Array, *, keep: bool = False) -> str:
         """A basic index; keep: of slices only, so that an array comes out."""
@@ -644,18 +726,15 @@ class _Writer:
         self.fresh += 1
         inner = f"g{self.fresh}"
         body = self.expression(self.env[name].shape, 1)
-        if self.explodes(body):
-            raise Rejected
         text = self.rng.choice((f"{inner} = lambda a, k=2: a * k + {name}", f"def {inner}(a):\n    return a + {body}"))
-        if self.rng.random() < 0.5:  # exec's functions see no locals of the example: only the text goes on
+        self.add(f"{text}\n{self.new()} = {inner}({name})", depth)
+
+    def phrase(self, depth: int) -> None:
+        if not self.words.phrases:
             raise Rejected
-        new = self.new()
-        self.lines.append("\n".join("    " * depth + line for line in text.splitlines()))
-        self.lines.append("    " * depth + f"{new} = {inner}({name})")
-        scope = {**self.namespace, **self.env}
-        exec(f"{text}\n{new} = {inner}({name})", scope)
-        self.env[new] = scope[new]
-        self.bound()
+        weights, groups = zip(*PHRASES, strict=True)
+        template = self.rng.choice(self.rng.choices(groups, weights)[0])
+        self.add(template.format_map(_Fields(self)), depth)
 
     def forget(self, depth: int) -> None:
         name = self.rng.choice([name for name in self.arrays() if name[0] == "v"])
@@ -681,6 +760,61 @@ class _Writer:
         return "{" + ", ".join(f"'{number}': {name}" for number, name in enumerate(picked)) + "}"
 
 
+class _Fields(dict[str, str]):
+    """What the fields of a phrase stand for; each is chosen when it is first met."""
+
+    def __init__(self, writer: _Writer) -> None:
+        super().__init__()
+        self.writer = writer
+
+    def __missing__(self, field: str) -> str:
+        text = self[field] = self.choose(field)
+        return text
+
+    def choose(self, field: str) -> str:
+        writer, rng = self.writer, self.writer.rng
+        match field:
+            case "a":
+                return writer.array()
+            case "c":
+                return rng.choice([name for name in writer.arrays() if name not in _ASSIGNABLE])
+            case "b":
+                return writer.array(lambda value: value.shape == self.shape("a"))
+            case "w":
+                return writer.array(lambda value: value.flags.writeable)
+            case "e":
+                return writer.expression(self.shape("a"), 1)
+            case "x":
+                return writer.expression(self.shape("w"), 1)
+            case "n" | "m":
+                return writer.number()
+            case "k":
+                return rng.choice(("1", "2", "3", "0"))
+            case "d":
+                return writer.dtype()
+            case "i":
+                return writer.index(writer.env[self["a"]])
+            case "j":
+                return writer.index(writer.env[self["w"]], keep=True)
+            case "q":
+                return writer.condition()
+            case "o":
+                return rng.choice(("+", "-", "*", "/"))
+            case "v" | "u":
+                return writer.new()
+            case "s":
+                return writer.new("s")
+        kind = {"t": tuple, "l": list, "h": dict, "y": values.Box}[field]
+        names = [name for name, value in writer.env.items() if type(value) is kind]
+        if not names:
+            raise Rejected
+        return rng.choice(names)
+
+    def shape(self, field: str) -> tuple[int, ...]:
+        shape: tuple[int, ...] = self.writer.env[self[field]].shape
+        return shape
+
+
 _FLAT: tuple[tuple[Any, float], ...] = (
     (_Writer.assign, 12),
     (_Writer.augment, 2),
@@ -703,6 +837,7 @@ _FLAT: tuple[tuple[Any, float], ...] = (
     (_Writer.forget, 0.15),
     (_Writer.check, 0.15),
     (_Writer.early_return, 0.15),
+    (_Writer.phrase, 12),
 )
 _DEEP: tuple[tuple[Any, float], ...] = (
     (_Writer.branch, 1.5),
@@ -710,6 +845,10 @@ _DEEP: tuple[tuple[Any, float], ...] = (
     (_Writer.while_loop, 0.3),
     (_Writer.guarded, 0.3),
 )
+
+
+def _is_store(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del)
 
 
 def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:

@@ -14,7 +14,8 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Spec: TypeAlias = tuple[Any, ...]
 """("array", dtype, shape, layout, fill) | ("view", index of an earlier array, how) | ("number", value) |
-("float", text) | ("scalar", dtype, value) | ("tuple" or "list", specs...) | ("box", k, w) with two specs"""
+("float", text) | ("scalar", dtype, value) | ("tuple" or "list", specs...) | ("box", k, w) with two specs |
+("dict", a, b) with two specs"""
 
 
 class Box:
@@ -33,7 +34,12 @@ class Box:
         return self.act(self.w) * self.gain
 
 
+class Sub(np.ndarray[Any, Any]):
+    """A subclass that changes nothing."""
+
+
 LAYOUTS = ("C", "F", "strided", "reversed", "permuted", "padded", "read-only", "broadcast")
+RARE_LAYOUTS = ("unaligned", "subclass", "expanded", "window")
 VIEWS = ("same", "whole", "shifted", "tail", "reversed", "transposed")
 FILLS = (*("tame", "positive") * 3, *("small integers", "nasty") * 2, "zeros")
 
@@ -70,6 +76,8 @@ def _build(spec: Spec, made: list[Any], sizes: dict[str, int], rng: np.random.Ge
     items = [_build(item, made, sizes, rng) for item in rest]
     if kind == "box":
         return Box(*items)
+    if kind == "dict":
+        return dict(zip("ab", items, strict=True))
     return tuple(items) if kind == "tuple" else items
 
 
@@ -90,6 +98,15 @@ def _array(dtype: np.dtype[Any], shape: tuple[int, ...], layout: str, fill: str,
         view = np.ndarray(shape, dtype, np.zeros(math.prod(shape) + 6, dtype), 2 * dtype.itemsize)
     elif layout == "broadcast":
         return np.broadcast_to(values[:1], shape)
+    elif layout == "unaligned":
+        view = np.ndarray(shape, dtype, np.zeros(math.prod(shape) * dtype.itemsize + 1, np.uint8), 1)
+    elif layout == "subclass":
+        return values.view(Sub)
+    elif layout == "expanded":  # every other row of a transposed cube: no axis is contiguous, and they are out of order
+        cube = np.zeros((*shape[::-1], 2), dtype)[..., 0].T
+        view = cube
+    elif layout == "window":  # elements that lie on one another
+        return np.lib.stride_tricks.as_strided(values, shape, (dtype.itemsize,) * len(shape), writeable=True)
     else:
         values.flags.writeable = layout != "read-only"
         return values
@@ -120,7 +137,7 @@ def _values(dtype: np.dtype[Any], count: int, fill: str, rng: np.random.Generato
         if dtype.kind in "iu":
             return _integers(dtype, count, fill, rng)
         if dtype.kind == "c":
-            part = np.dtype(f"f{dtype.itemsize // 2}")
+            part = np.dtype(f"{dtype.byteorder}f{dtype.itemsize // 2}")
             made = np.empty(count, dtype)
             made.real, made.imag = _floats(part, count, fill, rng), _floats(part, count, fill, rng)
             return made
@@ -147,7 +164,7 @@ def _floats(dtype: np.dtype[Any], count: int, fill: str, rng: np.random.Generato
         special = np.array(_FLOATS, np.float64).astype(dtype)
         where = rng.random(count) < 0.5
         made[where] = special[rng.integers(0, len(special), int(where.sum()))]
-        if rng.random() < 0.3:
+        if rng.random() < 0.3 and dtype.isnative and dtype.itemsize in _PAYLOAD:
             bits: Any = made.view(f"u{dtype.itemsize}")
             bits[rng.integers(0, count)] = _PAYLOAD[dtype.itemsize]
     return made

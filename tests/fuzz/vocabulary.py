@@ -17,6 +17,8 @@ class Vocabulary:
     numbers: tuple[str, ...]
     depth: int  # of an expression
     statements: int  # at most, of the function's body
+    rare_dtypes: tuple[str, ...] = ()  # one time in thirty
+    phrases: bool = False  # whether phrases.py is used
 
 
 FULL = Vocabulary(
@@ -55,6 +57,8 @@ FULL = Vocabulary(
     ),
     depth=3,
     statements=9,
+    rare_dtypes=("longlong", "ulonglong", "longdouble", "clongdouble", ">f8", ">i4", ">c8"),
+    phrases=True,
 )
 
 SMALL = Vocabulary(

@@ -120,7 +120,7 @@ def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Val
         )
     if found is _MISSING or hasattr(type(found), "__get__"):
         raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__}")
-    return LazyValue(constant(found), found)
+    return LazyValue(source.attr(name), found)
 
 
 def _lookup(cls: type, name: str) -> Any:

@@ -1,0 +1,129 @@
+"""Programs that once differed, most of them found by random programs and shrunk; each is its own regression test.
+
+A row is a function and the arguments of its calls. Every one runs on both backends, with and without the cost model,
+twice with the same arguments and then with those of the other calls.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynamo_lite.config import config
+from tests.copies import copies_of
+from tests.oracle import check
+
+Array = Any
+Compile = Callable[..., Any]
+FOUND: dict[str, tuple[Callable[..., Any], list[tuple[Any, ...]]]] = {}
+
+
+def found(*calls: tuple[Any, ...]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: a row, with the arguments of each call."""
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        FOUND[function.__name__] = function, list(calls)
+        return function
+
+    return add
+
+
+@pytest.mark.parametrize("cost_model", [True, False])
+@pytest.mark.parametrize("name", FOUND)
+def test_found(name: str, cost_model: bool, backend: str, compiler: Compile) -> None:
+    function, calls = FOUND[name]
+    first, *others = (copies_of(*call) for call in calls)
+    with config.patch(cost_model=cost_model):
+        report = check(function, first, compile=compiler, compile_options={"backend": backend}, variants=others)
+    assert report.equal, str(report)
+
+
+class Holder:
+    x: Any = 1.0
+
+
+@found((np.ones(3),))
+def array_of_a_class(x: Array) -> Array:
+    """No argument may live on in a guard."""
+    Holder.x = x
+    return Holder.x + 1
+
+
+@found((np.ones(3), np.ones(3)))
+def partial_of_an_argument(x: Array, y: Array) -> Array:
+    return functools.partial(np.add, x)(y)
+
+
+@found((np.ones(3),))
+def array_that_warns_when_written(x: Array) -> Array:
+    y = np.broadcast_arrays(x, 2.0)[1]
+    return y + x
+
+
+@found((np.full((4, 2), 3), np.ones((4, 2), int)), (np.full((8, 3), 3), np.ones((8, 0), int)))
+def store_into_an_empty_array_behind_another(x: Array, y: Array) -> None:
+    z = y >= y
+    x[...] = x[::-1] + 1
+    z[...] = y
+
+
+@found((np.array([1.0, np.inf]) + 1j,), (np.array([1.0, np.nan]) + 1j,))
+def unused_comparison_of_complex(x: Array) -> Array:
+    x > 1  # noqa: B015
+    return x + x
+
+
+@found((np.zeros(6),), (np.ones(6),))
+def division_that_only_decides_between_the_same(x: Array) -> Array:
+    return np.where(x / x > 1, x, x)
+
+
+@found((np.ones(5, bool),), (np.array([True, False, True]),))
+def quotient_of_bools(x: Array) -> Array:
+    return np.logical_xor(x, x) / x
+
+
+@found((np.array([3, 1, 2]),), (np.array([1, 0]),))
+def unused_reciprocal(x: Array) -> Array:
+    np.reciprocal(x)
+    return x * 2
+
+
+@found((np.linspace(-3, 5, 60)[::2],))
+def dot_of_what_was_stored(x: Array) -> Array:
+    x += -129
+    return x.dot(x), x.sum()
+
+
+@found((np.array(127, np.int8),), (np.array(1, np.int8),))
+def scalar_stored_in_a_small_integer(x: Array) -> Array:
+    x[()] += x / x
+    return x
+
+
+@found((np.linspace(-1, 1, 9), np.array(False)), (np.array([-0.0, 0.0, 2.0]), np.array(False)))
+def clip_at_a_bool(x: Array, low: Array) -> Array:
+    return np.clip(x, low, 1e300)
+
+
+@found((np.arange(12.0).reshape(4, 3)[:, ::2][:, :1],), (np.ones((1, 1)),), (np.ones((5, 3)).T,))
+def reshape_to_the_same(x: Array) -> Array:
+    return x.reshape(-1, 1), x.reshape(x.shape)
+
+
+@found((np.arange(6.0).reshape(2, 3),), (np.ones(3),))
+def tile_then_add(x: Array) -> Array:
+    y = np.tile(x, 2)
+    y += 1
+    return y
+
+
+@found((np.arange(1, 6, dtype=np.uint64),), (np.arange(1, dtype=np.uint64),))
+def store_that_overlaps(x: Array) -> Array:
+    y = np.exp2(x)
+    x[:-1] *= x[1:]
+    return y
