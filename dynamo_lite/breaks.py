@@ -42,6 +42,12 @@ _ROWS = (
         "Keep it as an array or NumPy scalar while computing; take the number out at the end of the function.",
     ),
     Reason(
+        "float-argument",
+        "break",
+        "the value of a float that is computed from arguments is needed, which a graph leaves open ({detail})",
+        "Compute the number outside and pass it in, as int() of it or the like.",
+    ),
+    Reason(
         "data-dependent-shape",
         "break",
         "the size of the result of {detail} depends on what an array holds",
@@ -168,7 +174,7 @@ _ROWS = (
     Reason(
         "unsupported-operation",
         "break",
-        "the operation {detail} is not traced",
+        "{detail} is not traced",
         "Write it with NumPy functions and operators on arrays.",
     ),
     Reason(
@@ -192,8 +198,22 @@ _ROWS = (
     Reason(
         "loop-too-long",
         "break",
-        "the loop has more iterations than unroll_limit ({detail})",
+        "the loop has more iterations than unroll_limit allows ({detail})",
         "Raise config.unroll_limit, or compile the body as its own function.",
+    ),
+    Reason(
+        "loop-of-open-length",
+        "break",
+        "the number of iterations depends on an argument or a size, which a graph leaves open ({detail})",
+        "Each iteration runs as a graph of its own. With a constant number of iterations the loop becomes one graph; "
+        "otherwise put as much work as possible into one iteration.",
+    ),
+    Reason(
+        "loop-goes-on",
+        "break",
+        "a loop that an earlier graph began goes on here, one iteration at a time ({detail})",
+        "What breaks the graph inside the loop, a print or a call that is not traced, leaves a graph for each "
+        "iteration: move it out of the loop.",
     ),
     Reason(
         "graph-too-large",
@@ -217,7 +237,7 @@ _ROWS = (
     Reason(
         "op-without-rule",
         "break",
-        "no rule for {detail}",
+        "this is left to NumPy: {detail}",
         "It runs in NumPy between two graphs. Nothing is lost but the fusion across it.",
     ),
     Reason(

@@ -45,6 +45,7 @@ from dynamo_lite.schedule.steps import Call, Map, Reduce
 _PLAIN_PACKAGES = frozenset(
     ("dynamo_lite", "numpy", "numba", "llvmlite", "importlib", "_pytest", "pytest", "pluggy", "bytecode")
 )
+_LIBRARY_FOLDERS = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"))
 _STANDARD_LIBRARY = ("<frozen ", sysconfig.get_path("stdlib") + os.sep)
 
 
@@ -59,6 +60,13 @@ _NO_BREAK = frozenset({"does-not-pay", "nothing-to-compile", "unsupported-dtype"
 _WORTHLESS_LIMIT = 4
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
+
+
+def _hint(found: GraphBreak) -> str:
+    """What the user can do about a break; of another's code, only when to call it."""
+    if found.inside is not None and any(folder in found.inside[0] for folder in _LIBRARY_FOLDERS):
+        return "This is library code, which runs as it is. Call it before or after the array code to keep one graph."
+    return breaks.REASONS[found.reason].hint
 
 
 def _message(found: GraphBreak) -> str:
@@ -291,15 +299,17 @@ class Compilation:
         """Under fullgraph, raise GraphBreakError where the segment breaks."""
         found = segment.capture.break_
         if self.fullgraph and found is not None:
-            hint = breaks.REASONS[found.reason].hint
+            hint = _hint(found)
             raise GraphBreakError(found.reason, _message(found), hint, found.filename, found.line, found.function)
 
     def _note_break(self, found: GraphBreak) -> None:
-        row = breaks.REASONS[found.reason]
+        places = {(record.filename, record.line) for record in self.breaks.values()}
+        if found.reason == "loop-goes-on" and (found.filename, found.line) in places:
+            return  # why the loop was not unrolled is noted already
         message = _message(found)
         text = linecache.getline(found.filename, found.line).strip()
         self.breaks[found.reason, found.filename, found.line] = BreakRecord(
-            found.reason, found.filename, found.line, found.function, text, message, row.hint
+            found.reason, found.filename, found.line, found.function, text, message, _hint(found)
         )
         log.emit("breaks", found.function, f"{found.filename}:{found.line}: {message} [{found.reason}]")
 

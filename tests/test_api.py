@@ -165,3 +165,22 @@ def test_the_rest_behind_a_break_is_named_by_its_first_line() -> None:
     assert skip.id == "does-not-pay"
     assert skip.source_line == "return y + 1.0"
     assert skip.line == broken.__code__.co_firstlineno + 3
+
+
+def test_a_loop_that_breaks_is_noted_once() -> None:
+    def stepped(x: Array, steps: int) -> Array:
+        x = x * 2.0
+        for _ in range(steps):
+            x = np.sqrt(x * x + 1.0)
+            dynamo_lite.graph_break()
+        return x
+
+    found = dynamo_lite.explain(stepped)(X, 20).breaks
+    assert [record.id for record in found] == ["loop-of-open-length", "requested"]
+    assert "(20 in this call)" in found[0].message
+
+
+def test_a_break_in_a_library_says_when_to_call_it() -> None:
+    (found,) = dynamo_lite.explain(lambda x: np.histogram(x * 2.0 + 1.0, bins=4)[0] + 1)(X).breaks
+    assert "in ndim, called here" in found.message
+    assert found.hint.startswith("This is library code")

@@ -43,6 +43,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     Value,
+    kind_name,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of
@@ -80,7 +81,7 @@ def call(machine: Machine, function: Value, args: Args, kwargs: Kwargs) -> Value
             return call_known(machine, function, args, kwargs)
         case ObjectValue():
             return _call_object(machine, function, args, kwargs)
-    raise Break("python-call", type(function).__name__)
+    raise Break("python-call", f"a {kind_name(function)}")
 
 
 def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kwargs) -> Value:
@@ -98,6 +99,8 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         return machine.call_python(target, function.source, args, kwargs)
     if isinstance(target, CompiledFunction) and isinstance(target.fn, types.FunctionType):
         return machine.call_python(target.fn, constant(target.fn), args, kwargs)
+    if isinstance(target, type) and not target.__flags__ & IMMUTABLE_TYPE:
+        raise Break("python-call", f"class {target.__qualname__}")
     raise Break(
         "random" if _is_random(target) else "c-function", getattr(target, "__qualname__", type(target).__name__)
     )
@@ -154,8 +157,7 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
                 if key in owner.items:
                     return owner.items[key]
                 return args[1] if len(args) == 2 else ConstantValue(None, None)
-    kind = owner.kind.__name__ if isinstance(owner, SequenceValue) else type(owner).__name__
-    raise Break("side-effect-container", f"{kind}.{name}")
+    raise Break("side-effect-container", f"{kind_name(owner)}.{name}")
 
 
 # -- builtins ------------------------------------------------------------------------------------
@@ -333,7 +335,7 @@ def python_type(machine: Machine, value: Value) -> type:
             return types.FunctionType
         case MethodValue():
             return types.MethodType
-    raise Break("unsupported-value", type(value).__name__)
+    raise Break("unsupported-value", kind_name(value))
 
 
 @rule(type)

@@ -22,6 +22,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     SequenceValue,
     Value,
+    kind_name,
 )
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
 
@@ -47,7 +48,7 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             return IteratorValue(None, value, _range_items(machine.tracer, value))
         case ArrayValue() if not value.node.array_type.scalar and value.node.array_type.ndim >= 1:
             raise Break("loop-over-unknown-iterator", "an array")
-    raise Break("loop-over-unknown-iterator", type(value).__name__)
+    raise Break("loop-over-unknown-iterator", f"a {kind_name(value)}")
 
 
 def _dict_items(of: DictValue, name: str) -> list[Value]:
@@ -61,8 +62,11 @@ def _dict_items(of: DictValue, name: str) -> list[Value]:
 def _range_items(tracer: Tracer, value: RangeValue) -> list[Value]:
     bounds = (value.start, value.stop, value.step)
     numbers = range(*(int(tracer.hint(bound)) for bound in bounds))  # type: ignore[arg-type]
-    if len(numbers) > min(_unroll_limit(tracer, bound) for bound in bounds):
-        raise Break("loop-too-long", str(len(numbers)))
+    limit = min(_unroll_limit(tracer, bound) for bound in bounds)
+    if len(numbers) > limit and limit < tracer.unroll_limit:
+        raise Break("loop-of-open-length", f"{len(numbers)} in this call")
+    if len(numbers) > limit:
+        raise Break("loop-too-long", f"{len(numbers)} are more than {limit}")
     for bound in bounds:
         tracer.specialise(NumberValue(None, bound))
     return [ConstantValue(None, number) for number in numbers]

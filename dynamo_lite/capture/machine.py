@@ -26,6 +26,7 @@ from dynamo_lite.capture.value import (
     NullValue,
     ObjectValue,
     Value,
+    kind_name,
 )
 from dynamo_lite.capture.wrap import realise, wrap
 from dynamo_lite.pycode import Code, Instr, decoded
@@ -271,7 +272,7 @@ def as_constant(machine: Machine, value: Value) -> Any:
     value = machine.tracer.specialise(realise(machine.tracer, value))
     if isinstance(value, ConstantValue):
         return value.value
-    raise Break("unsupported-value", type(value).__name__)
+    raise Break("unsupported-value", kind_name(value))
 
 
 __all__ = ["HANDLERS", "Handler", "Machine", "Returned", "Stop", "as_constant", "handles", "is_null", "wrap"]

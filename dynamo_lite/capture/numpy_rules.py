@@ -29,6 +29,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     Value,
+    kind_name,
 )
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, product
@@ -62,7 +63,7 @@ def raw(machine: Machine, value: Value) -> Any:
         case RangeValue():
             bounds = (machine.tracer.specialise(NumberValue(None, b)) for b in (value.start, value.stop, value.step))
             return range(*(bound.value for bound in bounds if isinstance(bound, ConstantValue)))
-    raise Break("op-without-rule", f"an operand of type {type(value).__name__}")
+    raise Break("op-without-rule", f"an operand of type {kind_name(value)}")
 
 
 def value_of(machine: Machine, result: Any) -> Value:

@@ -157,7 +157,7 @@ class Tracer:
         if is_symbolic(value.expr):
             if isinstance(number, float):
                 if value.source is None:
-                    raise Break("data-dependent-number", str(value.expr))
+                    raise Break("float-argument", str(value.expr))
                 self.facts.state("equal", value.source, number)
             else:
                 self.relate(ScalarOp("eq", "bool", (value.expr, number)))

@@ -165,3 +165,19 @@ class ObjectValue(Value):
 
     cls: type = object
     concrete: Any = None
+
+
+def kind_name(value: Value) -> str:
+    """What reasons for breaks call a value: the name of its Python type as far as it is known."""
+    match value:
+        case ConstantValue():
+            return type(value.value).__name__
+        case SequenceValue():
+            return value.kind.__name__
+        case ObjectValue():
+            return value.cls.__name__
+        case ArrayValue():
+            return "NumPy scalar" if value.node.array_type.scalar else "array"
+        case DictViewValue():
+            return f"dict_{value.name}"
+    return type(value).__name__.removesuffix("Value").lower() or "object"

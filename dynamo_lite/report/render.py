@@ -178,7 +178,7 @@ def _recompiles(explanation: Explanation) -> str:
     lines = ["Compiled again"]
     for record in explanation.recompiles:
         segment = f" after break {record.segment}" if record.segment else ""
-        lines.append(f"  {record.function}{segment}, because this no longer held: {record.reason}")
+        lines.append(f"  {record.function}{segment}: {record.reason}")
     return "\n".join(lines)
 
 

@@ -180,11 +180,18 @@ def test_list_identity_survives_residual_code() -> None:
         ("def f(x):\n    return f'{x}'", "format-string"),
         ("def f(x):\n    return x.shape[7]", "python-exception"),
         ("def f(x):\n    for row in x:\n        x = x + row", "loop-over-unknown-iterator"),
+        ("def f(x):\n    for i in range(x.shape[0]):\n        x = x + i", "loop-of-open-length"),
+        ("def f(x, n=20):\n    for i in range(n):\n        x = x + i", "loop-of-open-length"),
+        ("def f(x):\n    for i in range(4000):\n        x = x + i", "loop-too-long"),
+        ("def f(x, w=1.5):\n    return x * int(3.0 * w)", "float-argument"),
+        ("def f(x):\n    return x + rng.random(4)", "random"),
+        ("def f(x):\n    return Thing(x)", "python-call"),
         ("def f(x):\n    with manager:\n        return x / 0", "with-statement"),
     ],
 )
 def test_what_breaks(source: str, reason: str) -> None:
     namespace: dict[str, Any] = {"np": np, "manager": contextlib.nullcontext(), "__name__": "user"}
+    namespace.update(rng=np.random.default_rng(0), Thing=type("Thing", (), {}))
     exec(source, namespace)
     capture = captured(namespace["f"], X)
     assert capture.break_ is not None

@@ -83,7 +83,7 @@ Graph breaks
 a dtype or an argument instead of a value.
 
 Compiled again
-  model.forward, because this no longer held: self.train is False
+  model.forward: self.train is False
 
 Compile time 255.0 ms: capture 5.0 ms, backend 250.0 ms
 

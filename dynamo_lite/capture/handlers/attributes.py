@@ -23,6 +23,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     SequenceValue,
     Value,
+    kind_name,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, realise
 from dynamo_lite.graph.scalar import kind_of
@@ -35,6 +36,7 @@ _FROZEN = (np.dtype, np.ufunc, types.BuiltinFunctionType, str, bytes, int, float
 
 # C types whose members are objects; those of others may be C numbers, of which each read makes an object.
 _OBJECT_MEMBERS = (range, slice)
+_RANDOM = (np.random.Generator, np.random.RandomState)
 
 
 @handles("LOAD_ATTR")
@@ -74,7 +76,7 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return owner.self
         case MethodValue() if name == "__func__":
             return owner.function
-    raise Break("unsupported-operation", f"attribute {name} of a {type(owner).__name__}")
+    raise Break("unsupported-operation", f"attribute {name} of a {kind_name(owner)}")
 
 
 def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Value:
@@ -139,7 +141,9 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     """An attribute of an ordinary object, found as object.__getattribute__ finds it, without running user code."""
     cls, obj, source = owner.cls, owner.concrete, owner.source
     assert source is not None
-    generic = cls.__getattribute__ is object.__getattribute__  # type: ignore[comparison-overlap]
+    if issubclass(cls, _RANDOM):
+        raise Break("random", f"{cls.__qualname__}.{name}")
+    generic = cls.__getattribute__ is object.__getattribute__
     if not generic or issubclass(cls, type):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
     machine.tracer.facts.state("type_version", source, cls)

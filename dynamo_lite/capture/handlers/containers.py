@@ -21,6 +21,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     Value,
+    kind_name,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic
@@ -207,7 +208,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
         case ConstantValue() if isinstance(container.value, str | bytes | tuple):
             found = python_result(container.value.__getitem__, constant_index(machine, index))
             return constant_value(found.value) if isinstance(found, ConstantValue) else found
-    raise Break("unsupported-operation", f"indexing a {type(container).__name__}")
+    raise Break("unsupported-operation", f"indexing a {kind_name(container)}")
 
 
 def constant_index(machine: Machine, index: Value) -> int | slice:
@@ -216,7 +217,7 @@ def constant_index(machine: Machine, index: Value) -> int | slice:
         return slice(*(as_constant(machine, part) for part in (index.start, index.stop, index.step)))
     key = as_constant(machine, index)
     if not isinstance(key, int):
-        raise Break("unsupported-operation", f"an index of type {type(key).__name__}")
+        raise Break("unsupported-operation", f"an index of type {kind_name(key)}")
     return key
 
 
@@ -234,7 +235,7 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
         case DictValue() if container.source is None:
             container.items[dict_key(machine, index)] = value
             return
-    raise Break("side-effect-container", type(container).__name__)
+    raise Break("side-effect-container", f"item assignment to a {kind_name(container)}")
 
 
 def length(machine: Machine, value: Value) -> Value:
@@ -253,7 +254,7 @@ def length(machine: Machine, value: Value) -> Value:
             return NumberValue(None, ScalarOp("max", "int", (size, 0)))
         case ConstantValue() if isinstance(value.value, str | bytes | tuple):
             return ConstantValue(None, len(value.value))
-    raise Break("unsupported-operation", f"len of a {type(value).__name__}")
+    raise Break("unsupported-operation", f"len of a {kind_name(value)}")
 
 
 def contains(machine: Machine, item: Value, container: Value) -> bool:
@@ -274,4 +275,4 @@ def contains(machine: Machine, item: Value, container: Value) -> bool:
             found = python_result(operator.contains, container.value, as_constant(machine, item))
             assert isinstance(found, ConstantValue)
             return bool(found.value)
-    raise Break("unsupported-operation", f"`in` a {type(container).__name__}")
+    raise Break("unsupported-operation", f"`in` a {kind_name(container)}")

@@ -21,6 +21,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     Value,
+    kind_name,
 )
 from dynamo_lite.graph.scalar import ScalarOp, kind_of, make
 from dynamo_lite.pycode import Instr
@@ -62,7 +63,7 @@ def known_truth(machine: Machine, value: Value) -> bool:
                 assert value.source is not None
                 machine.tracer.facts.state("type_version", value.source, value.cls)
                 return True
-    raise Break("unsupported-operation", f"the truth of a {type(value).__name__}")
+    raise Break("unsupported-operation", f"the truth of a {kind_name(value)}")
 
 
 @handles("TO_BOOL")
@@ -134,7 +135,7 @@ def raise_varargs(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BEFORE_WITH")
 def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("with-statement", type(frame.stack[-1]).__name__)
+    raise Break("with-statement", f"a {kind_name(machine.peek(frame))}")
 
 
 @handles("GET_ITER")
@@ -146,7 +147,7 @@ def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
 def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     iterator = frame.stack[-1]
     if not isinstance(iterator, IteratorValue):
-        raise Break("loop-over-unknown-iterator", type(machine.peek(frame)).__name__)
+        raise Break("loop-goes-on", f"a {kind_name(machine.peek(frame))}")
     item = next_item(machine, iterator)
     if item is not None:
         frame.push(item)

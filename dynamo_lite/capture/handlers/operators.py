@@ -19,7 +19,15 @@ from dynamo_lite.capture.numbers import (
 )
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Break, Frame
-from dynamo_lite.capture.value import ArrayValue, ConstantValue, NumberValue, ObjectValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    NumberValue,
+    ObjectValue,
+    SequenceValue,
+    Value,
+    kind_name,
+)
 from dynamo_lite.pycode import Instr
 
 MAX_ITEMS = 4096  # of a list or tuple made while capturing
@@ -53,7 +61,7 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return _repeated(machine, rhs, lhs)
     if _plain(lhs) and _plain(rhs):
         return python_result(PYTHON_BINARY[op], as_constant(machine, lhs), as_constant(machine, rhs))
-    raise Break("unsupported-operation", f"{op} of a {_kind(lhs)} and a {_kind(rhs)}")
+    raise Break("unsupported-operation", f"{op} of a {kind_name(lhs)} and a {kind_name(rhs)}")
 
 
 def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
@@ -81,14 +89,6 @@ def _plain(value: Value) -> bool:
     )
 
 
-def _kind(value: Value) -> str:
-    if isinstance(value, ConstantValue):
-        return type(value.value).__name__
-    if isinstance(value, ObjectValue):
-        return value.cls.__name__
-    return type(value).__name__.removesuffix("Value").lower() or "object"
-
-
 @handles("UNARY_NEGATIVE")
 def unary_negative(machine: Machine, frame: Frame, instr: Instr) -> None:
     frame.push(unary(machine, "-", machine.pop(frame)))
@@ -110,7 +110,7 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
         return numpy_rules.unary(machine, op, operand)
     if as_scalar(operand) is not None:
         return number_unary(machine.tracer, op, operand)
-    raise Break("unsupported-operation", f"{op} of a {_kind(operand)}")
+    raise Break("unsupported-operation", f"{op} of a {kind_name(operand)}")
 
 
 @handles("COMPARE_OP")
@@ -139,7 +139,7 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return python_result(PYTHON_COMPARE[op], lhs.value, rhs.value)
     if op in ("==", "!=") and _compares_by_identity(machine, lhs) and _compares_by_identity(machine, rhs):
         return ConstantValue(None, identical(machine, lhs, rhs) == (op == "=="))
-    raise Break("unsupported-operation", f"{op} of a {_kind(lhs)} and a {_kind(rhs)}")
+    raise Break("unsupported-operation", f"{op} of a {kind_name(lhs)} and a {kind_name(rhs)}")
 
 
 def _compares_by_identity(machine: Machine, value: Value) -> bool:
@@ -212,7 +212,7 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
             return True
         machine.tracer.facts.state_pair("distinct", lhs.source, rhs.source)
         return False
-    raise Break("unsupported-operation", f"`is` of a {_kind(lhs)} and a {_kind(rhs)}")
+    raise Break("unsupported-operation", f"`is` of a {kind_name(lhs)} and a {kind_name(rhs)}")
 
 
 @handles("CONTAINS_OP")
