@@ -146,7 +146,8 @@ class Tracer:
         if isinstance(value, Symbol):
             return self.canonical(self.equal[value]) if value in self.equal else value
         if isinstance(value, ScalarOp):
-            return ScalarOp(value.op, value.kind, tuple(self.canonical(operand) for operand in value.operands))
+            operands = tuple(self.canonical(operand) for operand in value.operands)
+            return simplify(ScalarOp(value.op, value.kind, operands))
         return value
 
     def specialise(self, value: Value) -> Value:

@@ -112,9 +112,9 @@ class Facts:
         if factor.op in ("floordiv", "mod") and kind_of(factor) == "int":
             divisor = factor.operands[1]
             if isinstance(divisor, int) and divisor > 0:
-                if factor.op == "mod":
-                    return 0, divisor - 1
                 low, high = self._expression_bounds(factor.operands[0])
+                if factor.op == "mod":
+                    return (low % divisor, low % divisor) if low == high else (0, divisor - 1)
                 return low // divisor if math.isfinite(low) else low, high // divisor if math.isfinite(high) else high
         return -math.inf, math.inf
 

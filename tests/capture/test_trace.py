@@ -222,3 +222,12 @@ def test_equal_sizes_get_one_name() -> None:
     capture = captured(f, X, X + 1)
     shapes = {node.array_type.shape for node in capture.graph.nodes}
     assert len(shapes) == 1
+
+
+def test_sizes_computed_of_a_fixed_number_are_fixed() -> None:
+    def f(x: Any, n: int) -> Any:
+        y = np.zeros((2, n % 3 + 1))
+        return (y, x) if n == 4 else y
+
+    capture = captured(f, X, 4)
+    assert {node.array_type.shape for node in capture.graph.nodes if node.op == "zeros"} == {(2, 2)}

@@ -173,3 +173,10 @@ def test_facts(learned: list[Scalar], question: Scalar, decided: bool | None) ->
     for condition in learned:
         facts.learn(condition, True)
     assert facts.decide(question) is decided
+
+
+def test_a_number_that_is_known_decides_what_is_computed_of_it() -> None:
+    facts = Facts()
+    facts.learn(make("eq", N, -3), True)
+    assert facts.decide(make("eq", make("mod", N, 5), 2)) is True
+    assert facts.decide(make("eq", make("floordiv", N, 2), -2)) is True
