@@ -44,9 +44,9 @@ class CompiledFunction(_C.CompiledFunction):
 
         Raises DynamoLiteError when the call would run as plain Python.
         """
-        if not isinstance(self.__wrapped__, types.FunctionType):
+        if not isinstance(self.fn, types.FunctionType):
             raise DynamoLiteError(f"{self._compilation.name} is no Python function")
-        return self._compilation.graph_for(bind_slots(self.__wrapped__, args, kwargs))
+        return self._compilation.graph_for(bind_slots(self.fn, args, kwargs))
 
     def stats(self) -> Mapping[str, int | float]:
         """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines compile_seconds ..."""
@@ -57,7 +57,7 @@ class CompiledFunction(_C.CompiledFunction):
         self._compilation.reset()
 
     def __reduce__(self) -> Any:
-        return _rebuild, (self.__wrapped__.__module__, self.__wrapped__.__qualname__, self._options)
+        return _rebuild, (self.fn.__module__, self.fn.__qualname__, self._options)
 
 
 def _rebuild(module: str, qualname: str, options: dict[str, Any]) -> Any:
@@ -101,7 +101,7 @@ def compile(
             options=options,
             name=name,
         )
-    if not callable(fn):
+    if not callable(fn) and not isinstance(fn, classmethod):
         raise TypeError(f"compile() takes a callable, not {type(fn).__name__}")
     if dynamic is False:
         raise DynamoLiteError("dynamic=False is not available: sizes are always symbolic")
@@ -114,7 +114,7 @@ def compile(
         chosen["recompile_limit"] = recompile_limit
     settings = config.replace(chosen)
     if isinstance(fn, CompiledFunction):
-        fn = fn.__wrapped__
+        fn = fn.fn
     if isinstance(fn, staticmethod | classmethod):
         return type(fn)(compile(fn.__func__, backend=backend, fullgraph=fullgraph, options=chosen, name=name))
     if isinstance(fn, types.MethodType):

@@ -92,6 +92,10 @@ def test_warnings_have_categories(compiler: Compile) -> None:
 
     with pytest.warns(BackendWarning, match="no; it runs as plain Python"):
         compiler(programs.affine, backend=broken)(np.ones(3))
+    for outputs in ([], None, 5):
+        with pytest.warns(BackendWarning, match="1 outputs are asked for"):
+            fast = compiler(programs.affine, backend=lambda graph, examples, out=outputs: lambda *inputs: out)
+            assert (fast(np.ones(3)) == 3.0).all()
     fast = compiler(programs.affine, backend="reference", recompile_limit=0)
     fast(np.ones(3))
     with pytest.warns(RecompileLimitWarning, match="compiled 1 times"):

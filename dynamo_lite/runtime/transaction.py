@@ -30,7 +30,10 @@ def transaction(
     def strictly(*inputs: Any) -> Sequence[Any]:
         strict: dict[str, Any] = {name: "ignore" if mode == "ignore" else "raise" for name, mode in np.geterr().items()}
         np.seterr(**strict)
-        return function(*inputs)
+        outputs = function(*inputs)
+        if not isinstance(outputs, Sequence) or len(outputs) != len(graph.outputs):
+            raise TypeError(f"it gave {type(outputs).__name__} where {len(graph.outputs)} outputs are asked for")
+        return outputs
 
     def run(*inputs: Any) -> Sequence[Any]:
         saved = [(inputs[index], inputs[index].copy()) for index in written]
