@@ -34,7 +34,7 @@ from dynamo_lite.errors import (
     RecompileLimitWarning,
 )
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.pipeline import Segment, compile_segment
+from dynamo_lite.pipeline import SINGLE_ELEMENTS, Segment, compile_segment
 from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decoded, resume_code
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
 from dynamo_lite.runtime.transaction import transaction
@@ -104,6 +104,7 @@ class Compilation:
         self._skipped: set[types.CodeType] = set()
         self._waiting: dict[types.CodeType, list[tuple[types.CodeType, Segment]]] = {}
         self._worthless: set[types.CodeType] = set()
+        self._idle: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments without gain -> where they lead
         self._warned: set[str] = set()
         if fullgraph:
             for record in self._refusal():
@@ -169,7 +170,7 @@ class Compilation:
             return None
         if (
             not self._everything
-            and segment.program is None
+            and (segment.program is None or segment.slight)
             and not (own and count < _WORTHLESS_LIMIT)
             and not self._promising(segment, slots)
         ):
@@ -268,17 +269,37 @@ class Compilation:
             self._note_break(record)
         if segment.why_plain:
             self._note_skip(function, segment.why_plain, segment.why_plain_detail)
-        if segment.program is not None or (self._everything and not segment.why_plain):
+        if (segment.program is not None and not segment.slight) or (self._everything and not segment.why_plain):
             return
         if segment.capture.ends != "break" or segment.why_plain:
             self._retire(code, segment)
             return
-        for jump in segment.capture.jumps:
-            self._waiting.setdefault(jump.resume_function.__code__, []).append((code, segment))
+        targets = {jump.resume_function.__code__ for jump in segment.capture.jumps}
+        self._idle[code] = self._idle.get(code, set()) | targets
+        if segment.slight and self._goes_round(code):
+            self._note_skip(function, "does-not-pay", SINGLE_ELEMENTS)
+            self._retire(code, segment)
+            return
+        for target in targets:
+            self._waiting.setdefault(target, []).append((code, segment))
+
+    def _goes_round(self, code: types.CodeType) -> bool:
+        """Whether segments that gain nothing lead from one of this code back to it: a loop over single elements."""
+        seen: set[types.CodeType] = set()
+        ahead = [code]
+        while ahead:
+            for target in self._idle.get(ahead.pop(), ()):
+                if target == code:
+                    return True
+                if target not in seen:
+                    seen.add(target)
+                    ahead.append(target)
+        return False
 
     def _retire(self, code: types.CodeType, segment: Segment) -> None:
         """Calls that pass these guards run plainly from now on; so do segments that only led here."""
-        segment.entry.retire(segment.why_plain or "nothing-to-compile")
+        segment.entry.retire(segment.why_plain or ("does-not-pay" if segment.slight else "nothing-to-compile"))
+        segment.program = None
         self._worthless.add(code)
         for parent, waiting in self._waiting.pop(code, ()):
             known = {jump.resume_function.__code__ for jump in waiting.capture.jumps} & self._entries.keys()
@@ -454,3 +475,4 @@ class Compilation:
         self._skipped.clear()
         self._waiting.clear()
         self._worthless.clear()
+        self._idle.clear()

@@ -27,9 +27,15 @@ from dynamo_lite.schedule.cost import DoesNotPay
 from dynamo_lite.schedule.text import to_text
 
 
+SINGLE_ELEMENTS = "single elements only"
+
+
 @dataclass(slots=True)
 class Segment:
-    """One compiled segment: what each stage made of it, and the seconds each took."""
+    """One compiled segment: what each stage made of it, and the seconds each took.
+
+    slight: it gains nothing by itself, being about single elements, but may lead to a segment that does.
+    """
 
     code: types.CodeType
     capture: Capture
@@ -38,6 +44,7 @@ class Segment:
     guards: GuardsOf
     why_plain: str = ""
     why_plain_detail: str = ""
+    slight: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -57,8 +64,9 @@ def compile_segment(
         verify(capture.graph)
         clock.stage("verify")
     program, why, detail = None, "", ""
-    if settings.cost_model and capture.ends != "return" and capture.computes and capture.only_scalars:
-        why, detail = "does-not-pay", "single elements only"
+    slight = settings.cost_model and capture.ends != "return" and capture.computes and capture.only_scalars
+    if slight and capture.ends != "break":
+        why, detail = "does-not-pay", SINGLE_ELEMENTS
     elif capture.computes:
         try:
             with compiling(settings.replace(cost_model=settings.cost_model and capture.ends == "return")):
@@ -80,7 +88,7 @@ def compile_segment(
     for stage, value in (("graph", capture.graph), ("guards", words), ("program", _text(program))):
         log.dump(number, function.__qualname__, stage, value)
     log.say(f"{function.__qualname__}: compiled in {sum(clock.seconds.values()) * 1e3:.1f} ms; {why or capture.ends}")
-    return Segment(function.__code__, capture, program, entry, words, why, detail, clock.seconds)
+    return Segment(function.__code__, capture, program, entry, words, why, detail, slight, clock.seconds)
 
 
 _SEGMENTS = itertools.count()

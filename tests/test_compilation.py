@@ -100,3 +100,56 @@ def test_warnings_have_categories(compiler: Compile) -> None:
     fast(np.ones(3))
     with pytest.warns(RecompileLimitWarning, match="compiled 1 times"):
         fast(np.ones((3, 2)))
+
+
+def stepped(x: Any, steps: int) -> Any:
+    for _ in range(steps):
+        x = np.sqrt(x * x + 1.0) * 0.5 - x
+    return x
+
+
+def stepped_by_spacing(x: Any, steps: int) -> Any:
+    spacing = x[1] - x[0]
+    for _ in range(steps - 1):
+        x = np.sqrt(x * x + 1.0) * spacing - x
+    return x
+
+
+@pytest.mark.parametrize("function", [stepped, stepped_by_spacing])
+def test_what_gains_nothing_is_kept_where_it_leads_to_array_work(function: Any, compiler: Compile) -> None:
+    fast = compiler(function, backend="numba")
+    x = np.linspace(0.0, 1.0, 20_000)
+    for steps in (20, 30):
+        assert fast(x, steps).tobytes() == function(x, steps).tobytes()
+    assert fast.stats()["native_calls"] >= 49
+    assert not fast.explain().skips
+
+
+def summed(x: Any) -> Any:
+    total = 0.0
+    for i in range(x.shape[0] - 1):
+        total += x[i] * x[i + 1]
+    return total
+
+
+def counted(x: Any) -> Any:
+    count = 0
+    for i in range(x.shape[0] - 1):
+        if x[i] > x[i + 1]:
+            count += 1
+    return count
+
+
+@pytest.mark.parametrize("function", [summed, counted])
+def test_a_loop_over_single_elements_is_left_plain(function: Any, compiler: Compile) -> None:
+    fast = compiler(function, backend="numba")
+    x = np.sin(np.arange(50.0))
+    for _ in range(3):
+        assert fast(x) == function(x)
+    before = fast.stats()
+    assert fast(x) == function(x)
+    after = fast.stats()
+    assert after["plain_calls"] == before["plain_calls"] + 1
+    assert after["native_calls"] == before["native_calls"]
+    assert not fast.explain().graphs
+    assert "does-not-pay" in {record.id for record in fast.explain().skips}

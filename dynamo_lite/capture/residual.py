@@ -37,7 +37,7 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Scalar, is_symbolic
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
 from dynamo_lite.pycode import OPCODES, Code, Instr, Position, handlers_at, null_below_callable
 from dynamo_lite.pycode.code import NO_POSITION
 
@@ -83,12 +83,14 @@ class Residual:
     """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation.
 
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
+    inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
     """
 
     code: Code
     namespace: dict[str, Any]
     jump: Callable[[Target], Any]
     outputs: list[Argument] = field(default_factory=list)
+    inputs: list[Source] = field(default_factory=list)
     loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
@@ -147,7 +149,9 @@ class Residual:
             case ArrayValue():
                 self.emit("LOAD_FAST", self.output(value.node))
             case NumberValue():
-                if is_symbolic(value.expr):
+                if isinstance(value.expr, Symbol) and value.expr.axis is None and value.expr.input < len(self.inputs):
+                    self.load_source(self.inputs[value.expr.input])
+                elif is_symbolic(value.expr):
                     self.emit("LOAD_FAST", self.output(value.expr))
                 else:
                     self.emit("LOAD_CONST", value.expr)

@@ -159,6 +159,7 @@ def _trace(
         plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"
         ends = "rest" if plain_rest else "break"
         live = liveness(code)[index]
+        residual.inputs = tracer.inputs
         residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, stop.reason == "format-string")
     elif isinstance(result, ArrayValue) and result.source is None:
         residual.output(result.node)
