@@ -26,7 +26,6 @@ from dynamo_lite.pycode import decode
 from dynamo_lite.schedule.cost import DoesNotPay
 from dynamo_lite.schedule.text import to_text
 
-
 SINGLE_ELEMENTS = "single elements only"
 
 
