@@ -36,15 +36,16 @@ or_null(PyObject *value)
     return value == Py_None ? NULL : Py_NewRef(value);
 }
 
-/* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True). */
+/* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize). */
 static PyObject *
 entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"guards", "program", "residual", "plain_on_decline", "calls_python", NULL};
+    static char *names[] = {"guards", "program", "residual", "plain_on_decline", "calls_python", "least", "most", NULL};
     PyObject *guards, *program, *residual;
     int plain_on_decline = 1, calls_python = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|pp:CacheEntry", names, &guards, &program, &residual,
-                                     &plain_on_decline, &calls_python)) {
+    Py_ssize_t least = 0, most = PY_SSIZE_T_MAX;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnn:CacheEntry", names, &guards, &program, &residual,
+                                     &plain_on_decline, &calls_python, &least, &most)) {
         return NULL;
     }
     PyObject *parts[] = {guards, program, residual};
@@ -64,6 +65,8 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->residual = or_null(residual);
     self->plain_on_decline = (char)plain_on_decline;
     self->calls_python = (char)calls_python;
+    self->least = least;
+    self->most = most;
     self->retired = program == Py_None && residual == Py_None; /* nothing to run: what passes the guards runs plainly */
     dl_dispatch_bind_entry(self);
     if (PyFunction_Check(residual) || PyCode_Check(residual)) {
@@ -132,6 +135,8 @@ static PyMemberDef entry_members[] = {
     {"residual", T_OBJECT, offsetof(DlEntry, residual), READONLY, "what makes the value from slots and outputs"},
     {"plain_on_decline", T_BOOL, offsetof(DlEntry, plain_on_decline), READONLY, "false: a decline raises Declined"},
     {"calls_python", T_BOOL, offsetof(DlEntry, calls_python), READONLY, "whether residual may call Python functions"},
+    {"least", T_PYSSIZET, offsetof(DlEntry, least), READONLY, "fewest elements of the largest input for which it runs"},
+    {"most", T_PYSSIZET, offsetof(DlEntry, most), READONLY, "most elements of the largest input for which it runs"},
     {"hits", T_ULONGLONG, offsetof(DlEntry, hits), READONLY, "how often the program ran to its end"},
     {"declines", T_ULONGLONG, offsetof(DlEntry, declines), READONLY, "how often the program declined"},
     {"retired", T_BOOL, offsetof(DlEntry, retired), READONLY, "whether calls that pass the guards now run plainly"},
@@ -142,7 +147,7 @@ static PyMemberDef entry_members[] = {
 PyTypeObject dl_entry_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.CacheEntry",
-    .tp_doc = "CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True)",
+    .tp_doc = "CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize)",
     .tp_basicsize = sizeof(DlEntry),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = entry_new,

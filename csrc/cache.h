@@ -40,14 +40,15 @@ typedef struct {
     PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */
     char retired;          /* when the guards pass, run plainly: this entry declined more often than it ran */
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
+    Py_ssize_t least, most;         /* elements of the largest input array; calls outside of that run plainly */
     uint64_t hits, declines;        /* programs run, programs declined */
     PyObject *retired_reason;       /* str, or NULL */
     DlHookWatch watch;              /* whether the callees of residual get captured */
 } DlEntry;
 
-/* Calls on end that ran plainly for arguments of the same types: all guards are looked at every DL_REST such calls only. */
+/* Calls on end that ran plainly for arguments of the same types and sizes: all guards are looked at every DL_REST such calls only. */
 typedef struct {
-    uint64_t types;   /* of their arguments, hashed */
+    uint64_t types;   /* of their arguments, and about their sizes, hashed */
     PyObject *owner;  /* the on_miss, compared only */
     uint8_t streak, rested;
     char hit;         /* a retired entry passed: counted as a hit */

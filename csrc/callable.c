@@ -223,14 +223,19 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
     if (code != self->code && (cache = look_up_cache(self, code)) == NULL) {
         return NULL;
     }
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    int exact = n_args == cache->n_exact && kwnames == NULL;
+    if (exact && cache->plain.streak >= DL_BARREN
+        && dl_dispatch_stays_plain(cache, args, n_args, self->on_miss)) {
+        return call_plainly(self, &cache->watch, (PyObject *)cache, args, nargsf, kwnames);
+    }
     /* NB: with a tracer or debugger at work the user's own frame must be seen running. */
     if (cache->uncapturable || dl_pyframe_is_traced(PyThreadState_Get(), code)) {
         return dl_hook_call_plainly(fn, args, nargsf, kwnames);
     }
     PyObject *value;
     DlOutcome outcome;
-    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
-    if (n_args == cache->n_exact && kwnames == NULL) {
+    if (exact) {
         outcome = dl_dispatch(cache, fn, args, n_args, self->on_miss, &value);
     }
     else {

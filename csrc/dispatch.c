@@ -512,7 +512,8 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
 
 /* ---- calls that run plainly again and again ---- */
 
-/* What calls are told apart by where guards are not asked: types, and an array's dtype and number of axes. */
+/* What calls are told apart by where guards are not asked: types, and an array's dtype, number of axes and
+ * about its size. */
 static uint64_t
 hash_types(PyObject *const *slots, Py_ssize_t n_slots)
 {
@@ -525,7 +526,9 @@ hash_types(PyObject *const *slots, Py_ssize_t n_slots)
             part = by_value ? (uint64_t)(uintptr_t)slots[i] : (uint64_t)(uintptr_t)type;
             if (type == &PyArray_Type) {
                 PyArrayObject *array = (PyArrayObject *)slots[i];
-                part += (uint64_t)PyArray_TYPE(array) << 8 | (uint64_t)PyArray_NDIM(array);
+                npy_intp size = PyArray_SIZE(array);
+                uint64_t magnitude = (uint64_t)(64 - __builtin_clzll((uint64_t)size | 1)) / 2;
+                part += magnitude << 16 | (uint64_t)PyArray_TYPE(array) << 8 | (uint64_t)PyArray_NDIM(array);
             }
         }
         hash = (hash ^ part) * 0x9E3779B97F4A7C15u;
@@ -540,7 +543,6 @@ stays_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject
     DlPlainWatch *watch = &cache->plain;
     if (watch->streak < DL_BARREN || watch->owner != on_miss || dl_stress != DL_STRESS_NONE
         || watch->rested >= DL_REST || hash_types(slots, n_slots) != watch->types) {
-        watch->rested = 0;
         return 0;
     }
     watch->rested++;
@@ -548,6 +550,16 @@ stays_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject
         DL_COUNT(cache, hits);
     }
     return 1;
+}
+
+int
+dl_dispatch_stays_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss)
+{
+    int plain = stays_plain(cache, slots, n_slots, on_miss);
+    if (plain) {
+        DL_COUNT(cache, plain_calls);
+    }
+    return plain;
 }
 
 /* Note that a call was asked about and runs plainly, or (plain 0) that it does not. */
@@ -564,7 +576,25 @@ note_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject 
         *watch = (DlPlainWatch){.types = types, .owner = on_miss};
     }
     watch->hit = (char)hit;
+    watch->rested = 0;
     watch->streak += watch->streak < DL_BARREN;
+}
+
+/* Whether a call of this size runs plainly although the guards of entry pass. */
+static inline int
+is_out_of_range(const DlEntry *entry, const DlValues *inputs)
+{
+    if (entry->least == 0 && entry->most == PY_SSIZE_T_MAX) {
+        return 0;
+    }
+    npy_intp largest = 0;
+    for (Py_ssize_t i = 0; i < inputs->n; i++) {
+        if (PyArray_Check(inputs->items[i])) {
+            npy_intp size = PyArray_SIZE((PyArrayObject *)inputs->items[i]);
+            largest = size > largest ? size : largest;
+        }
+    }
+    return largest < entry->least || largest > entry->most;
 }
 
 /* ---- the loop ---- */
@@ -605,12 +635,12 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     if (found < 0) {
         return DL_ERROR;
     }
-    int retired = entry->retired;
-    note_plain(cache, slots, n_slots, on_miss, retired, 1);
-    DlOutcome outcome = retired ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs);
+    int plain = entry->retired || is_out_of_range(entry, &inputs);
+    note_plain(cache, slots, n_slots, on_miss, plain, 1);
+    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs);
     values_clear(&inputs);
     if (outcome == DL_PLAIN) {
-        dl_thread.why_plain = retired ? DL_REASON_RETIRED : DL_REASON_DECLINED;
+        dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
     }
     if (outcome == DL_RAN) {
         if (entry->residual == NULL) {

@@ -747,6 +747,28 @@ static PyTypeObject program_type = {
     .tp_repr = program_repr,
 };
 
+/* has_fold(ufunc, dtype): whether reduce_fold.c knows NumPy's order of operations. */
+static PyObject *
+has_fold(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *ufunc;
+    PyArray_Descr *descr;
+    if (!PyArg_ParseTuple(args, "OO!:has_fold", &ufunc, &PyArrayDescr_Type, &descr)) {
+        return NULL;
+    }
+    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
+    const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
+    PyObject *result = text ? PyBool_FromLong(dl_fold_find(text, descr) != NULL) : NULL;
+    Py_XDECREF(name);
+    return result;
+}
+
+static PyMethodDef functions[] = {
+    {"has_fold", has_fold, METH_VARARGS,
+     "has_fold(ufunc, dtype): whether a Reduce of it is done without NumPy's reduce, most of the time."},
+    {NULL, NULL, 0, NULL},
+};
+
 int
 dl_launch_register(PyObject *module)
 {
@@ -758,5 +780,5 @@ dl_launch_register(PyObject *module)
     if (declined_error == NULL || dl_kernel_register(module) < 0) {
         return -1;
     }
-    return PyModule_AddType(module, &program_type);
+    return PyModule_AddFunctions(module, functions) < 0 ? -1 : PyModule_AddType(module, &program_type);
 }

@@ -7,6 +7,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from dynamo_lite.schedule.steps import Kernel, Schedule
 
 HasCode: TypeAlias = types.CodeType | Callable[..., Any]  # a code object, or a plain Python function for its own
@@ -45,6 +47,9 @@ class Program:
     def __init__(self, schedule: Schedule, compile_kernel: Callable[[Kernel, str], CompiledKernel]) -> None: ...
     def __call__(self, *inputs: Any) -> tuple[Any, ...]: ...
 
+def has_fold(ufunc: np.ufunc, dtype: np.dtype[Any], /) -> bool:
+    """Whether a Reduce of it is done without NumPy's reduce, most of the time."""
+
 class CacheEntry:
     """guards -> program -> residual: one way to run a code object natively.
 
@@ -55,8 +60,9 @@ class CacheEntry:
     called. A code object becomes such a function at each call (about 50 ns more), so that the entry keeps nobody's
     cells alive: the form for code with free variables. plain_on_decline False: a decline is raised. calls_python False
     promises that residual calls no Python function, so that the frame hook can stay away. With neither program nor
-    residual, calls that pass the guards run plainly. An entry that an on_miss made is seen by that on_miss's calls
-    alone, one added by add_entry() by everybody's.
+    residual, calls that pass the guards run plainly, and so do those whose largest input array has fewer than `least`
+    or more than `most` elements. An entry that an on_miss made is seen by that on_miss's calls alone, one added by
+    add_entry() by everybody's.
     """
 
     guards: Guards | Callable[..., Any] | None
@@ -64,6 +70,8 @@ class CacheEntry:
     residual: Callable[..., Any] | types.CodeType | None
     plain_on_decline: bool
     calls_python: bool
+    least: int
+    most: int
     hits: int
     declines: int
     retired: bool
@@ -75,6 +83,8 @@ class CacheEntry:
         residual: Callable[..., Any] | types.CodeType | None,
         plain_on_decline: bool = True,
         calls_python: bool = True,
+        least: int = 0,
+        most: int = ...,
     ) -> None: ...
     def retire(self, reason: str, /) -> None:
         """From now on calls that pass the guards run plainly."""

@@ -423,6 +423,7 @@ class Compilation:
             operations=sum(node.kind.value in ("call", "store") for node in graph.nodes),
             numpy_calls=_count(segment.program, Call),
             guards=tuple(map(GuardRecord, segment.guards.sentences())),
+            sizes=(segment.entry.least, segment.entry.most),
         )
 
     def _own_codes(self) -> list[types.CodeType]:

@@ -9,6 +9,7 @@ after a graph break comes in again by `compile_segment` with the resume function
 from __future__ import annotations
 
 import itertools
+import sys
 import time
 import types
 from collections.abc import Callable
@@ -74,7 +75,9 @@ def compile_segment(
             why, detail = "does-not-pay", str(reason)
         clock.stage("backend")
     guards = _C.Guards(capture.guards, capture.inputs)
-    entry = _C.CacheEntry(guards, program, None if why else capture.residual, calls_python=capture.ends != "return")
+    least, most = program.schedule.sizes if isinstance(program, _C.Program) else (0, sys.maxsize)
+    residual = None if why else capture.residual
+    entry = _C.CacheEntry(guards, program, residual, calls_python=capture.ends != "return", least=least, most=most)
     clock.stage("entry")
     words = GuardsOf(guards, function.__code__)
     log.emit("guards", function.__qualname__, words)

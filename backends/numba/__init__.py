@@ -7,6 +7,7 @@ kernels when the launcher first meets a stride pattern.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from dynamo_lite.backends.numba import exact_ops
@@ -17,16 +18,16 @@ from dynamo_lite import _C
 from dynamo_lite.config import current
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
-from dynamo_lite.schedule import Target, require_gain, schedule
+from dynamo_lite.schedule import Target, paying_sizes, schedule
 
-TARGET = Target(exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise)
+TARGET = Target(exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, _C.has_fold)
 
 
 def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
-    """The program of `graph`; raises DoesNotPay when plain NumPy is expected to be as fast."""
+    """The program of `graph`, for the sizes that pay; raises DoesNotPay when plain NumPy is expected to be as fast."""
     lowered = lower(graph)
     steps = schedule(lowered, TARGET)
     options = current()
     if options.cost_model and options.stress != "compile":
-        require_gain(graph, steps, example_inputs)
+        steps = replace(steps, sizes=paying_sizes(graph, steps, example_inputs, TARGET))
     return _C.Program(steps, compile_kernel)

@@ -6,6 +6,7 @@ any time. Rendering is in render.py.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 
 from dynamo_lite.report import render
@@ -41,7 +42,8 @@ class GraphRecord:
     text: graph text. kernels: how many fused kernels run it. inputs: one "name: type" each. natively: it runs as
     native code (False: `why_plain` says why not). backend: its name. segment: 0 for the function's entry, then
     in the order of the resume functions. filename, line: where the segment starts. operations: nodes that compute.
-    numpy_calls: steps that NumPy itself executes, as a whole.
+    numpy_calls: steps that NumPy itself executes, as a whole. sizes: the fewest and the most elements of the largest
+    input with which it runs natively; other calls would not be faster and run plainly.
     """
 
     text: str
@@ -57,6 +59,7 @@ class GraphRecord:
     numpy_calls: int = 0
     why_plain: str = ""
     guards: tuple[GuardRecord, ...] = ()
+    sizes: tuple[int, int] = (0, sys.maxsize)
 
 
 @dataclass(frozen=True, slots=True)

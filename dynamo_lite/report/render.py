@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
+import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -78,6 +79,8 @@ def to_html_fragment(explanation: Explanation) -> str:
     for number, graph in enumerate(explanation.graphs):
         parts.append(f"<details open><summary>{html.escape(_graph_title(number, graph))}</summary>")
         parts.append(f"<pre>{html.escape(graph.text)}</pre>")
+        if _sizes(graph):
+            parts.append(f"<p>{html.escape(_sizes(graph))}</p>")
         if graph.guards:
             parts.append(f"<details><summary>used again while ({len(graph.guards)} guards)</summary><ul>")
             parts.extend(f"<li>{html.escape(guard.text)}</li>" for guard in graph.guards)
@@ -129,8 +132,17 @@ def _graph_title(number: int, graph: GraphRecord) -> str:
     return f"Graph {number}{where}: {', '.join(work)}, backend {graph.backend}"
 
 
+def _sizes(graph: GraphRecord) -> str:
+    """For which sizes it runs natively; empty when for all."""
+    least, most = graph.sizes
+    if least == 0 and most == sys.maxsize:
+        return ""
+    bounds = [f"at least {least}"] * (least > 0) + [f"at most {most}"] * (most < sys.maxsize)
+    return f"runs for inputs of {' and '.join(bounds)} elements; plain NumPy is as fast for others, and runs them"
+
+
 def _graph(number: int, graph: GraphRecord) -> str:
-    lines = [_graph_title(number, graph), *_indented(graph.text, 4)]
+    lines = [_graph_title(number, graph), *_indented(graph.text, 4), *_indented(_sizes(graph), 2)]
     if graph.guards:
         lines.append("  is used again while")
         lines += [f"    {guard.text}" for guard in graph.guards]

@@ -6,7 +6,7 @@ runs and ``interpret`` explains. ``schedule`` is the list of passes in order.
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.schedule.alias import merge_views
-from dynamo_lite.schedule.cost import DoesNotPay, require_gain
+from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes
 from dynamo_lite.schedule.emit import emit
 from dynamo_lite.schedule.fuse import fuse
 from dynamo_lite.schedule.interpret import interpret
@@ -14,7 +14,7 @@ from dynamo_lite.schedule.steps import Schedule
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.text import to_text
 
-__all__ = ["DoesNotPay", "Schedule", "Target", "interpret", "require_gain", "schedule", "to_text"]
+__all__ = ["DoesNotPay", "Schedule", "Target", "interpret", "paying_sizes", "schedule", "to_text"]
 
 
 def schedule(graph: Graph, target: Target) -> Schedule:

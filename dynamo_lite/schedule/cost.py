@@ -1,13 +1,15 @@
-"""Guesses whether a schedule beats plain NumPy, from the memory both move and the calls both make.
+"""Guesses for which sizes a schedule beats plain NumPy, from the calls both make and the memory both move.
 
-Enters the lowered graph, its Schedule and example inputs; raises DoesNotPay when no gain is in sight, so that plain
-Python runs instead. Times are rough, in nanoseconds, for one core; only their ratio counts, and both sides are
-charged alike for what both do (a NumPy loop's own time, a matmul).
+Enters the graph as captured, its Schedule and example inputs; leaves the range of sizes in which the program is
+expected to be the faster one, or raises DoesNotPay when there is none near. Calls of other sizes run plainly. Times
+are rough, in nanoseconds, for one core; only their ratio counts, and both sides are charged alike for what both do (a
+NumPy loop's own time, a matmul). docs/performance.md has the measurements.
 """
 
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -16,21 +18,36 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.scalar import Number, evaluate
+from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
-from dynamo_lite.schedule.steps import Alloc, Call, Map, Reduce, Schedule
+from dynamo_lite.schedule.steps import Alloc, Call, Map, Reduce, Reg, Save, Schedule
+from dynamo_lite.schedule.target import Target
 
-NUMPY_CALL = 400.0  # of one NumPy operation from Python: dispatch, result object, bytecode
+# What plain Python and NumPy take, besides memory traffic.
+INSTRUCTION = 8.0  # of Python's bytecode
+FRAME = 100.0  # of a Python function's call
+NUMPY_CALL = 430.0  # of one ufunc: dispatch, result object
+NUMPY_NUMBER = 300.0  # to make an array of a Python number that is its operand
 NUMPY_VIEW = 150.0
 NUMPY_SCALAR = 60.0  # of one operator between NumPy scalars
-CALL = 400.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
+NUMPY_OPS = {"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0}  # of other calls
+# What a program takes.
+PROGRAM = 170.0  # guards and the launch
+STEP = 30.0
+KERNEL = 100.0  # of a Map or Reduce, a result's array included
+RESULT = 60.0  # of each further one
+CALL = 450.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
 SCALAR_CALL = 130.0
 EVALUATION = 1500.0
-PROGRAM = 100.0  # guards and the launch of one program
-STEP = 40.0
+ERRSTATE = 450.0  # to have floating-point errors raised, once a program that makes calls
+SAVE = 100.0
+# Both.
 NS_PER_BYTE = 0.03  # through the caches; a fresh array costs twice that (page faults)
+SAVE_PER_BYTE = 0.06
+FOLD_PER_BYTE = 0.028  # of memory that is only reduced
 LOOP_NS = 1.0  # an element through a typical loop of exp, log, power ... in NumPy or on a tile
+WHERE_NS = 1.5  # an element through np.where besides its memory: it branches
 MATMUL_NS = 0.05  # per multiply-add
 WORTHWHILE = 1.02
 _SIMPLE = frozenset(  # as fast as memory, in NumPy and in kernels
@@ -42,29 +59,89 @@ _SIMPLE = frozenset(  # as fast as memory, in NumPy and in kernels
         *("isinf", "isfinite", "signbit", "copysign", "sign", "tuple_get"),
     )
 )
+SCALES = range(-12, 13)  # sizes are tried in steps of 4
+MOST_ELEMENTS = 1 << 27
+
+Env = Mapping[str, Number]
 
 
 class DoesNotPay(Exception):
     """The schedule is not expected to beat plain NumPy; the text says why."""
 
 
-def require_gain(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any]) -> None:
-    """Raise DoesNotPay unless the schedule is expected to be faster than NumPy at the size of the example."""
-    env = symbol_values(graph, example_inputs)
+def paying_sizes(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> tuple[int, int]:
+    """The least and the most elements of the largest input for which the schedule is expected to be faster than NumPy.
+
+    The range holds the example's size or is the next one to it. Raises DoesNotPay when no size pays.
+    """
+    example = symbol_values(graph, example_inputs)
+    sizes = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
+    largest = max(
+        (node for node in graph.inputs if isinstance(node, Node)), key=lambda n: _bytes(n, example), default=None
+    )
+    axes = 0 if largest is None else len({dim for dim in largest.array_type.shape if dim != 1})
+    if largest is None or axes == 0:
+        if not _pays(graph, schedule, example, target):
+            raise DoesNotPay(_why(graph, schedule, example, target))
+        return 0, sys.maxsize
+    tried: list[tuple[int, float, bool]] = []
+    for scale in SCALES:
+        env = _scaled(example, sizes, 4.0 ** (scale / axes)) if scale else example
+        elements = _count(largest.array_type.shape, env)
+        if scale == 0 or (elements <= MOST_ELEMENTS and (not tried or elements > tried[-1][1])):
+            tried.append((scale, elements, _pays(graph, schedule, env, target)))
+    paying = [place for place, (_, _, pays) in enumerate(tried) if pays]
+    if not paying:
+        raise DoesNotPay(_why(graph, schedule, example, target))
+    first = last = min(paying, key=lambda place: abs(tried[place][0]))
+    while first - 1 in paying:
+        first -= 1
+    while last + 1 in paying:
+        last += 1
+    least = 0 if first == 0 else _between(tried[first - 1][1], tried[first][1])
+    most = sys.maxsize if last == len(tried) - 1 else _between(tried[last][1], tried[last + 1][1])
+    return least, most
+
+
+def _between(low: float, high: float) -> int:
+    return int((low * high) ** 0.5)
+
+
+def _scaled(env: Env, sizes: list[Symbol], factor: float) -> Env:
+    """The env with every size multiplied."""
+    result = dict(env)
+    for symbol in sizes:
+        size = env[symbol.name]
+        assert isinstance(size, int)
+        result[symbol.name] = max(2, round(size * factor)) if size else 0
+    return result
+
+
+def _times(graph: Graph, schedule: Schedule, env: Env, target: Target) -> tuple[float, float]:
+    """What plain Python and the program take."""
     shared = sum(_own_time(node, env) for node in graph.nodes)
-    plain = shared + sum(_numpy_time(node, env) for node in graph.nodes)
-    native = shared + PROGRAM + _native_time(schedule, env)
-    if plain < native * WORTHWHILE:
-        raise DoesNotPay(f"about {native / 1e3:.3g} us compiled against {plain / 1e3:.3g} us by NumPy")
+    plain = shared + INSTRUCTION * graph.interpreted + FRAME * graph.inlined
+    plain += sum(_numpy_time(node, env) for node in graph.nodes)
+    return plain, shared + PROGRAM + _native_time(schedule, env, target)
 
 
-def _count(shape: Sequence[Any], env: Mapping[str, Number]) -> float:
-    sizes: list[Any] = [evaluate(dim, env) for dim in shape]
+def _pays(graph: Graph, schedule: Schedule, env: Env, target: Target) -> bool:
+    plain, native = _times(graph, schedule, env, target)
+    return plain >= native * WORTHWHILE
+
+
+def _why(graph: Graph, schedule: Schedule, env: Env, target: Target) -> str:
+    plain, native = _times(graph, schedule, env, target)
+    return f"about {native / 1e3:.3g} us compiled against {plain / 1e3:.3g} us by NumPy"
+
+
+def _count(shape: Sequence[Any], env: Env) -> float:
+    sizes: list[Any] = [max(0, evaluate(dim, env)) for dim in shape]  # type: ignore[type-var]
     return float(prod(sizes))
 
 
-def _bytes(type_: ArrayType, env: Mapping[str, Number]) -> float:
-    return _count(type_.shape, env) * type_.dtype.itemsize
+def _bytes(node: Node, env: Env) -> float:
+    return sum(_count(type_.shape, env) * type_.dtype.itemsize for type_ in _types(node))
 
 
 def _types(node: Node) -> list[ArrayType]:
@@ -72,30 +149,32 @@ def _types(node: Node) -> list[ArrayType]:
     return [type_ for type_ in types if type_ is not None]
 
 
-def _own_time(node: Node, env: Mapping[str, Number]) -> float:
+def _own_time(node: Node, env: Env) -> float:
     """What a node takes wherever it runs: the arithmetic, and all of an opaque call."""
     if node.kind is not NodeKind.CALL or node.op in _SIMPLE:
         return 0.0
     op = REGISTRY[node.op]
-    operands = [arg.array_type for arg in node.args if isinstance(arg, Node)]
+    operands = [arg for arg in node.args if isinstance(arg, Node)]
     if op.kind is OpKind.ELEMENTWISE:
         return LOOP_NS * _count(_types(node)[0].shape, env)
     if op.kind is not OpKind.CALL:
         return 0.0
-    traffic = NS_PER_BYTE * sum(_bytes(type_, env) for type_ in (*operands, *_types(node)))
-    if node.op in ("matmul", "dot", "inner", "einsum") and operands and operands[0].shape:
-        work = _count(_types(node)[0].shape, env) * _count(operands[0].shape[-1:], env)
+    traffic = NS_PER_BYTE * sum(_bytes(one, env) for one in (*operands, node))
+    if node.op in ("matmul", "dot", "inner", "einsum") and operands and operands[0].array_type.shape:
+        work = _count(_types(node)[0].shape, env) * _count(operands[0].array_type.shape[-1:], env)
         return traffic + MATMUL_NS * work
-    return traffic + LOOP_NS * sum(_count(type_.shape, env) for type_ in (*operands, *_types(node)))
+    counted = sum(_count(type_.shape, env) for one in (*operands, node) for type_ in _types(one))
+    return traffic + LOOP_NS * counted
 
 
-def _numpy_time(node: Node, env: Mapping[str, Number]) -> float:
+def _numpy_time(node: Node, env: Env) -> float:
     """What plain NumPy takes for a node besides: the call, and memory traffic."""
     if node.kind is NodeKind.STORE:
-        target = node.args[0]
+        target, value = node.args
         assert isinstance(target, Node)
-        value = node.args[1]
-        traffic = 2 * _bytes(target.array_type, env) if isinstance(value, Node) else _bytes(target.array_type, env)
+        if isinstance(value, Node) and value.kind is NodeKind.CALL and target in value.args:
+            return -NS_PER_BYTE * _bytes(target, env)  # x += 1: the operation itself writes, not into a fresh array
+        traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
     if node.kind is not NodeKind.CALL or node.op == "tuple_get":
         return 0.0
@@ -104,9 +183,11 @@ def _numpy_time(node: Node, env: Mapping[str, Number]) -> float:
         return NUMPY_VIEW
     if kind is OpKind.CALL:
         return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_CALL
-    read = sum(_bytes(arg.array_type, env) for arg in node.args if isinstance(arg, Node))
-    made = sum(_bytes(type_, env) for type_ in _types(node))
-    return NUMPY_CALL + NS_PER_BYTE * (read + 2 * made)
+    read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
+    time = NUMPY_OPS.get(node.op, NUMPY_CALL) + NUMPY_NUMBER * sum(map(is_scalar, node.args))
+    if node.op == "where":
+        time += WHERE_NS * _count(_types(node)[0].shape, env)
+    return time + NS_PER_BYTE * (read + 2 * _bytes(node, env))
 
 
 def _is_opaque(step: Call) -> bool:
@@ -115,24 +196,50 @@ def _is_opaque(step: Call) -> bool:
     return op is None or op.kind is OpKind.CALL
 
 
-def _native_time(schedule: Schedule, env: Mapping[str, Number]) -> float:
-    time = 0.0
+def _native_time(schedule: Schedule, env: Env, target: Target) -> float:
+    """What the steps of a program take."""
+    written = _save_bytes(schedule, env)
+    time, calls = 0.0, False
     for step in schedule.steps:
         time += STEP
-        if isinstance(step, Map | Reduce):
-            count = _count(step.shape, env)
-            read = sum(dtype.itemsize for dtype in step.kernel.operand_dtypes)
-            time += NS_PER_BYTE * count * read
+        if isinstance(step, Map):
+            time += KERNEL + RESULT * (len(step.outs) - 1) + _read_time(step, env)
             dtypes = [*step.kernel.operand_dtypes, *(dtype for op in step.kernel.ops for dtype in op.dtypes)]
-            if isinstance(step, Map):
-                for value, into in zip(step.kernel.results, step.into, strict=True):
-                    time += NS_PER_BYTE * count * dtypes[value].itemsize * (1 if into else 2)
+            for value, into in zip(step.kernel.results, step.into, strict=True):
+                time += NS_PER_BYTE * _count(step.shape, env) * dtypes[value].itemsize * (1 if into else 2)
+        elif isinstance(step, Reduce):
+            folds = target.folds(step.ufunc, step.dtype)
+            time += (KERNEL if folds else NUMPY_OPS["reduce"]) + _read_time(step, env)
+            calls |= not folds
+            if not folds and step.kernel.ops:
+                time += NS_PER_BYTE * 3 * _count(step.shape, env) * step.dtype.itemsize
         elif isinstance(step, Call):
-            made = 0.0 if _is_opaque(step) else sum(_bytes(type_, env) for type_ in step.types)
             scalar = type(step.function) is type(operator.add)
-            evaluated = isinstance(step.function, Evaluation)
-            time += EVALUATION if evaluated else SCALAR_CALL if scalar else CALL
-            time += NS_PER_BYTE * 3 * made
+            time += EVALUATION if isinstance(step.function, Evaluation) else SCALAR_CALL if scalar else CALL
+            made = sum(_count(type_.shape, env) * type_.dtype.itemsize for type_ in step.types)
+            time += 0.0 if _is_opaque(step) else NS_PER_BYTE * 3 * made
+            calls = True
         elif isinstance(step, Alloc):
             time += NUMPY_CALL / 4
-    return time
+        elif isinstance(step, Save):
+            time += SAVE + SAVE_PER_BYTE * written.get(step.src, 0.0)
+    return time + ERRSTATE * calls
+
+
+def _read_time(step: Map | Reduce, env: Env) -> float:
+    pairs = zip(step.operands, step.kernel.operand_dtypes, strict=True)
+    read = sum(dtype.itemsize for operand, dtype in pairs if isinstance(operand, Reg))
+    bare = isinstance(step, Reduce) and not step.kernel.ops
+    return (FOLD_PER_BYTE if bare else NS_PER_BYTE) * _count(step.shape, env) * read
+
+
+def _save_bytes(schedule: Schedule, env: Env) -> dict[int, float]:
+    """The bytes that the maps write into each register: what a Save of it copies, about."""
+    result: dict[int, float] = {}
+    for step in schedule.steps:
+        if isinstance(step, Map):
+            dtypes = [*step.kernel.operand_dtypes, *(dtype for op in step.kernel.ops for dtype in op.dtypes)]
+            for register, value, into in zip(step.outs, step.kernel.results, step.into, strict=True):
+                if into:
+                    result[register] = _count(step.shape, env) * dtypes[value].itemsize
+    return result

@@ -10,6 +10,7 @@ as plain Python.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -157,7 +158,8 @@ class Schedule:
     """The whole program. constants: (register, object) set before the first step. outputs: Reg or Scalar, in order.
 
     written: the input indices that some step writes; the launcher declines when the memory of a written input may
-    overlap another array input that is not the very same object.
+    overlap another array input that is not the very same object. sizes: the least and the most elements of the largest
+    input for which the program is expected to be faster than NumPy.
     """
 
     n_inputs: int
@@ -167,3 +169,4 @@ class Schedule:
     steps: tuple[Step, ...]
     outputs: tuple[Operand, ...]
     written: tuple[int, ...]
+    sizes: tuple[int, int] = (0, sys.maxsize)

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dynamo_lite import _C
@@ -228,6 +229,20 @@ def test_calls_that_run_plainly_stay_plain_unasked_for_a_while() -> None:
     assert len(looked) == 40  # 12 + 20 + 8
     _C.add_entry(fn, _C.CacheEntry(None, lambda x: ("fast",), None))
     assert fast(0.5) == "fast"
+
+
+def test_an_entry_runs_for_its_range_of_sizes() -> None:
+    def fn(x: Any, y: Any) -> Any:
+        return "plain"
+
+    entry = _C.CacheEntry(None, lambda x, y: ("fast",), None, least=3, most=10)
+    assert (entry.least, entry.most) == (3, 10)
+    fast = compiled(fn, entry)
+    for size, other, expected in ((2, 2, "plain"), (3, 0, "fast"), (0, 10, "fast"), (5, 11, "plain"), (4, 4, "fast")):
+        assert fast(np.zeros(size), np.zeros((1, other))) == expected
+    assert fast(1, 2) == "plain"  # no array
+    assert nonzero(_C.counters(fn)) == {"hits": 6, "native_calls": 3, "plain_calls": 3}
+    assert [fast(np.zeros(size), 0) for size in [1000] * 20 + [5] + [1000]] == ["plain"] * 20 + ["fast", "plain"]
 
 
 def test_entries_that_only_say_run_plainly() -> None:

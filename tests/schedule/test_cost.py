@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,19 +10,24 @@ import pytest
 from dynamo_lite.backends.numba import TARGET
 
 from dynamo_lite.lower import lower
-from dynamo_lite.schedule import DoesNotPay, require_gain, schedule
+from dynamo_lite.schedule import DoesNotPay, paying_sizes, schedule
 from tests.schedule.programs import PROGRAMS
 from tests.schedule.tracing import trace
 
 
-def pays(function: Any, *arguments: Any) -> bool:
+def sizes(function: Any, *arguments: Any) -> tuple[int, int] | None:
     graph = lower(trace(function, *arguments))
     try:
-        require_gain(graph, schedule(graph, TARGET), arguments)
+        return paying_sizes(graph, schedule(graph, TARGET), arguments, TARGET)
     except DoesNotPay as error:
         assert "compiled against" in str(error)
-        return False
-    return True
+        return None
+
+
+def pays(function: Any, *arguments: Any) -> bool:
+    """Whether the example's own size pays."""
+    found = sizes(function, *arguments)
+    return found is not None and found[0] <= max(map(np.size, arguments)) <= found[1]
 
 
 BIG = np.ones(1_000_000)
@@ -34,6 +40,24 @@ def test_one_operation_on_big_data_does_not() -> None:
 
 def test_one_operation_on_small_data_does() -> None:
     assert pays(lambda x: x + 1, np.ones(6))
+
+
+def test_the_range_of_sizes_does_not_depend_on_the_example() -> None:
+    for count in (6, 1000, 10**6):
+        low, high = sizes(lambda x: x + 1, np.ones(count)) or (0, 0)
+        assert low == 0 and 3e3 < high < 3e5
+        assert sizes(lambda x: (x * 2 + 1) * x - 3, np.ones(count)) == (0, sys.maxsize)
+    low, high = sizes(lambda x: x + 1, np.ones((1000, 1000))) or (0, 0)
+    assert low == 0 and 3e3 < high < 3e5
+
+
+def test_saving_what_is_overwritten_costs() -> None:
+    def program(x: Any) -> Any:
+        x *= 0.5
+
+    low, high = sizes(program, np.ones(6)) or (0, 0)
+    assert low == 0 and high < 1e5
+    assert not pays(program, BIG)
 
 
 def test_a_bare_product_does_not() -> None:
