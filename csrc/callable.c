@@ -196,10 +196,10 @@ call_plainly(DlCompiledFunction *self, DlHookWatch *watch, PyObject *owner, PyOb
     DlHookScope scope = {0};
     uint64_t gains = dl_thread.gains;
     if (!dl_hook_try(watch, &scope, self->on_miss)) {
-        return dl_hook_call_plainly(self->fn, args, nargsf, kwnames);
+        return dl_hook_call_plainly(self->fn, args, nargsf, kwnames, 0);
     }
     Py_INCREF(owner);
-    PyObject *value = dl_hook_call_plainly(self->fn, args, nargsf, kwnames);
+    PyObject *value = dl_hook_call_plainly(self->fn, args, nargsf, kwnames, 0);
     dl_hook_leave(&scope);
     dl_hook_judge(watch, gains);
     Py_DECREF(owner);
@@ -213,7 +213,7 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
     DlCompiledFunction *self = (DlCompiledFunction *)callable;
     PyObject *fn = self->fn;
     if (!self->enabled) {
-        return dl_hook_call_plainly(fn, args, nargsf, kwnames);
+        return dl_hook_call_plainly(fn, args, nargsf, kwnames, 0);
     }
     if (!PyFunction_Check(fn)) { /* a class, a partial, an object with __call__: the functions it calls are compiled */
         return call_plainly(self, &self->watch, callable, args, nargsf, kwnames);
@@ -231,7 +231,7 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
     }
     /* NB: with a tracer or debugger at work the user's own frame must be seen running. */
     if (cache->uncapturable || dl_pyframe_is_traced(PyThreadState_Get(), code)) {
-        return dl_hook_call_plainly(fn, args, nargsf, kwnames);
+        return dl_hook_call_plainly(fn, args, nargsf, kwnames, 0);
     }
     PyObject *value;
     DlOutcome outcome;

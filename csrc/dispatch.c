@@ -133,7 +133,7 @@ continuation_dealloc(DlContinuation *self)
 {
     PyObject_GC_UnTrack(self);
     for (Py_ssize_t i = 0; i < Py_SIZE(self); i++) {
-        Py_XDECREF(self->args[i]);
+        Py_XDECREF(self->args[i]); /* NULL where it was handed over */
     }
     Py_XDECREF(self->target);
     PyObject_GC_Del(self);
@@ -410,11 +410,12 @@ bind_to(PyObject *made, PyObject *func)
     return bound;
 }
 
-/* The value of residual(*slots, *outputs); NULL with an error set. */
+/* The value of residual(*slots, *outputs); NULL with an error set. The frame gets the outputs and, if they are owned,
+   the slots: what it has got is NULL afterwards. */
 static PyObject *
-call_residual(DlEntry *entry, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, DlValues *outputs)
+call_residual(DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, DlValues *outputs)
 {
-    PyObject *small[2 * SMALL + 1], **args = small, *value = NULL;
+    PyObject *small[2 * SMALL], **args = small, *value = NULL;
     Py_ssize_t n = n_slots + outputs->n;
     if (dl_pyframe_check_stack() < 0) {
         return NULL;
@@ -424,17 +425,21 @@ call_residual(DlEntry *entry, PyObject *func, PyObject *const *slots, Py_ssize_t
         return NULL;
     }
     if (n > 2 * SMALL) {
-        args = PyMem_New(PyObject *, n + 1);
+        args = PyMem_New(PyObject *, n);
         if (args == NULL) {
             Py_DECREF(residual);
             return PyErr_NoMemory();
         }
     }
-    memcpy(args + 1, slots, (size_t)n_slots * sizeof *args);
-    memcpy(args + 1 + n_slots, outputs->items, (size_t)outputs->n * sizeof *args);
+    memcpy(args, slots, (size_t)n_slots * sizeof *args);
+    memcpy(args + n_slots, outputs->items, (size_t)outputs->n * sizeof *args);
+    outputs->n = 0;
+    if (owned) {
+        memset(slots, 0, (size_t)n_slots * sizeof *slots);
+    }
     PyThreadState *tstate = PyThreadState_Get();
     dl_pyframe_lend_c_stack(tstate, 1);
-    value = PyObject_Vectorcall(residual, args + 1, (size_t)n | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
+    value = dl_pyframe_call_handing_over(residual, args, owned ? 0 : n_slots, n);
     dl_pyframe_lend_c_stack(tstate, -1);
     if (args != small) {
         PyMem_Free(args);
@@ -599,9 +604,10 @@ is_out_of_range(const DlEntry *entry, const DlValues *inputs)
 
 /* ---- the loop ---- */
 
-/* Run the segment that starts at the entry of func's code. */
+/* Run the segment that starts at the entry of func's code. owned: the slots are references that go over to its residual
+   code; they may be NULL unless it ends as DL_PLAIN. */
 static DlOutcome
-run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
+run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, PyObject *on_miss,
             DlHookScope *scope, PyObject **value)
 {
     DlEntry *entry = NULL;
@@ -649,7 +655,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
         else {
             uint64_t gains = dl_thread.gains;
             int tried = entry->calls_python && dl_hook_try(&entry->watch, scope, on_miss);
-            *value = call_residual(entry, func, slots, n_slots, &outputs);
+            *value = call_residual(entry, func, slots, n_slots, owned, &outputs);
             if (tried) {
                 dl_hook_judge(&entry->watch, gains);
             }
@@ -659,6 +665,27 @@ run_segment(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     }
     Py_DECREF(entry);
     return outcome;
+}
+
+/* Call resume plainly; its frame gets what state holds. */
+static PyObject *
+call_resumed(PyObject *resume, DlContinuation *state)
+{
+    PyObject *small[SMALL], **args = small;
+    Py_ssize_t n = Py_SIZE(state);
+    if (n > SMALL) {
+        args = PyMem_New(PyObject *, n);
+        if (args == NULL) {
+            return PyErr_NoMemory();
+        }
+    }
+    memcpy(args, state->args, (size_t)n * sizeof *args);
+    memset(state->args, 0, (size_t)n * sizeof *args);
+    PyObject *value = dl_hook_call_plainly(resume, args, (size_t)n, NULL, 1);
+    if (args != small) {
+        PyMem_Free(args);
+    }
+    return value;
 }
 
 /* Go on behind a break, and behind all further ones: consumes *value, a Continuation, and replaces it. */
@@ -683,13 +710,13 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
             /* NB: residual code may have started a debugger; and Python raises the TypeError of a wrong state. */
             outcome = DL_PLAIN;
             if (next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
-                outcome = run_segment(next, resume, state->args, Py_SIZE(state), on_miss, scope, value);
+                outcome = run_segment(next, resume, state->args, Py_SIZE(state), 1, on_miss, scope, value);
             }
             if (outcome == DL_PLAIN) {
                 DL_COUNT(next, plain_calls);
                 uint64_t gains = dl_thread.gains;
                 int tried = dl_hook_try(&next->watch, scope, on_miss);
-                *value = dl_hook_call_plainly(resume, state->args, (size_t)Py_SIZE(state), NULL);
+                *value = call_resumed(resume, state);
                 if (tried) {
                     dl_hook_judge(&next->watch, gains);
                 }
@@ -714,7 +741,7 @@ dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     DlHookScope scope = {0};
     *value = NULL;
     Py_INCREF(cache);
-    DlOutcome outcome = run_segment(cache, func, slots, n_slots, on_miss, &scope, value);
+    DlOutcome outcome = run_segment(cache, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, value);
     if (outcome == DL_RAN && Py_IS_TYPE(*value, &continuation_type)) {
         outcome = run_continuations(cache, func, on_miss, &scope, value);
     }

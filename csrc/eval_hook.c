@@ -54,6 +54,22 @@ pass(PyThreadState *tstate, DlFrame *frame, int throwflag, int step_aside)
     return value;
 }
 
+/* mark_rewritten(code): it is a re-encoded one already. */
+static PyObject *
+mark_rewritten(PyObject *module, PyObject *code)
+{
+    (void)module;
+    if (!PyCode_Check(code)) {
+        return PyErr_Format(PyExc_TypeError, "mark_rewritten: expected a code object, not %.100s", Py_TYPE(code)->tp_name);
+    }
+    DlCache *cache = dl_cache_get((PyCodeObject *)code);
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->is_rewritten = 1;
+    Py_RETURN_NONE;
+}
+
 /* Make func have `code` instead of what it had, so that a frame's code is still its function's. */
 static void
 replace_function_code(PyObject *func, PyObject *old, PyObject *code)
@@ -95,15 +111,13 @@ rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
         else if (!PyCode_Check(made)) {
             Py_CLEAR(made);
         }
-        else if (made != (PyObject *)code) {
-            DlCache *new_cache = dl_cache_get((PyCodeObject *)made);
-            if (new_cache == NULL) {
+        else {
+            PyObject *marked = made == (PyObject *)code ? NULL : mark_rewritten(NULL, made);
+            if (marked == NULL) { /* nor may a code object keep itself alive */
                 PyErr_Clear();
                 Py_CLEAR(made);
             }
-            else {
-                new_cache->is_rewritten = 1;
-            }
+            Py_XDECREF(marked);
         }
         Py_XSETREF(cache->rewritten, made ? made : Py_NewRef(Py_None));
     }
@@ -379,10 +393,13 @@ forget_other_threads(void)
 }
 
 PyObject *
-dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObject *kwnames, int owned)
 {
     DlThread *thread = &dl_thread;
     if (dl_pyframe_check_stack() < 0) {
+        for (Py_ssize_t i = 0; owned && i < PyVectorcall_NARGS(nargsf); i++) {
+            Py_DECREF(args[i]);
+        }
         return NULL;
     }
     int mark = (thread->depth > 0 || hook.enabled) && !thread->paused && PyFunction_Check(func);
@@ -391,7 +408,8 @@ dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObj
     }
     PyThreadState *tstate = PyThreadState_Get();
     dl_pyframe_lend_c_stack(tstate, 1);
-    PyObject *value = PyObject_Vectorcall(func, args, nargsf, kwnames);
+    PyObject *value = owned ? dl_pyframe_call_handing_over(func, args, 0, PyVectorcall_NARGS(nargsf))
+                            : PyObject_Vectorcall(func, args, nargsf, kwnames);
     dl_pyframe_lend_c_stack(tstate, -1);
     if (mark) {
         thread->plain = NULL; /* binding the arguments may have failed before a frame was made */
@@ -586,6 +604,7 @@ static PyMethodDef functions[] = {
      "set_frame_callback(on_frame): who is asked, as on_frame(func, slots), for the CacheEntry of a callee's frame."},
     {"set_rewrite_callback", set_rewrite_callback, METH_O,
      "set_rewrite_callback(callback): code -> re-encoded code or None, for stress mode \"rewrite\"."},
+    {"mark_rewritten", mark_rewritten, METH_O, "mark_rewritten(code): stress mode \"rewrite\" runs it as it is."},
     {"set_stress", set_stress, METH_O, "set_stress(\"hook\" | \"rewrite\" | \"miss\" | \"all\" | None)."},
     {"frame_stats", (PyCFunction)(void (*)(void))frame_stats, METH_VARARGS | METH_KEYWORDS,
      "frame_stats(reset=False) -> dict: seen, captured, rewritten, plain_rests, skipped by reason number."},

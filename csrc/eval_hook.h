@@ -90,8 +90,9 @@ void dl_hook_pause(void);
 /* Undo one dl_hook_pause(). */
 void dl_hook_resume(void);
 
-/* Call func as plain Python: its own frame is not dispatched, those of its callees may be. As PyObject_Vectorcall. */
-PyObject *dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObject *kwnames);
+/* Call func as plain Python: its own frame is not dispatched, those of its callees may be. As PyObject_Vectorcall;
+   owned: the arguments (all positional) are references that go over to the frame, consumed in every case. */
+PyObject *dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObject *kwnames, int owned);
 
 /* Add the hook's functions to module: 0, or -1 with an error set. */
 int dl_hook_register(PyObject *module);

@@ -126,6 +126,53 @@ dl_pyframe_check_stack(void)
     return 0;
 }
 
+/* Whether calling func does nothing before it has taken new references to its arguments. */
+static int
+takes_references_at_once(PyObject *func)
+{
+#if DL_KNOWN_PYTHON && !defined(Py_REF_DEBUG) /* which counts the references of all objects together */
+    static vectorcallfunc usual; /* _PyFunction_Vectorcall, which 3.13 does not export */
+    if (usual == NULL) {
+        PyCodeObject *code = PyCode_NewEmpty("", "", 1);
+        PyObject *globals = PyDict_New(), *any = NULL;
+        if (code != NULL && globals != NULL) {
+            any = PyFunction_New((PyObject *)code, globals);
+        }
+        if (any != NULL) {
+            usual = ((PyFunctionObject *)any)->vectorcall;
+        }
+        PyErr_Clear();
+        Py_XDECREF(any);
+        Py_XDECREF(globals);
+        Py_XDECREF(code);
+    }
+    return PyFunction_Check(func) && ((PyFunctionObject *)func)->vectorcall == usual && dl_pyframe_refusal() == NULL;
+#else
+    (void)func;
+    return 0;
+#endif
+}
+
+PyObject *
+dl_pyframe_call_handing_over(PyObject *func, PyObject *const *args, Py_ssize_t n_kept, Py_ssize_t n)
+{
+    /* NB: _PyEval_Vector of 3.11, 3.12 and 3.13 first of all increments the count of every argument for the frame, which
+       consumes that count whatever happens. So what is handed over is counted one less until then. */
+    int at_once = takes_references_at_once(func);
+    if (at_once) {
+        for (Py_ssize_t i = n_kept; i < n; i++) {
+            Py_SET_REFCNT(args[i], Py_REFCNT(args[i]) - 1); /* leaves immortal objects alone, as Py_INCREF does */
+        }
+    }
+    PyObject *value = PyObject_Vectorcall(func, args, (size_t)n, NULL);
+    if (!at_once) {
+        for (Py_ssize_t i = n_kept; i < n; i++) {
+            Py_DECREF(args[i]);
+        }
+    }
+    return value;
+}
+
 #if !DL_KNOWN_PYTHON
 
 const char *

@@ -168,6 +168,9 @@ def set_frame_callback(on_frame: OnMiss | None, /) -> None:
 def set_rewrite_callback(callback: Callable[[types.CodeType], types.CodeType | None] | None, /) -> None:
     """Who re-encodes code objects in stress mode "rewrite"; asked once for each."""
 
+def mark_rewritten(code: types.CodeType, /) -> None:
+    """Stress mode "rewrite" runs this code as it is: somebody has re-encoded it already."""
+
 def set_stress(mode: str | None, /) -> None:
     """Test modes: "hook" (frames pass, counted), "rewrite" (they run re-encoded code), "miss" (guards always
     miss), "all" (every call is asked about, whatever became of the ones before)."""

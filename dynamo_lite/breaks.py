@@ -59,6 +59,12 @@ _ROWS = (
         "{detail} asks for the identity of an array that the graph computes",
         "Compare values or names instead of using `is`, id() or hash() on an array.",
     ),
+    Reason(
+        "object-deletion",
+        "break",
+        "{detail} may free what was there before this segment, at this very place",
+        "Leave out the `del` where nothing depends on when the object goes.",
+    ),
     # -- calls
     Reason(
         "python-call",
@@ -312,12 +318,6 @@ _ROWS = (
         "skip",
         "{detail} looks at frames or local variables",
         "Avoid locals(), eval(), exec(), sys._getframe() and inspect in array code.",
-    ),
-    Reason(
-        "object-deletion",
-        "skip",
-        "{detail} is deleted behind a graph break, and would live longer",
-        "Leave out the `del`, or move the array code into a function of its own.",
     ),
     Reason(
         "recursion-limit",

@@ -142,7 +142,13 @@ class Compilation:
         try:
             # NumPy keeps errstate in a context variable: what an interrupt leaves behind stays in this copy.
             segment = contextvars.copy_context().run(
-                compile_segment, function, slots, self._jumper(function), self._backend, self.config
+                compile_segment,
+                function,
+                slots,
+                self._jumper(function),
+                self._backend,
+                self.config,
+                code in self._resumed,
             )
         except SkipFrame as skip:
             self._leave_plain(function, skip.reason, skip.detail)

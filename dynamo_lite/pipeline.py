@@ -54,10 +54,11 @@ def compile_segment(
     jump: Callable[[Target], Any],
     backend: Backend,
     settings: Config,
+    owns_slots: bool = False,
 ) -> Segment:
     """Compile a call of `function` with `slots`. Raises SkipFrame when there is nothing to capture."""
     clock = _Clock()
-    capture = trace(function, slots, jump, settings)
+    capture = trace(function, slots, jump, settings, owns_slots)
     clock.stage("capture")
     log.emit("graph", function.__qualname__, capture.graph)
     if settings.check:

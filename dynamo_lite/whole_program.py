@@ -32,11 +32,22 @@ def disable() -> None:
 
 
 def reencoded(code: types.CodeType) -> types.CodeType | None:
-    """`code` decoded and encoded again; None for what has no canonical form."""
+    """`code` decoded and encoded again, with the functions and classes in it; None for what has no canonical form.
+
+    Those within come at once: what is made at their first call would show, to a test that counts objects around it.
+    """
+    consts = tuple((type(const) is types.CodeType and _inner(const)) or const for const in code.co_consts)
     try:
-        return encode(decode(code))
+        return encode(decode(code.replace(co_consts=consts)))
     except (UnsupportedOpcode, UnsupportedCode):
         return None
+
+
+def _inner(code: types.CodeType) -> types.CodeType | None:
+    made = reencoded(code)
+    if made is not None:
+        _C.mark_rewritten(made)
+    return made
 
 
 def frame_statistics() -> dict[str, int | dict[str, int]]:

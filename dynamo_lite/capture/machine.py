@@ -77,8 +77,15 @@ class Stop:
 class Machine:
     """Interprets one root frame and the callees it inlines."""
 
-    def __init__(self, tracer: Tracer, break_everywhere: bool = False, inline_generators: bool = True) -> None:
+    def __init__(
+        self,
+        tracer: Tracer,
+        break_everywhere: bool = False,
+        inline_generators: bool = True,
+        owns_slots: bool = False,
+    ) -> None:
         self.tracer = tracer
+        self.owns_slots = owns_slots
         self.inline_generators = inline_generators
         self.break_everywhere = break_everywhere
 

@@ -382,6 +382,8 @@ class Residual:
                     break
                 if instr.op == "STORE_FAST":
                     bound = tuple(sorted({*bound, instr.arg}))
+                elif instr.op == "DELETE_FAST":
+                    bound = tuple(name for name in bound if name != instr.arg)
                 state = (index + 1, after, bound)
 
     def _extends(self, index: int, formatting: bool) -> bool:
@@ -444,12 +446,17 @@ def _by_identity(value: Any) -> bool:
 
 
 def _droppable(value: Value) -> bool:
-    """True for a value of the graph, or a container made here: nobody notices when it goes early."""
-    if isinstance(value, LazyValue):
+    """True for a value of the graph, or a container made here of such: nobody notices when it goes early."""
+    if value.source is not None:
         return False
-    return value.source is None and isinstance(
-        value, ArrayValue | NumberValue | SequenceValue | DictValue | DictViewValue | SliceValue
-    )
+    match value:
+        case SequenceValue() | DictValue():
+            items = value.items if isinstance(value, SequenceValue) else value.items.values()
+            return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
+        case DictViewValue():
+            return _droppable(value.of)
+        case _:
+            return isinstance(value, ArrayValue | NumberValue | SliceValue)
 
 
 def advanced(of: Any, taken: int | None) -> Any:

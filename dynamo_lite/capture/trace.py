@@ -8,7 +8,6 @@ run stops in front of it (machine.py).
 from __future__ import annotations
 
 import inspect
-import itertools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -90,13 +89,15 @@ def trace(
     slots: tuple[Any, ...],
     jump: Callable[[Target], Any],
     config: Config,
+    owns_slots: bool = False,
 ) -> Capture:
     """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that residual
-    code calls to continue at a Target. Raises SkipFrame where the frame cannot be captured."""
+    code calls to continue at a Target. owns_slots: nobody else holds the slots (a resume function's).
+    Raises SkipFrame where the frame cannot be captured."""
     try:
-        return _trace(function, slots, jump, config, inline_generators=True)
+        return _trace(function, slots, jump, config, owns_slots, inline_generators=True)
     except GeneratorEscapes:
-        return _trace(function, slots, jump, config, inline_generators=False)
+        return _trace(function, slots, jump, config, owns_slots, inline_generators=False)
 
 
 def _trace(
@@ -104,6 +105,7 @@ def _trace(
     slots: tuple[Any, ...],
     jump: Callable[[Target], Any],
     config: Config,
+    owns_slots: bool,
     inline_generators: bool,
 ) -> Capture:
     flags = function.__code__.co_flags
@@ -120,7 +122,8 @@ def _trace(
         tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
-        machine = Machine(tracer, config.stress == "break" and stop_at is None, inline_generators)
+        break_everywhere = config.stress == "break" and stop_at is None
+        machine = Machine(tracer, break_everywhere, inline_generators, owns_slots)
         return tracer, frame, machine.run_root(frame, stop_at)
 
     tracer, frame, result = run(None)
@@ -139,8 +142,6 @@ def _trace(
             raise SkipFrame(stop.reason, stop.detail)
         if reader := reads_frame(code):
             raise SkipFrame("frame-introspection", reader)
-        if deleted := deletes(code):
-            raise SkipFrame("object-deletion", deleted)
         if code.cellvars:
             raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         tracer, frame, again = run(stop.step)
@@ -201,16 +202,6 @@ def reads_frame(code: Code) -> str | None:
     """A name by which the code may look at its own frame, which in a resume function is another one."""
     for instr in code.instrs:
         if instr.op in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD") and instr.arg in _FRAME_READERS:
-            return str(instr.arg)
-    return None
-
-
-def deletes(code: Code) -> str | None:
-    """A local that the code deletes with `del`: a resume function's arguments would keep what it holds alive longer,
-    which a __del__, a weak reference or the memory in use could show."""
-    for before, instr in itertools.pairwise(code.instrs):
-        cleanup = before.op == "STORE_FAST" and before.arg == instr.arg  # the end of `except ... as name`
-        if instr.op == "DELETE_FAST" and not cleanup and not instr.arg.startswith("."):
             return str(instr.arg)
     return None
 

@@ -149,6 +149,13 @@ def realise(tracer: Tracer, value: Value) -> Value:
     return value.known
 
 
+def present(tracer: Tracer, source: Source, obj: Any) -> LazyValue:
+    """What `source` names now, not looked at; that it names something is guarded. (Else residual code, which loads it
+    later and elsewhere, could be the first to find it gone.)"""
+    tracer.facts.register(source)
+    return LazyValue(source, obj)
+
+
 def _wrap_builtin(tracer: Tracer, obj: Any, source: Source) -> Value:
     """A C function by identity; a bound method by its type alone: a guard would keep its object alive."""
     if isinstance(obj.__self__, types.ModuleType | type | np.ufunc | None):

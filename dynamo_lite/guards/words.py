@@ -180,22 +180,32 @@ def _values(ops: Sequence[Op], slots: tuple[Any, ...]) -> dict[int, Any]:
 
 def _describe(value: Any) -> str:
     """A value without running code of the user's: builtins by repr, arrays by dtype and shape, others by type."""
-    if type(value) in (int, float, complex, bool, str, bytes, type(None)):
+    # NB: type(), not isinstance(), which asks value.__class__: the user's code, perhaps.
+    kind = type(value)
+    if kind in (int, float, complex, bool, str, bytes, type(None)):
         return repr(value)
-    if isinstance(value, np.dtype):
+    if issubclass(kind, np.dtype):
         return str(value)
-    if isinstance(value, np.ndarray):
+    if kind is np.ndarray:
         return f"an array {value.dtype}{list(value.shape)} with strides {list(value.strides)}"
-    if isinstance(value, np.generic):
-        return f"{type(value).__name__}({value!s})"
-    if isinstance(value, type):
-        return value.__qualname__
-    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | types.ModuleType | types.CodeType):
-        name = next(getattr(value, key) for key in ("__qualname__", "co_name", "__name__") if hasattr(value, key))
-        return f"<{type(value).__name__} {name}>"
-    if type(value) is tuple:
+    if issubclass(kind, np.generic) and kind.__module__ == "numpy":
+        return f"{_type_name(kind)}({value!s})"
+    if issubclass(kind, type):
+        return _type_name(value)
+    if kind in (types.FunctionType, types.BuiltinFunctionType):
+        return f"<{_type_name(kind)} {value.__qualname__}>"
+    if kind in (types.CodeType, types.ModuleType):
+        name = value.co_qualname if kind is types.CodeType else vars(value).get("__name__", "without a name")
+        return f"<{_type_name(kind)} {name}>"
+    if kind is tuple:
         return f"({', '.join(map(_describe, value))}{',' if len(value) == 1 else ''})"
-    return f"<{type(value).__name__} object>"
+    return f"<{_type_name(kind)} object>"
+
+
+def _type_name(cls: type) -> str:
+    """The name of a class, whatever its metaclass makes of attributes."""
+    name: str = type.__dict__["__qualname__"].__get__(cls)
+    return name
 
 
 def _shorten(text: str, limit: int = 80) -> str:

@@ -185,7 +185,7 @@ def paths() -> Iterator[Path]:
             limited(array, 1.0)
     yield Path("miss: limit reached", lambda: limited(MANY[5], 1.0), stats, "plain_calls")
     wide, stats = fast(affine)
-    yield Path("miss: unsupported array", lambda: wide(OBJECTS, 1.0), stats, "misses")
+    yield Path("miss: unsupported array", lambda: wide(OBJECTS, 1.0), stats, "plain_calls")
     reset, stats = fast(affine)
 
     def recompile() -> None:

@@ -29,6 +29,13 @@ CPYTHON = (
     "test_patma",
     "test_descr",
 )
+# What no mode that compiles can leave as it is; printed with each run.
+KNOWN = {
+    ("compile", "test_slots (test.test_descr.ClassPropertiesAndMethods.test_slots)"): (
+        "counts all objects of the process (gc.get_objects) around a first call, which is compiled in between: the "
+        "entry, its guards and records are objects, and making them may set off a collection of what was garbage"
+    ),
+}
 ROOT = Path(__file__).parent.parent.parent
 
 _CLOSING = re.compile(
@@ -96,10 +103,10 @@ def read(log: Path, code: int, seconds: float) -> Outcome:
 
 def findings(mode: str, plain: Outcome, ours: Outcome, floor: float) -> list[str]:
     """What is worse under `mode` than plainly, one line each."""
-    found = [f"fails: {name}" for name in sorted(ours.failed - plain.failed)]
+    found = [f"fails: {name}" for name in sorted(ours.failed - plain.failed) if (mode, name) not in KNOWN]
     if ours.counts != plain.counts:
         found.append(f"{ours.counts}; plainly {plain.counts}")
-    if ours.code != plain.code and not found:
+    if ours.code != plain.code and not ours.failed - plain.failed:
         found.append(f"exit code {ours.code}; plainly {plain.code}")
     if ours.closing is None:
         return [*found, "no closing line"]
@@ -146,6 +153,9 @@ def survey(targets: Sequence[str], modes: Sequence[str], logs: Path, timeout: fl
             found = findings(mode, plain, ours, floor)
             total += len(found)
             print(f"{target:18} {mode:8} {ours.counts}, {len(found)} new, {ours.seconds:.1f} s; {_frames(ours)}")
+            for name in sorted(ours.failed - plain.failed):
+                if (mode, name) in KNOWN:
+                    print(f"    known: {name} {KNOWN[mode, name]}")
             for text in found:
                 print(f"    {text}", flush=True)
     print(f"{len(targets)} targets, {total} findings")

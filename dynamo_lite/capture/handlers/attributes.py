@@ -25,7 +25,7 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, realise
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, present, realise
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.pycode import Instr, null_below_callable
 
@@ -86,7 +86,7 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
         found = vars(obj).get(name, _MISSING)
         if found is _MISSING:
             raise Break("unsupported-operation", f"attribute {name} of a module")
-        return LazyValue(source.attr(name), found)
+        return present(machine.tracer, source.attr(name), found)
     scalar_type = isinstance(obj, type) and issubclass(obj, np.generic) and obj.__flags__ & IMMUTABLE_TYPE
     if isinstance(obj, _FROZEN) or (scalar_type and name != "__dict__"):
         return _frozen_attribute(obj, name)
@@ -160,12 +160,12 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
             value = found.__get__(obj, cls)
         except AttributeError:
             raise _missing(machine, source, name) from None
-        return LazyValue(source.attr(name), value)
+        return present(machine.tracer, source.attr(name), value)
     if found is not _MISSING and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
     attributes = getattr(obj, "__dict__", None)
     if type(attributes) is dict and name in attributes:
-        return LazyValue(source.attr(name), attributes[name])
+        return present(machine.tracer, source.attr(name), attributes[name])
     if found is _MISSING:
         if hasattr(cls, "__getattr__"):
             raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
@@ -185,4 +185,4 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
         return MethodValue(None, ConstantValue(constant(found), found), owner, name)
     if hasattr(kind, "__get__"):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
-    return LazyValue(source.attr(name), found)
+    return present(machine.tracer, source.attr(name), found)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dynamo_lite.capture.machine import Machine, handles, read_cell
 from dynamo_lite.capture.source import global_
 from dynamo_lite.capture.state import Break, Frame
-from dynamo_lite.capture.value import CellValue, LazyValue, NullValue
+from dynamo_lite.capture.value import CellValue, NullValue
+from dynamo_lite.capture.wrap import present
 from dynamo_lite.pycode import Instr
 
 
@@ -33,20 +34,28 @@ def store_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("DELETE_FAST")
 def delete_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if frame.locals.pop(instr.arg, None) is None:
+    value = frame.locals.get(instr.arg)
+    if value is None:
         raise Break("python-exception", f"UnboundLocalError: {instr.arg}")
+    if machine.owns_slots and frame is machine.tracer.frames[0] and not instr.arg.startswith("."):
+        # What a resume function's slot holds dies here, with its memory, its __del__ and its weak references. (Every
+        # other frame's arguments are held by the caller too: by a CompiledFunction's, or by one under the hook.)
+        held = value.source is not None and value.source.kind == "slot"
+        if held and sum(other is value for other in (*frame.locals.values(), *frame.stack)) == 1:
+            raise Break("object-deletion", f"`del {instr.arg}`")
+    del frame.locals[instr.arg]
 
 
 @handles("LOAD_GLOBAL")
 def load_global(machine: Machine, frame: Frame, instr: Instr) -> None:
     name = instr.arg
     if name in frame.namespace:
-        frame.push(LazyValue(global_(frame.namespace, name), frame.namespace[name]))
+        frame.push(present(machine.tracer, global_(frame.namespace, name), frame.namespace[name]))
         return
     if name not in frame.builtins:
         raise Break("python-exception", f"NameError: {name}")
     machine.tracer.facts.state_lacks(frame.namespace, name)
-    frame.push(LazyValue(global_(frame.builtins, name), frame.builtins[name]))
+    frame.push(present(machine.tracer, global_(frame.builtins, name), frame.builtins[name]))
 
 
 @handles("STORE_GLOBAL", "DELETE_GLOBAL")
@@ -70,6 +79,8 @@ def load_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = read_cell(frame.cells[instr.arg])
     if value is None:
         raise Break("python-exception", f"NameError: {instr.arg}")
+    if value.source is not None:
+        machine.tracer.facts.register(value.source)  # as `present` does: that the cell is not empty is guarded
     frame.push(value)
 
 
