@@ -682,10 +682,27 @@ static PyTypeObject guards_type = {
     .tp_repr = guards_repr,
 };
 
+/* version_tag(cls) -> int. */
+static PyObject *
+version_tag(PyObject *module, PyObject *type)
+{
+    (void)module;
+    if (!PyType_Check(type)) {
+        return PyErr_Format(PyExc_TypeError, "version_tag: expected a class, not %.100s", Py_TYPE(type)->tp_name);
+    }
+    return PyLong_FromUnsignedLong(dl_guards_version_tag((PyTypeObject *)type));
+}
+
+static PyMethodDef functions[] = {
+    {"version_tag", version_tag, METH_O,
+     "version_tag(cls) -> int that changes with the class and its bases; 0 where CPython gives out no more."},
+    {NULL, NULL, 0, NULL},
+};
+
 int
 dl_guards_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || PyModule_AddType(module, &guards_type) < 0) {
+    if (dl_numpy_import() < 0 || PyModule_AddFunctions(module, functions) < 0 || PyModule_AddType(module, &guards_type) < 0) {
         return -1;
     }
     PyObject *kinds = PyTuple_New(N_KINDS);

@@ -35,9 +35,8 @@ kind_of(PyObject *op, Py_ssize_t index)
     return refuse(op, index, "unknown kind");
 }
 
-/* The version tag of a type, assigned now if it has none; 0 when CPython has none left to give. */
-static unsigned int
-version_tag(PyTypeObject *type)
+unsigned int
+dl_guards_version_tag(PyTypeObject *type)
 {
     static PyObject *name;
     if (name == NULL) {
@@ -107,7 +106,8 @@ finish_comparison(DlGuards *self, DlGuardOp *op, const uint8_t *is_set, PyObject
     return 0;
 }
 
-/* Check and complete one parsed op. types: for each register the type that a type_version test gave it, or NULL. */
+/* Check and complete one parsed op. types: for each register the type that a type_version test gave it, or a
+ * class_version test the class that it holds; or NULL. */
 static int
 finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is_set, PyObject *tuple,
           Py_ssize_t index)
@@ -148,13 +148,10 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
             return refuse(tuple, index, "needs a type");
         }
         if (op->kind == TYPE_VERSION || op->kind == CLASS_VERSION) {
-            op->n[0] = version_tag((PyTypeObject *)op->object[0]);
-            if (op->n[0] == 0) {
-                return refuse(tuple, index, "the type has no version tag");
+            if (op->n[0] <= 0) {
+                return refuse(tuple, index, "needs a version tag");
             }
-            if (op->kind == TYPE_VERSION) {
-                types[op->reg[0]] = (PyTypeObject *)op->object[0];
-            }
+            types[op->reg[0]] = op->kind == TYPE_VERSION ? (PyTypeObject *)op->object[0] : Py_TYPE(op->object[0]);
         }
         break;
     case DICT_KEYS:

@@ -48,6 +48,9 @@ typedef struct {
     PyObject *ops_tuple, *inputs_tuple;
 } DlGuards;
 
+/* The version tag of a type, assigned now if it has none; 0 when CPython has none left to give. */
+unsigned int dl_guards_version_tag(PyTypeObject *type);
+
 /* Fill a new Guards from its two tuples: 0 or -1. */
 int dl_guards_build(DlGuards *self);
 

@@ -126,6 +126,9 @@ class CompiledFunction:
     def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
     def __reduce__(self) -> str: ...
 
+def version_tag(cls: type, /) -> int:
+    """A number that changes with the class and its bases; 0 where CPython gives out no more."""
+
 def add_entry(code: HasCode, entry: CacheEntry, /) -> None:
     """Put entry first in the cache of code."""
 

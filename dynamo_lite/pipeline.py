@@ -76,6 +76,8 @@ def compile_segment(
             why, detail = "does-not-pay", str(reason)
         clock.stage("backend")
     guards = _C.Guards(capture.guards, capture.inputs)
+    if settings.check and (failed := guards.explain(function, slots)):
+        raise AssertionError(f"the guards of {function.__qualname__} do not hold for the call they are of: {failed}")
     least, most = program.schedule.sizes if isinstance(program, _C.Program) else (0, sys.maxsize)
     residual = None if why else capture.residual
     entry = _C.CacheEntry(guards, program, residual, calls_python=capture.ends != "return", least=least, most=most)

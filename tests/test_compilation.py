@@ -72,6 +72,19 @@ def test_arrays_that_graphs_do_not_hold_are_asked_about_once(compiler: Compile) 
     assert fast(np.ones(3)).tolist() == [2.0, 2.0, 2.0]
 
 
+def test_a_class_that_changed_too_often_is_read_plainly(compiler: Compile) -> None:
+    class Counter:  # CPython 3.13 gives a class 1000 versions
+        calls = 0
+        k = 2.0
+
+    for _ in range(1500):
+        Counter.calls += 1
+    fast = compiler(lambda c, x: x * c.k + 1.0, backend="reference")
+    for k in (2.0, 3.0):
+        Counter.k = k
+        assert fast(Counter(), np.ones(2)).tolist() == [k + 1.0] * 2
+
+
 @dynamo_lite.compile(recompile_limit=1, options={"unroll_limit": 7}, name="pickled")
 def pickled(x: Any) -> Any:
     return x + 1.0

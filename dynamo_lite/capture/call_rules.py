@@ -122,10 +122,11 @@ def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kw
     """A call of an instance: its class's __call__."""
     if issubclass(function.cls, np.random.Generator | np.random.RandomState):
         raise Break("random", function.cls.__name__)
+    assert function.source is not None
+    machine.tracer.state_class("type_version", function.source, function.cls)
     target = next((vars(base)["__call__"] for base in function.cls.__mro__ if "__call__" in vars(base)), None)
-    if not isinstance(target, types.FunctionType) or function.source is None:
+    if not isinstance(target, types.FunctionType):
         raise Break("c-function", function.cls.__qualname__)
-    machine.tracer.facts.state("type_version", function.source, function.cls)
     return machine.call_python(target, constant(target), [function, *args], kwargs)
 
 
@@ -273,7 +274,8 @@ def _isinstance(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     found = issubclass(cls, classes)
     if isinstance(value, ObjectValue) and not found:
         # NB: isinstance then asks the object for its __class__, which a class may define.
-        machine.tracer.facts.state("type_version", value.source, cls)  # type: ignore[arg-type]
+        assert value.source is not None
+        machine.tracer.state_class("type_version", value.source, cls)
         if any("__class__" in vars(base) or "__getattribute__" in vars(base) for base in cls.__mro__[:-1]):
             raise Break("unsupported-operation", f"isinstance of a {cls.__qualname__}")
     return ConstantValue(None, found)

@@ -167,10 +167,11 @@ class Machine:
 
     def call_special(self, owner: ObjectValue, name: str, args: list[Value]) -> Value:
         """A special method of an object from outside, found on its class."""
+        assert owner.source is not None
+        self.tracer.state_class("type_version", owner.source, owner.cls)
         target = next((vars(base)[name] for base in owner.cls.__mro__ if name in vars(base)), None)
-        if not isinstance(target, types.FunctionType) or owner.source is None:
+        if not isinstance(target, types.FunctionType):
             raise Break("unsupported-operation", f"{name} of {owner.cls.__qualname__}")
-        self.tracer.facts.state("type_version", owner.source, owner.cls)
         return self.call_python(target, constant(target), [owner, *args], {})
 
     def call_virtual(self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]) -> Value:

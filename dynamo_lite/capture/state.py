@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from dynamo_lite._C import version_tag
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import ArrayValue, CellValue, ConstantValue, NumberValue, Value
@@ -107,6 +108,13 @@ class Tracer:
                 value.concrete = None
         self.wrapped.clear()
         self.example_inputs.clear()
+
+    def state_class(self, kind: str, source: Source, cls: type) -> None:
+        """Guard "type_version" or "class_version": `cls` stays as it is now. To be stated before looking into it."""
+        tag = version_tag(cls)
+        if tag == 0:
+            raise Break("unsupported-operation", f"class {cls.__qualname__}, which has changed too often")
+        self.facts.state(kind, source, cls, tag)
 
     # -- numbers ----------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite import _C
 from dynamo_lite.graph.scalar import Number, Scalar, ScalarOp, Symbol, evaluate
 from dynamo_lite.guards.words import OPERANDS, Op
 
@@ -222,9 +223,8 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "dict_lacks": lambda _, namespace, name: not dict.__contains__(namespace, name),
     "is": lambda _, value, wanted: value is wanted,
     "type": lambda _, value, wanted: type(value) is wanted,
-    # A class that changed keeps its identity; only C sees the version tag.
-    "type_version": lambda _, value, wanted: type(value) is wanted,
-    "class_version": lambda _, value, wanted: value is wanted,
+    "type_version": lambda _, value, wanted, tag: type(value) is wanted and _C.version_tag(wanted) == tag,
+    "class_version": lambda _, value, wanted, tag: value is wanted and _C.version_tag(wanted) == tag,
     "equal": lambda _, value, wanted: const_equal(value, wanted),
     "length": _test_length,
     "dict_keys": lambda _, value, keys: type(value) is dict and const_equal(tuple(value), keys),

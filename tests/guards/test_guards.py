@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite._C import GUARD_KINDS, Guards
+from dynamo_lite._C import GUARD_KINDS, Guards, version_tag
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.guards import twin
 from dynamo_lite.guards.words import OPERANDS, GuardsOf
@@ -243,7 +243,7 @@ class WithMeta(metaclass=Meta):
 
 
 def read(cls: type, name: str) -> list[tuple[Any, ...]]:
-    return [("arg", 0, 0), ("type_version", 0, cls), ("attr", 1, 0, name)]
+    return [("arg", 0, 0), ("type_version", 0, cls, version_tag(cls)), ("attr", 1, 0, name)]
 
 
 def test_attributes() -> None:
@@ -272,6 +272,9 @@ def test_attributes() -> None:
     assert both(read(type, "method"), (1,), function, (Plain,)) == (Plain.method,)
     assert both(read(type, "computed"), (1,), function, (Plain,)) is None
     assert both(read(Meta, "inside"), (1,), function, (WithMeta,)) == ("x",)
+    known = [("const", 0, Plain), ("class_version", 0, Plain, version_tag(Plain))]
+    assert both([*known, ("attr", 1, 0, "kind")], (1,), function, ()) == ("class",)
+    assert both([*known, ("attr", 1, 0, "absent")], (1,), function, ()) is None
     for cls, name in ((Plain, "computed"), (Own, "value"), (type, "__name__"), (Plain, "__dict__")):
         with pytest.raises(ValueError, match="attr"):
             Guards(read(cls, name), (1,))
@@ -299,7 +302,7 @@ def test_absent_attributes() -> None:
     plain, slotted = Plain(), Slotted(3)
 
     def lacks(cls: type, name: str) -> list[tuple[Any, ...]]:
-        return [("arg", 0, 0), ("type_version", 0, cls), ("lacks", 0, name)]
+        return [("arg", 0, 0), ("type_version", 0, cls, version_tag(cls)), ("lacks", 0, name)]
 
     assert both(lacks(Plain, "absent"), (0,), function, (plain,))
     assert not both(lacks(Plain, "value"), (0,), function, (plain,))
@@ -326,8 +329,8 @@ def test_class_changes_are_seen() -> None:
         lambda: setattr(thing, "__class__", type("Derived", (), {})),
     ]
     for change in changes:
-        guards = Guards([("arg", 0, 0), ("type_version", 0, cls)], (0,))
-        of_class = Guards([("const", 0, cls), ("class_version", 0, cls)], ())
+        guards = Guards([("arg", 0, 0), ("type_version", 0, cls, version_tag(cls))], (0,))
+        of_class = Guards([("const", 0, cls), ("class_version", 0, cls, version_tag(cls))], ())
         assert guards.check(function, (thing,)) and of_class.check(function, ()) is not None
         change()
         assert guards.check(function, (thing,)) is None
@@ -339,7 +342,7 @@ def test_class_changes_are_seen() -> None:
 def test_methods() -> None:
     """A method is the function that its class has; an instance's own value hides it."""
     thing = Plain()
-    ops = [("arg", 0, 0), ("type_version", 0, Plain), ("method", 0, "method", Plain.method)]
+    ops = [("arg", 0, 0), ("type_version", 0, Plain, version_tag(Plain)), ("method", 0, "method", Plain.method)]
     assert both(ops, (0,), function, (thing,))
     assert both([*ops[:2], ("method", 0, "static", Plain.static)], (0,), function, (thing,))
     assert not both([*ops[:2], ("method", 0, "method", Plain.static)], (0,), function, (thing,))
@@ -556,7 +559,7 @@ def test_checks_leave_nothing_behind() -> None:
             ("arg", 0, 0),
             ("array", 0, F8, 2, 0, None),
             ("arg", 1, 1),
-            ("type_version", 1, Plain),
+            ("type_version", 1, Plain, version_tag(Plain)),
             ("attr", 2, 1, "value"),
         ),
         *(("global", 3, namespace, "a"), ("item", 4, 3, 1), ("key", 5, 6, "a"))[:2],

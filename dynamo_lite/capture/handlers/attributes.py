@@ -110,8 +110,8 @@ def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Val
     """A class's attribute read from the class: plain data and functions; the version guard covers all bases."""
     if type(cls) is not type or name in vars(type):
         raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__} with a metaclass")
+    machine.tracer.state_class("class_version", source, cls)
     found = _lookup(cls, name)
-    machine.tracer.facts.state("class_version", source, cls)
     if isinstance(found, types.FunctionType):
         return ConstantValue(constant(found), found)
     if isinstance(found, staticmethod):
@@ -146,7 +146,7 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     generic = cls.__getattribute__ is object.__getattribute__
     if not generic or issubclass(cls, type):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
-    machine.tracer.facts.state("type_version", source, cls)
+    machine.tracer.state_class("type_version", source, cls)
     found = _lookup(cls, name)
     kind = type(found)
     if isinstance(found, property):

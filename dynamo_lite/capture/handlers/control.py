@@ -56,12 +56,9 @@ def known_truth(machine: Machine, value: Value) -> bool:
         case FunctionValue() | SliceValue() | CellValue() | MethodValue():
             return True
         case ObjectValue():
-            for name in ("__bool__", "__len__"):
-                if any(name in vars(base) for base in value.cls.__mro__):
-                    break
-            else:
-                assert value.source is not None
-                machine.tracer.facts.state("type_version", value.source, value.cls)
+            assert value.source is not None
+            machine.tracer.state_class("type_version", value.source, value.cls)
+            if not any(name in vars(base) for base in value.cls.__mro__ for name in ("__bool__", "__len__")):
                 return True
     raise Break("unsupported-operation", f"the truth of a {kind_name(value)}")
 

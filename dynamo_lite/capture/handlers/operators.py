@@ -146,7 +146,7 @@ def _compares_by_identity(machine: Machine, value: Value) -> bool:
     """True for an object of a type that leaves == to object, and for what is unequal to any such object."""
     if isinstance(value, ObjectValue):
         assert value.source is not None
-        machine.tracer.facts.state("type_version", value.source, value.cls)
+        machine.tracer.state_class("type_version", value.source, value.cls)
         return not any("__eq__" in vars(base) or "__ne__" in vars(base) for base in value.cls.__mro__[:-1])
     return isinstance(value, NumberValue | SequenceValue) or (
         isinstance(value, ConstantValue)
