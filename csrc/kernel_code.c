@@ -19,6 +19,28 @@ typedef struct {
     npy_bool no_floatingpoint_errors;
 } CallInfo;
 
+/* Bits of the word behind auxdata: no flag that the loop sets is meant; its results are complex, and where both operands
+ * are NaN NumPy keeps the one or the other by position. */
+enum { NO_FP_ERRORS = 1, KEEPS_A_NAN = 2 };
+
+/* Whether any of n complex numbers has a NaN. */
+static int
+has_nan(const char *data, npy_intp stride, npy_intp n, int is_double)
+{
+    int found = 0;
+    for (npy_intp i = 0; i < n; i++, data += stride) {
+        if (is_double) {
+            const double *part = (const double *)data;
+            found |= (part[0] != part[0]) | (part[1] != part[1]);
+        }
+        else {
+            const float *part = (const float *)data;
+            found |= (part[0] != part[0]) | (part[1] != part[1]);
+        }
+    }
+    return found;
+}
+
 /* Call the NumPy loop that the six words at `slot` describe.
  * NB: some loops clear the processor's flags, so those set before are gathered first. */
 static int32_t
@@ -29,13 +51,32 @@ invoke_loop(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strid
     dl_fp_clear_x87();
     PyArrayMethod_StridedLoop *loop = (PyArrayMethod_StridedLoop *)slot[1];
     int32_t status = loop((PyArrayMethod_Context *)slot[2], args, &n, strides, (NpyAuxData *)slot[3]);
-    if (slot[4]) {
+    if (slot[4] & NO_FP_ERRORS) {
         dl_fp_set(before);
     }
     else {
         *(unsigned *)slot[5] |= dl_fp_get_x87();
     }
+    if (slot[4] & KEEPS_A_NAN && status == 0) {
+        PyArray_Descr *descr = ((PyArrayMethod_Context *)slot[2])->descriptors[2];
+        status = has_nan(args[2], strides[2], n, descr->type_num == NPY_CDOUBLE) ? DL_KERNEL_MET_NAN : 0;
+    }
     return status;
+}
+
+/* Whether this is the addition or multiplication of complex numbers; -1 with an error set. */
+static int
+keeps_a_nan(PyObject *ufunc, const PyArrayMethod_Context *context)
+{
+    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
+    if (name == NULL) {
+        return -1;
+    }
+    int named = PyUnicode_Check(name) && (!PyUnicode_CompareWithASCIIString(name, "add")
+                                          || !PyUnicode_CompareWithASCIIString(name, "multiply"));
+    Py_DECREF(name);
+    int type = named ? context->descriptors[2]->type_num : 0;
+    return named && (type == NPY_CFLOAT || type == NPY_CDOUBLE);
 }
 
 /* Fill six words for loop `item` = (ufunc, dtypes); a new reference to what keeps them valid, or NULL. */
@@ -71,7 +112,11 @@ resolve_loop(PyObject *item, npy_intp *words, int *needs_gil)
     words[1] = (npy_intp)info->strided_loop;
     words[2] = (npy_intp)info->context;
     words[3] = (npy_intp)info->auxdata;
-    words[4] = info->no_floatingpoint_errors != 0;
+    int keeps = keeps_a_nan(ufunc, info->context);
+    if (keeps < 0) {
+        goto fail;
+    }
+    words[4] = (info->no_floatingpoint_errors ? NO_FP_ERRORS : 0) | (keeps ? KEEPS_A_NAN : 0);
     words[5] = 0;
     *needs_gil |= info->requires_pyapi != 0;
     return resolved;
@@ -159,12 +204,13 @@ fail:
 static DlStatus
 compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVariant **found)
 {
-    char letters[DL_MAX_OPERANDS + 1];
+    char letters[DL_MAX_OPERANDS + 2];
     int n = kernel->n_operands + kernel->n_results;
     for (int i = 0; i < n; i++) {
         letters[i] = "c0s"[classes[i]];
     }
-    letters[n] = 0;
+    letters[n] = kernel->strict ? '!' : 0;
+    letters[n + 1] = 0;
     DlProgram *program = run->program;
     run->flags |= dl_fp_get(); /* NB: the compiler computes, too; its flags are not the program's */
     dl_hook_pause(); /* the compiler's frames are not the user's */
@@ -176,7 +222,9 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
     if (variant == NULL) {
         return dl_failed(run, DL_REASON_COMPILE);
     }
+    variant->kernel = kernel;
     variant->classes = key;
+    variant->strict = kernel->strict;
     variant->next = kernel->variants;
     kernel->variants = variant;
     *found = variant;
@@ -192,7 +240,7 @@ dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, DlVarian
         key = key << 2 | classes[i];
     }
     for (DlVariant *each = kernel->variants; each != NULL; each = each->next) {
-        if (each->classes == key) {
+        if (each->classes == key && each->strict == kernel->strict) {
             *variant = each;
             return 0;
         }
@@ -271,6 +319,15 @@ dl_block_open(DlBlock *block, const DlVariant *variant, int n)
 }
 
 DlStatus
+dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed)
+{
+    if (failed & DL_KERNEL_MET_NAN) {
+        variant->kernel->strict = 1;
+    }
+    return dl_decline(run, failed & DL_KERNEL_FAILED ? DL_REASON_KERNEL : DL_REASON_NAN);
+}
+
+DlStatus
 dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t failed)
 {
     if (block->scratch != NULL) {
@@ -282,9 +339,9 @@ dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t fai
     run->flags |= block->flags;
     if (variant->n_loops && PyErr_Occurred()) {
         PyErr_Clear(); /* NB: old-style loops set an exception and return 0; plain Python will raise it */
-        failed = 1;
+        failed = DL_KERNEL_FAILED;
     }
-    return failed ? dl_decline(run, DL_REASON_KERNEL) : 0;
+    return failed ? dl_kernel_failed(run, variant, failed) : 0;
 }
 
 /* ---- CompiledKernel ---- */

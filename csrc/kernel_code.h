@@ -19,6 +19,10 @@ typedef struct {
     unsigned flags;   /* gathered by dl_invoke_loop */
 } DlBlock;
 
+/* What a kernel returns, as bits: a NumPy loop failed; a result is NaN, and another run should ask which NaN; two NaNs
+ * met, and NumPy may keep the one or the other. */
+enum { DL_KERNEL_FAILED = 1, DL_KERNEL_MET_NAN = 2, DL_KERNEL_NANS_MET = 4 };
+
 /* The class of a stride: 0 contiguous "c", 1 zero "0", 2 any "s". */
 static inline uint8_t
 dl_kernel_class(npy_intp stride, npy_intp itemsize)
@@ -28,6 +32,9 @@ dl_kernel_class(npy_intp stride, npy_intp itemsize)
 
 /* The machine code for these classes (one an operand and result), compiled if need be: 0, 1 or -1. */
 DlStatus dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, DlVariant **variant);
+
+/* Decline because the kernel returned `failed`, which is not 0. */
+DlStatus dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed);
 
 /* Fill the words behind n operands and results; 0 or -1 with MemoryError. */
 int dl_block_open(DlBlock *block, const DlVariant *variant, int n);

@@ -536,7 +536,7 @@ run_dense(DlRun *run, DlVariant *variant, npy_intp *words, int n, npy_intp size)
         char scratch[SMALL_SCRATCH] __attribute__((aligned(64)));
         words[2 * n] = (npy_intp)scratch;
         failed = variant->address(words, size);
-        return failed ? dl_decline(run, DL_REASON_KERNEL) : 0;
+        return failed ? dl_kernel_failed(run, variant, failed) : 0;
     }
     DlBlock block;
     if (dl_block_open(&block, variant, n) < 0) {
@@ -608,7 +608,8 @@ map_dense(DlRun *run, DlMapStep *step)
         return 2; /* NB: strides of empty results follow other rules */
     }
     int n = kernel->n_operands + kernel->n_results;
-    if (step->dense == NULL || step->dense_key != dense_key(words, kernel->n_operands)) {
+    if (step->dense == NULL || step->dense_key != dense_key(words, kernel->n_operands)
+        || step->dense->strict != kernel->strict) {
         DlStatus status = find_dense(run, step, words);
         if (status != 0) {
             return status;

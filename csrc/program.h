@@ -48,7 +48,9 @@ typedef struct {
 /* Machine code for one stride pattern of a kernel. */
 typedef struct DlVariant {
     struct DlVariant *next;
+    struct DlKernel *kernel; /* whose it is */
     uint64_t classes; /* two bits an operand and result */
+    int strict;       /* made when the kernel was strict */
     int32_t (*address)(npy_intp *block, npy_intp n);
     npy_intp scratch_bytes;
     int n_loops;
@@ -67,8 +69,9 @@ typedef struct {
     int *operands;    /* value numbers */
 } DlKernelOp;
 
-typedef struct {
+typedef struct DlKernel {
     PyObject *object; /* owned: the Kernel */
+    int strict;       /* its data hold NaNs: only code that asks which of two NaNs NumPy would keep may run */
     int n_operands, n_results, n_ops, n_values;
     int copies;       /* some result's layout is that of a copy, not of an operation */
     PyArray_Descr **descrs; /* owned: of the operands, then of the results; NULL until all else is built */

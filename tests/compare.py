@@ -224,6 +224,8 @@ def _scalar(walk: Walk, where: str, plain: np.generic, compiled: np.generic) -> 
 
 
 def _dtype(walk: Walk, where: str, plain: np.dtype[Any], compiled: np.dtype[Any]) -> None:
+    if plain is compiled:
+        return
     sides = [f"{d!r} char {d.char} metadata {d.metadata}" for d in (plain, compiled)]
     if sides[0] != sides[1]:
         walk.differ("dtype", where, sides[0], sides[1])

@@ -4,7 +4,8 @@ Enters a Plan; leaves LLVM text. block holds 8-byte words: pointer and stride of
 the scratch pointer, and for each NumPy loop six words that its invoke function reads (the first is that function's
 address). Each segment becomes a vector loop over whole vectors and a scalar loop over the rest, both from the same
 table of exact_ops.py. INVARIANT: the text holds no address, the function allocates nothing and raises nothing; it
-returns 0, or at once the first non-zero status of a NumPy loop.
+returns 0, or at once the first non-zero status of a NumPy loop, or in the end MET_NAN when a result is NaN that may be
+one of two (a plan that is not strict), NANS_MET when two NaNs with other bits have met (a strict one).
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from __future__ import annotations
 import numpy as np
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.llvm_text import Lines, scalar_type
-from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values
+from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values, meets_nan
 
 from dynamo_lite.schedule.steps import DType, KernelOp
 
 VECTOR_BYTES = 64  # two AVX registers, or one of AVX-512: independent work to hide latencies
 MANY_VALUES = 6  # live vectors above which half the width avoids spills
 LOOP_WORDS = 6
+MET_NAN, NANS_MET = 2, 4  # csrc/kernel_code.h
 
 
 def generate(plan: Plan, name: str) -> str:
@@ -36,6 +38,8 @@ class _Generator:
         self.n_operands = len(self.kernel.operand_dtypes)
         self.dtypes = [*self.kernel.operand_dtypes, *(dtype for op in self.kernel.ops for dtype in op.dtypes)]
         self.constants: dict[int, str] = {}
+        self.status = NANS_MET if plan.strict else MET_NAN
+        self.judges = plan.strict or any(isinstance(step, Segment) and step.tests + step.numbers for step in plan.steps)
 
     def run(self) -> str:
         body = self._body()
@@ -97,6 +101,8 @@ class _Generator:
             lines.append(f"  %args{number} = alloca [{width} x ptr], align 8")
             lines.append(f"  %strides{number} = alloca [{width} x i64], align 8")
         lines += [f"  %{name} = load volatile {kind}, ptr @{name}" for (kind, _), name in self.lines.hidden.items()]
+        if self.judges:
+            lines += ["  %met = alloca i32", "  store i32 0, ptr %met"]
         for step in self.plan.steps:
             if isinstance(step, LoopCall):
                 lines += self._stride_stores(step)
@@ -141,13 +147,22 @@ class _Generator:
             lines.put("  %more = icmp slt i64 %at.next, %n")
             lines.put("  br i1 %more, label %tile, label %finish")
             lines.put("finish:")
-        lines.put("  ret i32 0")
+        lines.put(f"  ret i32 {lines.do('load i32, ptr %met') if self.judges else 0}")
         if self.plan.loops:
             lines.put("failed:")
             calls = ", ".join(f"[ %status{number}, %called{number} ]" for number in range(len(self.plan.loops)))
             lines.put(f"  %status = phi i32 {calls}")
             lines.put("  ret i32 %status")
         return lines.text
+
+    def _judge(self, mask: str) -> None:
+        """Note what the kernel will return if any lane of the mask is set."""
+        lines = self.lines
+        if lines.width:
+            mask = lines.any_lane(mask)
+        met = lines.do(f"select i1 {mask}, i32 {self.status}, i32 0")
+        before = lines.do("load i32, ptr %met")
+        lines.put(f"  store i32 {lines.do(f'or i32 {before}, {met}')}, ptr %met")
 
     def _tile_pointers(self, at: str, count: str) -> None:
         """Point %o0, %r0 ... at the tile's first element."""
@@ -221,6 +236,9 @@ class _Generator:
             for value, place in segment.loads
             if self._class(place) == "0" and place.kind != "constant"
         }
+        for value in segment.numbers if not self.plan.strict else ():
+            lines.width = 0
+            self._judge(lines.is_nan(self.dtypes[value], scalars[value]))
         entry = lines.name("before")
         lines.put(f"  br label %{entry}")
         lines.put(f"{entry}:")
@@ -253,8 +271,11 @@ class _Generator:
         """One loop over elements begin..end in steps of `step`, at the current width of the lines."""
         lines = self.lines
         index, following = f"%{label}.i", f"%{label}.next"
+        seen = f"%{label}.seen"
         lines.put(f"{label}:")
         lines.put(f"  {index} = phi i64 [ {begin}, %{entry} ], [ {following}, %{label} ]")
+        reserved = f"  ; {label}: what was seen"
+        lines.put(reserved)
         values = _Values(lines, self.dtypes)
         for value, place in segment.loads:
             dtype = self.dtypes[value]
@@ -267,11 +288,42 @@ class _Generator:
         values.loaded = frozenset(values.memory)
         for number in segment.ops:
             self._emit(self.kernel.ops[number], self.first[number], values)
+        mask = self._met(segment, values) if self.plan.strict else self._nan(segment, values)
+        if mask is not None:  # gathered over the loop, judged behind it
+            none = "zeroinitializer" if step > 1 else "false"
+            lines.put(f"  {seen}.now = or {lines.mask_type} {seen}, {mask}")
+            phi = f"  {seen} = phi {lines.mask_type} [ {none}, %{entry} ], [ {seen}.now, %{label} ]"
+            lines.text[lines.text.index(reserved)] = phi
         for value, place in segment.stores:
             self._store(place, self.dtypes[value], index, values.in_memory(value))
         lines.put(f"  {following} = add i64 {index}, {step}")
         more = lines.do(f"icmp slt i64 {following}, {end}")
-        lines.put(f"  br i1 {more}, label %{label}, label %{exit_label}")
+        if mask is None:
+            lines.put(f"  br i1 {more}, label %{label}, label %{exit_label}")
+            return
+        lines.put(f"  br i1 {more}, label %{label}, label %{label}.judge")
+        lines.put(f"{label}.judge:")
+        self._judge(f"{seen}.now")
+        lines.put(f"  br label %{exit_label}")
+
+    def _nan(self, segment: Segment, values: _Values) -> str | None:
+        """Whether a tested value is NaN."""
+        masks = [self.lines.is_nan(self.dtypes[value], values.memory[value]) for value in segment.tests]
+        return self.lines.either(masks)
+
+    def _met(self, segment: Segment, values: _Values) -> str | None:
+        """Whether two NaNs with different bits have met."""
+        lines, masks = self.lines, []
+        for op in (self.kernel.ops[number] for number in segment.ops):
+            if meets_nan(op):
+                dtype = op.in_dtypes[0]
+                sides = [values.memory[value] for value in op.operands]
+                nans = [lines.is_nan(dtype, side) for side in sides]
+                bits = [lines.bits_of(dtype, side) for side in sides]
+                differ = lines.do(f"icmp ne {lines.bits_type(dtype)} {bits[0]}, {bits[1]}")
+                both = lines.do(f"and {lines.mask_type} {nans[0]}, {nans[1]}")
+                masks.append(lines.do(f"and {lines.mask_type} {both}, {differ}"))
+        return lines.either(masks)
 
     def _emit(self, op: KernelOp, result: int, values: _Values) -> None:
         lines = self.lines

@@ -153,6 +153,23 @@ class Lines:
             'metadata !"fpexcept.ignore")'
         )
 
+    def is_nan(self, dtype: DType, value: str) -> str:
+        """Whether a float is NaN."""
+        return self.quiet_compare("uno", dtype, [value, value])
+
+    def either(self, masks: list[str]) -> str | None:
+        """The disjunction of masks; None of none."""
+        whole = masks[0] if masks else None
+        for mask in masks[1:]:
+            whole = self.do(f"or {self.mask_type} {whole}, {mask}")
+        return whole
+
+    def any_lane(self, mask: str) -> str:
+        """Whether any lane of a vector mask is set."""
+        full = f"@llvm.vector.reduce.or.v{self.width}i1"
+        self.declarations.add(f"declare i1 {full}({self.mask_type})")
+        return self.do(f"call i1 {full}({self.mask_type} {mask})")
+
     def _suffix(self, dtype: DType) -> str:
         return f"{f'v{self.width}' if self.width else ''}f{8 * dtype.itemsize}"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from dynamo_lite.backends.numba import exact_ops
 
-from dynamo_lite.schedule.steps import DType, Kernel
+from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
 
 MAX_TILE = 1024
 MIN_TILE = 256
@@ -35,11 +35,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Compiled operations in one loop over the tile; loads and stores pair value numbers with places."""
+    """Compiled operations in one loop over the tile; loads and stores pair value numbers with places.
+
+    tests: values that are NaN if two NaNs may have met. numbers: operands of stride zero that must be no NaN for that.
+    """
 
     ops: tuple[int, ...]
     loads: tuple[tuple[int, Place], ...]
     stores: tuple[tuple[int, Place], ...]
+    tests: tuple[int, ...] = ()
+    numbers: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +60,11 @@ class LoopCall:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """tile: elements a tile, 0 for no tiling. slots: byte offset of each scratch place. loops: the operation of each
-    LoopCall.loop."""
+    LoopCall.loop. strict: it looks at every pair of operands of which NumPy might keep the one or the other NaN."""
 
     kernel: Kernel
     classes: str
+    strict: bool
     tile: int
     steps: tuple[Segment | LoopCall, ...]
     slots: tuple[int, ...]
@@ -100,9 +106,16 @@ _ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "reciprocal", 
 _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 
 
+def meets_nan(op: KernelOp) -> bool:
+    """Whether NumPy keeps the one or the other of two NaN operands, by position and alignment (see exact_ops.py)."""
+    return op.op in ("add", "multiply") and op.dtypes[0].kind == "f" and op.operands[0] != op.operands[1]
+
+
 def plan(kernel: Kernel, classes: str) -> Plan:
-    """Cut the kernel into steps and place every value."""
-    planner = _Planner(kernel)
+    """Cut the kernel into steps and place every value. A "!" behind the classes asks for a strict plan."""
+    strict = classes.endswith("!")
+    classes = classes.rstrip("!")
+    planner = _Planner(kernel, classes)
     groups = planner.group()
     steps, slot_sizes = planner.place(groups)
     loops = tuple(group[0] for group in groups if group and planner.is_loop[group[0]])
@@ -111,7 +124,7 @@ def plan(kernel: Kernel, classes: str) -> Plan:
     for size in slot_sizes:
         slots.append(offset)
         offset += (size * tile + SLOT_PADDING + 63) // 64 * 64
-    return Plan(kernel, classes, tile, steps, tuple(slots), offset, loops)
+    return Plan(kernel, classes, strict, tile, steps, tuple(slots), offset, loops)
 
 
 def _tile_length(kernel: Kernel, classes: str, slot_sizes: list[int]) -> int:
@@ -131,8 +144,9 @@ def _dtypes(kernel: Kernel) -> list[DType]:
 class _Planner:
     """The facts about one kernel that grouping and placing share."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, classes: str) -> None:
         self.kernel = kernel
+        self.classes = classes
         self.n_operands = len(kernel.operand_dtypes)
         self.dtypes = _dtypes(kernel)
         self.values = [
@@ -289,7 +303,7 @@ class _Planner:
     def _needs(self, index: int) -> set[int]:
         """The operands without which no optimiser can compute this operation."""
         op = self.kernel.ops[index]
-        if op.dtypes[0].kind == "f" and op.op in _ARITHMETIC and all(dtype.kind == "f" for dtype in op.in_dtypes):
+        if self._spreads_nan(index):
             return set(op.operands)
         if op.op in _COMPARISONS and op.in_dtypes[0].kind == "f" and self._differ(op.operands):
             return set(op.operands)
@@ -336,4 +350,29 @@ class _Planner:
             value for value, _ in stores
         ]
         loads = tuple((value, places[value]) for value in dict.fromkeys(needed) if value not in inside)
-        return Segment(tuple(group), loads, tuple(stores))
+        return Segment(tuple(group), loads, tuple(stores), *self._nan_tests(group))
+
+    def _nan_tests(self, group: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Segment.tests and Segment.numbers. Arithmetic on NaN is NaN, so the last value of a chain tells of all."""
+        pending: set[int] = set()
+        tests: list[int] = []
+        numbers: set[int] = set()
+        for index in group:
+            op = self.kernel.ops[index]
+            (value,) = self.values[index]
+            if meets_nan(op):
+                single = {v for v in op.operands if v < self.n_operands and self.classes[v] == "0"}
+                numbers |= single
+                if not single:
+                    pending.add(value)
+            if value in pending:
+                later = [user for user in self.users[value] if user in group and self._spreads_nan(user)]
+                if later:
+                    pending.add(self.values[later[0]][0])
+                else:
+                    tests.append(value)
+        return tuple(tests), tuple(sorted(numbers))
+
+    def _spreads_nan(self, index: int) -> bool:
+        op = self.kernel.ops[index]
+        return op.op in _ARITHMETIC and op.dtypes[0].kind == "f" and all(dtype.kind == "f" for dtype in op.in_dtypes)

@@ -77,7 +77,7 @@ def value_of(machine: Machine, result: Any) -> Value:
     return ConstantValue(None, result)
 
 
-_EXACT_COMPLEX = frozenset({"add", "subtract", "negative", "positive", "conjugate", "same"})
+_EXACT_COMPLEX = frozenset({"subtract", "negative", "positive", "conjugate", "same"})
 
 
 def _without_rule(error: ops.OpError) -> Break:
@@ -89,7 +89,8 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     """Append a bound call, and the store into its out=; an op without a rule for its operands is a break."""
     tracer = machine.tracer
     if bound.out is not None and bound.out.array_type.dtype.kind == "c" and bound.op not in _EXACT_COMPLEX:
-        # NumPy's complex loops round otherwise (without fused multiply-adds) where the result overlaps an operand.
+        # Where the result overlaps an operand NumPy runs another complex loop: without fused multiply-adds, and of two
+        # NaNs with the other one first.
         raise Break("op-without-rule", f"complex {bound.op} in place")
     try:
         result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)

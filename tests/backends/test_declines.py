@@ -178,3 +178,26 @@ def test_an_unused_integer_reciprocal_may_report() -> None:
         return x + 1
 
     assert declines(program(function, np.ones(3, "l")), np.zeros(3, "l"))
+
+
+def test_two_nans_decline_where_numpy_keeps_either() -> None:
+    """From the first NaN on the program looks at each pair of operands; equal NaNs are no question."""
+    run = program(lambda x, y: (x + y) * 2.0, ONES, ONES)
+    nan = np.where(np.arange(2000) % 7 == 0, np.nan, 1.0)
+    assert not declines(run, ONES, ONES)
+    assert declines(run, nan, ONES)
+    assert not declines(run, nan, ONES)
+    assert not declines(run, nan, nan)
+    assert not declines(run, nan, nan[::-1].copy())
+    assert declines(run, nan, -nan)
+    assert not declines(run, ONES, ONES)
+    strided = np.repeat(nan, 2)[::2]
+    assert declines(run, strided, -nan)
+    assert not declines(run, strided, nan)
+
+
+def test_a_nan_and_a_number_are_no_question() -> None:
+    run = program(lambda x, y: (x * y + 1.5) / y, ONES, 2.0)
+    nan = np.where(np.arange(2000) % 7 == 0, np.nan, 1.0)
+    assert not declines(run, -nan, 2.0)
+    assert declines(run, -nan, float("nan"))

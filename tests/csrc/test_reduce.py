@@ -201,7 +201,16 @@ def test_special_values(ufunc: np.ufunc) -> None:
         axes = rng.choice(((0,), (1,), (0, 1)))
         with np.errstate(all="ignore"):
             check(reduction(plain(F8), shape, ufunc, axes, False, F8)(x)[0], ufunc.reduce(x, axis=axes))
-            check(reduction(add(F8), shape, ufunc, axes, False, F8)(x, x)[0], ufunc.reduce(x + x, axis=axes))
+            check(met(reduction(add(F8), shape, ufunc, axes, False, F8), x, x)[0], ufunc.reduce(x + x, axis=axes))
+
+
+def met(program: Program, *inputs: Any) -> tuple[Any, ...]:
+    """What the program gives, or gives when it is called again: from then on it asks which NaNs meet."""
+    try:
+        return program(*inputs)
+    except Declined as declined:
+        assert "NaN" in str(declined)
+    return program(*inputs)
 
 
 def test_reported_errors_decline() -> None:
@@ -217,7 +226,7 @@ def test_reported_errors_decline() -> None:
         for ufunc in (np.maximum, np.minimum):
             x = np.array([1.0, np.nan, 2.0])
             check(reduction(plain(F8), (3,), ufunc, (0,), False, F8)(x)[0], ufunc.reduce(x))
-            check(reduction(add(F8), (3,), ufunc, (0,), False, F8)(x, x)[0], ufunc.reduce(x + x))
+            check(met(reduction(add(F8), (3,), ufunc, (0,), False, F8), x, x)[0], ufunc.reduce(x + x))
 
 
 def test_empty_and_numpys_own() -> None:

@@ -29,7 +29,9 @@ from tests.oracle import KeywordArgs
 MAX_ELEMENTS = 4096
 KEEP_RAISING = 0.004
 _ASSIGNABLE = ("G0", "W1")  # globals that a program may assign to
-_PRELUDE = compile("\n".join(PRELUDE.values()), "<prelude>", "exec")
+_SHARED = {name: importlib.import_module(name) for name in MODULES}
+exec("\n".join(text for name, text in PRELUDE.items() if name[-1] == "0" and len(name) > 2), _SHARED)
+_PRELUDE = compile("\n".join(PRELUDE[name] for name in ("W1", "G0", "L0", "D0", "P0")), "<prelude>", "exec")
 SHAPES: tuple[tuple[Any, ...], ...] = (
     *(("n",), ("n", "m")) * 3,
     *(("m", "n"), ("m",), ("n", "n"), (1, "m"), ("n", 1), (), ("n", "m", 2), (3,), (2, "n")),
@@ -110,7 +112,7 @@ class _Writer:
         self.env: dict[str, Any] = {}
         self.namespace: dict[str, Any] = {"np": np, "K0": 2.5, "K1": 3}
         if vocabulary.phrases:
-            self.namespace |= {name: importlib.import_module(name) for name in MODULES}
+            self.namespace |= _SHARED
             exec(_PRELUDE, self.namespace)
         self.lines: list[str] = []
         self.fresh = 0

@@ -127,3 +127,28 @@ def store_that_overlaps(x: Array) -> Array:
     y = np.exp2(x)
     x[:-1] *= x[1:]
     return y
+
+
+NAN = np.where(np.arange(30) % 3 == 0, np.nan, 1.0)
+
+
+@found((NAN, -NAN), (NAN, NAN), (NAN[::2], -NAN[::2]))
+def two_nans(x: Array, y: Array) -> Array:
+    """NumPy keeps the first, or behind the last whole vector of a packed array the second."""
+    return x + y, abs(x) * x, (x * y).sum(), x - y, x / y
+
+
+@found((np.ones(5), 2.0), (np.ones(5), float("nan")), (-NAN, float("nan")))
+def nan_and_a_number(x: Array, y: Any) -> Array:
+    return x * y + 1.5, x + y
+
+
+@found((NAN + 1j, (-NAN + 1j)[::-1]), ((NAN + 1j)[::2], (1j - NAN)[::2]))
+def complex_nans(x: Array, y: Array) -> Array:
+    return x + y, x * y + y
+
+
+@found((np.array([[1 + 1j, complex(np.nan, 1)], [complex(-np.nan, 1), 2]]),))
+def complex_added_to_its_neighbour(x: Array) -> Array:
+    x[:-1] += x[1:]
+    return x
