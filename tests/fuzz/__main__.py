@@ -10,6 +10,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from dynamo_lite.backends import list_backends
+
 from tests.fuzz.campaign import Campaign, Found, mark_of, run
 from tests.fuzz.child import Child
 from tests.fuzz.generator import RandomProgram
@@ -53,6 +55,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--print", action="store_true", help="print the programs instead of running them")
     parser.add_argument("--compile", default="dynamo_lite:compile", help="module:name of the compiler")
     options = parser.parse_args(arguments)
+    if options.backend not in list_backends():
+        parser.error(f"no backend {options.backend!r}; there are {', '.join(list_backends())}")
     campaign = Campaign(
         options.backend,
         options.count,
