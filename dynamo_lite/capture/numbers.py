@@ -136,5 +136,6 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
         "~": operator.invert,
         "abs": abs,
     }
-    function = functions[op]
-    return python_result(function, operand.value)
+    if op == "~" and isinstance(operand.value, bool):
+        raise Break("unsupported-operation", "~ of a bool")  # Python 3.12 warns, where the code stands
+    return python_result(functions[op], operand.value)

@@ -577,8 +577,9 @@ def test_enter_and_exit_are_counted() -> None:
 
 
 @pytest.fixture
-def foreign(tmp_path: Path) -> Any:
+def foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A second copy of the extension: another evaluator that chains, as ours does."""
+    monkeypatch.setitem(sys.modules, "dynamo_lite._C", _C)  # put back afterwards: the copy takes the name
     copy = shutil.copy(_C.__file__, tmp_path / Path(_C.__file__).name)
     loader = importlib.machinery.ExtensionFileLoader("dynamo_lite._C", str(copy))
     spec = importlib.util.spec_from_file_location("dynamo_lite._C", copy, loader=loader)

@@ -152,3 +152,10 @@ def complex_nans(x: Array, y: Array) -> Array:
 def complex_added_to_its_neighbour(x: Array) -> Array:
     x[:-1] += x[1:]
     return x
+
+
+@found((np.ones(4), True), (np.ones(4), 3))
+def bool_inverted(x: Array, flag: Any) -> Array:
+    """Python 3.12 warns of ~True, at the line where it stands."""
+    y = x * 2.0
+    return y + ~flag
