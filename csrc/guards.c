@@ -281,7 +281,7 @@ scalar_passes(const DlGuards *self, const DlGuardOp *op, PyObject *const *regs, 
     return values[op->scalar.value].i != 0;
 }
 
-/* A function with that code and those defaults. */
+/* A function with that code and those defaults, or (an int) so many, and keyword defaults, or (a tuple) of such names. */
 static int
 function_passes(const DlGuardOp *op, PyObject *object)
 {
@@ -289,8 +289,17 @@ function_passes(const DlGuardOp *op, PyObject *object)
         return 0;
     }
     PyFunctionObject *function = (PyFunctionObject *)object;
-    return function->func_code == op->object[0] && items_identical(function->func_defaults, op->object[1])
-           && kwdefaults_identical(function->func_kwdefaults, op->object[2]);
+    PyObject *defaults = function->func_defaults, *kwdefaults = function->func_kwdefaults;
+    if (function->func_code != op->object[0]) {
+        return 0;
+    }
+    if (op->mode) { /* read one by one, and guarded apart */
+        Py_ssize_t n_defaults = defaults && PyTuple_CheckExact(defaults) ? PyTuple_GET_SIZE(defaults) : 0;
+        PyObject *names = op->object[2];
+        return n_defaults == op->n[0]
+               && (kwdefaults && kwdefaults != Py_None ? keys_equal(kwdefaults, names) : PyTuple_GET_SIZE(names) == 0);
+    }
+    return items_identical(defaults, op->object[1]) && kwdefaults_identical(kwdefaults, op->object[2]);
 }
 
 /* An exact Python int that fits 64 bits, or an exact float, or a bool. */
@@ -342,6 +351,15 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             goto set;
         case CELL_CONTENTS:
             value = PyCell_Check(regs[op->reg[1]]) ? PyCell_GET(regs[op->reg[1]]) : NULL;
+            goto set;
+        case DEFAULTS:
+            value = PyFunction_Check(regs[op->reg[1]]) ? PyFunction_GET_DEFAULTS(regs[op->reg[1]]) : NULL;
+            goto set;
+        case KWDEFAULTS:
+            value = PyFunction_Check(regs[op->reg[1]]) ? PyFunction_GET_KW_DEFAULTS(regs[op->reg[1]]) : NULL;
+            goto set;
+        case CLOSURE:
+            value = read_cell(regs[op->reg[1]], op->n[0]);
             goto set;
         case METHOD_FUNCTION:
             value = PyMethod_Check(regs[op->reg[1]]) ? PyMethod_GET_FUNCTION(regs[op->reg[1]]) : NULL;
@@ -404,6 +422,9 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             break;
         case FUNCTION:
             passes = function_passes(op, regs[op->reg[0]]);
+            break;
+        case FUNCTION_GLOBALS:
+            passes = PyFunction_Check(regs[op->reg[0]]) && PyFunction_GET_GLOBALS(regs[op->reg[0]]) == op->object[0];
             break;
         case ARRAY:
             passes = array_passes(op, regs[op->reg[0]]);

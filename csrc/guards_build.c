@@ -160,6 +160,11 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
         }
         break;
     case FUNCTION:
+        if (PyLong_CheckExact(op->object[1]) && PyTuple_CheckExact(op->object[2])) {
+            op->mode = 1;
+            op->n[0] = PyLong_AsLongLong(op->object[1]);
+            return op->n[0] == -1 && PyErr_Occurred() ? -1 : 0;
+        }
         if (op->object[2] != Py_None) {
             if (!PyDict_Check(op->object[2])) {
                 return refuse(tuple, index, "keyword defaults must be a dict or None");

@@ -330,7 +330,8 @@ class Compilation:
             raise GraphBreakError(found.reason, _message(found), hint, found.filename, found.line, found.function)
 
     def _note_break(self, found: GraphBreak) -> None:
-        places = {(record.filename, record.line) for record in self.breaks.values()}
+        known = list(self.breaks.values())  # at once: another thread may note a break meanwhile
+        places = {(record.filename, record.line) for record in known}
         if found.reason == "loop-goes-on" and (found.filename, found.line) in places:
             return  # why the loop was not unrolled is noted already
         message = _message(found)

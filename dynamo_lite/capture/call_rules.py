@@ -45,7 +45,7 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, wrap
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of
 
 Args = list[Value]
@@ -124,6 +124,11 @@ def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kw
         raise Break("random", function.cls.__name__)
     assert function.source is not None
     machine.tracer.state_class("type_version", function.source, function.cls)
+    if issubclass(function.cls, CompiledFunction):
+        if function.cls.__call__ is not CompiledFunction.__call__:
+            raise Break("c-function", function.cls.__qualname__)
+        inner = wrap(machine.tracer, function.concrete.fn, function.source.attr("fn"))
+        return call(machine, inner, args, kwargs)
     target = next((vars(base)["__call__"] for base in function.cls.__mro__ if "__call__" in vars(base)), None)
     if not isinstance(target, types.FunctionType):
         raise Break("c-function", function.cls.__qualname__)
@@ -378,7 +383,8 @@ def _hasattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(callable)
 def _callable(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return ConstantValue(None, callable(as_constant(machine, _only(args, kwargs))))
+    value = _only(args, kwargs)
+    return ConstantValue(None, isinstance(value, FunctionValue) or callable(as_constant(machine, value)))
 
 
 @rule(bool)

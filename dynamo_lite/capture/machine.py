@@ -266,7 +266,7 @@ def read_cell(cell: CellValue) -> Value | None:
             value = cell.concrete.cell_contents
         except ValueError:
             return None
-        source = cell.source if cell.source.kind == "cell" else Source("cell_contents", cell.source, None)
+        source = cell.source if cell.source.kind in ("cell", "closure") else Source("cell_contents", cell.source, None)
         cell.contents = LazyValue(source, value)
     return cell.contents
 

@@ -82,6 +82,8 @@ _EXACT_COMPLEX = frozenset({"subtract", "negative", "positive", "conjugate", "sa
 
 def _without_rule(error: ops.OpError) -> Break:
     """The break at an op that has no rule for its operands."""
+    if isinstance(error, ops.DoesNotBroadcast):
+        return Break("python-exception", f"ValueError: {error}")
     return Break("data-dependent-shape" if isinstance(error, ops.UnknownShape) else "op-without-rule", str(error))
 
 

@@ -254,6 +254,17 @@ class Residual:
                 self.emit("BINARY_SUBSCR")
             case "cell":
                 self.emit("LOAD_DEREF", self.code.freevars[source.key])
+            case "defaults" | "kwdefaults":
+                assert source.base is not None
+                self.load_source(source.base)
+                self.emit("LOAD_ATTR", f"__{source.kind}__")
+            case "closure":
+                assert source.base is not None
+                self.load_source(source.base)
+                self.emit("LOAD_ATTR", "__closure__")
+                self.emit("LOAD_CONST", source.key)
+                self.emit("BINARY_SUBSCR")
+                self.emit("LOAD_ATTR", "cell_contents")
             case "attr" | "cell_contents" | "method_function" | "method_self":
                 assert source.base is not None
                 self.load_source(source.base)

@@ -28,7 +28,8 @@ class ById:
 class Source:
     """One step of a path. kind and key: "slot" (index, name); "const" ById(object);
     "global" (ById(dict), name); "cell" index of func's closure; and with a base: "attr" name; "item" index;
-    "key" the dict key; "cell_contents" None; "method_function" "__func__"; "method_self" "__self__".
+    "key" the dict key; "cell_contents" None; of a function "closure" the index of the variable whose value is meant,
+    "defaults" and "kwdefaults" None; of a method "method_function" "__func__", "method_self" "__self__".
     """
 
     kind: str
@@ -56,6 +57,10 @@ class Source:
                 return f"{self.base}.{self.key}"
             case "item" | "key":
                 return f"{self.base}[{self.key!r}]"
+            case "defaults" | "kwdefaults":
+                return f"{self.base}.__{self.kind}__"
+            case "closure":
+                return f"{self.base}.__closure__[{self.key}]"
             case "cell_contents":
                 return f"{self.base}.cell_contents"
         raise AssertionError(self.kind)

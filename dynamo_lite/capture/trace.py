@@ -159,7 +159,8 @@ def _trace(
         record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
         plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"
         ends = "rest" if plain_rest else "break"
-        live = liveness(code)[index]
+        # What is certain to raise shows the frame, with all of its locals, in its traceback.
+        live = frozenset(frame.locals) if stop.reason == "python-exception" else liveness(code)[index]
         residual.inputs = tracer.inputs
         residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, stop.reason == "format-string")
     elif isinstance(result, ArrayValue) and result.source is None:

@@ -132,7 +132,7 @@ class MethodValue(Value):
 
 @dataclass(eq=False, slots=True)
 class FunctionValue(Value):
-    """A Python function made in this segment (lambda, nested def)."""
+    """A Python function made in this segment (lambda, nested def), or one from outside known by its code."""
 
     code: types.CodeType = field(default=None)  # type: ignore[assignment]
     namespace: dict[str, Any] = field(default_factory=dict)

@@ -18,8 +18,10 @@ from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
+    CellValue,
     ConstantValue,
     DictValue,
+    FunctionValue,
     LazyValue,
     MethodValue,
     NumberValue,
@@ -69,8 +71,10 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
         # NB: type(), not isinstance(): the latter asks obj.__class__, which may be the user's code.
         if type(obj) in _SCALAR_TYPES:
             rule = _wrap_numpy_scalar
+        elif issubclass(type(obj), CompiledFunction):
+            rule = _wrap_compiled
         elif (
-            issubclass(type(obj), type | CompiledFunction)
+            issubclass(type(obj), type)
             or (issubclass(type(obj), np.dtype) and obj.names is None)
             or (callable(obj) and type(obj).__flags__ & IMMUTABLE_TYPE and type(obj) not in _HOLDERS)
         ):
@@ -156,6 +160,41 @@ def present(tracer: Tracer, source: Source, obj: Any) -> LazyValue:
     return LazyValue(source, obj)
 
 
+def _wrap_function(tracer: Tracer, obj: types.FunctionType, source: Source) -> Value:
+    """A function by identity where it lives as long as its module; else by what it is made of: the next one made at the
+    same place passes, and none is kept alive by a guard."""
+    known = obj.__globals__.get(obj.__name__) is obj or bool(vars(obj))
+    if known or not _comes_and_goes(source):
+        return _wrap_identity(tracer, obj, source)
+    code, given, named = obj.__code__, obj.__defaults__ or (), obj.__kwdefaults__ or {}
+    tracer.facts.state("function", source, code, len(given), tuple(named))
+    tracer.facts.state("function_globals", source, obj.__globals__)
+    at, by = Source("defaults", source, None), Source("kwdefaults", source, None)
+    cells = enumerate(obj.__closure__ or ())
+    return FunctionValue(
+        source,
+        code,
+        obj.__globals__,
+        code.co_name,
+        code.co_qualname,
+        tuple(LazyValue(at.item(index), value) for index, value in enumerate(given)),
+        {name: LazyValue(Source("key", by, name), value) for name, value in named.items()},
+        tuple(CellValue(Source("closure", source, index), None, cell) for index, cell in cells),
+    )
+
+
+def _comes_and_goes(source: Source) -> bool:
+    """Whether the next call may find another object there: in an argument, a closure variable or a container."""
+    if source.kind in ("slot", "cell", "item", "key", "closure", "cell_contents"):
+        return True
+    return source.base is not None and _comes_and_goes(source.base)
+
+
+def _wrap_compiled(tracer: Tracer, obj: CompiledFunction, source: Source) -> Value:
+    """A function compiled by us, as the function it calls: see _wrap_function."""
+    return (_wrap_object if _comes_and_goes(source) else _wrap_identity)(tracer, obj, source)
+
+
 def _wrap_builtin(tracer: Tracer, obj: Any, source: Source) -> Value:
     """A C function by identity; a bound method by its type alone: a guard would keep its object alive."""
     if isinstance(obj.__self__, types.ModuleType | type | np.ufunc | None):
@@ -208,7 +247,7 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     tuple: _wrap_sequence,
     list: _wrap_sequence,
     dict: _wrap_dict,
-    types.FunctionType: _wrap_identity,
+    types.FunctionType: _wrap_function,
     types.BuiltinFunctionType: _wrap_builtin,
     types.MethodWrapperType: _wrap_object,
     types.WrapperDescriptorType: _wrap_identity,

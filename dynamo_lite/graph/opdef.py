@@ -41,6 +41,10 @@ class UnknownShape(OpError):
     """The shape of the result depends on what an array holds. The text names the operation."""
 
 
+class DoesNotBroadcast(OpError):
+    """NumPy raises a ValueError, since sizes do not fit. The text says which."""
+
+
 Relate: TypeAlias = Callable[[Scalar], bool]
 ResultType: TypeAlias = ArrayType | tuple[ArrayType, ...]
 Infer: TypeAlias = Callable[[tuple[Argument, ...], dict[str, Any], Relate], ResultType]

@@ -90,7 +90,11 @@ def _read_item(_: _State, base: Any, index: int) -> Any:
 
 
 def _read_cell(state: _State, index: int) -> Any:
-    closure = state.func.__closure__ if isinstance(state.func, types.FunctionType) else None
+    return _read_closure(state, state.func, index)
+
+
+def _read_closure(_: _State, function: Any, index: int) -> Any:
+    closure = function.__closure__ if isinstance(function, types.FunctionType) else None
     return _cell_contents(closure[index]) if closure is not None and index < len(closure) else MISSING
 
 
@@ -113,6 +117,9 @@ READS: Mapping[str, Callable[..., Any]] = {
     "attr": _read_attr,
     "item": _read_item,
     "key": lambda _, base, key: base.get(key, MISSING) if type(base) is dict else MISSING,
+    "closure": _read_closure,
+    "defaults": lambda _, base: MISSING if base.__defaults__ is None else base.__defaults__,
+    "kwdefaults": lambda _, base: MISSING if base.__kwdefaults__ is None else base.__kwdefaults__,
     "cell_contents": lambda _, base: _cell_contents(base),
     "method_function": lambda _, base: base.__func__ if type(base) is types.MethodType else MISSING,
     "method_self": lambda _, base: base.__self__ if type(base) is types.MethodType else MISSING,
@@ -149,6 +156,8 @@ def _same_items(now: Any, then: Any) -> bool:
 def _test_function(_: _State, value: Any, code: Any, defaults: Any, kwdefaults: Any) -> bool:
     if type(value) is not types.FunctionType or value.__code__ is not code:
         return False
+    if isinstance(kwdefaults, tuple):
+        return len(value.__defaults__ or ()) == defaults and tuple(value.__kwdefaults__ or ()) == kwdefaults
     if not _same_items(value.__defaults__, defaults):
         return False
     now = value.__kwdefaults__
@@ -230,6 +239,7 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "dict_keys": lambda _, value, keys: type(value) is dict and const_equal(tuple(value), keys),
     "function": _test_function,
     "globals": lambda state, namespace: getattr(state.func, "__globals__", None) is namespace,
+    "function_globals": lambda _, value, namespace: getattr(value, "__globals__", None) is namespace,
     "array": _test_array,
     "dtype": lambda _, value, dtype, ndim: type(value) is np.ndarray and value.dtype is dtype and value.ndim == ndim,
     "np_scalar": lambda _, value, wanted: type(value) is wanted,

@@ -130,6 +130,10 @@ class _Namer:
                 return f"{self.register(op[2])}.{op[3]}"
             case "item" | "key":
                 return f"{self.register(op[2])}[{op[3]!r}]"
+            case "defaults" | "kwdefaults":
+                return f"{self.register(op[2])}.__{op[0]}__"
+            case "closure":
+                return f"{self.register(op[2])}.__closure__[{op[3]}]"
             case "cell_contents":
                 return f"{self.register(op[2])}.cell_contents"
             case "method_function":

@@ -9,6 +9,7 @@ from dynamo_lite.ops.operators import binary_operator, inplace_operator, unary_o
 from dynamo_lite.ops.registry import (
     REGISTRY,
     Bound,
+    DoesNotBroadcast,
     OpDef,
     OpError,
     OpKind,
@@ -26,6 +27,7 @@ from dynamo_lite.ops.registry import (
 __all__ = [
     "REGISTRY",
     "Bound",
+    "DoesNotBroadcast",
     "OpDef",
     "OpError",
     "OpKind",

@@ -18,13 +18,25 @@ import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
-from dynamo_lite.graph.opdef import REGISTRY, OpDef, OpError, OpKind, Relate, ResultType, Sample, UnknownShape, define
+from dynamo_lite.graph.opdef import (
+    REGISTRY,
+    DoesNotBroadcast,
+    OpDef,
+    OpError,
+    OpKind,
+    Relate,
+    ResultType,
+    Sample,
+    UnknownShape,
+    define,
+)
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, make, simplify
 from dynamo_lite.graph.types import ArrayType
 
 __all__ = [
     "REGISTRY",
     "Bound",
+    "DoesNotBroadcast",
     "OpDef",
     "OpError",
     "OpKind",

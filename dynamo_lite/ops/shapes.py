@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.opdef import OpError, Relate
+from dynamo_lite.graph.opdef import DoesNotBroadcast, OpError, Relate
 from dynamo_lite.graph.scalar import Dim, Scalar, is_symbolic, make, product
 
 SliceEntry: TypeAlias = tuple[Scalar | None, Scalar | None, Scalar | None]
@@ -27,7 +27,7 @@ def broadcast(shapes: Sequence[tuple[Dim, ...]], ask: Relate) -> tuple[Dim, ...]
             if result[axis] == 1:
                 result[axis] = dim
             elif not ask(make("eq", result[axis], dim)):
-                raise OpError(f"operands of sizes {result[axis]} and {dim} do not broadcast")
+                raise DoesNotBroadcast(f"operands of sizes {result[axis]} and {dim} do not broadcast")
             elif isinstance(dim, int):
                 result[axis] = dim
     return tuple(result)

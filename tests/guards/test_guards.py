@@ -466,6 +466,39 @@ def test_functions() -> None:
     assert both(bare, (), function, (test_functions,)) == ()
 
 
+def test_functions_by_what_they_are_made_of() -> None:
+    """Code, how many defaults, which keyword defaults; their values and the closure's are read apart."""
+
+    def make(value: Any) -> Any:
+        def target(a: Any, b: Any = value, *, c: Any = value) -> Any:
+            return value
+
+        return target
+
+    target = make(1.5)
+    ops = [
+        ("arg", 0, 0),
+        ("function", 0, target.__code__, 1, ("c",)),
+        ("function_globals", 0, globals()),
+        ("defaults", 1, 0),
+        ("item", 2, 1, 0),
+        ("kwdefaults", 3, 0),
+        ("key", 4, 3, "c"),
+        ("closure", 5, 0, 0),
+    ]
+    assert both(ops, (2, 4, 5), function, (target,)) == (1.5, 1.5, 1.5)
+    assert both(ops, (2, 4, 5), function, (make("other"),)) == ("other", "other", "other")
+    assert not both([("arg", 0, 0), ("function_globals", 0, {})], (), function, (target,))
+    for name, value in (("__defaults__", None), ("__defaults__", (1, 2)), ("__kwdefaults__", None)):
+        changed = make(1.5)
+        setattr(changed, name, value)
+        assert not both(ops, (2,), function, (changed,)), name
+    changed = make(1.5)
+    changed.__kwdefaults__ = {"d": 1.5}
+    assert not both(ops, (2,), function, (changed,))
+    assert not both(ops, (2,), function, (len,))
+
+
 def test_identity_and_slots() -> None:
     """same, distinct, is, type; slots that are not there."""
     x, y = [1], [1]

@@ -5,6 +5,7 @@ DYNAMO_LITE_THREAD_CALLS and DYNAMO_LITE_LEAK_CALLS set how many calls each thre
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import random
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import types
 import warnings
 import weakref
 from collections.abc import Callable
@@ -269,6 +271,75 @@ def test_arrays_die_when_plain_python_lets_them(compiler: Compile, backend: str)
                 del result
                 gc.collect()
                 assert watch() is None, fn
+
+
+def applied(x: Any, function: Any) -> Any:
+    return function(x) + 1.0
+
+
+class Weighted:
+    def __init__(self, weight: Any) -> None:
+        self.weight = weight
+
+    def times(self, x: Any) -> Any:
+        return x * self.weight
+
+
+def functions_of(compiler: Compile, weight: Any) -> list[Any]:
+    """Functions made at every call, as a caller of a minimiser makes them."""
+
+    def nested(x: Any, *, k: Any = weight) -> Any:
+        return x * k
+
+    return [
+        lambda x: x * weight,
+        lambda x, weight=weight: x * weight,
+        nested,
+        Weighted(weight).times,
+        functools.partial(np.multiply, weight),
+        compiler(lambda x: x * weight),
+    ]
+
+
+@pytest.mark.parametrize("kind", range(6))
+def test_functions_given_as_arguments_die_and_need_no_other_version(kind: int, compiler: Compile, backend: str) -> None:
+    fast = compiler(applied, backend=backend, options={"cost_model": False})
+    for number in range(12):
+        weight = np.full(3, float(number))
+        function = functions_of(compiler, weight)[kind]
+        watches = [weakref.ref(weight)] + [weakref.ref(function)] * (not isinstance(function, types.MethodType))
+        assert (fast(np.ones(3), function) == number + 1.0).all()
+        del weight, function
+        gc.collect()
+        assert [watch() for watch in watches] == [None] * len(watches)
+    assert fast.stats()["compiles"] <= 3
+
+
+def test_threads_note_breaks_at_once(compiler: Compile) -> None:
+    lines = "".join(f"    x = x * {number}.0 + float(x.sum())\n" for number in range(12))
+    failures: list[BaseException] = []
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(5):
+            space: dict[str, Any] = {}
+            exec("def f(x):\n" + lines + "    return x\n", space)
+            fast = compiler(space["f"], options={"cost_model": False})
+
+            def run(fast: Any = fast) -> None:
+                try:
+                    fast(np.ones(3))
+                except BaseException as error:
+                    failures.append(error)
+
+            threads = [threading.Thread(target=run) for _ in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not failures
 
 
 def test_interrupts_leave_a_working_function(compiler: Compile, backend: str) -> None:

@@ -310,3 +310,26 @@ def test_exceptions_halfway(fn: Any, backend: str, compiler: Compile) -> None:
             compile_options={"backend": backend},
         )
     assert report.raised
+
+
+def fails_late(x: Any, y: Any) -> Any:
+    doubled = x * 2
+    unused = [1, 2]  # noqa: F841
+    for k in range(3):
+        doubled = doubled + k
+    return doubled + y
+
+
+def test_a_traceback_shows_every_local(backend: str, compiler: Compile) -> None:
+    fast = compiler(fails_late, backend=backend)
+
+    def shown(fn: Any) -> dict[str, str]:
+        with pytest.raises(ValueError, match="broadcast") as caught:
+            fn(np.ones(2), np.ones(3))
+        frame = caught.tb
+        while frame.tb_next is not None:
+            frame = frame.tb_next
+        return {name: repr(value) for name, value in frame.tb_frame.f_locals.items()}
+
+    for _ in range(3):
+        assert shown(fast) == shown(fails_late)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 
 from dynamo_lite.capture import numpy_rules
@@ -22,6 +24,7 @@ from dynamo_lite.capture.state import Break, Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
     ConstantValue,
+    FunctionValue,
     NumberValue,
     ObjectValue,
     SequenceValue,
@@ -201,6 +204,8 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
             and type(other) is not ConstantValue
             and (one.value is None or isinstance(one.value, bool | type(Ellipsis)) or callable(one.value))
         ):
+            if isinstance(other, FunctionValue) and isinstance(one.value, types.FunctionType):
+                raise Break("unsupported-operation", "identity of a function")
             if isinstance(other, NumberValue) and isinstance(one.value, bool):
                 raise Break("unsupported-operation", "identity of a number")
             if isinstance(other, ObjectValue) and other.cls is type(one.value) and other.source is not None:
