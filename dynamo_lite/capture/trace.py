@@ -220,6 +220,8 @@ def canonicalise(tracer: Tracer, graph: Graph) -> None:
     for condition in list(graph.facts.learned):
         graph.facts.learn(tracer.canonical(condition), True)
     for node in graph.nodes:
+        if "shape" in node.params:
+            node.params["shape"] = tuple(tracer.canonical(dim) for dim in node.params["shape"])
         if isinstance(node.type, ArrayType):
             node.type = _canonical_type(tracer, node.type)
         elif node.type is not None:

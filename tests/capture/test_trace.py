@@ -231,3 +231,10 @@ def test_sizes_computed_of_a_fixed_number_are_fixed() -> None:
 
     capture = captured(f, X, 4)
     assert {node.array_type.shape for node in capture.graph.nodes if node.op == "zeros"} == {(2, 2)}
+
+
+def test_sizes_given_to_a_call_have_the_names_of_its_type() -> None:
+    def f(x: Any, n: int, k: int) -> Any:
+        return np.ones((1, max(0, min(n + k, n)))) * x[0] if k == 0 else x
+
+    verify(captured(f, X, 4, 0).graph)
