@@ -46,12 +46,12 @@ typedef struct {
     DlHookWatch watch;              /* whether the callees of residual get captured */
 } DlEntry;
 
-/* Calls on end that ran plainly for arguments of the same types and sizes: all guards are looked at every DL_REST such calls only. */
+/* Calls on end that ran plainly for arguments of the same types and sizes. The guards are then asked every DL_REST such
+   calls only; what is not asked counts as a plain call, neither as a hit nor as a miss. */
 typedef struct {
     uint64_t types;   /* of their arguments, and about their sizes, hashed */
     PyObject *owner;  /* the on_miss, compared only */
     uint8_t streak, rested;
-    char hit;         /* a retired entry passed: counted as a hit */
 } DlPlainWatch;
 
 typedef struct {

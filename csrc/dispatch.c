@@ -551,9 +551,6 @@ stays_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject
         return 0;
     }
     watch->rested++;
-    if (watch->hit) {
-        DL_COUNT(cache, hits);
-    }
     return 1;
 }
 
@@ -569,7 +566,7 @@ dl_dispatch_stays_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slo
 
 /* Note that a call was asked about and runs plainly, or (plain 0) that it does not. */
 static void
-note_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss, int plain, int hit)
+note_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss, int plain)
 {
     DlPlainWatch *watch = &cache->plain;
     if (!plain) {
@@ -580,7 +577,6 @@ note_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject 
     if (watch->streak == 0 || watch->types != types || watch->owner != on_miss) {
         *watch = (DlPlainWatch){.types = types, .owner = on_miss};
     }
-    watch->hit = (char)hit;
     watch->rested = 0;
     watch->streak += watch->streak < DL_BARREN;
 }
@@ -624,7 +620,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
         dl_thread.why_plain = DL_REASON_NO_ENTRY;
         if (dl_cache_skips(cache, on_miss) || on_miss == NULL || dl_thread.paused) {
             if (cache->n_entries > 0 && dl_cache_skips(cache, on_miss)) {
-                note_plain(cache, slots, n_slots, on_miss, 1, 0);
+                note_plain(cache, slots, n_slots, on_miss, 1);
             }
             return DL_PLAIN;
         }
@@ -642,7 +638,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
         return DL_ERROR;
     }
     int plain = entry->retired || is_out_of_range(entry, &inputs);
-    note_plain(cache, slots, n_slots, on_miss, plain, 1);
+    note_plain(cache, slots, n_slots, on_miss, plain);
     DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs);
     values_clear(&inputs);
     if (outcome == DL_PLAIN) {

@@ -205,25 +205,16 @@ runs_inside(const DlNest *nest, int first_result, int a, int b)
     return weight > 0;
 }
 
-/* Drop axes of size 1, order the others by their strides and merge neighbours that one loop covers. */
-static void
-order_and_merge(DlNest *nest, int first_result, int nd, const npy_intp *shape)
+void
+dl_nest_merge(DlNest *nest, const int *order, int n, const npy_intp *shape)
 {
-    int order[DL_MAX_DIMS], n = 0; /* outermost first */
-    for (int axis = 0; axis < nd; axis++) {
-        if (shape[axis] == 1) {
-            continue;
-        }
-        int at = n++;
-        for (; at > 0 && runs_inside(nest, first_result, order[at - 1], axis); at--) {
-            order[at] = order[at - 1];
-        }
-        order[at] = axis;
-    }
     npy_intp merged[DL_MAX_DIMS][DL_MAX_OPERANDS];
     int count = 0;
     for (int i = 0; i < n; i++) {
         int axis = order[i], can_merge = count > 0;
+        if (shape[axis] == 1) {
+            continue;
+        }
         for (int j = 0; j < nest->n_operands && can_merge; j++) {
             can_merge = merged[count - 1][j] == nest->spread[j].strides[axis] * shape[axis];
         }
@@ -250,6 +241,24 @@ order_and_merge(DlNest *nest, int first_result, int nd, const npy_intp *shape)
             nest->spread[j].strides[i] = merged[i][j];
         }
     }
+}
+
+/* Order the axes by their strides, those of size 1 left out, and merge neighbours that one loop covers. */
+static void
+order_and_merge(DlNest *nest, int first_result, int nd, const npy_intp *shape)
+{
+    int order[DL_MAX_DIMS], n = 0; /* outermost first */
+    for (int axis = 0; axis < nd; axis++) {
+        if (shape[axis] == 1) {
+            continue;
+        }
+        int at = n++;
+        for (; at > 0 && runs_inside(nest, first_result, order[at - 1], axis); at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = axis;
+    }
+    dl_nest_merge(nest, order, n, shape);
 }
 
 /* Call the kernel for every index of the outer axes; its status. */

@@ -301,6 +301,8 @@ typedef struct {
 } DlNest;
 
 DlStatus dl_map_run(DlRun *run, DlMapStep *step);
+/* Drop axes of size 1 and merge neighbours that one loop covers; order: the n axes, outermost first. */
+void dl_nest_merge(DlNest *nest, const int *order, int n, const npy_intp *shape);
 /* Spread the operands over `shape`; numbers are converted into `cells`. */
 DlStatus dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest *nest,
                        char (*cells)[DL_CELL]);

@@ -127,41 +127,6 @@ find_runs(const DlLayout *layout, const uint8_t *reduced, int *order, DlRuns *ru
     return groups == 0 || one_run || runs->stride == layout->itemsize;
 }
 
-/* Order a nest's axes as memory does (order: innermost first) and merge neighbours that one loop covers. */
-static void
-order_nest(DlNest *nest, const int *order, int nd, const npy_intp *shape)
-{
-    npy_intp merged[DL_MAX_DIMS][DL_MAX_OPERANDS];
-    int count = 0;
-    for (int i = nd - 1; i >= 0; i--) {
-        int axis = order[i], can_merge = count > 0;
-        if (shape[axis] == 1) {
-            continue;
-        }
-        for (int j = 0; j < nest->n_operands && can_merge; j++) {
-            can_merge = merged[count - 1][j] == nest->spread[j].strides[axis] * shape[axis];
-        }
-        if (can_merge) {
-            nest->shape[count - 1] *= shape[axis];
-        }
-        else {
-            nest->shape[count++] = shape[axis];
-        }
-        for (int j = 0; j < nest->n_operands; j++) {
-            merged[count - 1][j] = nest->spread[j].strides[axis];
-        }
-    }
-    nest->nd = count ? count : 1;
-    nest->shape[0] = count ? nest->shape[0] : 1;
-    for (int j = 0; j < nest->n_operands; j++) {
-        DlSpread *spread = &nest->spread[j];
-        spread->strides[0] = count || !spread->is_array ? spread->strides[0] : spread->itemsize;
-        for (int i = 0; i < count; i++) {
-            spread->strides[i] = merged[i][j];
-        }
-    }
-}
-
 /* ---- folding ---- */
 
 /* Fold, without the GIL for big arrays. */
@@ -306,7 +271,11 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
         fold_without_gil(&work, 0);
     }
     else {
-        order_nest(&nest, order, nd, shape);
+        int outermost_first[DL_MAX_DIMS];
+        for (int i = 0; i < nd; i++) {
+            outermost_first[i] = order[nd - 1 - i];
+        }
+        dl_nest_merge(&nest, outermost_first, nd, shape);
         work.nest = &nest;
         status = fold_kernel(run, step, &work);
     }

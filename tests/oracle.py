@@ -186,8 +186,7 @@ def compare(plain: Observation, compiled: Observation, *, ignore: frozenset[str]
         walk.differ("traceback", "exception", plain.traceback, compiled.traceback)
     _events(walk, plain.events, compiled.events)
     for name, left in plain.world.items():
-        if name == "state" or left != compiled.world[name]:
-            walk.pair(name, left, compiled.world[name])
+        walk.pair(name, left, compiled.world[name])
     if plain.references != compiled.references:
         walk.differ("references", "arrays given as arguments", plain.references, compiled.references)
     return [difference for difference in walk.differences if difference.kind not in ignore]

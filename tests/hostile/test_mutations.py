@@ -255,6 +255,30 @@ def base_class_changed() -> Case:
     ]  # fmt: skip
 
 
+def inherited_by_a_class() -> Case:
+    """Attributes read of a class itself, which has them of a base or of its metaclass."""
+    meta: Any = type("Meta", (type,), {"of_meta": 2.0})
+    base: Any = meta("Base", (), {"k": 2.0, "shift": staticmethod(lambda x: x + 1.0), "twice": classmethod(_times_k)})
+    leaf: Any = meta("Leaf", (base,), {"own": 3.0})
+
+    def f(cls: Any, x: Any) -> Any:
+        return cls.shift(x) * cls.k + cls.twice(x) * cls.own
+
+    return f, lambda: (leaf, X.copy()), [
+        put(base, "k", 3.0),
+        put(leaf, "own", 4.0),
+        put(leaf, "k", 5.0),
+        put(base, "shift", staticmethod(lambda x: x - 1.0)),
+        put(leaf, "twice", classmethod(lambda cls, x: -x)),
+        lambda: delattr(leaf, "k"),
+        put(meta, "own", property(lambda cls: 7.0)),
+    ]  # fmt: skip
+
+
+def _times_k(cls: Any, x: Any) -> Any:
+    return x * cls.k
+
+
 def containers_changed() -> Case:
     config: dict[str, Any] = {"k": 2.0, "axes": [0], "names": ("a", "b"), "nested": {"w": np.ones(6)}}
 
@@ -454,6 +478,7 @@ CASES = (
     attributes_changed,
     slots_changed,
     base_class_changed,
+    inherited_by_a_class,
     containers_changed,
 )
 
@@ -483,6 +508,18 @@ def test_a_changed_fact_is_seen(case: Callable[[], Case], warm: int, backend: st
         for _ in range(warm):
             agree(fn, fast, make_args, f"after change {number}")
     assert fast.stats()["native_calls"] > 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_what_does_not_change_is_not_compiled_again(case: Callable[[], Case], compiler: Compile) -> None:
+    fn, make_args, _ = case()
+    fast = compiler(fn)
+    agree(fn, fast, make_args, "the first call")
+    first = fast.stats()
+    for _ in range(5):
+        agree(fn, fast, make_args, "a call like the first")
+    assert fast.stats()["compiles"] == first["compiles"]
+    assert fast.stats()["hits"] >= first["hits"] + 5
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
