@@ -129,7 +129,11 @@ dl_errstate_enter(DlRun *run)
     }
     const ErrorState *state = current_state();
     run->reported = state ? state->reported : 0;
-    run->errstate = state ? PyContextVar_Set(state_variable, state->raising) : NULL;
+    if (state != NULL) {
+        PyObject *raising = Py_NewRef(state->raising); /* NB: setting may run code that replaces the known states */
+        run->errstate = PyContextVar_Set(state_variable, raising);
+        Py_DECREF(raising);
+    }
     return run->errstate ? 0 : -1;
 }
 

@@ -170,6 +170,8 @@ class ObjectValue(Value):
 def kind_name(value: Value) -> str:
     """What reasons for breaks call a value: the name of its Python type as far as it is known."""
     match value:
+        case LazyValue():
+            return type(value.concrete).__name__
         case ConstantValue():
             return type(value.value).__name__
         case SequenceValue():

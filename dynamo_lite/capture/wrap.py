@@ -153,6 +153,18 @@ def realise(tracer: Tracer, value: Value) -> Value:
     return value.known
 
 
+def is_changed_unread(tracer: Tracer, value: Value) -> bool:
+    """Whether `value`, about to be changed, is a list or dict from outside that nothing has been asked of: then its
+    type alone is guarded. The change breaks the graph whatever it holds; a guard of its length would fail at the next
+    call.
+    """
+    if not isinstance(value, LazyValue) or value.known is not None or type(value.concrete) not in (list, dict):
+        return False
+    assert value.source is not None
+    tracer.facts.state("type", value.source, type(value.concrete))
+    return True
+
+
 def present(tracer: Tracer, source: Source, obj: Any) -> LazyValue:
     """What `source` names now, not looked at; that it names something is guarded. (Else residual code, which loads it
     later and elsewhere, could be the first to find it gone.)"""

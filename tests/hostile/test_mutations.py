@@ -625,3 +625,46 @@ def test_the_recompile_limit_warns_once_and_stays_right(compiler: Compile, backe
             assert (fast(X, "a" * length) == X * length).all()
     assert len(seen) == 1, [str(warning.message) for warning in seen]
     assert fast.stats()["recompiles"] <= 3
+
+
+def _appends(holder: Any, x: Any) -> Any:
+    y = x * holder.w + 1.0
+    holder.seen.append(y)
+    return y * 2.0
+
+
+def _extends(holder: Any, x: Any) -> Any:
+    holder.seen.extend([x + 1.0, x * 2.0])
+    return x - 1.0
+
+
+def _takes(holder: Any, x: Any) -> Any:
+    y = x + 1.0
+    return holder.seen.pop() + y if holder.w[0] > 5.0 else y
+
+
+def _assigns(holder: Any, x: Any) -> Any:
+    holder.by_step[holder.step()] = x + 1.0
+    return x * 2.0
+
+
+def _updates(holder: Any, x: Any) -> Any:
+    holder.by_step.update(last=x * 2.0, count=len(holder.seen))
+    return x * 2.0 + 1.0
+
+
+@pytest.mark.parametrize("fn", [_appends, _extends, _takes, _assigns, _updates])
+def test_a_container_that_grows_is_not_compiled_for_each_length(fn: Any, compiler: Compile) -> None:
+    def holder() -> Any:
+        made = types.SimpleNamespace(w=np.arange(6.0) + 6.0, seen=[X] * 40, by_step={}, number=iter(range(100)))
+        made.step = lambda: next(made.number)
+        return made
+
+    fast = compiler(fn, options={"cost_model": False})
+    plainly, compiled = holder(), holder()
+    for _ in range(20):
+        assert np.array_equal(fn(plainly, X), fast(compiled, X))
+    assert fast.stats()["compiles"] <= 6  # each segment, and once more where a call differed from the first
+    assert np.array_equal(plainly.seen, compiled.seen)
+    assert list(plainly.by_step) == list(compiled.by_step)
+    assert all(map(np.array_equal, plainly.by_step.values(), compiled.by_step.values()))

@@ -25,14 +25,16 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, present, realise
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, is_changed_unread, present, realise
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.pycode import Instr, null_below_callable
 
 _MISSING = object()
 # Types whose attributes are C data that no user code can change.
 _FROZEN = (np.dtype, np.ufunc, types.BuiltinFunctionType, str, bytes, int, float, complex, bool, np.finfo, np.iinfo)
-
+CHANGING_METHODS = frozenset(
+    {"append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"}
+)
 
 # C types whose members are objects; those of others may be C numbers, of which each read makes an object.
 _OBJECT_MEMBERS = (range, slice)
@@ -41,12 +43,12 @@ _RANDOM = (np.random.Generator, np.random.RandomState)
 
 @handles("LOAD_ATTR")
 def load_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.push(get_attribute(machine, machine.pop(frame), instr.arg))
+    frame.push(get_attribute(machine, frame.stack.pop(), instr.arg))
 
 
 @handles("LOAD_METHOD")
 def load_method(machine: Machine, frame: Frame, instr: Instr) -> None:
-    pair = [get_attribute(machine, machine.pop(frame), instr.arg), NullValue()]
+    pair = [get_attribute(machine, frame.stack.pop(), instr.arg), NullValue()]
     frame.stack.extend(reversed(pair) if null_below_callable else pair)
 
 
@@ -57,6 +59,8 @@ def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
     """owner.name, stating the guards that keep it true."""
+    if name in CHANGING_METHODS and is_changed_unread(machine.tracer, owner):
+        return MethodValue(None, ConstantValue(None, None), owner, name)
     owner = realise(machine.tracer, owner)
     match owner:
         case ArrayValue():

@@ -23,7 +23,7 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
-from dynamo_lite.capture.wrap import realise
+from dynamo_lite.capture.wrap import is_changed_unread, realise
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic
 from dynamo_lite.pycode import Instr
 
@@ -167,6 +167,8 @@ def binary_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("STORE_SUBSCR")
 def store_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if is_changed_unread(machine.tracer, frame.stack[-2]):
+        raise Break("side-effect-container", f"item assignment to a {kind_name(frame.stack[-2])}")
     value, container, index = machine.popn(frame, 3)
     set_item(machine, container, index, value)
 
