@@ -42,6 +42,16 @@ class Difference:
         return f"{self.where}: {self.kind} differs\n    plain    {self.plain}\n    compiled {self.compiled}"
 
 
+# The module of a program that is executed once for each run, and so makes two classes of one text.
+EXECUTED_TWICE = "random_program"
+
+
+def _same_class(plain: type, compiled: type) -> bool:
+    if plain is compiled:
+        return True
+    return plain.__module__ == compiled.__module__ == EXECUTED_TWICE and plain.__qualname__ == compiled.__qualname__
+
+
 class Walk:
     """Compares pairs of values and remembers who stands for whom."""
 
@@ -60,7 +70,7 @@ class Walk:
 
     def pair(self, where: str, plain: Any, compiled: Any) -> None:
         """Compare two values, and everything reachable from them."""
-        if type(plain) is not type(compiled):
+        if not _same_class(type(plain), type(compiled)):
             self.differ("type", where, f"{type(plain)} {_short(plain)}", f"{type(compiled)} {_short(compiled)}")
             return
         if isinstance(plain, _NO_IDENTITY):
@@ -204,9 +214,19 @@ def buffers(walk: Walk, where: str, plain: Array, compiled: Array) -> None:
     left, right = owner_of(plain), owner_of(compiled)
     if left is plain or left is right or left.dtype.hasobject or left.shape != right.shape:
         return
-    _bits(
-        walk, f"the memory around {where}", left, right, _meaningful_bytes(left), _meaningful_bytes(right), left.dtype
-    )
+    sides = _bytes_around(left, plain), _bytes_around(right, compiled)
+    _bits(walk, f"the memory around {where}", left, right, *sides, left.dtype)
+
+
+def _bytes_around(owner: Array, array: Array) -> bytes:
+    """The bytes of `owner`, which `array` is a view of, but for the padding of 80-bit floats."""
+    if array.dtype.char not in "gG" or owner.dtype != np.uint8 or not owner.flags.c_contiguous:
+        return _meaningful_bytes(owner)
+    memory = np.frombuffer(owner.tobytes(), np.uint8).copy()
+    width, offset = np.dtype(np.longdouble).itemsize, address(array) - address(owner)
+    shape, strides = (*array.shape, array.itemsize // width, width), (*array.strides, width, 1)
+    np.ndarray(shape, np.uint8, memory.data, offset, strides)[..., 10:] = 0
+    return memory.tobytes()
 
 
 def _meaningful_bytes(array: Array) -> bytes:

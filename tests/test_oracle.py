@@ -362,3 +362,26 @@ def test_objects_are_copied_with_their_arrays() -> None:
     assert layer.weights is layer.tied
     assert type(layer) is Layer
     assert functools.reduce(np.add, layer.weights) == 3.0
+
+
+def _long_doubles(position: int) -> Callable[[], tuple[Any, ...]]:
+    """Two long doubles that do not lie on their alignment; the byte at `position` is another each time."""
+    count = iter(range(255))
+
+    def make_args() -> tuple[Any, ...]:
+        memory = np.zeros(48, np.uint8)
+        array = np.ndarray((2,), np.longdouble, memory.data, 1)
+        array[...] = 1.0
+        memory[position] = next(count)
+        return (np.ndarray((2,), np.longdouble, memory, 1),)
+
+    return make_args
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize != 16, reason="long doubles have no padding here")
+def test_only_the_padding_of_long_doubles_does_not_count() -> None:
+    require_equal(first, _long_doubles(1 + 10), compile=identity)
+    require_equal(first, _long_doubles(1 + 16 + 15), compile=identity)
+    for position in (0, 1 + 32, 1 + 16 + 3):
+        with pytest.raises(AssertionError, match="the memory around"):
+            require_equal(first, _long_doubles(position), compile=identity)

@@ -7,7 +7,7 @@ errstate that is in force. Every op is its OpDef.evaluate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dynamo_lite.graph.graph import Graph
@@ -25,8 +25,10 @@ def symbol_values(graph: Graph, inputs: Sequence[Any]) -> dict[str, Number]:
     }
 
 
-def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
-    """Run `graph` on `inputs`; whatever NumPy raises comes through."""
+def interpret(
+    graph: Graph, inputs: Sequence[Any], before_call: Callable[[str, tuple[Any, ...]], None] | None = None
+) -> list[Any]:
+    """Run `graph` on `inputs`; whatever NumPy raises comes through, and what before_call(op, args) raises."""
     env = symbol_values(graph, inputs)
     values: dict[Node, Any] = {}
 
@@ -43,7 +45,10 @@ def interpret(graph: Graph, inputs: Sequence[Any]) -> list[Any]:
             target[...] = value
         elif node.kind is NodeKind.CALL:
             params = {key: concrete(value) for key, value in node.params.items()}
-            values[node] = REGISTRY[node.op].evaluate(tuple(map(concrete, node.args)), params)
+            args = tuple(map(concrete, node.args))
+            if before_call is not None:
+                before_call(node.op, args)
+            values[node] = REGISTRY[node.op].evaluate(args, params)
         else:
             raise NotImplementedError(f"{node.name}: no interpretation of {node.kind.value} nodes")
     return [concrete(output) for output in graph.outputs]

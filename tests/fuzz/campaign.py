@@ -10,13 +10,16 @@ from __future__ import annotations
 import functools
 import importlib
 import linecache
+import sys
 import time
 import traceback
+import types
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.compare import EXECUTED_TWICE
 from tests.fuzz.child import Child, Lost, wait_for
 from tests.fuzz.generator import RandomProgram, generate
 from tests.fuzz.vocabulary import FULL, SMALL
@@ -88,7 +91,8 @@ def namespace_of(program: RandomProgram) -> dict[str, Any]:
     """The program's globals after a run of its module, with its text where tracebacks look for it."""
     filename = f"<random program {program.label}>"
     linecache.cache[filename] = len(program.source), None, program.source.splitlines(True), filename
-    namespace: dict[str, Any] = {"__name__": "__main__"}
+    sys.modules.setdefault(EXECUTED_TWICE, types.ModuleType(EXECUTED_TWICE))  # dataclasses ask for their module
+    namespace: dict[str, Any] = {"__name__": EXECUTED_TWICE}
     exec(compile(program.source, filename, "exec"), namespace)
     return namespace
 
