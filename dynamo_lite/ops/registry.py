@@ -323,7 +323,8 @@ def may_report(node: Node) -> bool:
     """Whether `node` may warn or raise, so that it has to run even when nothing reads its result."""
     op = REGISTRY[node.op]
     operands = [type_of(arg).dtype for arg in node.args if isinstance(arg, Node) and not isinstance(arg.type, tuple)]
-    if op.name in _ORDERED and any(dtype.kind == "c" for dtype in operands):
+    is_complex = any(dtype.kind == "c" for dtype in operands) or any(isinstance(arg, complex) for arg in node.args)
+    if op.name in _ORDERED and is_complex:
         return True
     if not op.may_report:
         return False

@@ -45,6 +45,7 @@ def test_ordering_complex_numbers_may_meet_nan() -> None:
 
     assert kept(program, np.ones(3)) == []
     assert kept(program, np.ones(3, complex)) == ["less"]
+    assert kept(lambda x: (x < 1j, x)[1], np.ones(3)) == ["less"]
 
 
 def test_integer_arithmetic_is_silent() -> None:
