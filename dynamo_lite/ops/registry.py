@@ -9,6 +9,7 @@ spellings when imported. INVARIANT: what has no exact rule raises OpError, and t
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
@@ -315,6 +316,8 @@ _SCALAR_COMPARISONS = frozenset(
     f"scalar_{name}" for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 )
 
+_LARGEST = {"e": 65504.0, "f": float(np.finfo(np.float32).max)}
+
 # NumPy's loops for these are silent, but for complex NaN.
 _ORDERED = frozenset(("less", "less_equal", "greater", "greater_equal"))
 
@@ -329,7 +332,7 @@ def may_report(node: Node) -> bool:
     if not op.may_report:
         return False
     if op.name in _SCALAR_COMPARISONS and all(dtype.kind in "biuf" for dtype in operands):
-        return False
+        return _converting_may_overflow(node, operands)
     if op.name == "scalar_cast" and node.params["type"] is np.int64 and all(dtype.kind in "bi" for dtype in operands):
         return False
     results = [type_.dtype for type_ in (node.type if isinstance(node.type, tuple) else (node.array_type,))]
@@ -340,6 +343,17 @@ def may_report(node: Node) -> bool:
             return node.params["ufunc"].__name__ in _REPORTS_ON_INTEGERS
         return op.name not in ("full", "full_like")
     return op.name != "astype" or not np.can_cast(operands[0], results[0], "safe")
+
+
+def _converting_may_overflow(node: Node, operands: list[DType]) -> bool:
+    """Whether NumPy may warn when it converts a Python number to the narrower float type of a scalar beside it."""
+    limits = [_LARGEST[dtype.char] for dtype in operands if dtype.char in _LARGEST]
+    numbers = [arg for arg in node.args if not isinstance(arg, Node)]
+    return any(
+        isinstance(number, Symbol | ScalarOp) or limit < abs(number) < math.inf
+        for number in numbers
+        for limit in limits
+    )
 
 
 def supported(dtype: DType) -> DType:

@@ -510,7 +510,9 @@ class _Writer:
             )
         )
         new = self.new()
-        self.add(f"{new} = {text}" + (f"\n{new}[...] = {self.number()}" if "empty" in text else ""), depth)
+        filling = self.number() if "empty" in text else ""
+        filling = f"\n{new}[...] = {'1' if new in filling else filling}" if filling else ""
+        self.add(f"{new} = {text}{filling}", depth)
 
     def number_statement(self, depth: int) -> None:
         name = self.array()

@@ -48,6 +48,17 @@ def test_ordering_complex_numbers_may_meet_nan() -> None:
     assert kept(lambda x: (x < 1j, x)[1], np.ones(3)) == ["less"]
 
 
+def test_a_number_too_large_for_a_scalar_is_reported() -> None:
+    def program(x: Any) -> Any:
+        x < 70000.0  # noqa: B015
+        x < 1.0  # noqa: B015
+        x < np.inf  # noqa: B015
+        return x
+
+    assert kept(program, np.float16(3)) == ["scalar_less"]
+    assert kept(program, np.float32(3)) == kept(program, np.float64(3)) == []
+
+
 def test_integer_arithmetic_is_silent() -> None:
     def program(x: Any) -> Any:
         x * x - 3
