@@ -327,7 +327,7 @@ def may_report(node: Node) -> bool:
     op = REGISTRY[node.op]
     operands = [type_of(arg).dtype for arg in node.args if isinstance(arg, Node) and not isinstance(arg.type, tuple)]
     is_complex = any(dtype.kind == "c" for dtype in operands) or any(isinstance(arg, complex) for arg in node.args)
-    if op.name in _ORDERED and is_complex:
+    if op.name.removeprefix("scalar_") in _ORDERED and is_complex:
         return True
     if not op.may_report:
         return False

@@ -46,6 +46,8 @@ def test_ordering_complex_numbers_may_meet_nan() -> None:
     assert kept(program, np.ones(3)) == []
     assert kept(program, np.ones(3, complex)) == ["less"]
     assert kept(lambda x: (x < 1j, x)[1], np.ones(3)) == ["less"]
+    for scalar in (np.float64(1), np.float32(1), np.int64(1)):
+        assert kept(lambda x: (x < 1j, x == 1j, x)[2], scalar)[0] == "scalar_less"
 
 
 def test_a_number_too_large_for_a_scalar_is_reported() -> None:
