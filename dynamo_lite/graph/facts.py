@@ -9,6 +9,7 @@ the capture, so `decide` may be built upon.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 
 from dynamo_lite.graph.scalar import (
     COMPARISONS,
@@ -19,9 +20,12 @@ from dynamo_lite.graph.scalar import (
     ScalarOp,
     Symbol,
     kind_of,
+    make,
     negate,
     normal_comparison,
     simplify,
+    substitute,
+    symbols_of,
     to_polynomial,
 )
 
@@ -41,6 +45,14 @@ class Facts:
         for condition in self.learned:
             other.learn(condition, True)
         return other
+
+    def learn_canonical(self, canonical: Callable[[Scalar], Scalar], renamed: Iterable[Scalar]) -> None:
+        """Note the facts also as they read with every number named as `canonical` names it; `renamed` are those that
+        have another name there."""
+        for condition in list(self.learned):
+            self.learn(canonical(condition), True)
+        for number in renamed:
+            self.learn(make("eq", number, canonical(number)), True)
 
     def learn(self, condition: Scalar, truth: bool) -> None:
         """Note that `condition` is true (or false), unless that is known."""
@@ -112,13 +124,14 @@ class Facts:
         if factor.op in ("floordiv", "mod") and kind_of(factor) == "int":
             divisor = factor.operands[1]
             if isinstance(divisor, int) and divisor > 0:
-                low, high = self._expression_bounds(factor.operands[0])
+                low, high = self.interval(factor.operands[0])
                 if factor.op == "mod":
                     return (low % divisor, low % divisor) if low == high else (0, divisor - 1)
                 return low // divisor if math.isfinite(low) else low, high // divisor if math.isfinite(high) else high
         return -math.inf, math.inf
 
-    def _expression_bounds(self, value: Scalar) -> tuple[float, float]:
+    def interval(self, value: Scalar) -> tuple[float, float]:
+        """The least and the greatest number that an int may be, as far as is known."""
         poly = to_polynomial(value)
         constant = poly.pop((), 0)
         if not poly:
@@ -134,9 +147,65 @@ class Facts:
         unequal = set(self._unequal.get(terms, ()))
         if len(terms) == 1:
             (monomial, coefficient) = terms[0]
-            if coefficient == 1 and all(isinstance(factor, Symbol) and factor.axis is not None for factor in monomial):
+            if coefficient == 1 and all(map(self._like_a_size, monomial)):
                 unequal.add(1)  # a size is not 1, nor is a product of sizes
         return unequal
+
+    def _like_a_size(self, factor: ScalarExpr) -> bool:
+        """Whether a number is never negative and never 1."""
+        if isinstance(factor, Symbol) and factor.axis is not None:
+            return True
+        terms: LinearKey = (((factor,), 1),)
+        return self._bounds(terms)[0] >= 0 and 1 in self._unequal.get(terms, ())
+
+
+def at_worst(
+    facts: Facts, condition: Scalar, index: Symbol, start: Scalar, stop: Scalar, step: Scalar
+) -> Scalar | None:
+    """What makes `condition` hold in every iteration of a loop: the condition at the index where it is hardest to meet.
+
+    None for other than comparisons of ints in which the index moves one side steadily: add(i0, 1) <= s0 is s1 <= s0
+    for i0 in range(s1).
+    """
+    normal = _normal(condition) if isinstance(condition, ScalarOp) else None
+    if normal is None or normal[0] not in ("ge", "le"):
+        return None
+    forward = facts.decide(make("ge", step, 1))
+    if not forward and not facts.decide(make("le", step, -1)):
+        return None
+    rises: set[bool] = set()
+    for monomial, coefficient in normal[1]:
+        others = list(monomial)
+        if index in others:
+            others.remove(index)
+            if not all(facts.interval(factor)[0] >= 0 for factor in others):
+                return None
+            rises.add((coefficient > 0) == (normal[0] == "ge"))
+        if any(index.name in symbols_of(factor) for factor in others):
+            return None
+    if len(rises) != 1:
+        return None
+    if rises == {True}:  # hardest at the least index
+        worst = start if forward else make("add", stop, 1)
+    else:
+        worst = make("sub", stop, 1) if forward else start
+    return substitute(condition, {index.name: worst})
+
+
+def learn_index(facts: Facts, index: Scalar, start: Scalar, stop: Scalar, step: Scalar) -> None:
+    """Note what holds of the index of a loop in every iteration; nothing where the sign of the step is not known."""
+    if facts.decide(make("ge", step, 1)):
+        low, high = start, make("sub", stop, 1)
+    elif facts.decide(make("le", step, -1)):
+        low, high = make("add", stop, 1), start
+    else:
+        return
+    facts.learn(make("ge", index, low), True)
+    facts.learn(make("le", index, high), True)
+    # Bounds known as numbers are learned too: decide() does not combine facts about other numbers.
+    for relation, bound in (("ge", facts.interval(low)[0]), ("le", facts.interval(high)[1])):
+        if math.isfinite(bound):
+            facts.learn(make(relation, index, int(bound)), True)
 
 
 def _normal(condition: ScalarExpr) -> tuple[str, LinearKey, int] | None:

@@ -37,9 +37,12 @@ class Graph:
         self._names: dict[str, int] = {}
 
     def _name(self, stem: str) -> str:
-        number = self._names.get(stem, 0)
+        name, number = stem, self._names.get(stem, 0)
+        while number and (name := f"{stem}_{number}") in self._names:  # x_1 may be a name of the user's
+            number += 1
         self._names[stem] = number + 1
-        return stem if number == 0 else f"{stem}_{number}"
+        self._names.setdefault(name, 1)
+        return name
 
     def add_input(self, type: ArrayType, name: str = "x") -> Node:
         """Append an array or NumPy-scalar input."""
@@ -83,6 +86,28 @@ class Graph:
     def add_store(self, target: Node, value: Node | Scalar, location: Location | None = None) -> Node:
         """Append a store of `value` into the memory of `target`."""
         node = Node(NodeKind.STORE, "store", (target, value), {}, None, self._name("store"), location)
+        self.nodes.append(node)
+        return node
+
+    def add_loop(
+        self,
+        bounds: tuple[Scalar, Scalar, Scalar],
+        carried: tuple[Node, ...],
+        captured: tuple[Argument, ...],
+        body: Graph,
+        location: Location | None = None,
+    ) -> Node:
+        """Append a loop over range(*bounds) that hands `carried` through `body`; `captured` are body's other inputs."""
+        node = Node(
+            NodeKind.LOOP,
+            "loop",
+            (*bounds, *carried, *captured),
+            {"carried": len(carried)},
+            tuple(value.array_type for value in carried),
+            self._name("loop"),
+            location,
+            (body,),
+        )
         self.nodes.append(node)
         return node
 

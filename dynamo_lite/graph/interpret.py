@@ -2,7 +2,8 @@
 
 Enters: a graph and its inputs as real arrays, NumPy scalars and Python numbers. Leaves: the outputs, in order. Views
 are real views and stores real stores, so inputs change as the graph says; floating-point errors are reported by the
-errstate that is in force. Every op is its OpDef.evaluate.
+errstate that is in force. Every op is its OpDef.evaluate. A loop runs its body for every number of its range; the
+values it carries are handed on as they are, so that after no iteration they are the initial objects.
 """
 
 from __future__ import annotations
@@ -49,6 +50,12 @@ def interpret(
             if before_call is not None:
                 before_call(node.op, args)
             values[node] = REGISTRY[node.op].evaluate(args, params)
+        elif node.kind is NodeKind.LOOP:
+            start, stop, step, *rest = map(concrete, node.args)
+            carried, captured = rest[: node.params["carried"]], rest[node.params["carried"] :]
+            for number in range(start, stop, step):
+                carried = interpret(node.regions[0], [number, *carried, *captured], before_call)
+            values[node] = tuple(carried)
         else:
             raise NotImplementedError(f"{node.name}: no interpretation of {node.kind.value} nodes")
     return [concrete(output) for output in graph.outputs]

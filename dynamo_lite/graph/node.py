@@ -38,6 +38,12 @@ class Node:
     CALL: ``op`` names an OpDef of dynamo_lite.ops; a multi-output op has a tuple as type and is read by op "tuple_get".
     STORE: args = (target, value); writes value, cast and broadcast, into target, a view node whose root is an input or
     a fresh array; yields nothing (type None). INVARIANT: stores keep their program order.
+    LOOP: op "loop", args = (start, stop, step, the initial carried values, what the body captures), params["carried"]
+    tells how many are carried, regions = (body,). The body's input 0 is the index (a number), then come the carried and
+    the captured values; it refers to nothing of this graph, and returns the carried values of the next iteration. The
+    type is the tuple of the carried values' types, read by "tuple_get": what a loop over range(start, stop, step) ends
+    with, the initial values themselves when it has no iteration. Stores of the body into what it captured, or into
+    carried arrays, are effects of the loop.
     A view's params may hold Scalars inside tuples (see ops/views.py).
     """
 

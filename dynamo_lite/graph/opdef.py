@@ -45,6 +45,14 @@ class DoesNotBroadcast(OpError):
     """NumPy raises a ValueError, since sizes do not fit. The text says which."""
 
 
+class Undecided(OpError):
+    """`condition` may hold in some iterations of a loop and not in others."""
+
+    def __init__(self, condition: Scalar) -> None:
+        super().__init__(f"whether {condition} holds may change from one iteration to the next")
+        self.condition = condition
+
+
 Relate: TypeAlias = Callable[[Scalar], bool]
 ResultType: TypeAlias = ArrayType | tuple[ArrayType, ...]
 Infer: TypeAlias = Callable[[tuple[Argument, ...], dict[str, Any], Relate], ResultType]

@@ -20,12 +20,96 @@ def is_view(node: Node) -> bool:
 
 
 def root(node: Node) -> Node:
-    """The node whose memory `node` shows: itself, or the origin of the chain of views it ends."""
+    """The node whose memory `node` shows: itself, or the origin of the chain of views it ends.
+
+    NB: what a loop carries out (a tuple_get of it) is its own root, though it may show an operand's (``origins``).
+    """
     while is_view(node):
         base = node.args[0]
         assert isinstance(base, Node), node.name
         node = base
     return node
+
+
+def loop_parts(node: Node) -> tuple[tuple[Scalar, Scalar, Scalar], tuple[Node, ...], tuple[Argument, ...], Graph]:
+    """A loop's bounds (start, stop, step), initial carried values, captured values and body."""
+    assert node.kind is NodeKind.LOOP, node.name
+    start, stop, step, *rest = node.args
+    split = node.params["carried"]
+    initial = tuple(value for value in rest[:split] if isinstance(value, Node))
+    assert len(initial) == split, node.name
+    return (start, stop, step), initial, tuple(rest[split:]), node.regions[0]  # type: ignore[return-value]
+
+
+def origins(node: Node) -> set[Node]:
+    """Every node whose memory `node` may show: its root, and behind what a loop carries the loop itself, which stands
+    for what its body makes, and the values that went in.
+
+    INVARIANT: of two nodes without a common origin neither shows the other's memory, unless inputs overlap.
+    """
+    base = root(node)
+    if base.op != "tuple_get" or not isinstance(base.args[0], Node) or base.args[0].kind is not NodeKind.LOOP:
+        return {base}
+    loop, place = base.args[0], base.params["index"]
+    found = {base, loop}  # two results of a loop may be one array that the body made
+    for outer in _carried_from(loop, place):
+        found |= origins(outer)
+    return found
+
+
+def _carried_from(loop: Node, place: int) -> set[Node]:
+    """The operands of `loop` that carried value `place` may be, or be a view of."""
+    _, initial, captured, body = loop_parts(loop)
+    outer = (*initial, *captured)
+    found: set[Node] = set()
+    pending, seen = [place], set()
+    while pending:
+        place = pending.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        found.add(initial[place])
+        output = body.outputs[place]
+        for origin in origins(output) if isinstance(output, Node) else ():
+            if origin.kind is not NodeKind.INPUT:
+                continue
+            source = origin.params["index"] - 1
+            if source < len(initial):
+                pending.append(source)
+            else:
+                value = outer[source]
+                assert isinstance(value, Node), loop.name
+                found.add(value)
+    return found
+
+
+def written(node: Node) -> set[Node]:
+    """The inputs and fresh arrays of the graph whose memory `node`, a store or a loop, may change."""
+    if node.kind is NodeKind.STORE:
+        target = node.args[0]
+        assert isinstance(target, Node), node.name
+        return origins(target)
+    found: set[Node] = set()
+    if node.kind is NodeKind.LOOP:
+        _, initial, captured, body = loop_parts(node)
+        for inner in body.nodes:
+            for origin in written(inner):
+                if origin.kind is not NodeKind.INPUT:
+                    continue
+                place = origin.params["index"] - 1
+                hit = _carried_from(node, place) if place < len(initial) else {captured[place - len(initial)]}
+                for value in hit:
+                    assert isinstance(value, Node), node.name
+                    found |= origins(value)
+    return found
+
+
+def acts(node: Node, keep: Callable[[Node], bool]) -> bool:
+    """Whether a loop does anything but yield values: it stores, or holds a call that `keep` says has to run."""
+    return node.kind is NodeKind.LOOP and any(
+        inner.kind is NodeKind.STORE or (inner.kind is NodeKind.CALL and keep(inner)) or acts(inner, keep)
+        for inner in node.regions[0].nodes
+    )
 
 
 def users(graph: Graph) -> dict[Node, list[Node]]:
@@ -52,12 +136,13 @@ def replace_uses(graph: Graph, mapping: Mapping[Node, Argument]) -> None:
 
 
 def drop_unused(graph: Graph, keep: Callable[[Node], bool]) -> None:
-    """Remove calls and constants that nothing reads, unless `keep` says that they have to stay. Stores stay."""
+    """Remove calls, constants and loops that nothing reads, unless `keep` says that they have to stay. Stores stay, and
+    so does a loop whose body stores or holds a call to keep; bodies are left as they are."""
     live: set[Node] = {output for output in graph.outputs if isinstance(output, Node)}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        removable = node.kind in (NodeKind.CALL, NodeKind.CONSTANT)
-        if not removable or node in live or (node.kind is NodeKind.CALL and keep(node)):
+        removable = node.kind in (NodeKind.CALL, NodeKind.CONSTANT, NodeKind.LOOP)
+        if not removable or node in live or (node.kind is NodeKind.CALL and keep(node)) or acts(node, keep):
             kept.append(node)
             live.update(arg for arg in node.args if isinstance(arg, Node))
     graph.nodes = kept[::-1]

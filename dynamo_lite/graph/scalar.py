@@ -84,6 +84,33 @@ def evaluate(value: Scalar, env: Mapping[str, Number]) -> Number:
     return _EVALUATE[value.op](*args)  # type: ignore[no-any-return, operator]
 
 
+def substitute(value: Scalar, mapping: Mapping[str, Scalar]) -> Scalar:
+    """`value` with each symbol that `mapping` has a name for replaced, simplified."""
+    if isinstance(value, Symbol):
+        return mapping.get(value.name, value)
+    if not isinstance(value, ScalarOp):
+        return value
+    return simplify(ScalarOp(value.op, value.kind, tuple(substitute(operand, mapping) for operand in value.operands)))
+
+
+def symbols_of(value: object) -> set[str]:
+    """The names of the symbols in a scalar."""
+    if isinstance(value, Symbol):
+        return {value.name}
+    if isinstance(value, ScalarOp):
+        return {name for operand in value.operands for name in symbols_of(operand)}
+    return set()
+
+
+def renamed(value: Scalar, symbols: Mapping[str, Symbol]) -> Scalar:
+    """`value` with other Symbols under the same names, otherwise as it is written."""
+    if isinstance(value, Symbol):
+        return symbols[value.name]
+    if isinstance(value, ScalarOp):
+        return ScalarOp(value.op, value.kind, tuple(renamed(operand, symbols) for operand in value.operands))
+    return value
+
+
 _EVALUATE = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

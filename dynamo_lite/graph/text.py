@@ -5,7 +5,7 @@
     return %add
     assuming ge(s0, 4)
 
-Equal graphs print equal text; node names are unique in a graph.
+Equal graphs print equal text; node names are unique in a graph. A loop's body stands indented below it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def node_text(node: Node, locations: bool = True) -> str:
     else:
         parts += [f"{key}={value_text(value)}" for key, value in node.params.items()]
     call = f"{node.op}({', '.join(parts)})"
-    if node.type is not None:
+    if node.type == ():
+        call = f"%{node.name} = {call}"
+    elif node.type is not None:
         types = node.type if isinstance(node.type, tuple) else (node.type,)
         call = f"%{node.name}: {', '.join(map(str, types))} = {call}"
     if locations and node.location is not None:

@@ -14,7 +14,8 @@ class ArrayType:
     """A NumPy value: ``scalar`` tells a NumPy scalar (``np.float64(1)``) from a 0-d array.
 
     dtype: native byte order. shape: one Dim an axis; equal Dims are equal sizes at every call that passes the guards,
-    and an axis of size 1 is always the constant 1 (broadcasting is decided at capture).
+    and an axis of size 1 is always the constant 1 (broadcasting is decided at capture). In the body of a loop a size
+    that depends on the index may be 1 in some iterations: it broadcasts with nothing but itself and the constant 1.
     """
 
     dtype: np.dtype[np.generic]

@@ -1,16 +1,20 @@
 """Checks a graph: everything is defined before its use, types are what the ops infer, stores hit writable memory.
 
 Enters: any graph, from capture or after a pass. Leaves: nothing, or GraphError naming the node. Types are inferred
-again from the graph's own facts alone, so a type that rests on an unguarded relation is an error too.
+again from the graph's own facts alone, so a type that rests on an unguarded relation is an error too. The body of a
+loop is checked as a graph of its own, and what it takes for granted has to follow from the facts outside.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.opdef import REGISTRY, OpError
-from dynamo_lite.graph.rewrite import map_scalars, root
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make
+from dynamo_lite.graph.opdef import REGISTRY, OpError, Undecided
+from dynamo_lite.graph.rewrite import loop_parts, map_scalars, root
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, substitute, symbols_of
 from dynamo_lite.graph.types import ArrayType
 
 
@@ -18,8 +22,11 @@ class GraphError(Exception):
     """A graph breaks a rule; the text names the node."""
 
 
-def verify(graph: Graph) -> None:
-    """Raise GraphError if `graph` is not well formed."""
+def verify(graph: Graph, varying: frozenset[str] = frozenset()) -> None:
+    """Raise GraphError if `graph` is not well formed.
+
+    varying: of a loop's body, the symbols that change from one iteration to the next.
+    """
     defined: set[Node] = set()
     names: set[str] = set()
     for node in graph.nodes:
@@ -29,7 +36,7 @@ def verify(graph: Graph) -> None:
             map_scalars(value, lambda scalar, node=node: _check_symbols(graph, node.name, scalar))  # type: ignore[misc]
         if node.name in names:
             raise GraphError(f"{node.name}: the name is taken")
-        _CHECKS.get(node.kind, _check_nothing)(graph, node)
+        _CHECKS.get(node.kind, _check_nothing)(graph, node, varying)
         names.add(node.name)
         defined.add(node)
     for index, value in enumerate(graph.inputs):
@@ -59,24 +66,24 @@ def _check_symbols(graph: Graph, name: str, value: Scalar) -> None:
             _check_symbols(graph, name, operand)
 
 
-def _check_nothing(graph: Graph, node: Node) -> None:
+def _check_nothing(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     pass
 
 
-def _check_input(graph: Graph, node: Node) -> None:
+def _check_input(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     index = node.params.get("index")
     if not isinstance(index, int) or not 0 <= index < len(graph.inputs) or graph.inputs[index] is not node:
         raise GraphError(f"{node.name}: it is not input {index} of the graph")
-    _check_type(graph, node, node.array_type)
+    _check_type(graph, node, node.array_type, varying)
 
 
-def _check_constant(graph: Graph, node: Node) -> None:
+def _check_constant(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     value = node.params["value"]
     if (value.dtype, value.shape) != (node.array_type.dtype, node.array_type.shape):
         raise GraphError(f"{node.name}: its value is {value.dtype}{value.shape}, its type {node.type}")
 
 
-def _check_call(graph: Graph, node: Node) -> None:
+def _check_call(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     op = REGISTRY.get(node.op)
     if op is None:
         raise GraphError(f"{node.name}: there is no op {node.op}")
@@ -84,17 +91,20 @@ def _check_call(graph: Graph, node: Node) -> None:
     def relate(condition: Scalar) -> bool:
         truth = graph.facts.decide(condition)
         if truth is None:
-            raise GraphError(f"{node.name}: its type rests on {condition}, which no fact of the graph decides")
+            raise Undecided(condition)
         return truth
 
     try:
         inferred = op.infer(node.args, node.params, relate)
+    except Undecided as error:
+        reason = f"its type rests on {error.condition}, which no fact of the graph decides"
+        raise GraphError(f"{node.name}: {reason}") from error
     except OpError as error:
         raise GraphError(f"{node.name}: {error}") from error
     for type_ in node.type if isinstance(node.type, tuple) else (node.type,):
         if type_ is None:
             raise GraphError(f"{node.name}: a call has a type")
-        _check_type(graph, node, type_)
+        _check_type(graph, node, type_, varying)
     if not same_type(graph, inferred, node.type):
         raise GraphError(f"{node.name}: {node.op} yields {_types(inferred)}, the node says {_types(node.type)}")
 
@@ -117,18 +127,18 @@ def same_type(graph: Graph, left: object, right: object) -> bool:
     )
 
 
-def _check_type(graph: Graph, node: Node, type_: ArrayType) -> None:
+def _check_type(graph: Graph, node: Node, type_: ArrayType, varying: frozenset[str]) -> None:
     if type_.scalar and type_.shape:
         raise GraphError(f"{node.name}: a NumPy scalar has no axes")
     if not type_.dtype.isnative:
         raise GraphError(f"{node.name}: the byte order of {type_.dtype} is not native")
     for dim in type_.shape:
         _check_symbols(graph, node.name, dim)
-        if graph.facts.decide(make("ne", dim, 1)) is None:
+        if graph.facts.decide(make("ne", dim, 1)) is None and not varying & symbols_of(dim):
             raise GraphError(f"{node.name}: whether its axis {dim} has size 1 is not known")
 
 
-def _check_store(graph: Graph, node: Node) -> None:
+def _check_store(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     target, value = node.args
     if not isinstance(target, Node):
         raise GraphError(f"{node.name}: its target is a number")
@@ -144,9 +154,67 @@ def _check_store(graph: Graph, node: Node) -> None:
             raise GraphError(f"{node.name}: {size} elements do not fit an axis of {space}")
 
 
+def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+    if len(node.args) < 3 + node.params.get("carried", 0) or len(node.regions) != 1:
+        raise GraphError(f"{node.name}: a loop has three bounds, its carried values and one body")
+    bounds, initial, captured, body = loop_parts(node)
+    if any(isinstance(bound, Node) or kind_of(bound) != "int" for bound in bounds):
+        raise GraphError(f"{node.name}: its bounds are no ints")
+    if not graph.facts.decide(make("ne", bounds[2], 0)):
+        raise GraphError(f"{node.name}: whether its step is 0 is not known")
+    outer: tuple[Argument, ...] = (0, *initial, *captured)
+    if len(body.inputs) != len(outer):
+        raise GraphError(f"{node.name}: {len(outer)} values go into a body of {len(body.inputs)} inputs")
+    index = body.inputs[0]
+    if not isinstance(index, Symbol) or index.kind != "int":
+        raise GraphError(f"{node.name}: the body's first input is no index")
+    # Outside the body's numbers are what goes in for them; the index is a number of its own.
+    fresh = Symbol(f"{node.name}.index", "int", -1)
+    outside: dict[str, Scalar] = {index.name: fresh}
+    for symbol in body.symbols.values():
+        if symbol.axis is not None:
+            raise GraphError(f"{node.name}: the body's size {symbol} is no number that goes in")
+        value = outer[symbol.input]
+        if symbol.input and (isinstance(value, Node) or kind_of(value) != symbol.kind):
+            raise GraphError(f"{node.name}: what goes in for the number {symbol} is no {symbol.kind}")
+        outside.setdefault(symbol.name, value)  # type: ignore[arg-type]
+    for place, (inner, value) in enumerate(zip(body.inputs, outer, strict=True)):
+        if isinstance(inner, Symbol):
+            continue
+        if not isinstance(value, Node):
+            raise GraphError(f"{node.name}: the number {value} goes in for the array %{inner.name}")
+        if not same_type(graph, substitute_type(inner.array_type, outside), value.type):
+            raise GraphError(f"{node.name}: {value.type} goes in for %{inner.name}, input {place}: {inner.type}")
+    facts = graph.facts.copy()
+    learn_index(facts, fresh, *bounds)
+    for condition in body.facts.learned:
+        known = substitute(condition, outside)
+        worst = at_worst(facts, known, fresh, *bounds)
+        if not facts.decide(known) and (worst is None or not facts.decide(worst)):
+            raise GraphError(f"{node.name}: the body takes {condition} for granted, which is not known outside")
+    changing = {name for name, value in outside.items() if varying & symbols_of(value)} | {index.name}
+    verify(body, frozenset(changing))
+    if len(body.outputs) != len(initial):
+        raise GraphError(f"{node.name}: {len(initial)} values are carried, the body returns {len(body.outputs)}")
+    for place, output in enumerate(body.outputs):
+        carried = body.inputs[1 + place]
+        if isinstance(carried, Symbol) or not isinstance(output, Node):
+            raise GraphError(f"{node.name}: carried value {place} is a number")
+        if not same_type(body, output.type, carried.type):
+            raise GraphError(f"{node.name}: carried value {place} is {carried.type} before, {output.type} after")
+    if not same_type(graph, node.type, tuple(value.array_type for value in initial)):
+        raise GraphError(f"{node.name}: it yields {_types(tuple(value.type for value in initial))}")
+
+
+def substitute_type(type_: ArrayType, mapping: Mapping[str, Scalar]) -> ArrayType:
+    """`type_` with symbols of its shape replaced by name."""
+    return ArrayType(type_.dtype, tuple(substitute(dim, mapping) for dim in type_.shape), type_.scalar)  # type: ignore[misc]
+
+
 _CHECKS = {
     NodeKind.INPUT: _check_input,
     NodeKind.CONSTANT: _check_constant,
     NodeKind.CALL: _check_call,
     NodeKind.STORE: _check_store,
+    NodeKind.LOOP: _check_loop,
 }

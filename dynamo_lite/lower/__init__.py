@@ -1,6 +1,7 @@
 """Lowering: Graph -> Graph in primitives, by passes that each keep every bit of the result.
 
-Enters: a graph from capture, left as it is. Leaves: a copy for scheduling. ``lower`` is the list of passes in order.
+Enters: a graph from capture, left as it is. Leaves: a copy for scheduling. ``lower`` is the list of passes in order;
+the bodies of loops go through it as graphs of their own.
 """
 
 from dynamo_lite.graph.graph import Graph
@@ -16,6 +17,8 @@ __all__ = ["lower"]
 def lower(graph: Graph) -> Graph:
     """The graph in primitives."""
     result = clone(graph)
+    for node in result.nodes:
+        node.regions = tuple(map(lower, node.regions))
     numbers(result)
     dead_code(result)
     functionalise(result)

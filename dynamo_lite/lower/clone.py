@@ -1,6 +1,7 @@
 """Copies a graph, so that passes may change it while capture's own stays as explain() shows it.
 
-Enters a Graph; leaves another with the same nodes, names, symbols and facts. First pass of lowering.
+Enters a Graph; leaves another with the same nodes, names, symbols and facts, bodies of loops included. First pass of
+lowering.
 """
 
 from __future__ import annotations
@@ -23,7 +24,14 @@ def clone(graph: Graph) -> Graph:
     for node in graph.nodes:
         params: dict[str, Any] = dict(node.params)
         copies[node] = Node(
-            node.kind, node.op, tuple(map(copied, node.args)), params, node.type, node.name, node.location, node.regions
+            node.kind,
+            node.op,
+            tuple(map(copied, node.args)),
+            params,
+            node.type,
+            node.name,
+            node.location,
+            tuple(map(clone, node.regions)),
         )
     result.nodes = list(copies.values())
     result.inputs = [value if isinstance(value, Symbol) else copies[value] for value in graph.inputs]

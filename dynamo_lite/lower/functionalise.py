@@ -7,7 +7,8 @@ a store that is overwritten unread is gone, and so is a store into a fresh array
 
 INVARIANT: memory order and identity stay. With two or more axes a value takes an array's place only if it was made from
 that array alone, so that NumPy gives it the same order of axes ("K"). Both own their memory: np.tile and np.linspace,
-for two, hand out views of arrays of their own.
+for two, hand out views of arrays of their own. A loop may read and hand on, and write if it stores at all, whatever
+goes into it: nothing is known behind it of memory that was known before.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.rewrite import is_view, root, users
+from dynamo_lite.graph.rewrite import is_view, origins, root, users, written
 from dynamo_lite.graph.scalar import make
 
 
@@ -27,7 +28,7 @@ def functionalise(graph: Graph) -> None:
 
 
 def _stored_roots(graph: Graph) -> set[Node]:
-    return {root(_target(node)) for node in graph.nodes if node.kind is NodeKind.STORE}
+    return {origin for node in graph.nodes for origin in written(node)}
 
 
 def _target(store: Node) -> Node:
@@ -38,7 +39,7 @@ def _target(store: Node) -> Node:
 
 def _is_value(node: Argument, stored: set[Node]) -> bool:
     """Whether `node` is a fresh array that no store ever changes."""
-    return isinstance(node, Node) and node.kind is NodeKind.CALL and not is_view(node) and node not in stored
+    return isinstance(node, Node) and node.kind is NodeKind.CALL and node not in stored and origins(node) == {node}
 
 
 def _same_type(graph: Graph, left: Node, right: Node) -> bool:
@@ -104,14 +105,15 @@ def _forward_stores(graph: Graph) -> None:
                 else arg
                 for arg in node.args
             )
+        if node.kind is NodeKind.LOOP:
+            contents = {}
         if node.kind is not NodeKind.STORE:
             continue
         target, value = _target(node), node.args[1]
         if isinstance(value, Node) and value in contents:
             value = contents[value]
             node.args = (target, value)
-        memory = root(target)
-        contents = {array: known for array, known in contents.items() if root(array) is not memory}
+        contents = _without(contents, target)
         if (
             isinstance(value, Node)
             and _is_value(value, stored)
@@ -128,28 +130,36 @@ def _drop_overwritten(graph: Graph) -> None:
         if node.kind is NodeKind.STORE:
             target, value = _target(node), node.args[1]
             if isinstance(value, Node):
-                latest = _without(latest, root(value))
+                latest = _without(latest, value)
             if target in latest:
                 dead.add(latest[target])
-            latest = _without(latest, root(target))
+            latest = _without(latest, target)
             if not isinstance(value, Node) or value.array_type.dtype == target.array_type.dtype:
                 latest[target] = node
         elif node.kind is NodeKind.CALL and _reads(node):
             for arg in node.args:
                 if isinstance(arg, Node):
-                    latest = _without(latest, root(arg))
+                    latest = _without(latest, arg)
+        elif node.kind is NodeKind.LOOP:
+            latest = {}
     graph.nodes = [node for node in graph.nodes if node not in dead]
 
 
-def _without(latest: dict[Node, Node], memory: Node) -> dict[Node, Node]:
-    return {array: store for array, store in latest.items() if root(array) is not memory}
+def _without(known: dict[Node, Node], touched: Node) -> dict[Node, Node]:
+    """What is known of arrays, but for those that may share memory with `touched`."""
+    if not known:
+        return known
+    memory = origins(touched)
+    return {array: what for array, what in known.items() if origins(array).isdisjoint(memory)}
 
 
 def _replace_fresh(graph: Graph) -> None:
     stores: dict[Node, list[Node]] = {}
     for node in graph.nodes:
         if node.kind is NodeKind.STORE:
-            stores.setdefault(root(_target(node)), []).append(node)
+            for origin in origins(_target(node)):
+                stores.setdefault(origin, []).append(node)
+    stored = _stored_roots(graph)
     position = {node: number for number, node in enumerate(graph.nodes)}
     uses = users(graph)
     outputs = {output for output in graph.outputs if isinstance(output, Node)}
@@ -161,8 +171,10 @@ def _replace_fresh(graph: Graph) -> None:
             len(writes) == 1 and array.kind is NodeKind.CALL and _target(store) is array and isinstance(value, Node)
         ):
             continue
-        if not (_is_value(value, set(stores)) and _same_type(graph, value, array) and _follows(value, array)):
+        if not (_is_value(value, stored) and _same_type(graph, value, array) and _follows(value, array)):
             continue
+        if any(use.kind is NodeKind.LOOP for node in (value, array) for use in _all_uses(node, uses)):
+            continue  # either may come out of the loop as it is
         escapes = array in outputs
         if escapes and not (_owns(value) and _owns(array)):
             continue

@@ -1,7 +1,8 @@
 """Rules for shapes that several op families share: broadcasting, sizes that may be 1, slices of an axis.
 
 Enters: Dims and `ask`, which decides a relation between sizes now and guards it. Leaves: Dims in normal form.
-INVARIANT: a Dim that leaves here is the constant 1 if it is 1 (``settle``), as ArrayType demands.
+INVARIANT: a Dim that leaves here is the constant 1 if it is 1 (``settle``), as ArrayType demands; only a size that
+changes in a loop may be 1 in some iterations and not in others. Nothing then rests on which it is (``ask`` raises).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.opdef import DoesNotBroadcast, OpError, Relate
+from dynamo_lite.graph.opdef import DoesNotBroadcast, OpError, Relate, Undecided
 from dynamo_lite.graph.scalar import Dim, Scalar, is_symbolic, make, product
 
 SliceEntry: TypeAlias = tuple[Scalar | None, Scalar | None, Scalar | None]
@@ -42,9 +43,10 @@ def settle(dim: Scalar, ask: Relate) -> Dim:
     """`dim` as a size: the constant 1 if it is 1, and not negative (OpError)."""
     if not ask(make("ge", dim, 0)):
         raise OpError("a negative size")
-    if ask(make("eq", dim, 1)):
-        return 1
-    return dim  # type: ignore[return-value]
+    try:
+        return 1 if ask(make("eq", dim, 1)) else dim  # type: ignore[return-value]
+    except Undecided:
+        return dim  # type: ignore[return-value]  # a size that changes in a loop: see ArrayType
 
 
 def element_count(shape: Sequence[Dim], ask: Relate) -> Dim:
@@ -75,11 +77,19 @@ def slice_length(entry: SliceEntry, dim: Dim, ask: Relate) -> Dim:
     def distance() -> Scalar:
         return make("sub", end, begin) if forward else make("sub", begin, end)
 
-    ask(make("ge", distance(), make("add", stride, 1)))  # the strongest question comes first
+    def several() -> bool | None:
+        """Whether at least two elements are chosen; None where that changes in a loop."""
+        try:
+            return ask(make("ge", distance(), make("add", stride, 1)))
+        except Undecided:
+            return None
+
+    several()  # the strongest question comes first
     begin, end = _clamp(begin, low, high, ask), _clamp(end, low, high, ask)
-    if ask(make("ge", distance(), make("add", stride, 1))):  # at least two elements
+    chosen = several()
+    if chosen or (chosen is None and ask(make("ge", distance(), 0))):
         length = make("floordiv", make("sub", make("add", distance(), stride), 1), stride)
-        if is_symbolic(stride):
+        if chosen and is_symbolic(stride):
             ask(make("ge", length, 2))  # follows, but no other fact tells it
         return length  # type: ignore[return-value]
     return 1 if ask(make("ge", distance(), 1)) else 0

@@ -235,7 +235,7 @@ def _bind_squeeze(ask: Relate, a: Any, axis: Any = None) -> Bound:
     node = view_operand(a)
     shape = node.array_type.shape
     if axis is None:
-        axes = tuple(place for place, dim in enumerate(shape) if dim == 1)
+        axes = tuple(place for place, dim in enumerate(shape) if dim == 1 or ask(make("eq", dim, 1)))
     else:
         axes = axes_of(axis, len(shape))
         if any(shape[place] != 1 for place in axes):
