@@ -5,9 +5,10 @@
  */
 #include "build.h"
 
-enum { N_TYPES = 8 };
-static const char *const type_names[N_TYPES] = {"View", "Alloc", "Map", "Reduce", "Call", "Save", "Require", "Reg"};
-static PyObject *types[N_TYPES]; /* of dynamo_lite.schedule.steps, once needed; the first seven by DlStepKind */
+enum { N_TYPES = 9 };
+static const char *const type_names[N_TYPES] = {"View", "Alloc",   "Map",  "Reduce", "Call",
+                                                "Save", "Require", "Loop", "Reg"};
+static PyObject *types[N_TYPES]; /* of dynamo_lite.schedule.steps, once needed; all but the last by DlStepKind */
 
 /* ---- reading Python objects ---- */
 
@@ -388,6 +389,8 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
         return step->save == INT32_MIN ? -1 : dl_build_use(builder, step->save, object);
     case DL_STEP_REQUIRE:
         return build_require(builder, object, step);
+    case DL_STEP_LOOP:
+        return dl_build_loop(builder, object, &step->loop);
     default:
         step->kind = DL_STEP_SAVE; /* owns nothing */
         return dl_build_refuse(builder, "not a step", object);
@@ -503,16 +506,19 @@ build_deaths(DlBuilder *builder)
     for (int i = 0; i < self->n_steps; i++) {
         int n = 0;
         for (int reg = 0; reg < self->n_registers; reg++) {
-            n += builder->is_set[reg] && builder->last[reg] == i;
+            n += builder->last[reg] == i && dl_build_is_mortal(builder, reg);
         }
         self->steps[i].dead = dl_build_rows(n, sizeof *self->steps[i].dead);
         if (self->steps[i].dead == NULL) {
             return -1;
         }
         for (int reg = 0; reg < self->n_registers; reg++) {
-            if (builder->is_set[reg] && builder->last[reg] == i) {
+            if (builder->last[reg] == i && dl_build_is_mortal(builder, reg)) {
                 self->steps[i].dead[self->steps[i].n_dead++] = reg;
             }
+        }
+        if (self->steps[i].kind == DL_STEP_LOOP) {
+            dl_build_moves(builder, i, &self->steps[i].loop);
         }
     }
     return 0;
@@ -551,13 +557,13 @@ build_body(DlBuilder *builder, PyObject *schedule, PyObject *steps)
             return dl_build_refuse(builder, "a symbol names no input", schedule);
         }
     }
-    return build_deaths(builder);
+    return builder->is_body && dl_build_body(builder) < 0 ? -1 : build_deaths(builder);
 }
 
 int
-dl_program_build(DlProgram *self)
+dl_program_build(DlProgram *self, int is_body)
 {
-    DlBuilder builder = {.program = self};
+    DlBuilder builder = {.program = self, .is_body = is_body};
     PyObject *schedule = self->schedule;
     if (learn_types() < 0) {
         return -1;
@@ -578,13 +584,15 @@ dl_program_build(DlProgram *self)
         builder.is_set = dl_build_rows(self->n_registers, 1);
         builder.parent = dl_build_rows(self->n_registers, sizeof *builder.parent);
         builder.last = dl_build_rows(self->n_registers, sizeof *builder.last);
-        if (self->steps && builder.is_set && builder.parent && builder.last) {
+        builder.lasting = dl_build_rows(self->n_registers, 1);
+        if (self->steps && builder.is_set && builder.parent && builder.last && builder.lasting) {
             status = build_body(&builder, schedule, steps);
         }
     }
     PyMem_Free(builder.is_set);
     PyMem_Free(builder.parent);
     PyMem_Free(builder.last);
+    PyMem_Free(builder.lasting);
     Py_XDECREF(steps);
     return status;
 }
@@ -622,6 +630,9 @@ dl_program_traverse(DlProgram *self, visitproc visit, void *arg)
             Py_VISIT(step->call.function);
             Py_VISIT(step->call.template);
             Py_VISIT(step->call.names);
+        }
+        if (step->kind == DL_STEP_LOOP) {
+            Py_VISIT(step->loop.body);
         }
     }
     return 0;
@@ -665,6 +676,12 @@ clear_step(DlStep *step)
         Py_XDECREF(step->call.template);
         Py_XDECREF(step->call.names);
         break;
+    case DL_STEP_LOOP:
+        Py_XDECREF(step->loop.body);
+        PyMem_Free(step->loop.operands);
+        PyMem_Free(step->loop.moves);
+        PyMem_Free(step->loop.dsts);
+        break;
     case DL_STEP_SAVE:
     case DL_STEP_REQUIRE:
         break;
@@ -703,6 +720,8 @@ dl_program_clear(DlProgram *self)
     self->outputs = NULL;
     self->written = NULL;
     dl_scalar_clear(&self->numbers);
+    dl_build_clear_body(self->body);
+    self->body = NULL;
     Py_CLEAR(self->schedule);
     Py_CLEAR(self->compile_kernel);
     Py_CLEAR(self->failure);

@@ -1,4 +1,4 @@
-/* What the files that build a program share (build.c, build_kernel.c, build_call.c).
+/* What the files that build a program share (build.c, build_kernel.c, build_call.c, build_loop.c).
  *
  * Functions return 0, or -1 with an error set, unless said otherwise; objects are borrowed. Everything a step owns hangs
  * in it as soon as it exists, so that dl_program_clear frees a program that was refused halfway.
@@ -12,9 +12,11 @@
 typedef struct {
     DlProgram *program;
     int step;       /* the step being built */
+    int is_body;    /* of a loop */
     uint8_t *is_set;
     int *parent;    /* the register that a view shows, or -1 */
     int *last;      /* the last step that needs a register; n_steps: an output */
+    uint8_t *lasting; /* in a body: registers that all iterations have in common */
 } DlBuilder;
 
 /* Set ValueError about the step being built. */
@@ -48,6 +50,16 @@ int dl_build_operand(DlBuilder *builder, PyObject *object, PyArray_Descr *descr,
 int dl_build_map(DlBuilder *builder, PyObject *object, DlMapStep *step);
 int dl_build_reduce(DlBuilder *builder, PyObject *object, DlReduceStep *step);
 int dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step);
+int dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step);
+
+/* Whether register `reg` dies during a run: what a body's iterations have in common does not. */
+int dl_build_is_mortal(const DlBuilder *builder, int reg);
+/* In a body, once all is built but the deaths: find what is fixed and how its values are handed on. */
+int dl_build_body(DlBuilder *builder);
+/* Find the initial values that step `index`, a loop, may free. */
+void dl_build_moves(const DlBuilder *builder, int index, DlLoopStep *step);
+void dl_build_clear_body(DlBody *body);
+
 /* Free a map's kernel, operands and shape. */
 void dl_build_clear_map(DlMapStep *step);
 

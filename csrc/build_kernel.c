@@ -341,5 +341,6 @@ dl_build_clear_map(DlMapStep *step)
     Py_XDECREF(kernel->object);
     PyMem_Free(step->operands);
     PyMem_Free(step->shape.values);
+    PyMem_Free(step->plan);
 }
 

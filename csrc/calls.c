@@ -110,12 +110,13 @@ current_state(void)
 int
 dl_errstate_reports(DlRun *run)
 {
-    if (run->errstate == NULL) {
+    if (!run->knows_reported) {
         const ErrorState *state = current_state();
         if (state == NULL) {
             return -1;
         }
         run->reported = state->reported;
+        run->knows_reported = 1;
     }
     return (run->reported & run->flags) != 0;
 }
@@ -129,6 +130,7 @@ dl_errstate_enter(DlRun *run)
     }
     const ErrorState *state = current_state();
     run->reported = state ? state->reported : 0;
+    run->knows_reported = state != NULL;
     if (state != NULL) {
         PyObject *raising = Py_NewRef(state->raising); /* NB: setting may run code that replaces the known states */
         run->errstate = PyContextVar_Set(state_variable, raising);
@@ -254,6 +256,9 @@ dl_call_run(DlRun *run, const DlCallStep *step)
             return -1;
         }
         args = more + 1;
+    }
+    if (run->pool != NULL) {
+        dl_pool_drop_big(run->pool);
     }
     DlStatus status = dl_errstate_enter(run);
     for (; status == 0 && made < n; made++) {

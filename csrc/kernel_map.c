@@ -156,14 +156,6 @@ dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, int nd, co
     return 0;
 }
 
-/* A fresh array of that layout: a new reference. */
-static PyObject *
-new_array(PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides)
-{
-    Py_INCREF(descr);
-    return PyArray_NewFromDescr(&PyArray_Type, descr, nd, shape, strides, NULL, 0, NULL);
-}
-
 /* ---- the loop nest ---- */
 
 /* Whether all spread arrays are dense in C order over shape: one loop over everything. */
@@ -298,25 +290,9 @@ run_nest(const DlNest *nest, const DlVariant *variant, npy_intp *block)
     }
 }
 
-/* Order the nest, compile the kernel for its strides if need be, and run it. */
-static DlStatus
-run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape)
+DlStatus
+dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant)
 {
-    if (nest->size == 0) {
-        return 0;
-    }
-    if (!flatten(nest, nd, shape)) {
-        order_and_merge(nest, step->kernel.n_operands, nd, shape);
-    }
-    uint8_t classes[DL_MAX_OPERANDS];
-    for (int i = 0; i < nest->n_operands; i++) {
-        classes[i] = dl_kernel_class(nest->spread[i].strides[nest->nd - 1], nest->spread[i].itemsize);
-    }
-    DlVariant *variant;
-    DlStatus status = dl_kernel_variant(run, &step->kernel, classes, &variant);
-    if (status != 0) {
-        return status;
-    }
     DlBlock block;
     if (dl_block_open(&block, variant, nest->n_operands) < 0) {
         return -1;
@@ -331,6 +307,25 @@ run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *sh
         failed = run_nest(nest, variant, block.block);
     }
     return dl_block_close(&block, run, variant, failed);
+}
+
+/* Order the nest, compile the kernel for its strides if need be, and run it; *used: the code, NULL if nothing is run. */
+static DlStatus
+run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape, DlVariant **used)
+{
+    *used = NULL;
+    if (nest->size == 0) {
+        return 0;
+    }
+    if (!flatten(nest, nd, shape)) {
+        order_and_merge(nest, step->kernel.n_operands, nd, shape);
+    }
+    uint8_t classes[DL_MAX_OPERANDS];
+    for (int i = 0; i < nest->n_operands; i++) {
+        classes[i] = dl_kernel_class(nest->spread[i].strides[nest->nd - 1], nest->spread[i].itemsize);
+    }
+    DlStatus status = dl_kernel_variant(run, &step->kernel, classes, used);
+    return status ? status : dl_map_launch(run, nest, *used);
 }
 
 /* ---- targets ---- */
@@ -469,14 +464,13 @@ dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const n
     }
 }
 
-/* Hand the results to their registers. */
-static void
-take_results(DlRun *run, const DlMapStep *step, PyObject **fresh)
+void
+dl_map_take_results(DlRun *run, const DlMapStep *step, PyObject **fresh)
 {
     for (int i = 0; i < step->kernel.n_results; i++) {
         DlReg *reg = &run->regs[step->outs[i]];
         if (fresh[i] != NULL) {
-            dl_reg_take(reg, fresh[i]);
+            dl_reg_take_fresh(reg, fresh[i]);
             fresh[i] = NULL;
         }
         else if (step->scalar[i]) {
@@ -636,8 +630,7 @@ map_dense(DlRun *run, DlMapStep *step)
             words[2 * i] = (npy_intp)run->regs[step->outs[made]].cell.bytes;
             continue;
         }
-        Py_INCREF(descr);
-        fresh[made] = PyArray_NewFromDescr(&PyArray_Type, descr, nd, nd ? like->shape : NULL, NULL, NULL, 0, NULL);
+        fresh[made] = dl_pool_array(run, descr, nd, nd ? like->shape : NULL, NULL);
         if (fresh[made] == NULL) {
             status = -1;
             break;
@@ -648,7 +641,7 @@ map_dense(DlRun *run, DlMapStep *step)
         status = run_dense(run, step->dense, words, n, size);
     }
     if (status == 0) {
-        take_results(run, step, fresh);
+        dl_map_take_results(run, step, fresh);
     }
     for (int i = 0; i < made; i++) {
         Py_XDECREF(fresh[i]);
@@ -691,7 +684,7 @@ prepare_results(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_int
             }
             laid_out = 1;
         }
-        fresh[i] = new_array(descr, nd, shape, layouts[i].strides);
+        fresh[i] = dl_pool_array(run, descr, nd, shape, layouts[i].strides);
         if (fresh[i] == NULL) {
             return -1;
         }
@@ -710,10 +703,12 @@ dl_map_run(DlRun *run, DlMapStep *step)
     npy_intp shape[DL_MAX_DIMS];
     int nd = step->shape.n, n_results = step->kernel.n_results;
     DlStatus status = step->quick ? map_dense(run, step) : 2;
+    status = status == 2 && step->plan ? dl_plan_run(run, step) : status;
     if (status != 2) {
         return status;
     }
     DlNest nest;
+    DlVariant *used = NULL;
     char cells[DL_MAX_OPERANDS][DL_CELL];
     PyObject *fresh[DL_MAX_OPERANDS];
     DlAside asides[DL_MAX_OPERANDS];
@@ -724,7 +719,7 @@ dl_map_run(DlRun *run, DlMapStep *step)
     if (status != 0) {
         return status;
     }
-    int any_into = 0;
+    int any_into = 0, any_aside = 0;
     for (int i = 0; i < n_results; i++) {
         fresh[i] = NULL;
         asides[i].buffer = NULL;
@@ -735,13 +730,19 @@ dl_map_run(DlRun *run, DlMapStep *step)
         status = put_aside(run, step, &nest, nd, shape, asides);
     }
     if (status == 0) {
-        status = run_kernel(run, step, &nest, nd, shape);
+        status = run_kernel(run, step, &nest, nd, shape, &used);
+    }
+    for (int i = 0; i < n_results; i++) {
+        any_aside |= asides[i].buffer != NULL;
     }
     if (any_into) {
         put_back(&nest, nd, shape, n_results, asides, status == 0);
     }
     if (status == 0) {
-        take_results(run, step, fresh);
+        dl_map_take_results(run, step, fresh);
+        if (used != NULL && !any_aside) {
+            dl_plan_note(run, step, &nest, used, shape);
+        }
     }
     for (int i = 0; i < n_results; i++) {
         Py_XDECREF(fresh[i]);
@@ -763,8 +764,9 @@ dl_map_fresh(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, PyObjec
     if (status == 0) {
         status = prepare_results(run, step, &nest, nd, shape, result);
     }
+    DlVariant *used;
     if (status == 0) {
-        status = run_kernel(run, step, &nest, nd, shape);
+        status = run_kernel(run, step, &nest, nd, shape, &used);
     }
     if (status != 0) {
         Py_CLEAR(*result);

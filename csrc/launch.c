@@ -19,16 +19,6 @@ static const char *const reason_words[DL_N_DECLINES] = {
 
 static PyObject *declined_error; /* owned: _C.Declined */
 
-/* A copy of what an array held before a step wrote it. */
-struct DlSaved {
-    struct DlSaved *next;
-    char *data;
-    int nd;
-    npy_intp itemsize;
-    npy_intp shape[DL_MAX_DIMS], strides[DL_MAX_DIMS];
-    char copy[]; /* in C order */
-};
-
 /* ---- registers ---- */
 
 /* dl_reg_take for an exact ndarray. */
@@ -36,6 +26,7 @@ static inline void
 take_array(DlReg *reg, PyArrayObject *array)
 {
     reg->object = (PyObject *)array;
+    reg->fresh = 0;
     reg->owner = NULL;
     reg->descr = PyArray_DESCR(array);
     reg->nd = PyArray_NDIM(array);
@@ -55,6 +46,7 @@ dl_reg_take(DlReg *reg, PyObject *object)
         return;
     }
     reg->object = object;
+    reg->fresh = 0;
     reg->owner = NULL;
     reg->kind = DL_OTHER;
     if (PyArray_IsScalar(object, Generic)) {
@@ -71,6 +63,13 @@ dl_reg_take(DlReg *reg, PyObject *object)
         }
         Py_DECREF(descr);
     }
+}
+
+void
+dl_reg_take_fresh(DlReg *reg, PyObject *array)
+{
+    take_array(reg, (PyArrayObject *)array);
+    reg->fresh = 1;
 }
 
 char *
@@ -108,12 +107,21 @@ dl_reg_object(DlReg *reg)
     return view;
 }
 
-/* Drop what a register owns. */
-static inline void
-release(DlReg *reg)
+void
+dl_reg_release(DlRun *run, DlReg *reg)
 {
+    PyObject *object = reg->object;
     reg->kind = DL_EMPTY;
-    Py_CLEAR(reg->object);
+    if (object == NULL) {
+        return;
+    }
+    reg->object = NULL;
+    if (run->pool != NULL && reg->fresh) {
+        dl_pool_give(run->pool, object);
+    }
+    else {
+        Py_DECREF(object);
+    }
 }
 
 /* ---- numbers ---- */
@@ -214,137 +222,6 @@ load_numbers(DlRun *run)
     return declined ? dl_decline(run, DL_REASON_NUMBER) : 0;
 }
 
-/* ---- overlap, saving and undoing ---- */
-
-/* The bytes that an array touches: [*low, *high), empty when it has no elements. */
-static void
-get_bounds(const DlReg *reg, const char **low, const char **high)
-{
-    const char *first = reg->data, *last = reg->data + PyDataType_ELSIZE(reg->descr);
-    for (int axis = 0; axis < reg->nd; axis++) {
-        npy_intp reach = reg->strides[axis] * (reg->shape[axis] - 1);
-        if (reg->shape[axis] == 0) {
-            *low = *high = reg->data;
-            return;
-        }
-        if (reach < 0) {
-            first += reach;
-        }
-        else {
-            last += reach;
-        }
-    }
-    *low = first;
-    *high = last;
-}
-
-/* Whether two elements of an array may lie on the same bytes (a sliding window). Axes by growing stride: each has to
- * step over all that the ones before it reach; an array for which this does not hold is taken to overlap. */
-static int
-may_overlap_itself(const DlReg *reg)
-{
-    npy_intp reach = PyDataType_ELSIZE(reg->descr);
-    unsigned done = 0;
-    for (int round = 0; round < reg->nd; round++) {
-        int next = -1;
-        npy_intp smallest = 0;
-        for (int axis = 0; axis < reg->nd; axis++) {
-            npy_intp stride = reg->strides[axis] < 0 ? -reg->strides[axis] : reg->strides[axis];
-            if (reg->shape[axis] == 0) {
-                return 0;
-            }
-            if (!(done >> axis & 1) && (next < 0 || stride < smallest)) {
-                next = axis;
-                smallest = stride;
-            }
-        }
-        done |= 1u << next;
-        if (reg->shape[next] > 1) {
-            if (smallest < reach) {
-                return 1;
-            }
-            reach += smallest * (reg->shape[next] - 1);
-        }
-    }
-    return 0;
-}
-
-/* Decline when an input that is written may share memory with another one, or its elements with one another. */
-static DlStatus
-check_overlap(DlRun *run)
-{
-    const DlProgram *program = run->program;
-    for (int i = 0; i < program->n_written; i++) {
-        const DlReg *written = &run->regs[program->written[i]];
-        if (written->kind != DL_ARRAY || !written->writeable) {
-            return dl_decline(run, written->kind == DL_ARRAY ? DL_REASON_READONLY : DL_REASON_INPUT);
-        }
-        if (may_overlap_itself(written)) {
-            return dl_decline(run, DL_REASON_OVERLAP);
-        }
-        const char *low, *high, *other_low, *other_high;
-        get_bounds(written, &low, &high);
-        for (int j = 0; j < program->n_inputs; j++) {
-            const DlReg *other = &run->regs[j];
-            if (other->kind != DL_ARRAY || other->object == written->object) {
-                continue;
-            }
-            get_bounds(other, &other_low, &other_high);
-            if (low < other_high && other_low < high) {
-                return dl_decline(run, DL_REASON_OVERLAP);
-            }
-        }
-    }
-    return 0;
-}
-
-/* Keep a copy of what a register's array holds. */
-static DlStatus
-save(DlRun *run, const DlReg *reg)
-{
-    if (reg->kind != DL_ARRAY) {
-        return dl_decline(run, DL_REASON_INPUT);
-    }
-    npy_intp itemsize = PyDataType_ELSIZE(reg->descr), size = itemsize, strides[DL_MAX_DIMS];
-    for (int axis = 0; axis < reg->nd; axis++) {
-        size *= reg->shape[axis];
-    }
-    DlSaved *saved = PyMem_RawMalloc(sizeof *saved + (size_t)size);
-    if (saved == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    saved->next = run->saved;
-    saved->data = reg->data;
-    saved->nd = reg->nd;
-    saved->itemsize = itemsize;
-    memcpy(saved->shape, reg->shape, (size_t)reg->nd * sizeof(npy_intp));
-    memcpy(saved->strides, reg->strides, (size_t)reg->nd * sizeof(npy_intp));
-    dl_layout_contiguous(reg->nd, saved->shape, itemsize, 0, strides);
-    if (size) {
-        dl_copy_strided(saved->copy, strides, saved->data, saved->strides, saved->nd, saved->shape, itemsize);
-    }
-    run->saved = saved;
-    return 0;
-}
-
-/* Free the copies, the latest first; `restore` writes them back. */
-static void
-end_saved(DlRun *run, int restore)
-{
-    while (run->saved != NULL) {
-        DlSaved *saved = run->saved;
-        npy_intp strides[DL_MAX_DIMS];
-        if (restore) {
-            dl_layout_contiguous(saved->nd, saved->shape, saved->itemsize, 0, strides);
-            dl_copy_strided(saved->data, saved->strides, saved->copy, strides, saved->nd, saved->shape,
-                            saved->itemsize);
-        }
-        run->saved = saved->next;
-        PyMem_RawFree(saved);
-    }
-}
-
 /* ---- steps ---- */
 
 /* Write the same cell into n packed elements. */
@@ -394,17 +271,24 @@ alloc(DlRun *run, const DlAllocStep *step)
         memcpy(cell, step->fill.cell, DL_CELL);
     }
     int zeros = step->filled && memcmp(cell, zero, (size_t)itemsize) == 0;
-    Py_INCREF(step->descr);
-    PyObject *array = zeros ? PyArray_Zeros(step->shape.n, shape, step->descr, step->fortran)
-                            : PyArray_NewFromDescr(&PyArray_Type, step->descr, step->shape.n, shape, NULL, NULL,
-                                                   step->fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
+    PyObject *array;
+    if (run->pool != NULL && !step->fortran) {
+        array = dl_pool_array(run, step->descr, step->shape.n, shape, NULL);
+        zeros = 0;
+    }
+    else {
+        Py_INCREF(step->descr);
+        array = zeros ? PyArray_Zeros(step->shape.n, shape, step->descr, step->fortran)
+                      : PyArray_NewFromDescr(&PyArray_Type, step->descr, step->shape.n, shape, NULL, NULL,
+                                             step->fortran ? NPY_ARRAY_F_CONTIGUOUS : 0, NULL);
+    }
     if (array == NULL) {
         return dl_failed(run, DL_REASON_MEMORY);
     }
     if (step->filled && !zeros) {
         fill(PyArray_BYTES((PyArrayObject *)array), PyArray_SIZE((PyArrayObject *)array), cell, itemsize);
     }
-    dl_reg_take(&run->regs[step->dst], array);
+    dl_reg_take_fresh(&run->regs[step->dst], array);
     return 0;
 }
 
@@ -429,10 +313,8 @@ dl_failed(DlRun *run, DlDecline reason)
     return dl_decline(run, reason);
 }
 
-/* Decline when a floating-point error happened that NumPy would report.
- * NB: asked after every step that computes, so that a later step stores nothing into the caller's arrays. */
-static DlStatus
-check_flags(DlRun *run)
+DlStatus
+dl_flags_check(DlRun *run)
 {
     run->flags |= dl_fp_get();
     if (run->flags == 0) {
@@ -458,14 +340,58 @@ run_step(DlRun *run, DlStep *step)
     case DL_STEP_CALL:
         return dl_call_run(run, &step->call);
     case DL_STEP_SAVE:
-        return save(run, &run->regs[step->save]);
+        return dl_overlap_save(run, &run->regs[step->save]);
     case DL_STEP_REQUIRE:
         return run->numbers[step->condition].i ? 0 : dl_decline(run, DL_REASON_CONDITION);
+    case DL_STEP_LOOP:
+        return dl_loop_run(run, &step->loop);
     }
     Py_UNREACHABLE();
 }
 
+DlStatus
+dl_steps_run(DlRun *run, int fixed)
+{
+    DlProgram *program = run->program;
+    for (int i = 0; i < program->n_steps; i++) {
+        DlStep *step = &program->steps[i];
+        if (step->fixed != fixed) {
+            continue;
+        }
+        DlStatus status = run_step(run, step);
+        /* NB: after every step that computes, so that a later one stores nothing into the caller's arrays; what the body
+         * of a loop stores can be undone, so that it is enough to ask after each iteration. */
+        if (status == 0 && program->body == NULL && (step->kind == DL_STEP_MAP || step->kind == DL_STEP_REDUCE)) {
+            status = dl_flags_check(run);
+        }
+        if (status != 0) {
+            return status;
+        }
+        for (int j = 0; j < step->n_dead; j++) {
+            dl_reg_release(run, &run->regs[step->dead[j]]);
+        }
+    }
+    return 0;
+}
+
 /* ---- a run ---- */
+
+/* Decline when an input that is written may share memory with another one, or its elements with one another. */
+static DlStatus
+check_overlap(DlRun *run)
+{
+    const DlProgram *program = run->program;
+    for (int i = 0; i < program->n_written; i++) {
+        DlStatus status = dl_overlap_check_target(run, program->written[i]);
+        for (int j = 0; j < program->n_inputs && status == 0; j++) {
+            status = dl_overlap_check_pair(run, program->written[i], j, 0);
+        }
+        if (status != 0) {
+            return status;
+        }
+    }
+    return 0;
+}
 
 /* Fill the registers of inputs and constants; 0 or 1. */
 static DlStatus
@@ -513,27 +439,6 @@ take_outputs(DlRun *run, PyObject **outputs)
     return 0;
 }
 
-/* All steps, from filled registers to outputs. */
-static DlStatus
-run_steps(DlRun *run, PyObject **outputs)
-{
-    DlProgram *program = run->program;
-    for (int i = 0; i < program->n_steps; i++) {
-        DlStep *step = &program->steps[i];
-        DlStatus status = run_step(run, step);
-        if (status == 0 && (step->kind == DL_STEP_MAP || step->kind == DL_STEP_REDUCE)) {
-            status = check_flags(run);
-        }
-        if (status != 0) {
-            return status;
-        }
-        for (int j = 0; j < step->n_dead; j++) {
-            release(&run->regs[step->dead[j]]);
-        }
-    }
-    return take_outputs(run, outputs);
-}
-
 int
 dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs)
 {
@@ -559,6 +464,7 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs)
     }
     for (int i = 0; i < program->n_registers; i++) {
         run.regs[i].kind = DL_EMPTY;
+        run.regs[i].fresh = 0;
         run.regs[i].object = NULL;
     }
     status = load_registers(&run);
@@ -568,12 +474,13 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs)
     if (status == 0) {
         unsigned before = dl_fp_get();
         dl_fp_set(0);
-        status = run_steps(&run, outputs);
+        status = dl_steps_run(&run, 0);
+        status = status ? status : take_outputs(&run, outputs);
         dl_errstate_leave(&run);
         dl_fp_set(before);
     }
     if (run.saved != NULL) {
-        end_saved(&run, status != 0);
+        dl_overlap_end_saved(&run, status != 0);
     }
     if (status < 0 && PyErr_ExceptionMatches(PyExc_MemoryError)) {
         PyErr_Clear(); /* plain Python may get by with less, or raise it where it belongs */
@@ -606,6 +513,8 @@ dl_program_n_outputs(PyObject *program)
 
 /* ---- the Python type ---- */
 
+static PyTypeObject program_type;
+
 /* program(*inputs) -> tuple; raises Declined. */
 static PyObject *
 program_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -635,26 +544,31 @@ program_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObj
     return NULL;
 }
 
-static PyObject *
-program_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+DlProgram *
+dl_program_make(PyObject *schedule, PyObject *compile_kernel, int is_body)
 {
-    static char *names[] = {"schedule", "compile_kernel", NULL};
-    PyObject *schedule, *compile_kernel;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:Program", names, &schedule, &compile_kernel)) {
-        return NULL;
-    }
-    DlProgram *self = (DlProgram *)type->tp_alloc(type, 0);
+    DlProgram *self = (DlProgram *)program_type.tp_alloc(&program_type, 0);
     if (self == NULL) {
         return NULL;
     }
     self->vectorcall = program_vectorcall;
     self->schedule = Py_NewRef(schedule);
     self->compile_kernel = Py_NewRef(compile_kernel);
-    if (dl_program_build(self) < 0) {
-        Py_DECREF(self);
+    if (dl_program_build(self, is_body) < 0) {
+        Py_CLEAR(self);
+    }
+    return self;
+}
+
+static PyObject *
+program_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"schedule", "compile_kernel", NULL};
+    PyObject *schedule, *compile_kernel;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:Program", names, &schedule, &compile_kernel)) {
         return NULL;
     }
-    return (PyObject *)self;
+    return (PyObject *)dl_program_make(schedule, compile_kernel, 0);
 }
 
 static int

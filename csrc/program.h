@@ -1,8 +1,9 @@
 /* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
- * layout.c, kernel_map.c, reduce.c and calls.c carry out one kind each.
+ * layout.c, kernel_map.c, reduce.c, calls.c and loop.c carry out one kind each.
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
  * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
+ * The body of a loop (loop.c) is a program of its own, run by the same code in a run of its own.
  */
 #ifndef DL_PROGRAM_H
 #define DL_PROGRAM_H
@@ -32,7 +33,8 @@ typedef enum { DL_EMPTY, DL_ARRAY, DL_SCALAR, DL_OTHER } DlRegKind;
 typedef struct {
     DlRegKind kind;
     int nd;
-    int writeable;
+    int16_t writeable;
+    int16_t fresh;        /* object is an array that dl_pool_array made */
     PyObject *object;     /* owned: the ndarray or NumPy scalar or number; NULL for a view not made yet */
     PyObject *owner;      /* borrowed: whose memory a view without object shows */
     PyArray_Descr *descr; /* borrowed: the owner's or the program's */
@@ -132,6 +134,7 @@ typedef struct {
     int quick;          /* results are fresh, and lie packed in C order if all operands do */
     DlVariant *dense;   /* the code last used for packed arrays and single numbers (borrowed from the kernel) */
     uint32_t dense_key; /* which operands were arrays then */
+    struct DlPlan *plan; /* owned: how the last geometry is run (map_plan.c), or NULL */
 } DlMapStep;
 
 typedef struct {
@@ -161,11 +164,32 @@ typedef struct {
     PyObject *names;    /* owned: keyword names, or NULL */
 } DlCallStep;
 
-typedef enum { DL_STEP_VIEW, DL_STEP_ALLOC, DL_STEP_MAP, DL_STEP_REDUCE, DL_STEP_CALL, DL_STEP_SAVE, DL_STEP_REQUIRE } DlStepKind;
+typedef struct DlProgram DlProgram;
+
+typedef struct {
+    DlProgram *body;         /* owned */
+    int32_t start, stop, by; /* numbers */
+    int n_carried, n_operands;
+    DlOperand *operands;     /* the initial carried values, then what the body captures: registers and numbers */
+    uint8_t *moves;          /* of each carried: nobody else needs the initial value, the loop may free it */
+    int32_t *dsts;
+} DlLoopStep;
+
+typedef enum {
+    DL_STEP_VIEW,
+    DL_STEP_ALLOC,
+    DL_STEP_MAP,
+    DL_STEP_REDUCE,
+    DL_STEP_CALL,
+    DL_STEP_SAVE,
+    DL_STEP_REQUIRE,
+    DL_STEP_LOOP
+} DlStepKind;
 
 typedef struct {
     DlStepKind kind;
     int n_dead;
+    int fixed;     /* in a loop's body: run once, before the first iteration */
     int32_t *dead; /* registers that no later step needs */
     union {
         DlViewStep view;
@@ -175,10 +199,24 @@ typedef struct {
         DlCallStep call;
         int32_t save;      /* register */
         int32_t condition; /* number */
+        DlLoopStep loop;
     };
 } DlStep;
 
+/* What a program that is the body of a loop knows besides. Its inputs are the index, what is carried, what is captured. */
 typedef struct {
+    int n_carried;
+    int32_t index;         /* the number that is the index, or -1 */
+    int32_t n_fixed;       /* instructions of numbers that do not depend on it; they come first */
+    uint8_t *returned;     /* of each input: the body hands it on as it is, so it needs its object */
+    uint8_t *needs_object; /* of each output: its register is handed on twice, or to an input that is `returned` */
+    uint8_t *moved;        /* of each output: its register is needed no more */
+    int simple;            /* all outputs are moved, and none is a view */
+    int n_left;            /* registers that are still full behind the last step */
+    int32_t *left;
+} DlBody;
+
+struct DlProgram {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     int n_inputs, n_registers, n_steps, n_outputs, n_written, n_constants;
@@ -195,9 +233,17 @@ typedef struct {
     PyObject *schedule, *compile_kernel;
     unsigned long long declines[DL_N_DECLINES];
     DlDecline last_decline;
-} DlProgram;
+    DlBody *body;      /* NULL but for the body of a loop */
+};
 
 typedef struct DlSaved DlSaved;
+
+/* Arrays that died during a loop and wait for a result of their geometry (pool.c). */
+enum { DL_POOL = 8 };
+typedef struct {
+    int n;
+    PyObject *arrays[DL_POOL]; /* owned */
+} DlPool;
 
 /* One run. */
 typedef struct {
@@ -209,7 +255,9 @@ typedef struct {
     DlDecline reason;       /* why it declines */
     DlSaved *saved;        /* what to write back when it declines */
     PyObject *errstate;    /* owned: token of the context variable while errors raise, or NULL */
-    unsigned reported;     /* flags that are not ignored, once errstate is set */
+    int knows_reported;
+    unsigned reported;     /* flags that are not ignored, once that is known */
+    DlPool *pool;          /* of a loop; or NULL */
 } DlRun;
 
 /* What a step returns: 0 done, 1 declined (run->reason says why), -1 with an error set. */
@@ -223,15 +271,25 @@ dl_decline(DlRun *run, DlDecline reason)
     return 1;
 }
 
-/* ---- launch.c: registers ---- */
+/* ---- launch.c: steps and registers ---- */
+
+/* Make a program of a Schedule; the body of a loop has no inputs of its own. A new reference, or NULL. */
+DlProgram *dl_program_make(PyObject *schedule, PyObject *compile_kernel, int is_body);
+/* Run all steps that are fixed, or all that are not. */
+DlStatus dl_steps_run(DlRun *run, int fixed);
+/* Decline when a floating-point error happened that NumPy would report. */
+DlStatus dl_flags_check(DlRun *run);
 
 /* A step's Python code raised: decline for that reason with the error cleared, or -1 for MemoryError and what is no
  * Exception. A program whose kernel cannot be compiled never runs again. */
 DlStatus dl_failed(DlRun *run, DlDecline reason);
 /* The object of a register, made if need be: borrowed, NULL with an error set. */
 PyObject *dl_reg_object(DlReg *reg);
-/* Put an object into a register, stealing the reference. */
+/* Put an object into a register, stealing the reference; or an array that dl_pool_array made. */
 void dl_reg_take(DlReg *reg, PyObject *object);
+void dl_reg_take_fresh(DlReg *reg, PyObject *array);
+/* Drop what a register owns. */
+void dl_reg_release(DlRun *run, DlReg *reg);
 /* Where a NumPy scalar register's value lies; NULL when it is no plain number. */
 char *dl_reg_cell(DlReg *reg);
 /* Write sizes into shape; 1 when one is negative. */
@@ -239,10 +297,32 @@ int dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape);
 /* Convert a number of the table to descr's type as NumPy does with a Python number; 1 to decline. */
 int dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell);
 
+/* ---- overlap.c ---- */
+/* Decline when input `written` cannot be written element by element. */
+DlStatus dl_overlap_check_target(DlRun *run, int written);
+/* Decline when inputs `written` and `other` may share memory; `same`: but for being one object. */
+DlStatus dl_overlap_check_pair(DlRun *run, int written, int other, int same);
+/* Keep a copy of what a register's array holds. */
+DlStatus dl_overlap_save(DlRun *run, const DlReg *reg);
+/* Free the copies, the latest first; `restore` writes them back. */
+void dl_overlap_end_saved(DlRun *run, int restore);
+
+/* ---- pool.c ---- */
+/* A fresh array: strides NULL for C order; its memory is not initialised. A new reference, or NULL. */
+PyObject *dl_pool_array(DlRun *run, PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides);
+/* Drop a reference (stolen) to such an array; if nobody else has one it waits in the pool. */
+void dl_pool_give(DlPool *pool, PyObject *object);
+/* Drop the big arrays, before memory is asked for that cannot come from the pool. */
+void dl_pool_drop_big(DlPool *pool);
+void dl_pool_clear(DlPool *pool);
+
+/* ---- loop.c ---- */
+DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);
+
 /* ---- build.c ---- */
 
 /* Fill self from its schedule; 0 or -1. What is built so far is freed by dl_program_clear in any case. */
-int dl_program_build(DlProgram *self);
+int dl_program_build(DlProgram *self, int is_body);
 int dl_program_traverse(DlProgram *self, visitproc visit, void *arg);
 void dl_program_clear(DlProgram *self);
 
@@ -311,9 +391,19 @@ DlStatus dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, i
                         npy_intp size, DlLayout *results);
 /* Run the kernel into one fresh array, which gets NumPy's layout: a new reference in *result. */
 DlStatus dl_map_fresh(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, PyObject **result);
+/* Call the kernel's code over an ordered nest. */
+DlStatus dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant);
+/* Hand the results to their registers: the arrays in `fresh`, whose references are taken, and scalars in their cells. */
+void dl_map_take_results(DlRun *run, const DlMapStep *step, PyObject **fresh);
 /* Copy between two arrays of one shape and dtype. */
 void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
                      const npy_intp *shape, npy_intp itemsize);
+
+/* ---- map_plan.c ---- */
+/* Run a map as it was planned; 2 when its operands or targets are not as they were then. */
+DlStatus dl_plan_run(DlRun *run, DlMapStep *step);
+/* Remember how a map has just been run, over `shape`. */
+void dl_plan_note(const DlRun *run, DlMapStep *step, const DlNest *nest, DlVariant *variant, const npy_intp *shape);
 
 /* ---- reduce.c ---- */
 /* Choose how a built step reduces; ufunc: its name. 0 or -1. */

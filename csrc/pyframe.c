@@ -23,6 +23,7 @@
 #define Py_BUILD_CORE 1
 #undef _PyGC_FINALIZED /* a public macro of 3.12 whose name pycore_gc.h defines again, as a function */
 #include <internal/pycore_frame.h>
+#include <internal/pycore_pystate.h>
 #if PY_VERSION_HEX >= 0x030C0000
 #include <internal/pycore_interp.h>
 #endif
@@ -87,6 +88,27 @@ dl_pyframe_is_finalizing(void)
     return Py_IsFinalizing();
 #else
     return _Py_IsFinalizing();
+#endif
+}
+
+int
+dl_pyframe_is_interrupted(void)
+{
+    PyThreadState *tstate = PyThreadState_Get();
+    if (tstate->async_exc != NULL) {
+        return 1;
+    }
+#if !DL_KNOWN_PYTHON
+    if (!PyOS_InterruptOccurred()) {
+        return 0;
+    }
+    PyErr_SetInterrupt(); /* NB: asking clears it */
+    return 1;
+#elif PY_VERSION_HEX >= 0x030D0000
+    return _Py_ThreadCanHandleSignals(tstate->interp)
+           && (_Py_atomic_load_uintptr_relaxed(&tstate->eval_breaker) & _PY_SIGNALS_PENDING_BIT);
+#else
+    return _Py_ThreadCanHandleSignals(tstate->interp) && _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending);
 #endif
 }
 

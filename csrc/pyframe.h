@@ -69,6 +69,10 @@ int dl_pyframe_n_free(PyCodeObject *code);
 /* True once the interpreter is being torn down: no Python callback should run any more. */
 int dl_pyframe_is_finalizing(void);
 
+/* True when the interpreter would, at its next instruction in this thread, run a signal handler or raise what another
+   thread sent (PyThreadState_SetAsyncExc). Runs nothing. Needs the GIL. */
+int dl_pyframe_is_interrupted(void);
+
 /* Raise RecursionError and return -1 when this thread's C stack is nearly used up, else 0. */
 int dl_pyframe_check_stack(void);
 

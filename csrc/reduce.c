@@ -174,8 +174,7 @@ make_result(DlRun *run, const DlReduceStep *step, const DlLayout *layout, const 
     if (nd == 0) {
         return dl_decline(run, DL_REASON_RESULT);
     }
-    Py_INCREF(step->descr);
-    *array = PyArray_NewFromDescr(&PyArray_Type, step->descr, nd, shape, strides, NULL, 0, NULL);
+    *array = dl_pool_array(run, step->descr, nd, shape, strides);
     if (*array == NULL) {
         return -1;
     }
@@ -220,7 +219,7 @@ take_result(DlRun *run, const DlReduceStep *step, PyObject *array)
 {
     DlReg *reg = &run->regs[step->dst];
     if (array != NULL) {
-        dl_reg_take(reg, array);
+        dl_reg_take_fresh(reg, array);
         return;
     }
     reg->kind = DL_SCALAR;

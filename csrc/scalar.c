@@ -590,6 +590,35 @@ dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *va
     return 0;
 }
 
+int32_t
+dl_scalar_split(DlScalars *table, int32_t value, uint8_t *varies)
+{
+    DlScalarInstr *later = PyMem_New(DlScalarInstr, table->n_instrs + 1);
+    int32_t n_fixed = 0, n_later = 0;
+    if (later == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (value >= 0) {
+        varies[value] = 1;
+    }
+    for (int32_t i = 0; i < table->n_instrs; i++) {
+        DlScalarInstr instr = table->instrs[i];
+        varies[instr.value] |= varies[instr.a] | varies[instr.b];
+        if (varies[instr.value]) {
+            later[n_later++] = instr;
+        }
+        else {
+            table->instrs[n_fixed++] = instr;
+        }
+    }
+    for (int32_t i = 0; i < n_later; i++) {
+        table->instrs[n_fixed + i] = later[i];
+    }
+    PyMem_Free(later);
+    return n_fixed;
+}
+
 int
 dl_scalar_load(const DlScalars *table, const DlScalarLoad *load, PyObject *input, DlNumber *values)
 {

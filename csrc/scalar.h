@@ -57,6 +57,10 @@ int dl_scalar_as_comparison(PyObject *expr, DlComparison *comparison);
 /* Evaluate instructions first..last-1; 0, or 1 to decline (overflow, division by zero, inexact comparison). */
 int dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values);
 
+/* Put the instructions that do not depend on `value` first, in their order: how many these are; -1 with MemoryError.
+ * varies: one byte a value, zero; set for `value` and what depends on it. */
+int32_t dl_scalar_split(DlScalars *table, int32_t value, uint8_t *varies);
+
 /* Read the number that `load` asks for from input (borrowed); 0, or 1 when it is not of that kind. */
 int dl_scalar_load(const DlScalars *table, const DlScalarLoad *load, PyObject *input, DlNumber *values);
 

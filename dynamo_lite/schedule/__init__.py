@@ -1,10 +1,11 @@
 """Scheduling: a lowered graph becomes the steps of a program.
 
 Enters: the graph ``lower`` leaves and what the backend can compile. Leaves: a Schedule (steps.py), which csrc/launch.c
-runs and ``interpret`` explains. ``schedule`` is the list of passes in order.
+runs and ``interpret`` explains. ``schedule`` is the list of passes in order; the bodies of loops go through it first.
 """
 
 from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.schedule.alias import merge_views
 from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes
 from dynamo_lite.schedule.emit import emit
@@ -19,6 +20,11 @@ __all__ = ["DoesNotPay", "Schedule", "Target", "interpret", "paying_sizes", "sch
 
 def schedule(graph: Graph, target: Target) -> Schedule:
     """The steps that compute `graph`, which this changes."""
+    return _schedule(graph, target, False)
+
+
+def _schedule(graph: Graph, target: Target, is_body: bool) -> Schedule:
+    bodies = {node: _schedule(node.regions[0], target, True) for node in graph.nodes if node.kind is NodeKind.LOOP}
     merge_views(graph)
     units, forms = fuse(graph, target)
-    return emit(graph, units, forms, target)
+    return emit(graph, units, forms, target, bodies, is_body)

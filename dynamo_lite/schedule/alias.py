@@ -1,7 +1,8 @@
 """Which operands may share memory with an array that is written.
 
-Two arrays share memory only if their chains of views end at one node: fresh arrays share with nothing, and a program
-declines when a written input overlaps another input. INVARIANT: every answer errs on the side of sharing.
+Two arrays share memory only if their chains of views end at one node, or come out of loops that one node went into:
+fresh arrays share with nothing, and a program declines when a written input overlaps another input. INVARIANT: every
+answer errs on the side of sharing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
-from dynamo_lite.graph.rewrite import is_view, root
+from dynamo_lite.graph.rewrite import is_view, origins, root
 
 __all__ = ["is_address", "is_external", "may_share", "merge_views", "same_positions"]
 
@@ -25,7 +26,10 @@ def may_share(left: Node, right: Node) -> bool:
     """Whether two values may have an element in common; a NumPy scalar is a copy."""
     if left.array_type.scalar or right.array_type.scalar:
         return False
-    return root(left) is root(right)
+    one, other = root(left), root(right)
+    if one is other or "tuple_get" not in (one.op, other.op):
+        return one is other
+    return not origins(one).isdisjoint(origins(other))
 
 
 def same_positions(left: Node, right: Node) -> bool:
@@ -45,13 +49,15 @@ def _address(node: Node) -> dict[str, Any]:
 
 
 def is_external(node: Node) -> bool:
-    """Whether a write into `node` changes an input."""
-    return root(node).kind is NodeKind.INPUT
+    """Whether a write into `node` may change an input."""
+    return any(origin.kind is NodeKind.INPUT for origin in origins(node))
 
 
 def merge_views(graph: Graph) -> None:
-    """Let equal views of one array be one node, but for those that are returned: these are objects of their own."""
+    """Let equal views of one array be one node, but for those that are returned, or go into a loop, which may return
+    them: these are objects of their own."""
     outputs = {output for output in graph.outputs if isinstance(output, Node)}
+    outputs |= {arg for node in graph.nodes if node.kind is NodeKind.LOOP for arg in node.args if isinstance(arg, Node)}
     known: dict[tuple[str, Node, str], Node] = {}
     merged: dict[Node, Node] = {}
     kept: list[Node] = []

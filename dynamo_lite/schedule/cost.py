@@ -3,14 +3,15 @@
 Enters the graph as captured, its Schedule and example inputs; leaves the range of sizes in which the program is
 expected to be the faster one, or raises DoesNotPay when there is none near. Calls of other sizes run plainly. Times
 are rough, in nanoseconds, for one core; only their ratio counts, and both sides are charged alike for what both do (a
-NumPy loop's own time, a matmul). docs/performance.md has the measurements.
+NumPy loop's own time, a matmul). A loop takes what its middle iteration takes, times the number of them.
+docs/performance.md has the measurements.
 """
 
 from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -18,10 +19,11 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.graph.rewrite import loop_parts
 from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
-from dynamo_lite.schedule.steps import Alloc, Call, Map, Reduce, Reg, Save, Schedule
+from dynamo_lite.schedule.steps import Alloc, Call, Loop, Map, Reduce, Reg, Save, Schedule
 from dynamo_lite.schedule.target import Target
 
 # What plain Python and NumPy take, besides memory traffic.
@@ -35,6 +37,7 @@ NUMPY_OPS = {"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, 
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
 STEP = 30.0
+ITERATION = 20.0  # of a loop
 KERNEL = 100.0  # of a Map or Reduce, a result's array included
 RESULT = 60.0  # of each further one
 CALL = 450.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
@@ -119,10 +122,8 @@ def _scaled(env: Env, sizes: list[Symbol], factor: float) -> Env:
 
 def _times(graph: Graph, schedule: Schedule, env: Env, target: Target) -> tuple[float, float]:
     """What plain Python and the program take."""
-    shared = sum(_own_time(node, env) for node in graph.nodes)
-    plain = shared + INSTRUCTION * graph.interpreted + FRAME * graph.inlined
-    plain += sum(_numpy_time(node, env) for node in graph.nodes)
-    return plain, shared + PROGRAM + _native_time(schedule, env, target)
+    shared = _shared_time(graph, env)
+    return shared + _plain_time(graph, env), shared + PROGRAM + _native_time(schedule, env, target)
 
 
 def _pays(graph: Graph, schedule: Schedule, env: Env, target: Target) -> bool:
@@ -149,8 +150,40 @@ def _types(node: Node) -> list[ArrayType]:
     return [type_ for type_ in types if type_ is not None]
 
 
+def _middle(bounds: Sequence[Any], values: Sequence[Any], symbols: Iterable[Symbol], env: Env) -> tuple[int, Env]:
+    """How many iterations a loop has, and what the numbers of its body are in the middle one."""
+    limits: list[Any] = [evaluate(bound, env) for bound in bounds]
+    numbers = range(*limits) if limits[2] else range(0)
+    index = numbers[len(numbers) // 2] if numbers else limits[0]
+    inside = {
+        symbol.name: evaluate(values[symbol.input - 1], env) if symbol.input else index
+        for symbol in symbols
+        if symbol.axis is None
+    }
+    return len(numbers), inside
+
+
+def _loop_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:
+    bounds, initial, captured, body = loop_parts(node)
+    count, inside = _middle(bounds, (*initial, *captured), body.symbols.values(), env)
+    return count * time(body, inside)
+
+
+def _shared_time(graph: Graph, env: Env) -> float:
+    """What takes its time in NumPy and in the program alike."""
+    return sum(_own_time(node, env) for node in graph.nodes)
+
+
+def _plain_time(graph: Graph, env: Env) -> float:
+    """What plain Python and NumPy take besides."""
+    python = INSTRUCTION * graph.interpreted + FRAME * graph.inlined
+    return python + sum(_numpy_time(node, env) for node in graph.nodes)
+
+
 def _own_time(node: Node, env: Env) -> float:
     """What a node takes wherever it runs: the arithmetic, and all of an opaque call."""
+    if node.kind is NodeKind.LOOP:
+        return _loop_time(node, env, _shared_time)
     if node.kind is not NodeKind.CALL or node.op in _SIMPLE:
         return 0.0
     op = REGISTRY[node.op]
@@ -169,6 +202,8 @@ def _own_time(node: Node, env: Env) -> float:
 
 def _numpy_time(node: Node, env: Env) -> float:
     """What plain NumPy takes for a node besides: the call, and memory traffic."""
+    if node.kind is NodeKind.LOOP:
+        return _loop_time(node, env, _plain_time)
     if node.kind is NodeKind.STORE:
         target, value = node.args
         assert isinstance(target, Node)
@@ -198,8 +233,22 @@ def _is_opaque(step: Call) -> bool:
 
 def _native_time(schedule: Schedule, env: Env, target: Target) -> float:
     """What the steps of a program take."""
+    return _steps_time(schedule, env, target) + ERRSTATE * _calls(schedule, target)
+
+
+def _calls(schedule: Schedule, target: Target) -> bool:
+    """Whether some step calls NumPy through Python."""
+    return any(
+        isinstance(step, Call)
+        or (isinstance(step, Reduce) and not target.folds(step.ufunc, step.dtype))
+        or (isinstance(step, Loop) and _calls(step.body, target))
+        for step in schedule.steps
+    )
+
+
+def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
     written = _save_bytes(schedule, env)
-    time, calls = 0.0, False
+    time = 0.0
     for step in schedule.steps:
         time += STEP
         if isinstance(step, Map):
@@ -210,7 +259,6 @@ def _native_time(schedule: Schedule, env: Env, target: Target) -> float:
         elif isinstance(step, Reduce):
             folds = target.folds(step.ufunc, step.dtype)
             time += (KERNEL if folds else NUMPY_OPS["reduce"]) + _read_time(step, env)
-            calls |= not folds
             if not folds and step.kernel.ops:
                 time += NS_PER_BYTE * 3 * _count(step.shape, env) * step.dtype.itemsize
         elif isinstance(step, Call):
@@ -218,12 +266,15 @@ def _native_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += EVALUATION if isinstance(step.function, Evaluation) else SCALAR_CALL if scalar else CALL
             made = sum(_count(type_.shape, env) * type_.dtype.itemsize for type_ in step.types)
             time += 0.0 if _is_opaque(step) else NS_PER_BYTE * 3 * made
-            calls = True
         elif isinstance(step, Alloc):
             time += NUMPY_CALL / 4
         elif isinstance(step, Save):
             time += SAVE + SAVE_PER_BYTE * written.get(step.src, 0.0)
-    return time + ERRSTATE * calls
+        elif isinstance(step, Loop):
+            bounds = (step.start, step.stop, step.step)
+            number, inside = _middle(bounds, (*step.carried, *step.captured), step.body.symbols, env)
+            time += number * (ITERATION + _steps_time(step.body, inside, target))
+    return time
 
 
 def _read_time(step: Map | Reduce, env: Env) -> float:
@@ -242,4 +293,10 @@ def _save_bytes(schedule: Schedule, env: Env) -> dict[int, float]:
             for register, value, into in zip(step.outs, step.kernel.results, step.into, strict=True):
                 if into:
                     result[register] = _count(step.shape, env) * dtypes[value].itemsize
+        elif isinstance(step, Loop):  # all of an input, taken for elements of eight bytes
+            values = (*step.carried, *step.captured)
+            for given in (values[place - 1] for place in step.body.written):
+                if isinstance(given, Reg):
+                    sizes = [one for one in schedule.symbols if one.input == given.index and one.axis is not None]
+                    result[given.index] = 8 * _count(sizes, env)
     return result

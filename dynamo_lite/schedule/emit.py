@@ -1,19 +1,20 @@
 """Writes fused units as the steps of a Schedule: registers, kernels, views, calls, copies where memory overlaps.
 
-Enters a lowered graph and its units; leaves a Schedule in which every node's value has one register. INVARIANT: a
-step never reads through one view what it writes through another (a temporary stands between), and before the first
-write into an input that a later decline would have to undo stands a Save.
+Enters a lowered graph, its units and the schedules of its loops' bodies; leaves a Schedule in which every node's value
+has one register. INVARIANT: a step never reads through one view what it writes through another (a temporary stands
+between), and before the first write into an input that a later decline would have to undo stands a Save; not so in a
+body, whose writes the graph around it saves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.rewrite import root
+from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
 from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.alias import is_external, may_share, same_positions
@@ -23,6 +24,7 @@ from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
+    Loop,
     Map,
     Operand,
     Reduce,
@@ -40,17 +42,25 @@ def assign(target: Any, value: Any) -> None:
     target[...] = value
 
 
-def emit(graph: Graph, units: list[Unit], forms: dict[Node, Form], target: Target) -> Schedule:
-    """The schedule of the units."""
-    emitter = _Emitter(graph, forms, target)
+def emit(
+    graph: Graph,
+    units: list[Unit],
+    forms: dict[Node, Form],
+    target: Target,
+    bodies: Mapping[Node, Schedule],
+    is_body: bool = False,
+) -> Schedule:
+    """The schedule of the units. bodies: those of the loops; is_body: `graph` is one."""
+    emitter = _Emitter(graph, forms, target, bodies)
     for unit in units:
         emitter.unit(unit)
-    return emitter.finish()
+    return emitter.finish(is_body)
 
 
 class _Emitter:
-    def __init__(self, graph: Graph, forms: dict[Node, Form], target: Target) -> None:
+    def __init__(self, graph: Graph, forms: dict[Node, Form], target: Target, bodies: Mapping[Node, Schedule]) -> None:
         self.graph = graph
+        self.bodies = bodies
         self.forms = forms
         self.target = target
         self.steps: list[Step] = []
@@ -197,6 +207,8 @@ class _Emitter:
     def single(self, node: Node) -> None:
         if node.kind is NodeKind.STORE:
             self.store(node)
+        elif node.kind is NodeKind.LOOP:
+            self.loop(node)
         elif node.kind is not NodeKind.CALL:
             raise NotImplementedError(f"{node.name}: {node.kind.value} nodes have no schedule")
         elif node.op in _SINGLE and _SINGLE[node.op](self, node):
@@ -220,6 +232,16 @@ class _Emitter:
     def operands(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
         """Operands of a call, also nested ones."""
         return tuple(self.operands(arg) if isinstance(arg, tuple) else self.operand(arg) for arg in args)
+
+    def loop(self, node: Node) -> None:
+        bounds, initial, captured, _ = loop_parts(node)
+        self.parts[node] = dsts = tuple(self.fresh() for _ in initial)
+        changed = written(node)
+        for array in self.graph.inputs:
+            if isinstance(array, Node) and array in changed:
+                self.note_write(array)
+        carried, others = tuple(map(self.operand, initial)), tuple(map(self.operand, captured))
+        self.steps.append(Loop(dsts, self.bodies[node], *bounds, carried, others))
 
     def tuple_get(self, node: Node) -> bool:
         parent = node.args[0]
@@ -278,9 +300,10 @@ class _Emitter:
 
     # The end
 
-    def finish(self) -> Schedule:
-        self.protect_inputs()
-        written = sorted({root(target).params["index"] for _, target in self.writes})
+    def finish(self, is_body: bool) -> Schedule:
+        changed = {origin for _, target in self.writes for origin in origins(target)}
+        if not is_body:
+            self.protect_inputs()
         return Schedule(
             len(self.graph.inputs),
             self.count,
@@ -288,19 +311,21 @@ class _Emitter:
             tuple(self.constants),
             tuple(self.steps),
             tuple(map(self.operand, self.graph.outputs)),
-            tuple(written),
+            tuple(sorted(node.params["index"] for node in changed if node.kind is NodeKind.INPUT)),
         )
 
     def protect_inputs(self) -> None:
         """Put a Save before the first write into each input whose write may have to be undone."""
         first: dict[Node, tuple[int, list[Node]]] = {}
         for step, target in self.writes:
-            first.setdefault(root(target), (step, []))[1].append(target)
+            for origin in origins(target):
+                if origin.kind is NodeKind.INPUT:
+                    first.setdefault(origin, (step, []))[1].append(target)
         saves: list[tuple[int, int]] = []
         last_decline = max((i for i, step in enumerate(self.steps) if may_decline(step, self.target)), default=-1)
         for source, (step, targets) in first.items():
             if last_decline >= step:
-                single = all(target is targets[0] for target in targets)
+                single = all(target is targets[0] for target in targets) and root(targets[0]) is source
                 saves.append((step, self.registers[targets[0] if single else source]))
         for step, register in sorted(saves, reverse=True):
             self.steps.insert(step, Save(register))

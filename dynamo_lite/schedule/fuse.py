@@ -7,8 +7,8 @@ kernel.
     %m = multiply(%x, %x); %a = add(%m, 1); store(%y, %a)  ->  Store(%y, %a) with the members %m, %a
 
 INVARIANT: a group reads each array as it was where its nodes stand in the program: a node that waits and reads memory
-is computed before a store into that memory. What several consumers use is kept as a further result of the first kernel,
-or computed again where that is cheaper than memory.
+is computed before a store into that memory; nothing waits across a loop. What several consumers use is kept as a
+further result of the first kernel, or computed again where that is cheaper than memory.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """A node that runs by itself: a view, a creation, a call, a store of what is no kernel value."""
+    """A node that runs by itself: a view, a creation, a call, a loop, a store of what is no kernel value."""
 
     node: Node
 
@@ -110,6 +110,9 @@ class _Fusion:
                 self.finished.add(node)
             elif node.kind is NodeKind.STORE:
                 self.store(node)
+            elif node.kind is NodeKind.LOOP:
+                self.materialise(list(self.waiting))
+                self.single(node)
             elif self.joins(node):
                 self.waiting[node] = None
                 self.limit(node)

@@ -18,6 +18,7 @@ from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
     Kernel,
+    Loop,
     Map,
     Reduce,
     Reg,
@@ -70,6 +71,11 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             registers[step.dst] = array
         elif isinstance(step, Require):
             assert concrete(step.condition), step.condition
+        elif isinstance(step, Loop):
+            carried, captured = concrete(list(step.carried)), concrete(list(step.captured))
+            for number in range(*concrete((step.start, step.stop, step.step))):
+                carried = interpret(step.body, [number, *carried, *captured])
+            registers.update(zip(step.dsts, carried, strict=True))
     return [concrete(output) for output in schedule.outputs]
 
 

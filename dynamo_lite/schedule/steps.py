@@ -150,7 +150,26 @@ class Require:
     condition: Scalar
 
 
-Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """dsts = the carried values after running `body` for each number of range(start, stop, step).
+
+    body: a Schedule whose inputs are the index, the carried values (at first `carried`), and `captured` (registers, or
+    Scalars that go in as numbers); its outputs, registers all, are carried on. With no iteration dsts are `carried`
+    themselves. The body saves nothing: what it writes (body.written) is saved by the outermost schedule. An iteration
+    in which a written input may share memory with another input of the body declines.
+    """
+
+    dsts: tuple[int, ...]
+    body: Schedule
+    start: Scalar
+    stop: Scalar
+    step: Scalar
+    carried: tuple[Operand, ...]
+    captured: tuple[Operand, ...]
+
+
+Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Prints a Schedule: one step a line, kernels indented below the step that runs them.
+"""Prints a Schedule: one step a line, kernels and the bodies of loops indented below the step that runs them.
 
 Enters a Schedule; leaves text that depends on nothing but it, for logs, dumps and golden files.
 """
@@ -12,6 +12,7 @@ from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
     Kernel,
+    Loop,
     Map,
     Reduce,
     Reg,
@@ -89,5 +90,11 @@ def _step(step: Step) -> list[str]:
         return [f"r{step.dst} = alloc {step.dtype.name}{_shape(step.shape)} {step.order}{fill}"]
     if isinstance(step, Save):
         return [f"save r{step.src}"]
+    if isinstance(step, Loop):
+        dsts = ", ".join(f"r{dst}" for dst in step.dsts)
+        bounds = ", ".join(map(_value, (step.start, step.stop, step.step)))
+        carried, captured = (", ".join(map(_value, values)) for values in (step.carried, step.captured))
+        head = f"{dsts + ' = ' if dsts else ''}loop range({bounds}) carried({carried}) captured({captured})"
+        return [head, *("  " + line for line in to_text(step.body).splitlines())]
     assert isinstance(step, Require)
     return [f"require {step.condition}"]

@@ -196,6 +196,18 @@ def test_two_nans_decline_where_numpy_keeps_either() -> None:
     assert not declines(run, strided, nan)
 
 
+def test_a_map_of_known_geometry_asks_about_nans_too() -> None:
+    run = program(lambda x, y: (x + y) * 2.0, ONES, ONES)
+    twice = np.repeat(ONES, 2)[::2]
+    nan = np.where(np.arange(4000) % 7 == 0, np.nan, 1.0)[::2]
+    assert not declines(run, twice, ONES)
+    assert not declines(run, twice, ONES)
+    assert declines(run, nan, ONES)
+    assert not declines(run, nan, ONES)
+    assert declines(run, nan, -nan)
+    assert not declines(run, twice, ONES)
+
+
 def test_a_nan_and_a_number_are_no_question() -> None:
     run = program(lambda x, y: (x * y + 1.5) / y, ONES, 2.0)
     nan = np.where(np.arange(2000) % 7 == 0, np.nan, 1.0)

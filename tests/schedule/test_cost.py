@@ -12,7 +12,7 @@ from dynamo_lite.backends.numba import TARGET
 from dynamo_lite.lower import lower
 from dynamo_lite.schedule import DoesNotPay, paying_sizes, schedule
 from tests.schedule.programs import PROGRAMS
-from tests.schedule.tracing import trace
+from tests.schedule.tracing import for_range, trace
 
 
 def sizes(function: Any, *arguments: Any) -> tuple[int, int] | None:
@@ -73,3 +73,38 @@ def test_real_programs_do(name: str) -> None:
 
 def test_a_chain_on_big_data_does() -> None:
     assert pays(lambda x: (x * 2 + 1) * x - 3, BIG)
+
+
+def loop_of(body: Any) -> Any:
+    return lambda n, x: for_range((0, n, 1), (x,), lambda i, x: (body(x),))
+
+
+@pytest.mark.parametrize("size", [6, 1_000, 1_000_000])
+def test_a_loop_that_fuses_does(size: int) -> None:
+    assert pays(loop_of(lambda x: x * 0.5 + 1.0), 10, np.ones(size))
+
+
+def test_a_loop_of_single_operations_does_on_small_data_only() -> None:
+    assert pays(loop_of(lambda x: x + 1.0), 10, np.ones(6))
+    assert not pays(loop_of(lambda x: x + 1.0), 10, BIG)
+    assert not pays(loop_of(lambda x: np.sort(x)), 10, BIG)
+
+
+def test_a_loop_without_iterations_does_not() -> None:
+    assert not pays(loop_of(lambda x: x * 0.5 + 1.0), 0, np.ones(6))
+
+
+def test_loops_in_loops_do() -> None:
+    def table(n: Any, x: Any) -> Any:
+        def outer(i: Any) -> Any:
+            def inner(j: Any) -> Any:
+                x[i, j] = x[i, j] * 0.5 + x[j, i]
+                return ()
+
+            for_range((0, n, 1), (), inner)
+            return ()
+
+        for_range((0, n, 1), (), outer)
+        return x
+
+    assert pays(table, 5, np.ones((6, 6)))

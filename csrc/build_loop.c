@@ -1,0 +1,286 @@
+/* Build Loop steps and the plan of their bodies (see loop.c). */
+#include "build.h"
+
+int
+dl_build_is_mortal(const DlBuilder *builder, int reg)
+{
+    return builder->is_set[reg] && !builder->lasting[reg];
+}
+
+/* ---- the body ---- */
+
+/* Whether an integer of a view is the same in every iteration. */
+static int
+is_fixed_number(const uint8_t *varies, int32_t value)
+{
+    return value < 0 || !varies[value];
+}
+
+/* Whether every iteration would make the same view: of lasting memory, at places that do not depend on the index. */
+static int
+is_fixed_view(const DlBuilder *builder, const DlViewStep *view, const uint8_t *varies)
+{
+    int fixed = builder->lasting[view->src] && !view->scalar && builder->last[view->dst] < builder->program->n_steps;
+    for (int i = 0; view->indices != NULL && i < view->n && fixed; i++) {
+        const DlIndex *index = &view->indices[i];
+        for (int j = 0; j < 3 && index->kind != DL_INDEX_NEWAXIS && fixed; j++) {
+            fixed = (j > 0 && index->kind == DL_INDEX_INTEGER) || is_fixed_number(varies, index->value[j]);
+        }
+    }
+    for (int i = 0; i < view->dims.n && fixed; i++) {
+        fixed = is_fixed_number(varies, view->dims.values[i]);
+    }
+    return fixed;
+}
+
+/* Find the views and the numbers that do not depend on the iteration; 0 or -1. */
+static int
+find_fixed(DlBuilder *builder, DlBody *body)
+{
+    DlProgram *self = builder->program;
+    uint8_t *varies = dl_build_rows(self->numbers.n_values, 1);
+    if (varies == NULL) {
+        return -1;
+    }
+    body->index = -1;
+    for (int32_t i = 0; i < self->numbers.n_loads; i++) {
+        const DlScalarLoad *load = &self->numbers.loads[i];
+        if (load->input == 0) {
+            if (load->axis >= 0 || self->numbers.kinds[load->value] != DL_INT) {
+                PyMem_Free(varies);
+                return dl_build_refuse(builder, "the index of a loop is an int", self->schedule);
+            }
+            body->index = load->value;
+        }
+    }
+    body->n_fixed = dl_scalar_split(&self->numbers, body->index, varies);
+    for (int reg = 0; reg < self->n_inputs; reg++) {
+        builder->lasting[reg] = reg == 0 || reg > body->n_carried;
+    }
+    for (int i = 0; i < self->n_constants; i++) {
+        builder->lasting[self->constant_regs[i]] = 1;
+    }
+    for (int i = 0; i < self->n_steps && body->n_fixed >= 0; i++) {
+        DlStep *step = &self->steps[i];
+        if (step->kind == DL_STEP_VIEW && is_fixed_view(builder, &step->view, varies)) {
+            step->fixed = 1;
+            builder->lasting[step->view.dst] = 1;
+        }
+    }
+    PyMem_Free(varies);
+    return body->n_fixed < 0 ? -1 : 0;
+}
+
+/* Whether output number `k` occurs again among the outputs. */
+static int
+is_shared(const DlProgram *self, int k)
+{
+    for (int i = 0; i < self->n_outputs; i++) {
+        if (i != k && self->outputs[i].index == self->outputs[k].index) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int
+dl_build_body(DlBuilder *builder)
+{
+    DlProgram *self = builder->program;
+    DlBody *body = self->body = dl_build_rows(1, sizeof *body);
+    if (body == NULL) {
+        return -1;
+    }
+    body->n_carried = self->n_outputs;
+    body->simple = 1;
+    body->returned = dl_build_rows(self->n_inputs, 1);
+    body->needs_object = dl_build_rows(self->n_outputs, 1);
+    body->moved = dl_build_rows(self->n_outputs, 1);
+    body->left = dl_build_rows(self->n_registers, sizeof *body->left);
+    if (body->returned == NULL || body->needs_object == NULL || body->moved == NULL || body->left == NULL) {
+        return -1;
+    }
+    if (self->n_inputs < 1 + self->n_outputs) {
+        return dl_build_refuse(builder, "a body takes the index and what is carried", self->schedule);
+    }
+    for (int k = 0; k < self->n_outputs; k++) {
+        if (self->outputs[k].kind != DL_FROM_REG || self->outputs[k].index == 0) {
+            return dl_build_refuse(builder, "a body hands on registers", self->schedule);
+        }
+    }
+    if (find_fixed(builder, body) < 0) {
+        return -1;
+    }
+    for (int k = 0; k < self->n_outputs; k++) {
+        int reg = self->outputs[k].index;
+        if (reg < self->n_inputs) {
+            body->returned[reg] = 1;
+        }
+        body->moved[k] = reg >= self->n_inputs && !builder->lasting[reg] && !is_shared(self, k);
+        body->simple &= body->moved[k] && builder->parent[reg] < 0;
+    }
+    for (int k = 0; k < self->n_outputs; k++) {
+        body->needs_object[k] = is_shared(self, k) || body->returned[1 + k];
+        body->simple &= !body->needs_object[k];
+    }
+    for (int reg = self->n_inputs; reg < self->n_registers; reg++) {
+        if (builder->last[reg] == self->n_steps && dl_build_is_mortal(builder, reg)) {
+            body->left[body->n_left++] = reg;
+        }
+    }
+    return 0;
+}
+
+void
+dl_build_clear_body(DlBody *body)
+{
+    if (body != NULL) {
+        PyMem_Free(body->returned);
+        PyMem_Free(body->needs_object);
+        PyMem_Free(body->moved);
+        PyMem_Free(body->left);
+        PyMem_Free(body);
+    }
+}
+
+/* ---- the step ---- */
+
+/* Numbers that the body reads have to be numbers of that kind outside; what it reads as an array has to be a register. */
+static int
+check_numbers(DlBuilder *builder, PyObject *object, const DlLoopStep *step)
+{
+    const DlScalars *inner = &step->body->numbers, *outer = &builder->program->numbers;
+    for (int32_t i = 0; i < inner->n_loads; i++) {
+        const DlScalarLoad *load = &inner->loads[i];
+        if (load->input == 0) {
+            continue;
+        }
+        const DlOperand *operand = &step->operands[load->input - 1];
+        int is_number = operand->kind == DL_FROM_NUMBER;
+        if (is_number != (load->axis < 0) || (is_number && outer->kinds[operand->index] != inner->kinds[load->value])) {
+            return dl_build_refuse(builder, "what goes into the body is of another kind", object);
+        }
+    }
+    for (int k = 0; k < step->n_operands; k++) {
+        if (step->operands[k].kind == DL_FROM_NUMBER && (k < step->n_carried || step->body->body->returned[1 + k])) {
+            return dl_build_refuse(builder, "a number is carried", object);
+        }
+    }
+    return 0;
+}
+
+/* One value that goes into the body: a register or a number; 0 or -1. */
+static int
+build_input(DlBuilder *builder, PyObject *object, DlOperand *operand)
+{
+    if (dl_build_is_reg(object)) {
+        operand->kind = DL_FROM_REG;
+        operand->index = dl_build_int(object, "index");
+        return operand->index == INT32_MIN ? -1 : dl_build_use(builder, operand->index, object);
+    }
+    operand->kind = DL_FROM_NUMBER;
+    operand->index = dl_scalar_add(&builder->program->numbers, object);
+    return operand->index < 0 ? -1 : 0;
+}
+
+/* Attribute `name`, a bound of the range; 0 or -1. */
+static int
+build_bound(DlBuilder *builder, PyObject *object, const char *name, int32_t *value)
+{
+    PyObject *bound = PyObject_GetAttrString(object, name);
+    *value = bound ? dl_scalar_add(&builder->program->numbers, bound) : -1;
+    Py_XDECREF(bound);
+    if (*value < 0) {
+        return -1;
+    }
+    return builder->program->numbers.kinds[*value] == DL_FLOAT ? dl_build_refuse(builder, "a bound is a float", object) : 0;
+}
+
+/* The values that go into the body and those that come out; 0 or -1. */
+static int
+build_values(DlBuilder *builder, PyObject *object, PyObject *carried, PyObject *captured, PyObject *dsts,
+             DlLoopStep *step)
+{
+    int n_carried = (int)PyTuple_GET_SIZE(carried), n_captured = (int)PyTuple_GET_SIZE(captured);
+    if (step->body->n_inputs != 1 + n_carried + n_captured || step->body->n_outputs != n_carried
+        || PyTuple_GET_SIZE(dsts) != n_carried) {
+        return dl_build_refuse(builder, "another number of values goes into the body or comes out", object);
+    }
+    step->operands = dl_build_rows(n_carried + n_captured, sizeof *step->operands);
+    step->moves = dl_build_rows(n_carried, 1);
+    step->dsts = dl_build_rows(n_carried, sizeof *step->dsts);
+    if (step->operands == NULL || step->moves == NULL || step->dsts == NULL) {
+        return -1;
+    }
+    step->n_carried = n_carried;
+    for (; step->n_operands < n_carried + n_captured; step->n_operands++) {
+        int k = step->n_operands;
+        PyObject *value = k < n_carried ? PyTuple_GET_ITEM(carried, k) : PyTuple_GET_ITEM(captured, k - n_carried);
+        if (build_input(builder, value, &step->operands[k]) < 0) {
+            return -1;
+        }
+    }
+    for (int k = 0; k < n_carried; k++) {
+        long reg = PyLong_AsLong(PyTuple_GET_ITEM(dsts, k));
+        if (reg < 0 || reg > INT32_MAX) {
+            return PyErr_Occurred() ? -1 : dl_build_refuse(builder, "no such register", object);
+        }
+        step->dsts[k] = (int32_t)reg;
+        if (dl_build_set(builder, (int32_t)reg, object) < 0) {
+            return -1;
+        }
+    }
+    return check_numbers(builder, object, step);
+}
+
+int
+dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
+{
+    if (build_bound(builder, object, "start", &step->start) < 0 || build_bound(builder, object, "stop", &step->stop) < 0
+        || build_bound(builder, object, "step", &step->by) < 0) {
+        return -1;
+    }
+    PyObject *schedule = PyObject_GetAttrString(object, "body");
+    if (schedule == NULL || Py_EnterRecursiveCall(" while building a loop") != 0) {
+        Py_XDECREF(schedule);
+        return -1;
+    }
+    step->body = dl_program_make(schedule, builder->program->compile_kernel, 1);
+    Py_LeaveRecursiveCall();
+    Py_DECREF(schedule);
+    if (step->body == NULL) {
+        return -1;
+    }
+    builder->program->has_calls |= step->body->has_calls;
+    PyObject *carried = dl_build_tuple(object, "carried");
+    PyObject *captured = carried ? dl_build_tuple(object, "captured") : NULL;
+    PyObject *dsts = captured ? dl_build_tuple(object, "dsts") : NULL;
+    int status = dsts ? build_values(builder, object, carried, captured, dsts, step) : -1;
+    Py_XDECREF(carried);
+    Py_XDECREF(captured);
+    Py_XDECREF(dsts);
+    return status;
+}
+
+/* Whether register `reg` shows, or is, `base`. */
+static int
+shows(const DlBuilder *builder, int reg, int base)
+{
+    while (reg >= 0 && reg != base) {
+        reg = builder->parent[reg];
+    }
+    return reg == base;
+}
+
+void
+dl_build_moves(const DlBuilder *builder, int index, DlLoopStep *step)
+{
+    for (int k = 0; k < step->n_carried; k++) {
+        int reg = step->operands[k].index;
+        int moves = builder->last[reg] == index && dl_build_is_mortal(builder, reg) && builder->parent[reg] < 0;
+        for (int i = 0; i < step->n_operands && moves; i++) {
+            moves = i == k || step->operands[i].kind != DL_FROM_REG || !shows(builder, step->operands[i].index, reg);
+        }
+        step->moves[k] = (uint8_t)moves;
+    }
+}

@@ -1,0 +1,421 @@
+/* Loop: run a body for every number of a range, its values handed on from register to register.
+ *
+ * The body is a program whose inputs are the index, what is carried and what is captured. It has one DlRun for the whole
+ * loop: captured values, views of them and numbers that do not depend on the index are set up once (DlBody says which);
+ * an iteration runs the other steps, moves the outputs to the registers of the carried inputs and empties the rest.
+ * INVARIANT: no iteration, no trace: the results of an empty range are the initial objects themselves. What the body
+ * writes was saved by the outermost program, so declining at any iteration leaves every array as it was.
+ */
+#include "program.h"
+
+#include <time.h>
+
+#include "pyframe.h"
+
+enum {
+    SMALL_REGISTERS = 16,
+    SMALL_NUMBERS = 64,
+    SMALL_CARRIED = 4,
+    TICK_NS = 1000000,   /* about how often the clock is read, at most */
+    YIELD_NS = 5000000,  /* how often other threads and signals get a chance, as in plain Python */
+};
+
+/* One loop under way. */
+typedef struct {
+    DlRun run;
+    DlLoopStep *step;
+    DlBody *body;
+    DlReg *next;        /* what the next iteration gets, while it is put together */
+    PyObject **held;    /* owned: of each carried view without an object, whose memory it shows */
+    int64_t batch, left; /* iterations between two looks at the clock, and until the next one */
+    int64_t looked, yielded; /* when the clock was read, and when others got their chance */
+} Loop;
+
+/* The length of range(start, stop, by), by not 0. */
+static uint64_t
+range_length(int64_t start, int64_t stop, int64_t by)
+{
+    if (by > 0) {
+        return start < stop ? ((uint64_t)stop - 1 - (uint64_t)start) / (uint64_t)by + 1 : 0;
+    }
+    return start > stop ? ((uint64_t)start - 1 - (uint64_t)stop) / (0 - (uint64_t)by) + 1 : 0;
+}
+
+/* ---- signals and threads ---- */
+
+static int64_t
+now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Between two iterations: let other threads run from time to time, and decline when a signal waits.
+ * NB: handlers are not run here: one may change what guards have looked at, a global that ends the loop, say. */
+static DlStatus
+look_around(Loop *loop)
+{
+    int64_t time = now(), past = time - loop->looked;
+    if (past < TICK_NS / 2) {
+        loop->batch *= 2;
+    }
+    else if (past > 2 * TICK_NS && loop->batch > 1) {
+        loop->batch /= 2;
+    }
+    loop->left = loop->batch;
+    loop->looked = time;
+    if (time - loop->yielded < YIELD_NS) {
+        return 0;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    Py_END_ALLOW_THREADS
+    loop->looked = loop->yielded = now();
+    return dl_pyframe_is_interrupted() ? dl_decline(&loop->run, DL_REASON_SIGNAL) : 0;
+}
+
+/* ---- registers ---- */
+
+/* Copy a register without what it owns; its geometry does not depend on src any more. */
+static void
+copy_geometry(DlReg *dst, const DlReg *src)
+{
+    dst->kind = src->kind;
+    dst->nd = src->nd;
+    dst->fresh = src->fresh;
+    dst->writeable = src->writeable;
+    dst->owner = src->owner;
+    dst->descr = src->descr;
+    dst->data = src->data;
+    if (src->kind == DL_ARRAY) {
+        dst->shape = dst->own_shape;
+        dst->strides = dst->own_strides;
+        for (int axis = 0; axis < src->nd; axis++) {
+            dst->own_shape[axis] = src->shape[axis];
+            dst->own_strides[axis] = src->strides[axis];
+        }
+    }
+    else if (src->kind == DL_SCALAR && src->data != NULL) {
+        memcpy(dst->cell.bytes, src->data, DL_CELL);
+        dst->data = dst->cell.bytes;
+    }
+}
+
+/* The value of src for carried register number `place`, in dst; the object is src's, or `steals` it. */
+static void
+hand_over(Loop *loop, int place, DlReg *dst, DlReg *src, int steals)
+{
+    copy_geometry(dst, src);
+    dst->object = src->object;
+    loop->held[place] = NULL;
+    if (src->object == NULL && src->kind == DL_ARRAY) {
+        loop->held[place] = Py_NewRef(src->owner);
+    }
+    else if (steals) {
+        src->object = NULL;
+        src->kind = DL_EMPTY;
+    }
+    else {
+        Py_XINCREF(src->object);
+    }
+}
+
+/* Move the outputs to the carried inputs when they are distinct results of steps; the common case. */
+static void
+hand_on_simply(Loop *loop)
+{
+    const DlProgram *program = loop->run.program;
+    for (int k = 0; k < loop->body->n_carried; k++) {
+        DlReg *dst = &loop->run.regs[1 + k], *src = &loop->run.regs[program->outputs[k].index];
+        PyObject *held = loop->held[k];
+        dl_reg_release(&loop->run, dst);
+        hand_over(loop, k, dst, src, 1);
+        Py_XDECREF(held);
+    }
+}
+
+/* Make the outputs the carried inputs of the next iteration and empty all other registers of this one; 0 or -1. */
+static DlStatus
+hand_on(Loop *loop)
+{
+    const DlBody *body = loop->body;
+    DlReg *regs = loop->run.regs;
+    PyObject *small[SMALL_CARRIED], **before = small;
+    if (body->simple) {
+        hand_on_simply(loop);
+        return 0;
+    }
+    for (int k = 0; k < body->n_carried; k++) {
+        if (body->needs_object[k] && dl_reg_object(&regs[loop->run.program->outputs[k].index]) == NULL) {
+            return -1;
+        }
+    }
+    if (body->n_carried > SMALL_CARRIED && (before = PyMem_New(PyObject *, body->n_carried)) == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memcpy(before, loop->held, (size_t)body->n_carried * sizeof *before);
+    for (int k = 0; k < body->n_carried; k++) {
+        hand_over(loop, k, &loop->next[k], &regs[loop->run.program->outputs[k].index], body->moved[k]);
+    }
+    for (int i = 0; i < body->n_left; i++) {
+        dl_reg_release(&loop->run, &regs[body->left[i]]);
+    }
+    for (int k = 0; k < body->n_carried; k++) {
+        dl_reg_release(&loop->run, &regs[1 + k]);
+        Py_XDECREF(before[k]);
+    }
+    for (int k = 0; k < body->n_carried; k++) {
+        copy_geometry(&regs[1 + k], &loop->next[k]);
+        regs[1 + k].object = loop->next[k].object;
+    }
+    if (before != small) {
+        PyMem_Free(before);
+    }
+    return 0;
+}
+
+/* ---- before the first iteration ---- */
+
+/* Fill the body's inputs from the registers and numbers outside. */
+static DlStatus
+load_inputs(Loop *loop, DlRun *outer)
+{
+    const DlLoopStep *step = loop->step;
+    const DlProgram *program = loop->run.program;
+    for (int k = 0; k < step->n_operands; k++) {
+        if (step->operands[k].kind != DL_FROM_REG) {
+            continue;
+        }
+        DlReg *src = &outer->regs[step->operands[k].index], *dst = &loop->run.regs[1 + k];
+        if (loop->body->returned[1 + k] && dl_reg_object(src) == NULL) {
+            return -1;
+        }
+        if (k < step->n_carried) {
+            hand_over(loop, k, dst, src, step->moves[k]);
+        }
+        else {
+            copy_geometry(dst, src);
+            dst->object = Py_XNewRef(src->object);
+        }
+    }
+    for (int i = 0; i < program->n_constants; i++) {
+        dl_reg_take(&loop->run.regs[program->constant_regs[i]], Py_NewRef(program->constants[i]));
+    }
+    return 0;
+}
+
+/* Fill the body's numbers but for the index and what depends on it. */
+static DlStatus
+load_numbers(Loop *loop, const DlRun *outer)
+{
+    DlRun *run = &loop->run;
+    const DlScalars *table = &run->program->numbers;
+    if (table->n_values == 0) {
+        return 0;
+    }
+    memcpy(run->numbers, table->initial, (size_t)table->n_values * sizeof *run->numbers);
+    for (int32_t i = 0; i < table->n_loads; i++) {
+        const DlScalarLoad *load = &table->loads[i];
+        if (load->input == 0) {
+            continue;
+        }
+        if (load->axis < 0) {
+            run->numbers[load->value] = outer->numbers[loop->step->operands[load->input - 1].index];
+            continue;
+        }
+        const DlReg *reg = &run->regs[load->input];
+        if (reg->kind != DL_ARRAY || load->axis >= reg->nd) {
+            return dl_decline(run, DL_REASON_INPUT);
+        }
+        run->numbers[load->value].i = reg->shape[load->axis];
+    }
+    return dl_scalar_eval(table, 0, loop->body->n_fixed, run->numbers) ? dl_decline(run, DL_REASON_NUMBER) : 0;
+}
+
+/* Decline when an array that the body writes may share memory with another of its inputs. first: before the first
+ * iteration all are looked at, later the carried ones. */
+static DlStatus
+check_overlap(Loop *loop, int first)
+{
+    const DlProgram *program = loop->run.program;
+    int n_carried = loop->body->n_carried;
+    for (int i = 0; i < program->n_written; i++) {
+        int written = program->written[i], is_carried = written <= n_carried;
+        DlStatus status = first || is_carried ? dl_overlap_check_target(&loop->run, written) : 0;
+        int last = first || is_carried ? program->n_inputs - 1 : n_carried;
+        for (int other = 1; other <= last && status == 0; other++) {
+            status = dl_overlap_check_pair(&loop->run, written, other, 1);
+        }
+        if (status != 0) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+/* ---- the iterations ---- */
+
+/* All iterations; length is at least 1. */
+static DlStatus
+iterate(Loop *loop, int64_t start, int64_t by, uint64_t length)
+{
+    DlRun *run = &loop->run;
+    const DlScalars *table = &run->program->numbers;
+    int32_t index = loop->body->index, n_fixed = loop->body->n_fixed, n_instrs = table->n_instrs;
+    int rechecks = run->program->n_written && loop->body->n_carried;
+    uint64_t number = (uint64_t)start;
+    DlStatus status = check_overlap(loop, 1);
+    status = status ? status : dl_steps_run(run, 1);
+    loop->batch = loop->left = 1;
+    loop->looked = loop->yielded = now();
+    while (status == 0) {
+        if (index >= 0) {
+            run->numbers[index].i = (int64_t)number;
+            if (n_instrs > n_fixed && dl_scalar_eval(table, n_fixed, n_instrs, run->numbers)) {
+                return dl_decline(run, DL_REASON_NUMBER);
+            }
+        }
+        status = dl_steps_run(run, 0);
+        status = status ? status : dl_flags_check(run);
+        status = status ? status : hand_on(loop);
+        if (--length == 0) {
+            break;
+        }
+        number += (uint64_t)by;
+        if (status == 0 && --loop->left == 0) {
+            status = look_around(loop);
+        }
+        if (status == 0 && rechecks) {
+            status = check_overlap(loop, 0);
+        }
+    }
+    return status;
+}
+
+/* Hand the carried values to the registers outside. */
+static DlStatus
+take_results(Loop *loop, DlRun *outer)
+{
+    for (int k = 0; k < loop->body->n_carried; k++) {
+        DlReg *src = &loop->run.regs[1 + k], *dst = &outer->regs[loop->step->dsts[k]];
+        if (src->kind == DL_ARRAY && dl_reg_object(src) == NULL) {
+            return -1;
+        }
+        copy_geometry(dst, src);
+        dst->object = src->object;
+        src->object = NULL;
+        src->kind = DL_EMPTY;
+    }
+    return 0;
+}
+
+/* The results of an empty range: the initial values. */
+static DlStatus
+take_initial(DlRun *run, const DlLoopStep *step)
+{
+    for (int k = 0; k < step->n_carried; k++) {
+        PyObject *object = dl_reg_object(&run->regs[step->operands[k].index]);
+        if (object == NULL) {
+            return -1;
+        }
+        dl_reg_take(&run->regs[step->dsts[k]], Py_NewRef(object));
+    }
+    return 0;
+}
+
+/* Let the outer run know what became of the body's, and free all that is left. */
+static DlStatus
+close_loop(Loop *loop, DlRun *outer, DlPool *pool, DlStatus status)
+{
+    DlRun *run = &loop->run;
+    DlProgram *program = run->program;
+    for (int i = 0; i < program->n_registers; i++) {
+        Py_XDECREF(run->regs[i].object);
+    }
+    for (int k = 0; k < loop->body->n_carried; k++) {
+        Py_XDECREF(loop->held[k]);
+    }
+    if (outer->pool == NULL) {
+        dl_pool_clear(pool);
+    }
+    outer->flags = run->flags;
+    outer->errstate = run->errstate;
+    outer->knows_reported = run->knows_reported;
+    outer->reported = run->reported;
+    if (program->never && !outer->program->never) {
+        outer->program->never = program->never;
+        Py_XSETREF(outer->program->failure, Py_XNewRef(program->failure));
+    }
+    return status > 0 ? dl_decline(outer, run->reason) : status;
+}
+
+DlStatus
+dl_loop_run(DlRun *outer, DlLoopStep *step)
+{
+    int64_t start = outer->numbers[step->start].i, by = outer->numbers[step->by].i;
+    if (by == 0) {
+        return dl_decline(outer, DL_REASON_RANGE);
+    }
+    uint64_t length = range_length(start, outer->numbers[step->stop].i, by);
+    if (length == 0) {
+        return take_initial(outer, step);
+    }
+    DlProgram *program = step->body;
+    if (program->never) {
+        return dl_decline(outer, program->never);
+    }
+    DlReg small_regs[SMALL_REGISTERS], small_next[SMALL_CARRIED];
+    DlNumber small_numbers[SMALL_NUMBERS];
+    PyObject *small_held[SMALL_CARRIED];
+    DlPool pool = {0};
+    Loop loop = {.step = step, .body = program->body, .next = small_next, .held = small_held};
+    loop.run = *outer;
+    loop.run.program = program;
+    loop.run.regs = small_regs;
+    loop.run.numbers = small_numbers;
+    loop.run.saved = NULL;
+    if (loop.run.pool == NULL) {
+        loop.run.pool = &pool;
+    }
+    if (program->n_registers > SMALL_REGISTERS) {
+        loop.run.regs = PyMem_New(DlReg, program->n_registers);
+    }
+    if (program->numbers.n_values > SMALL_NUMBERS) {
+        loop.run.numbers = PyMem_New(DlNumber, program->numbers.n_values);
+    }
+    if (step->n_carried > SMALL_CARRIED) {
+        loop.next = PyMem_New(DlReg, step->n_carried);
+        loop.held = PyMem_New(PyObject *, step->n_carried);
+    }
+    DlStatus status;
+    if (loop.run.regs == NULL || loop.run.numbers == NULL || loop.next == NULL || loop.held == NULL) {
+        status = dl_decline(outer, DL_REASON_MEMORY);
+    }
+    else {
+        for (int i = 0; i < program->n_registers; i++) {
+            loop.run.regs[i].kind = DL_EMPTY;
+            loop.run.regs[i].fresh = 0;
+            loop.run.regs[i].object = NULL;
+        }
+        memset(loop.held, 0, (size_t)step->n_carried * sizeof *loop.held);
+        status = load_inputs(&loop, outer);
+        status = status ? status : load_numbers(&loop, outer);
+        status = status ? status : iterate(&loop, start, by, length);
+        status = status ? status : take_results(&loop, outer);
+        status = close_loop(&loop, outer, &pool, status);
+    }
+    if (loop.run.regs != small_regs) {
+        PyMem_Free(loop.run.regs);
+    }
+    if (loop.run.numbers != small_numbers) {
+        PyMem_Free(loop.run.numbers);
+    }
+    if (loop.next != small_next) {
+        PyMem_Free(loop.next);
+    }
+    if (loop.held != small_held) {
+        PyMem_Free(loop.held);
+    }
+    return status;
+}

@@ -1,0 +1,133 @@
+/* Memory that a program writes: what it may share with other inputs, and copies to undo the writes with. */
+#include "program.h"
+
+/* A copy of what an array held before a step wrote it. */
+struct DlSaved {
+    struct DlSaved *next;
+    char *data;
+    int nd;
+    npy_intp itemsize;
+    npy_intp shape[DL_MAX_DIMS], strides[DL_MAX_DIMS];
+    char copy[]; /* in C order */
+};
+
+/* The bytes that an array touches: [*low, *high), empty when it has no elements. */
+static void
+get_bounds(const DlReg *reg, const char **low, const char **high)
+{
+    const char *first = reg->data, *last = reg->data + PyDataType_ELSIZE(reg->descr);
+    for (int axis = 0; axis < reg->nd; axis++) {
+        npy_intp reach = reg->strides[axis] * (reg->shape[axis] - 1);
+        if (reg->shape[axis] == 0) {
+            *low = *high = reg->data;
+            return;
+        }
+        if (reach < 0) {
+            first += reach;
+        }
+        else {
+            last += reach;
+        }
+    }
+    *low = first;
+    *high = last;
+}
+
+/* Whether two elements of an array may lie on the same bytes (a sliding window). Axes by growing stride: each has to
+ * step over all that the ones before it reach; an array for which this does not hold is taken to overlap. */
+static int
+may_overlap_itself(const DlReg *reg)
+{
+    npy_intp reach = PyDataType_ELSIZE(reg->descr);
+    unsigned done = 0;
+    for (int round = 0; round < reg->nd; round++) {
+        int next = -1;
+        npy_intp smallest = 0;
+        for (int axis = 0; axis < reg->nd; axis++) {
+            npy_intp stride = reg->strides[axis] < 0 ? -reg->strides[axis] : reg->strides[axis];
+            if (reg->shape[axis] == 0) {
+                return 0;
+            }
+            if (!(done >> axis & 1) && (next < 0 || stride < smallest)) {
+                next = axis;
+                smallest = stride;
+            }
+        }
+        done |= 1u << next;
+        if (reg->shape[next] > 1) {
+            if (smallest < reach) {
+                return 1;
+            }
+            reach += smallest * (reg->shape[next] - 1);
+        }
+    }
+    return 0;
+}
+
+DlStatus
+dl_overlap_check_target(DlRun *run, int written)
+{
+    const DlReg *reg = &run->regs[written];
+    if (reg->kind != DL_ARRAY || !reg->writeable) {
+        return dl_decline(run, reg->kind == DL_ARRAY ? DL_REASON_READONLY : DL_REASON_INPUT);
+    }
+    return may_overlap_itself(reg) ? dl_decline(run, DL_REASON_OVERLAP) : 0;
+}
+
+DlStatus
+dl_overlap_check_pair(DlRun *run, int written, int other, int same)
+{
+    const DlReg *one = &run->regs[written], *two = &run->regs[other];
+    const char *low, *high, *other_low, *other_high;
+    if (two->kind != DL_ARRAY || one == two || (one->object == two->object && !same)) {
+        return 0;
+    }
+    get_bounds(one, &low, &high);
+    get_bounds(two, &other_low, &other_high);
+    return low < other_high && other_low < high ? dl_decline(run, DL_REASON_OVERLAP) : 0;
+}
+
+DlStatus
+dl_overlap_save(DlRun *run, const DlReg *reg)
+{
+    if (reg->kind != DL_ARRAY) {
+        return dl_decline(run, DL_REASON_INPUT);
+    }
+    npy_intp itemsize = PyDataType_ELSIZE(reg->descr), size = itemsize, strides[DL_MAX_DIMS];
+    for (int axis = 0; axis < reg->nd; axis++) {
+        size *= reg->shape[axis];
+    }
+    DlSaved *saved = PyMem_RawMalloc(sizeof *saved + (size_t)size);
+    if (saved == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    saved->next = run->saved;
+    saved->data = reg->data;
+    saved->nd = reg->nd;
+    saved->itemsize = itemsize;
+    memcpy(saved->shape, reg->shape, (size_t)reg->nd * sizeof(npy_intp));
+    memcpy(saved->strides, reg->strides, (size_t)reg->nd * sizeof(npy_intp));
+    dl_layout_contiguous(reg->nd, saved->shape, itemsize, 0, strides);
+    if (size) {
+        dl_copy_strided(saved->copy, strides, saved->data, saved->strides, saved->nd, saved->shape, itemsize);
+    }
+    run->saved = saved;
+    return 0;
+}
+
+void
+dl_overlap_end_saved(DlRun *run, int restore)
+{
+    while (run->saved != NULL) {
+        DlSaved *saved = run->saved;
+        npy_intp strides[DL_MAX_DIMS];
+        if (restore) {
+            dl_layout_contiguous(saved->nd, saved->shape, saved->itemsize, 0, strides);
+            dl_copy_strided(saved->data, saved->strides, saved->copy, strides, saved->nd, saved->shape,
+                            saved->itemsize);
+        }
+        run->saved = saved->next;
+        PyMem_RawFree(saved);
+    }
+}
