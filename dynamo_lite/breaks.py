@@ -222,6 +222,24 @@ _ROWS = (
         "iteration: move it out of the loop.",
     ),
     Reason(
+        "loop-dependent",
+        "break",
+        "{detail}",
+        "Take out of the loop what is different in some iterations, or use np.where.",
+    ),
+    Reason(
+        "loop-state",
+        "break",
+        "an iteration changes {detail}",
+        "Let a loop of array code change arrays and count with ints; write what it collects into an array made before.",
+    ),
+    Reason(
+        "loop-exit",
+        "break",
+        "an iteration may leave the loop by {detail}",
+        "Put what ends the loop early behind it, or into the range.",
+    ),
+    Reason(
         "graph-too-large",
         "break",
         "the graph has grown to {detail} operations",

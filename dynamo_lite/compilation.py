@@ -34,12 +34,13 @@ from dynamo_lite.errors import (
     RecompileLimitWarning,
 )
 from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.pipeline import SINGLE_ELEMENTS, Segment, compile_segment
 from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decoded, resume_code
-from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
+from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay
-from dynamo_lite.schedule.steps import Call, Map, Reduce
+from dynamo_lite.schedule.steps import Call, Loop, Map, Reduce, Schedule
 
 # Callees of these packages are not worth a capture of their own when they could not be inlined.
 _PLAIN_PACKAGES = frozenset(
@@ -50,12 +51,25 @@ _STANDARD_LIBRARY = ("<frozen ", sysconfig.get_path("stdlib") + os.sep)
 
 
 def _count(program: Any, *kinds: type) -> int:
-    """How many steps of these kinds a native program has."""
-    return sum(isinstance(step, kinds) for step in program.schedule.steps) if isinstance(program, _C.Program) else 0
+    """How many steps of these kinds a native program has, those of its loops' bodies included."""
+    return _steps(program.schedule, kinds) if isinstance(program, _C.Program) else 0
+
+
+def _steps(schedule: Schedule, kinds: tuple[type, ...]) -> int:
+    inside = sum(_steps(step.body, kinds) for step in schedule.steps if isinstance(step, Loop))
+    return inside + sum(isinstance(step, kinds) for step in schedule.steps)
 
 
 # Why a frame may stay plain under fullgraph: nothing of the function breaks.
 _NO_BREAK = frozenset({"does-not-pay", "nothing-to-compile", "unsupported-dtype", "too-many-dims", "unaligned-array"})
+
+
+def _operations(graph: Graph) -> int:
+    """How many nodes compute or store, those in the bodies of loops included."""
+    own = sum(node.kind in (NodeKind.CALL, NodeKind.STORE) for node in graph.nodes)
+    return own + sum(_operations(region) for node in graph.nodes for region in node.regions)
+
+
 # Versions of one code object that compute nothing, before it is left alone.
 _WORTHLESS_LIMIT = 4
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
@@ -95,6 +109,7 @@ class Compilation:
         self.segments: list[Segment] = []
         self.breaks: dict[tuple[str, str, int], BreakRecord] = {}
         self.skips: dict[tuple[str, str, int], BreakRecord] = {}
+        self.loops: dict[tuple[str, int, str], LoopRecord] = {}
         self.compiles: list[CompileRecord] = []
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
@@ -270,6 +285,10 @@ class Compilation:
         self.compiles.append(CompileRecord(function.__qualname__, number, reason, tuple(segment.seconds.items())))
         if count:
             log.emit("recompiles", function.__qualname__, reason)
+        for plan in segment.capture.loops:
+            message = "" if plan.refused is None else breaks.message(*plan.refused)
+            loop = LoopRecord(plan.filename, plan.line, plan.function, plan.outcome, message)
+            self.loops[plan.filename, plan.line, plan.function] = loop
         record = segment.capture.break_
         if record is not None:
             self._note_break(record)
@@ -389,6 +408,7 @@ class Compilation:
             (*(() if graphs else self._refusal()), *self.skips.values()),
             tuple(self.compiles),
             tuple((name, float(value)) for name, value in self.stats().items()),
+            loops=tuple(self.loops.values()),
         )
 
     def _place(self) -> tuple[str, int]:
@@ -427,7 +447,7 @@ class Compilation:
             segment=self._resumed.get(code, 0),
             filename=code.co_filename,
             line=first.line if first else code.co_firstlineno,
-            operations=sum(node.kind.value in ("call", "store") for node in graph.nodes),
+            operations=_operations(graph),
             numpy_calls=_count(segment.program, Call),
             guards=tuple(map(GuardRecord, segment.guards.sentences())),
             sizes=(segment.entry.least, segment.entry.most),
@@ -474,6 +494,7 @@ class Compilation:
         self.segments.clear()
         self.breaks.clear()
         self.skips.clear()
+        self.loops.clear()
         self.compiles.clear()
         self._jumps.clear()
         self._resumed.clear()

@@ -29,7 +29,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.wrap import realise, wrap
-from dynamo_lite.pycode import Code, Instr, decoded
+from dynamo_lite.pycode import Code, Instr, decoded, liveness
 
 # Where stress mode "break" ends a segment: everything that computes.
 _BREAKABLE = frozenset(
@@ -88,6 +88,7 @@ class Machine:
         self.owns_slots = owns_slots
         self.inline_generators = inline_generators
         self.break_everywhere = break_everywhere
+        self.lives: dict[int, tuple[Code, list[frozenset[str]]]] = {}
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -229,6 +230,13 @@ class Machine:
             except Returned as returned:
                 self.tracer.frames.pop()
                 return returned.value
+
+    def live(self, code: Code) -> list[frozenset[str]]:
+        """The locals live before each instruction of `code`, computed once a capture."""
+        known = self.lives.get(id(code))
+        if known is None:
+            known = self.lives[id(code)] = code, liveness(code)
+        return known[1]
 
 
 def default_value(value: Any) -> Value:

@@ -32,6 +32,8 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.rewrite import loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, product
 
 _MISSING = object()
@@ -80,8 +82,10 @@ def value_of(machine: Machine, result: Any) -> Value:
 _EXACT_COMPLEX = frozenset({"subtract", "negative", "positive", "conjugate", "same"})
 
 
-def _without_rule(error: ops.OpError) -> Break:
-    """The break at an op that has no rule for its operands."""
+def no_rule(error: ops.OpError) -> Exception:
+    """The break that an op without a rule for its operands is; what hangs on a loop's index the loop has to settle."""
+    if isinstance(error, Undecided):
+        return error
     if isinstance(error, ops.DoesNotBroadcast):
         return Break("python-exception", f"ValueError: {error}")
     return Break("data-dependent-shape" if isinstance(error, ops.UnknownShape) else "op-without-rule", str(error))
@@ -97,7 +101,7 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     try:
         result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
     except ops.OpError as error:
-        raise _without_rule(error) from None
+        raise no_rule(error) from None
     tracer.check_size()
     if bound.out is not None:
         note_written(machine, bound.out)
@@ -110,7 +114,40 @@ def note_written(machine: Machine, target: Node) -> None:
     if root.kind is NodeKind.CONSTANT or _read_only(machine, target, root):
         raise Break("python-exception", "ValueError: assignment destination is read-only")
     if root.kind is NodeKind.INPUT:
+        for region in machine.tracer.regions:
+            if root in region.carried:
+                region.stored.add(root)  # where it may come from is checked when the loop is complete
         machine.tracer.written.add(root)
+    elif is_loop_result(root):
+        loop = root.args[0]
+        assert isinstance(loop, Node)
+        note_carried_written(machine, loop, root.params["index"])
+
+
+def note_carried_written(machine: Machine, loop: Node, place: int) -> None:
+    """The same for what a loop carries: everything that it may be is then written to."""
+    _, initial, captured, body = loop_parts(loop)
+    pending, seen = [place], set()
+    while pending:
+        place = pending.pop()
+        if place in seen:
+            continue
+        seen.add(place)
+        note_written(machine, initial[place])
+        end = body.outputs[place]
+        assert isinstance(end, Node)
+        root = root_of(end)
+        if root.kind is NodeKind.CONSTANT or _passes_broadcast(end, root):
+            raise Break("python-exception", "ValueError: assignment destination is read-only")
+        for origin in origins(end):
+            if origin.kind is NodeKind.INPUT:
+                source = origin.params["index"] - 1
+                if source < len(initial):
+                    pending.append(source)
+                else:
+                    value = captured[source - len(initial)]
+                    assert isinstance(value, Node)
+                    note_written(machine, value)
 
 
 def _known_value(machine: Machine, node: Node) -> Value:
@@ -175,7 +212,7 @@ def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
         relate = () if rule is ops.unary_operator else (machine.tracer.relate,)
         bound = rule(op, *operands, *relate)
     except ops.OpError as error:
-        raise _without_rule(error) from None
+        raise no_rule(error) from None
     return complete(machine, bound)
 
 
@@ -200,11 +237,25 @@ def root_of(node: Node) -> Node:
 
 
 def _read_only(machine: Machine, target: Node, root: Node) -> bool:
-    if root.kind is NodeKind.INPUT:
+    if root.kind is NodeKind.INPUT and root in machine.tracer.root.inputs:
         example = machine.tracer.example_inputs[root.params["index"]]
         if not example.flags.writeable:
             return True
-    node = target
+    return _passes_broadcast(target, root)
+
+
+def is_loop_result(node: Node) -> bool:
+    """Whether `node` is a value that a loop carries out: it may be, or be a view of, what went in."""
+    return node.op == "tuple_get" and isinstance(node.args[0], Node) and node.args[0].kind is NodeKind.LOOP
+
+
+def carried(machine: Machine, value: ArrayValue) -> bool:
+    """Whether `value` is carried by a loop: which object it is depends on the iteration."""
+    return is_loop_result(value.node) or any(value.node in region.carried for region in machine.tracer.regions)
+
+
+def _passes_broadcast(node: Node, root: Node) -> bool:
+    """Whether `node` is a read-only view of `root`."""
     while node is not root:
         if node.op == "broadcast_to":
             return True
@@ -232,7 +283,7 @@ def _indexed(array: ArrayValue, items: tuple[Any, ...]) -> ops.Bound:
     try:
         return ops.index(array.node, items)
     except ops.OpError as error:
-        raise _without_rule(error) from None
+        raise no_rule(error) from None
 
 
 def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) -> None:
@@ -245,7 +296,7 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
     try:
         ops.store_index(tracer.graph, array.node, key, raw(machine, value), tracer.location(), tracer.relate)
     except ops.OpError as error:
-        raise _without_rule(error) from None
+        raise no_rule(error) from None
     tracer.check_size()
 
 
@@ -313,7 +364,7 @@ def _bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: d
     try:
         bound = spelling.bind(operands, keywords, machine.tracer.relate)
     except ops.OpError as error:
-        raise _without_rule(error) from None
+        raise no_rule(error) from None
     return complete(machine, bound)
 
 

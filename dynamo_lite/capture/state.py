@@ -7,15 +7,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from dynamo_lite._C import version_tag
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import ArrayValue, CellValue, ConstantValue, NumberValue, Value
+from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Location, Node
-from dynamo_lite.graph.scalar import Number, Scalar, ScalarOp, Symbol, evaluate, is_symbolic, negate, simplify
+from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.scalar import (
+    Number,
+    Scalar,
+    ScalarOp,
+    Symbol,
+    evaluate,
+    is_symbolic,
+    negate,
+    simplify,
+    symbols_of,
+)
+from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import Code
 
 
@@ -81,12 +94,63 @@ def _beyond_int64(condition: Scalar) -> bool:
     )
 
 
-class Tracer:
-    """What one capture has built so far. INVARIANT: ``inputs[i]`` is the source of ``graph.inputs[i]``."""
+class Retry(Exception):
+    """An attempt to keep a loop a loop has taught something (its LoopPlan): capture begins again."""
 
-    def __init__(self, node_limit: int, unroll_limit: int) -> None:
-        self.graph = Graph()
-        self.sizes = self.graph.facts
+
+LoopKey: TypeAlias = tuple[Any, ...]
+
+
+@dataclass(eq=False, slots=True)
+class LoopPlan:
+    """What is known of a loop of the user's before it is met; it grows from one attempt of a capture to the next.
+
+    peel: how many iterations run before the loop proper. steps: by path (a local's name, places in tuples) the int
+    that a number grows by in every iteration. promises: conditions on the index that are guarded to hold in every
+    iteration, or in none, as text. refused: why it cannot stay a loop, as a break's reason and detail.
+    outcome: what became of it in this attempt: "native", "unrolled", "segments", or "" if it was not met.
+    """
+
+    filename: str
+    line: int
+    function: str
+    peel: int = 0
+    steps: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    promises: set[str] = field(default_factory=set)
+    refused: tuple[str, str] | None = None
+    outcome: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class Region:
+    """The body of a loop while it is traced: its nodes may still refer to those of the graphs around it.
+
+    carried: the body's inputs for the values that change from iteration to iteration. stored: those that are written.
+    """
+
+    key: LoopKey
+    graph: Graph
+    index: Symbol
+    bounds: tuple[Scalar, Scalar, Scalar]
+    carried: list[Node] = field(default_factory=list)
+    stored: set[Node] = field(default_factory=set)
+
+
+class Tracer:
+    """What one capture has built so far. INVARIANT: ``inputs[i]`` is the source of ``root.inputs[i]``."""
+
+    def __init__(
+        self,
+        node_limit: int,
+        unroll_limit: int,
+        native_loops: bool = False,
+        plans: dict[LoopKey, LoopPlan] | None = None,
+    ) -> None:
+        self.root = Graph()
+        self.regions: list[Region] = []
+        self.native_loops = native_loops
+        self.plans: dict[LoopKey, LoopPlan] = {} if plans is None else plans
+        self.indices: set[str] = set()  # names of the indices of all loops met
         self.facts = Facts()
         self.inputs: list[Source] = []
         self.example_inputs: list[Any] = []
@@ -116,28 +180,84 @@ class Tracer:
             raise Break("unsupported-operation", f"class {cls.__qualname__}, which has changed too often")
         self.facts.state(kind, source, cls, tag)
 
+    # -- loops ------------------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is being built: the root, or the body of the innermost loop."""
+        return self.regions[-1].graph if self.regions else self.root
+
+    def open_region(self, key: LoopKey, start: Scalar, stop: Scalar, step: Scalar) -> Region:
+        """Begin the body of a loop over range(start, stop, step)."""
+        index = Symbol(f"i{len(self.indices)}", "int", 0)
+        body = Graph()
+        body.inputs.append(index)
+        body.symbols[index.name] = index
+        body.facts = self.graph.facts.copy()
+        learn_index(body.facts, index, start, stop, step)
+        self.indices.add(index.name)
+        self.regions.append(Region(key, body, index, (start, stop, step)))
+        return self.regions[-1]
+
+    def varies(self, value: Scalar) -> bool:
+        """Whether `value` depends on the index of a loop."""
+        return bool(self.indices & symbols_of(value))
+
     # -- numbers ----------------------------------------------------------------------------------
 
     def hint(self, value: Scalar) -> Number:
         """The number that `value` is in this call."""
+        if self.varies(value):
+            raise Break("loop-dependent", f"the number {value} is needed, which every iteration changes")
         try:
             return evaluate(value, self.hints)
         except ArithmeticError as error:
             raise Break("python-exception", f"{type(error).__name__}: {error}") from None
 
     def relate(self, condition: Scalar) -> bool:
-        """Whether `condition` is true now; states the guard that it stays so."""
+        """Whether `condition` is true now; states the guard that it stays so.
+
+        Raises Undecided for one that depends on the index of a loop, unless it is known to hold in all iterations or in
+        none, or the loop's plan promises that: then it is guarded.
+        """
         condition = simplify(condition)
-        known = self.sizes.decide(condition)
+        known = self.graph.facts.decide(condition)
         if known is not None:
             return known
+        if self.varies(condition):
+            return self._promised(condition)
         truth = bool(self.hint(condition))
         if is_symbolic(condition) and not _beyond_int64(condition):
             self.facts.state_scalar(condition if truth else negate(condition))
-            self.sizes.learn(condition, truth)
+            for graph in (self.root, *(region.graph for region in self.regions)):
+                graph.facts.learn(condition, truth)
             if truth and isinstance(condition, ScalarOp) and condition.op == "eq":
                 self.note_equal(*condition.operands)
         return truth
+
+    def _promised(self, condition: Scalar) -> bool:
+        place = self.owner(condition)
+        region = self.regions[place]
+        if str(condition) in self.plans[region.key].promises:
+            for truth in (True, False):
+                worst = self.worst(region, condition if truth else negate(condition))
+                if worst is not None and self.relate(worst):
+                    for inner in self.regions[place:]:
+                        inner.graph.facts.learn(condition, truth)
+                    return truth
+        raise Undecided(condition)
+
+    def owner(self, condition: Scalar) -> int:
+        """The place of the innermost loop whose index is in `condition`."""
+        names = symbols_of(condition)
+        return max(place for place, region in enumerate(self.regions) if region.index.name in names)
+
+    def worst(self, region: Region, condition: Scalar) -> Scalar | None:
+        """What has to hold for `condition` to hold in every iteration, if it looks true; else None."""
+        worst = at_worst(self.graph.facts, condition, region.index, *region.bounds)
+        if worst is None or self.graph.facts.decide(worst) is False:
+            return None
+        return worst if self.varies(worst) or self.hint(worst) else None
 
     def note_equal(self, first: Scalar, second: Scalar) -> None:
         """Remember that two sizes are equal, so that types name them alike."""
@@ -148,6 +268,24 @@ class Tracer:
             self.equal[second] = first
         elif isinstance(first, Symbol):
             self.equal[first] = second
+
+    def canonicalise(self, graph: Graph) -> None:
+        """Name equal sizes alike in every node's type, so that scheduling sees equal shapes."""
+        if not self.equal:
+            return
+        for node in graph.nodes:
+            if "shape" in node.params:
+                node.params["shape"] = tuple(map(self.canonical, node.params["shape"]))
+            if isinstance(node.type, ArrayType):
+                node.type = self._canonical_type(node.type)
+            elif node.type is not None:
+                node.type = tuple(map(self._canonical_type, node.type))
+        for known in (self.root, *(region.graph for region in self.regions)):
+            known.facts.learn_canonical(self.canonical, self.equal)
+
+    def _canonical_type(self, type_: ArrayType) -> ArrayType:
+        shape = tuple(self.canonical(dim) for dim in type_.shape)
+        return ArrayType(type_.dtype, shape, type_.scalar)  # type: ignore[arg-type]
 
     def canonical(self, value: Scalar) -> Scalar:
         """`value` with every symbol replaced by the one it is known to equal."""

@@ -17,15 +17,25 @@ from dynamo_lite import ops
 from dynamo_lite.capture import handlers
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.residual import Residual, Target
-from dynamo_lite.capture.state import Frame, GeneratorEscapes, SkipFrame, Tracer
+from dynamo_lite.capture.state import (
+    Frame,
+    GeneratorEscapes,
+    LoopKey,
+    LoopPlan,
+    Retry,
+    SkipFrame,
+    Tracer,
+)
 from dynamo_lite.capture.value import ArrayValue, NumberValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.config import Config
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.rewrite import acts
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import OPCODES, Code, assemble, decoded, handlers_at, liveness, skeleton
 
+MAX_ATTEMPTS = 64  # of keeping loops loops, in one capture
 _REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "coroutine"}
 
 
@@ -46,7 +56,7 @@ class Capture:
     """What one segment became. guards: operations for _C.Guards; inputs: the registers of the graph's inputs.
 
     residual None: the program's first output is the return value. ends: "return", "break" or "rest" (the rest of the
-    frame is plain Python). jumps: what `jump` made, one for each way out.
+    frame is plain Python). jumps: what `jump` made, one for each way out. loops: those that were met, and their fate.
     """
 
     graph: Graph
@@ -57,12 +67,15 @@ class Capture:
     ends: str
     break_: GraphBreak | None
     jumps: tuple[Any, ...]
+    loops: tuple[LoopPlan, ...] = ()
 
     @property
     def computes(self) -> bool:
         """Whether there is anything to run: an output, a store, or an operation that may warn or raise."""
         return bool(self.graph.outputs) or any(
-            node.kind is NodeKind.STORE or (node.kind is NodeKind.CALL and ops.may_report(node))
+            node.kind is NodeKind.STORE
+            or (node.kind is NodeKind.CALL and ops.may_report(node))
+            or acts(node, ops.may_report)
             for node in self.graph.nodes
         )
 
@@ -70,6 +83,8 @@ class Capture:
     def only_scalars(self) -> bool:
         """Whether no operation works on more than one element: a program could not win what its launch costs."""
         calls = [node for node in self.graph.nodes if node.kind is not NodeKind.INPUT]
+        if any(node.kind is NodeKind.LOOP for node in calls):
+            return False
         return all(
             isinstance(node.type, ArrayType) and (node.type.scalar or ops.REGISTRY[node.op].kind is ops.OpKind.VIEW)
             for node in calls
@@ -116,9 +131,10 @@ def _trace(
     names = slot_names(function.__code__)
 
     tracers: list[Tracer] = []
+    plans: dict[LoopKey, LoopPlan] = {}
 
-    def run(stop_at: int | None) -> tuple[Tracer, Frame, Value | Stop | None]:
-        tracer = Tracer(config.node_limit, config.unroll_limit)
+    def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
+        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans)
         tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
@@ -126,7 +142,15 @@ def _trace(
         machine = Machine(tracer, break_everywhere, inline_generators, owns_slots)
         return tracer, frame, machine.run_root(frame, stop_at)
 
-    tracer, frame, result = run(None)
+    while True:
+        native_loops = config.native_loops and len(tracers) < MAX_ATTEMPTS
+        for plan in plans.values():
+            plan.outcome = ""
+        try:
+            tracer, frame, result = run(None, native_loops)
+            break
+        except Retry:
+            pass  # what the attempt has taught is in the plans
     jumps: list[Any] = []
 
     def remember(target: Target) -> Any:
@@ -144,7 +168,7 @@ def _trace(
             raise SkipFrame("frame-introspection", reader)
         if code.cellvars:
             raise SkipFrame("cell-variables", ", ".join(code.cellvars))
-        tracer, frame, again = run(stop.step)
+        tracer, frame, again = run(stop.step, native_loops)
         assert again is None, "capture is not deterministic"
         index = frame.index
         instr = code.instrs[index]
@@ -173,9 +197,9 @@ def _trace(
         assert isinstance(result, Value)
         residual.returns(result, code.instrs[frame.index - 1].position)
 
-    graph = tracer.graph
+    graph = tracer.root
     graph.outputs = list(residual.outputs)
-    canonicalise(tracer, graph)
+    tracer.canonicalise(graph)
     state_distinct(tracer)
     made = make_residual(function, code, names, residual) if residual.pending else None
     for source in residual.loaded:  # it exists, or plain Python raises in its place, before any store
@@ -193,6 +217,7 @@ def _trace(
         ends,
         record,
         tuple(jumps),
+        tuple(plan for plan in plans.values() if plan.outcome),
     )
 
 
@@ -213,29 +238,9 @@ def slot_names(code: types.CodeType) -> tuple[str, ...]:
     return code.co_varnames[:count]
 
 
-def canonicalise(tracer: Tracer, graph: Graph) -> None:
-    """Name equal sizes alike in every node's type, so that scheduling sees equal shapes."""
-    if not tracer.equal:
-        return
-    for condition in list(graph.facts.learned):
-        graph.facts.learn(tracer.canonical(condition), True)
-    for node in graph.nodes:
-        if "shape" in node.params:
-            node.params["shape"] = tuple(tracer.canonical(dim) for dim in node.params["shape"])
-        if isinstance(node.type, ArrayType):
-            node.type = _canonical_type(tracer, node.type)
-        elif node.type is not None:
-            node.type = tuple(_canonical_type(tracer, part) for part in node.type)
-
-
-def _canonical_type(tracer: Tracer, type_: ArrayType) -> ArrayType:
-    shape = tuple(tracer.canonical(dim) for dim in type_.shape)
-    return ArrayType(type_.dtype, shape, type_.scalar)  # type: ignore[arg-type]
-
-
 def state_distinct(tracer: Tracer) -> None:
     """Arrays that are written must not be the same object as another input (overlap is the launcher's check)."""
-    arrays = [node for node in tracer.graph.inputs if isinstance(node, Node) and not node.array_type.scalar]
+    arrays = [node for node in tracer.root.inputs if isinstance(node, Node) and not node.array_type.scalar]
     for written in tracer.written:
         for other in arrays:
             if written is not other and written in arrays:

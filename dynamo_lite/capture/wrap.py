@@ -93,13 +93,13 @@ def _wrap_array(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Va
     ones = sum(1 << axis for axis, size in enumerate(obj.shape) if size == 1)
     tracer.facts.state("array", source, obj.dtype, obj.ndim, ones, obj.flags.writeable)
     index = len(tracer.inputs)
-    node = tracer.graph.add_input(ArrayType(obj.dtype, ()), _stem(source))
+    node = tracer.root.add_input(ArrayType(obj.dtype, ()), _stem(source))
     shape: list[Dim] = []
     for axis, size in enumerate(obj.shape):
         if size == 1:
             shape.append(1)
         else:
-            symbol = tracer.graph.add_symbol("int", index, axis)
+            symbol = tracer.root.add_symbol("int", index, axis)
             tracer.hints[symbol.name] = size
             shape.append(symbol)
     node.type = ArrayType(obj.dtype, tuple(shape))
@@ -110,7 +110,7 @@ def _wrap_array(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Va
 
 def _wrap_numpy_scalar(tracer: Tracer, obj: np.generic, source: Source) -> Value:
     tracer.facts.state("np_scalar", source, type(obj))
-    node = tracer.graph.add_input(ArrayType(obj.dtype, (), True), _stem(source))
+    node = tracer.root.add_input(ArrayType(obj.dtype, (), True), _stem(source))
     tracer.inputs.append(source)
     tracer.example_inputs.append(obj)
     return ArrayValue(source, node)
@@ -126,7 +126,7 @@ def _wrap_number(tracer: Tracer, obj: int | float, source: Source) -> Value:
         return _wrap_equal(tracer, obj, source)
     kind = "int" if isinstance(obj, int) else "float"
     tracer.facts.state("number", source, kind)
-    symbol = tracer.graph.add_symbol(kind)
+    symbol = tracer.root.add_symbol(kind)
     tracer.hints[symbol.name] = obj
     tracer.inputs.append(source)
     tracer.example_inputs.append(obj)

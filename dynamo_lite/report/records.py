@@ -36,6 +36,17 @@ class BreakRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopRecord:
+    """What became of a `for` over a range. outcome: "native", "unrolled" or "segments"; message: why not native."""
+
+    filename: str
+    line: int
+    function: str
+    outcome: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class GraphRecord:
     """One captured graph.
 
@@ -81,7 +92,8 @@ class Explanation:
     """What dynamo_lite made of one function.
 
     graphs and breaks stand in the order of the program, compiles in the order of time. skips: frames left to plain
-    Python, the function's own or a callee's. relaxations: options set that allow a result other than NumPy's.
+    Python, the function's own or a callee's. relaxations: options set that allow a result other than NumPy's. loops:
+    over ranges, what became of each.
     """
 
     function: str
@@ -93,6 +105,7 @@ class Explanation:
     compiles: tuple[CompileRecord, ...] = ()
     stats: tuple[tuple[str, float], ...] = ()
     relaxations: tuple[str, ...] = field(default=())
+    loops: tuple[LoopRecord, ...] = ()
 
     @property
     def guards(self) -> tuple[GuardRecord, ...]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # records.py imports this module for Explanation.__str__
-    from dynamo_lite.report.records import BreakRecord, Explanation, GraphRecord
+    from dynamo_lite.report.records import BreakRecord, Explanation, GraphRecord, LoopRecord
 
 
 def to_text(explanation: Explanation) -> str:
@@ -22,6 +22,7 @@ def to_text(explanation: Explanation) -> str:
     sections = [
         _heading(explanation),
         *(_graph(number, graph) for number, graph in enumerate(explanation.graphs)),
+        _loops(explanation),
         _breaks("Graph breaks", explanation.breaks),
         _breaks("Left to plain Python", _noteworthy(explanation)),
         _idle(explanation),
@@ -86,6 +87,9 @@ def to_html_fragment(explanation: Explanation) -> str:
             parts.extend(f"<li>{html.escape(guard.text)}</li>" for guard in graph.guards)
             parts.append("</ul></details>")
         parts.append("</details>")
+    if explanation.loops:
+        rows = [(f"{_place(one.filename, one.line)} in {one.function}", _loop(one)) for one in explanation.loops]
+        parts.append("<h4>Loops</h4>" + _html_table(["where", "what it became"], rows))
     for title, breaks in (("Graph breaks", explanation.breaks), ("Left to plain Python", _noteworthy(explanation))):
         if breaks:
             parts.append(f"<h4>{title}</h4>" + _html_table(["where", "source", "why", "what to do"], map(_row, breaks)))
@@ -147,6 +151,23 @@ def _graph(number: int, graph: GraphRecord) -> str:
         lines.append("  is used again while")
         lines += [f"    {guard.text}" for guard in graph.guards]
     return "\n".join(lines)
+
+
+_OUTCOMES = {"native": "native", "unrolled": "unrolled", "segments": "one segment an iteration"}
+
+
+def _loop(record: LoopRecord) -> str:
+    return f"{_OUTCOMES[record.outcome]}{': ' if record.message else ''}{record.message}"
+
+
+def _loops(explanation: Explanation) -> str:
+    if not explanation.loops:
+        return ""
+    rows = (
+        f"  {_place(record.filename, record.line)} in {record.function}: {_loop(record)}"
+        for record in explanation.loops
+    )
+    return "\n".join(["Loops", *rows])
 
 
 def _breaks(title: str, breaks: tuple[BreakRecord, ...]) -> str:

@@ -14,8 +14,8 @@ import numpy as np
 
 from dynamo_lite._C import Declined
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.rewrite import root
+from dynamo_lite.graph.node import NodeKind
+from dynamo_lite.graph.rewrite import written
 
 
 def transaction(
@@ -23,9 +23,8 @@ def transaction(
 ) -> Callable[..., Sequence[Any]]:
     """`function` with NumPy's floating-point errors raised (those that `np.geterr()` does not ignore) and, where it
     raises, the written inputs put back and Declined raised. on_failure is told of the exception first."""
-    targets = [node.args[0] for node in graph.nodes if node.kind is NodeKind.STORE]
-    roots = {root(target) for target in targets if isinstance(target, Node)}
-    written = sorted(node.params["index"] for node in roots if node.kind is NodeKind.INPUT)
+    roots = {origin for node in graph.nodes for origin in written(node)}
+    changed = sorted(node.params["index"] for node in roots if node.kind is NodeKind.INPUT)
 
     def strictly(*inputs: Any) -> Sequence[Any]:
         strict: dict[str, Any] = {name: "ignore" if mode == "ignore" else "raise" for name, mode in np.geterr().items()}
@@ -36,7 +35,7 @@ def transaction(
         return outputs
 
     def run(*inputs: Any) -> Sequence[Any]:
-        saved = [(inputs[index], inputs[index].copy()) for index in written]
+        saved = [(inputs[index], inputs[index].copy()) for index in changed]
         try:
             # NumPy keeps errstate in a context variable: a KeyboardInterrupt anywhere cannot leave ours behind.
             return contextvars.copy_context().run(strictly, *inputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite.capture.iterators import iterate, next_item
+from dynamo_lite.capture.loops import for_range, goes_over_range, plan_of
 from dynamo_lite.capture.machine import Machine, Returned, handles
 from dynamo_lite.capture.state import Break, Frame
 from dynamo_lite.capture.value import (
@@ -137,7 +138,17 @@ def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("GET_ITER")
 def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.push(iterate(machine, machine.pop(frame)))
+    value = machine.pop(frame)
+    if not goes_over_range(machine, frame, value):
+        frame.push(iterate(machine, value))
+        return
+    plan = plan_of(machine.tracer, frame, frame.index)
+    if plan.refused is None:
+        frame.push(IteratorValue(None, value, kind="range"))
+        return
+    plan.outcome = "segments"
+    frame.push(iterate(machine, value))
+    plan.outcome = "unrolled"
 
 
 @handles("FOR_ITER")
@@ -145,6 +156,10 @@ def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     iterator = frame.stack[-1]
     if not isinstance(iterator, IteratorValue):
         raise Break("loop-goes-on", f"a {kind_name(machine.peek(frame))}")
+    if iterator.kind == "range":
+        assert instr.target is not None
+        for_range(machine, frame, iterator, instr.target)
+        return
     item = next_item(machine, iterator)
     if item is not None:
         frame.push(item)

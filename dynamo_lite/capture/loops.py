@@ -1,0 +1,571 @@
+"""Loops that stay loops: a `for` over a range whose body captures without a break becomes one LOOP node.
+
+Enters: a machine in front of the FOR_ITER of a range that is not to be unrolled. Leaves: the machine behind the loop,
+its values those after the last iteration, whatever the trip count. The body is traced once, for any iteration, into a
+Region: what the loop assigns and reads again is carried, a number that grows by the same int each time is computed from
+the index, everything else has to be the same after an iteration as before it. Where that does not hold, a Retry says
+what was learned (LoopPlan) and capture begins again: with one or two iterations run before the loop, so that an
+accumulator that starts as a Python number is an array by then, or with the loop refused, which leaves it to be unrolled
+or run one segment an iteration. INVARIANT: an attempt that fails leaves no trace in the capture that counts.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias
+
+from dynamo_lite import ops
+from dynamo_lite.capture.machine import Machine, Returned
+from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
+from dynamo_lite.capture.region import close_region
+from dynamo_lite.capture.state import Break, Frame, LoopKey, LoopPlan, Retry, Tracer
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    CellValue,
+    ConstantValue,
+    DictValue,
+    DictViewValue,
+    FunctionValue,
+    GeneratorValue,
+    IteratorValue,
+    LazyValue,
+    MethodValue,
+    NumberValue,
+    RangeValue,
+    SequenceValue,
+    SliceValue,
+    Value,
+)
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.rewrite import written
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, negate, simplify, substitute
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.pycode import OPCODES, Code, handlers_at
+from dynamo_lite.pycode.flow import successors
+from dynamo_lite.pycode.opcodes import Operand
+
+Path: TypeAlias = tuple[str | int, ...]
+
+ALWAYS_UNROLLED = 8  # iterations of a loop of known length
+MAX_PEELED = 2
+
+
+# -- which loops -----------------------------------------------------------------------------------
+
+
+def goes_over_range(machine: Machine, frame: Frame, value: Value) -> bool:
+    """Whether what GET_ITER has just taken off the stack is a range of a `for` that could stay a loop."""
+    tracer, header = machine.tracer, frame.index
+    if not tracer.native_loops or not isinstance(value, RangeValue) or frame.code.instrs[header].op != "FOR_ITER":
+        return False
+    bounds = (value.start, value.stop, value.step)
+    if not any(map(is_symbolic, bounds)) and len(range(*bounds)) <= ALWAYS_UNROLLED:  # type: ignore[arg-type]
+        return False
+    if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
+        return False
+    if handlers_at(frame.code, header) is not None:
+        plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
+    return True
+
+
+def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
+    """What earlier attempts have taught about the loop at `header`, in the loops around it."""
+    key = _key(tracer, frame, header)
+    plan = tracer.plans.get(key)
+    if plan is None:
+        line = frame.code.instrs[header].position[0] or frame.line or frame.code.firstlineno
+        plan = tracer.plans[key] = LoopPlan(frame.code.filename, line, frame.code.name)
+    return plan
+
+
+def _key(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
+    code = frame.code
+    around = tuple(region.key for region in tracer.regions)
+    return code.filename, code.qualname, code.firstlineno, header, around
+
+
+# -- the loop --------------------------------------------------------------------------------------
+
+
+def for_range(machine: Machine, frame: Frame, iterator: IteratorValue, exit_index: int) -> None:
+    """FOR_ITER of a range: an iteration of its own while the plan says so, then the loop as a whole."""
+    tracer, header = machine.tracer, frame.index - 1
+    plan = plan_of(tracer, frame, header)
+    assert isinstance(iterator.of, RangeValue)
+    step, stop = iterator.of.step, iterator.of.stop
+    start = make("add", iterator.of.start, make("mul", step, iterator.taken))
+    if tracer.relate(make("eq", step, 0)):
+        raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
+    forward = tracer.relate(make("ge", step, 1))
+    more = make("lt", start, stop) if forward else make("gt", start, stop)
+    if iterator.taken < plan.peel and tracer.relate(more):
+        iterator.taken += 1
+        frame.push(tracer.number(start))
+        return
+    if iterator.taken == plan.peel and tracer.graph.facts.decide(more) is not False:
+        _Attempt(machine, frame, header, exit_index, plan, (start, stop, step), more, forward).run()
+        plan.outcome = "native"
+    frame.stack.pop()
+    frame.index = exit_index
+
+
+@dataclass(eq=False)
+class _Attempt:
+    """One attempt to trace the body of a loop once for all iterations."""
+
+    machine: Machine
+    frame: Frame
+    header: int
+    exit_index: int
+    plan: LoopPlan
+    bounds: tuple[Scalar, Scalar, Scalar]
+    more: Scalar  # whether there is an iteration at all
+    forward: bool
+    leaves: dict[Path, tuple[ArrayValue, Node]] = field(default_factory=dict)  # carried: value before, body's input
+    ends: dict[Path, Node] = field(default_factory=dict)  # carried: value after an iteration
+    final: dict[Path, Value] = field(default_factory=dict)  # what others are after the last iteration
+
+    def run(self) -> None:
+        """Trace the body, append the loop, bring the frame behind it; raises Retry where that does not work."""
+        tracer, frame = self.machine.tracer, self.frame
+        self.loop = natural_loop(frame.code, self.header)
+        self.stored = _stored(frame.code, self.loop)
+        # Closures may read a cell at any time, and what is in a cell of outside no loop can change.
+        cells = self.stored & frame.cells.keys()
+        if any(frame.cells[name].concrete is not None for name in cells):
+            self._refuse("side-effect-cell", min(cells))
+        self.read = exposed(frame.code, self.loop, self.header) | cells
+        live = self.machine.live(frame.code)[self.header] | cells
+        before = self._enter_locals(live)
+        start, stop, step = self.bounds
+        self.region = tracer.open_region(_key(tracer, frame, self.header), start, stop, step)
+        around = frame.stack[:]
+        state = _mutable_state(tracer, {id(frame.cells[name]) for name in cells})
+        try:
+            for name, value in before.items():
+                self._set(name, self._enter(value, (name,)))
+            self._run_body()
+            if frame.stack != around or not _unchanged(state):
+                self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
+            for name in sorted(self.stored & live):
+                self._compare((name,), before.get(name), self._get(name), name in self.read)
+        except Returned:
+            self._refuse("loop-exit", "return")
+        except Break as reason:
+            self._refuse(reason.reason, reason.detail)
+        except Undecided as reason:
+            self._promise(reason.condition)
+        frame.line = frame.code.instrs[self.header].position[0] or frame.line
+        self._leave(before, self.machine.live(frame.code)[self.exit_index] | cells)
+
+    def _refuse(self, reason: str, detail: str) -> NoReturn:
+        self.plan.refused = (reason, detail)
+        raise Retry
+
+    def _promise(self, condition: Scalar) -> NoReturn:
+        """Have a condition on an index guarded to hold in every iteration, or in none."""
+        tracer = self.machine.tracer
+        region = tracer.regions[tracer.owner(condition)]
+        plan = tracer.plans[region.key]
+        for wanted in (condition, negate(condition)):
+            if str(condition) not in plan.promises and tracer.worst(region, wanted) is not None:
+                plan.promises.add(str(condition))
+                raise Retry
+        self._refuse("loop-dependent", str(Undecided(condition)))
+
+    def _differs(self, path: Path) -> NoReturn:
+        """What the name holds is of another kind after an iteration: let one run before the loop."""
+        if self.plan.peel < MAX_PEELED:
+            self.plan.peel += 1
+            raise Retry
+        self._refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
+
+    # -- before the body --------------------------------------------------------------------------
+
+    def _enter_locals(self, live: frozenset[str]) -> dict[str, Value]:
+        """The values at the header of what the loop assigns; what nobody reads again is dropped."""
+        before: dict[str, Value] = {}
+        for name in sorted(self.stored):
+            value = self._get(name)
+            if value is not None and name in live:
+                before[name] = realise(self.machine.tracer, value)
+            else:
+                self._set(name, None)
+        return before
+
+    def _get(self, name: str) -> Value | None:
+        """What a local, or a closure variable of this frame's own, holds."""
+        cell = self.frame.cells.get(name)
+        return self.frame.locals.get(name) if cell is None else cell.contents
+
+    def _set(self, name: str, value: Value | None) -> None:
+        cell = self.frame.cells.get(name)
+        if cell is not None:
+            cell.contents = value
+        elif value is not None:
+            self.frame.locals[name] = value
+        else:
+            self.frame.locals.pop(name, None)
+
+    def _enter(self, value: Value, path: Path) -> Value:
+        """What stands for `value` in the body, in every iteration."""
+        if isinstance(value, ArrayValue):
+            node = self.region.graph.add_input(value.node.array_type, str(path[0]))
+            self.region.carried.append(node)
+            self.leaves[path] = value, node
+            return ArrayValue(None, node)
+        if _is_tuple(value):
+            items = [realise(self.machine.tracer, item) for item in value.items]  # type: ignore[attr-defined]
+            return SequenceValue(None, tuple, [self._enter(item, (*path, k)) for k, item in enumerate(items)])
+        if path in self.plan.steps:
+            begin = as_scalar(value)
+            assert begin is not None
+            return NumberValue(None, make("add", begin, make("mul", self._count(), self.plan.steps[path])))
+        return value
+
+    def _count(self) -> Scalar:
+        """How many iterations came before the one at hand."""
+        start, _, step = self.bounds
+        distance = make("sub", self.region.index, start)
+        if step == 1:
+            return distance
+        return make("neg", distance) if step == -1 else make("floordiv", distance, step)
+
+    def _run_body(self) -> None:
+        machine, frame = self.machine, self.frame
+        frame.push(NumberValue(None, self.region.index))
+        while frame.index != self.header:
+            if frame.index not in self.loop:
+                self._refuse("loop-exit", "break")
+            machine.step(frame)
+            if frame.yielded is not None:
+                self._refuse("loop-exit", "yield")
+
+    # -- after the body ---------------------------------------------------------------------------
+
+    def _compare(self, path: Path, before: Value | None, after: Value | None, read: bool) -> None:
+        """Note what has become of a value in one iteration. read: the next iteration may read it."""
+        tracer = self.machine.tracer
+        if after is None:
+            if before is not None:
+                self._differs(path)
+            return
+        after = realise(tracer, after)
+        if path in self.leaves:
+            type_ = self.leaves[path][1].array_type
+            if not isinstance(after, ArrayValue) or not _types_agree(tracer, type_, after.node.array_type):
+                self._differs(path)
+            self.ends[path] = after.node
+            return
+        if before is not None and _is_tuple(before):
+            if not isinstance(after, SequenceValue) or after.kind is not tuple:
+                self._differs(path)
+            items = before.items  # type: ignore[attr-defined]
+            if len(after.items) != len(items):
+                self._differs(path)
+            for place, (one, other) in enumerate(zip(items, after.items, strict=True)):
+                self._compare((*path, place), realise(tracer, one), other, read)
+            return
+        if path in self.plan.steps:
+            self._compare_number(path, before, after)
+        elif before is not None and _same(before, after):
+            pass
+        elif before is not None and read:
+            self._guess_step(path, before, after)
+        elif self._made_inside(after):
+            self._differs(path)
+        else:
+            self.final[path] = after  # it is known without the iterations before
+
+    def _compare_number(self, path: Path, before: Value | None, after: Value) -> None:
+        end = as_scalar(after)
+        assert before is not None
+        begin = as_scalar(self._enter(before, path))
+        if end is None or begin is None or make("sub", end, begin) != self.plan.steps[path]:
+            self._refuse("loop-state", f"the number {path[0]}")
+
+    def _guess_step(self, path: Path, before: Value, after: Value) -> None:
+        """A number that the loop changes: suppose that it grows by the same int every time, and see."""
+        begin, end = as_scalar(before), as_scalar(after)
+        if begin is None or end is None or kind_of(begin) != "int" or kind_of(end) != "int":
+            self._differs(path)
+        step = make("sub", end, begin)
+        if type(step) is not int:
+            self._differs(path)
+        self.plan.steps[path] = step
+        raise Retry
+
+    def _made_inside(self, value: Value) -> bool:
+        """Whether `value` holds an array that the body computes, or anything whose parts are not known here."""
+        if isinstance(value, ArrayValue):
+            return value.node in self.region.graph.nodes
+        if isinstance(value, SequenceValue):
+            return any(self._made_inside(realise(self.machine.tracer, item)) for item in value.items)
+        return not isinstance(value, NumberValue | ConstantValue) and value.source is None
+
+    # -- behind the loop --------------------------------------------------------------------------
+
+    def _leave(self, before: dict[str, Value], live: frozenset[str]) -> None:
+        """Append the loop and give the locals their values behind it."""
+        tracer = self.machine.tracer
+        late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
+        tracer.regions.pop()
+        if late and not self._runs_at_all():
+            for name in self.stored:
+                self._set(name, before.get(name))
+            return
+        inputs = {path: node for path, (_, node) in self.leaves.items()}
+        initial = {path: value.node for path, (value, _) in self.leaves.items()}
+        loop, places = close_region(tracer, self.region, self.bounds, inputs, initial, self.ends)
+        for path, node in inputs.items():
+            if node in self.region.stored:
+                note_written(self.machine, initial[path])
+                if path in places:
+                    note_carried_written(self.machine, loop, places[path])
+        for target in written(loop):
+            note_written(self.machine, target)
+        results = {
+            place: ops.call(tracer.graph, "tuple_get", (loop,), {"index": place}, tracer.location())
+            for path, place in places.items()
+            if path[0] in live
+        }
+        for name in self.stored:
+            known = name in live and (name in before or (name,) in self.final)
+            self._set(name, self._after((name,), before.get(name), places, results) if known else None)
+
+    def _runs_at_all(self) -> bool:
+        """Whether there is an iteration, decided now; where that changes in a loop around, there is no loop here."""
+        try:
+            return self.machine.tracer.relate(self.more)
+        except Undecided as reason:
+            self._promise(reason.condition)
+
+    def _closes(self, path: Path, before: Value | None) -> bool:
+        """Whether the number at `path` is also before the first iteration what its expression in the index says."""
+        value, start, step = self.final[path], self.bounds[0], self.bounds[2]
+        expr = as_scalar(value)
+        known = None if before is None or len(path) > 1 else as_scalar(before)
+        if expr is None or known is None or kind_of(expr) != "int" or kind_of(known) != "int":
+            return False
+        return bool(simplify(substitute(expr, {self.region.index.name: make("sub", start, step)})) == simplify(known))
+
+    def _after(self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]) -> Value:
+        if path in self.final:
+            return self._at_last_index(self.final[path])
+        assert before is not None
+        if path in self.leaves:
+            return ArrayValue(None, results[places[path]]) if path in places else self.leaves[path][0]
+        if path in self.plan.steps:
+            begin = as_scalar(before)
+            assert begin is not None
+            return self.machine.tracer.number(make("add", begin, make("mul", self._trip(), self.plan.steps[path])))
+        if _is_tuple(before):
+            items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
+            return SequenceValue(
+                None, tuple, [self._after((*path, k), item, places, results) for k, item in enumerate(items)]
+            )
+        return before
+
+    def _at_last_index(self, value: Value) -> Value:
+        start, _, step = self.bounds
+        if isinstance(value, NumberValue):
+            last = make("add", start, make("mul", make("sub", self._trip(), 1), step))
+            return self.machine.tracer.number(_replaced(value.expr, self.region.index, last))
+        if isinstance(value, SequenceValue):
+            return SequenceValue(value.source, value.kind, [self._at_last_index(item) for item in value.items])
+        return value
+
+    def _trip(self) -> Scalar:
+        """The number of iterations, as len(range(start, stop, step)) has it."""
+        start, stop, step = self.bounds
+        distance, stride = make("sub", stop, start), step
+        if not self.forward:
+            distance, stride = make("neg", distance), make("neg", step)
+        count = make("floordiv", make("sub", make("add", distance, stride), 1), stride)
+        return count if self.machine.tracer.graph.facts.decide(make("ge", distance, 0)) else make("max", count, 0)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def _is_tuple(value: Value) -> bool:
+    """A tuple made in this segment: its items may change separately, nobody knows it by identity."""
+    return isinstance(value, SequenceValue) and value.kind is tuple and value.source is None
+
+
+def _types_agree(tracer: Tracer, before: ArrayType, after: ArrayType) -> bool:
+    """Whether two types are one, at every call that passes the guards."""
+    if (before.dtype, before.scalar, before.ndim) != (after.dtype, after.scalar, after.ndim):
+        return False
+    for old, new in zip(before.shape, after.shape, strict=True):
+        same = make("eq", old, new)
+        known = tracer.graph.facts.decide(same)
+        if known is False or (known is None and (tracer.varies(same) or not tracer.hint(same))):
+            return False
+        tracer.relate(same)
+    return True
+
+
+def _same(before: Value, after: Value) -> bool:
+    """Whether a value that is no array of the loop's own is the same after an iteration."""
+    if before is after:
+        return True
+    if isinstance(before, ConstantValue) and isinstance(after, ConstantValue):
+        return _same_constant(before.value, after.value)
+    if isinstance(before, NumberValue) and isinstance(after, NumberValue):
+        return kind_of(before.expr) == "int" == kind_of(after.expr) and before.expr == after.expr
+    if isinstance(before, SequenceValue) and isinstance(after, SequenceValue):
+        return (
+            before.kind is tuple is after.kind
+            and before.source == after.source
+            and len(before.items) == len(after.items)
+            and all(_same(one, other) for one, other in zip(before.items, after.items, strict=True))
+        )
+    return before.source is not None and before.source == after.source and type(before) is type(after)
+
+
+def _same_constant(before: Any, after: Any) -> bool:
+    if before is after:
+        return True
+    if type(before) is not type(after):
+        return False
+    if type(before) is float:
+        return struct.pack("d", before) == struct.pack("d", after)
+    return type(before) in (int, bool, str, bytes) and bool(before == after)
+
+
+def _replaced(value: Scalar, index: Symbol, number: Scalar) -> Scalar:
+    """`value` with the index replaced; operations on floats stay as they are."""
+    if value == index and isinstance(value, Symbol):
+        return number
+    if isinstance(value, ScalarOp):
+        operands = tuple(_replaced(operand, index, number) for operand in value.operands)
+        if value.kind == "int" or not any(map(is_symbolic, operands)):
+            return make(value.op, *operands)
+        return ScalarOp(value.op, value.kind, operands)
+    return value
+
+
+# -- what tracing may not change -------------------------------------------------------------------
+
+
+def _mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[Any, ...]]]:
+    """Everything that changes in place and can be reached, with what it holds; but for what is handled as a local."""
+    found: list[tuple[Value, tuple[Any, ...]]] = []
+    seen = set(aside)
+    work: list[Any] = [value for frame in tracer.frames for value in _held(frame)]
+    while work:
+        value = work.pop()
+        if value is None or id(value) in seen:
+            continue
+        seen.add(id(value))
+        row = _STATE.get(type(value))
+        if row is not None:
+            found.append((value, tuple(row(value))))
+        work += _parts(value)
+    return found
+
+
+def _unchanged(state: list[tuple[Value, tuple[Any, ...]]]) -> bool:
+    for value, before in state:
+        after = tuple(_STATE[type(value)](value))
+        if isinstance(value, CellValue) and before == (None,) and value.concrete is not None:
+            continue  # only read
+        if len(before) != len(after) or any(one is not other for one, other in zip(before, after, strict=True)):
+            return False
+    return True
+
+
+def _held(frame: Frame) -> Iterator[Value]:
+    yield from frame.locals.values()
+    yield from frame.stack
+    yield from frame.cells.values()
+
+
+_STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
+    SequenceValue: lambda value: value.items,
+    DictValue: lambda value: [*value.items, *value.items.values()],
+    CellValue: lambda value: [value.contents],
+    IteratorValue: lambda value: [*value.items, value.taken, value.ended],
+    GeneratorValue: lambda value: [value.ended, value.frame.index, *_held(value.frame)],
+}
+
+
+def _parts(value: Value) -> list[Value | None]:
+    """The values that `value` refers to."""
+    match value:
+        case LazyValue():
+            return [value.known]
+        case SequenceValue() | DictValue():
+            return list(value.items if isinstance(value, SequenceValue) else value.items.values())
+        case CellValue():
+            return [value.contents]
+        case IteratorValue():
+            return [value.of, *value.items, *value.parts]
+        case DictViewValue():
+            return [value.of]
+        case GeneratorValue():
+            return list(_held(value.frame))
+        case MethodValue():
+            return [value.function, value.self]
+        case FunctionValue():
+            return [*value.defaults, *value.kwdefaults.values(), *value.closure]
+        case SliceValue():
+            return [value.start, value.stop, value.step]
+    return []
+
+
+# -- the code of a loop ----------------------------------------------------------------------------
+
+
+def natural_loop(code: Code, header: int) -> frozenset[int]:
+    """The instructions from which `header` is reached again without leaving the loop that it heads."""
+    before: list[list[int]] = [[] for _ in code.instrs]
+    for index in range(len(code.instrs)):
+        for after in successors(code, index):
+            if after < len(before):
+                before[after].append(index)
+    found = {header}
+    work = [index for index in before[header] if index > header]
+    while work:
+        index = work.pop()
+        if index not in found:
+            found.add(index)
+            work += before[index]
+    return frozenset(found)
+
+
+def _stored(code: Code, loop: frozenset[int]) -> frozenset[str]:
+    names = (code.instrs[index] for index in loop)
+    return frozenset(
+        instr.arg
+        for instr in names
+        if instr.op in ("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR", "STORE_DEREF", "DELETE_DEREF")
+    )
+
+
+def exposed(code: Code, loop: frozenset[int], header: int) -> frozenset[str]:
+    """The locals that an iteration may read before it has assigned them."""
+    needed: dict[int, frozenset[str]] = dict.fromkeys(loop, frozenset())
+    changed = True
+    while changed:
+        changed = False
+        for index in sorted(loop, reverse=True):
+            instr = code.instrs[index]
+            names: frozenset[str] = frozenset()
+            for after in successors(code, index):
+                names |= needed.get(after, frozenset())
+            if OPCODES[instr.op].operand is Operand.LOCAL:
+                names = names - {instr.arg} if instr.op == "STORE_FAST" else names | {instr.arg}
+            if names != needed[index]:
+                needed[index] = names
+                changed = True
+    return needed[header]
+
+
+__all__ = ["ALWAYS_UNROLLED", "for_range", "goes_over_range", "plan_of"]

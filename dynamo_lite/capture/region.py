@@ -1,0 +1,130 @@
+"""close_region: the traced body of a loop, closed and appended to the graph around it.
+
+Enters: a Region whose nodes still refer to nodes and symbols of outside, with the values that its loop carries. Leaves:
+a LOOP node. What the body takes from outside becomes an input: arrays as such, each number (a size, an argument, the
+index of a loop around) as a Symbol of the same name. A value that every iteration hands on as it got it is not carried:
+
+    x = carried, y = carried;  y = add(y, x);  x, y = x, y   ->   x is captured, y carried
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, TypeVar
+
+from dynamo_lite.capture.state import Region, Tracer
+from dynamo_lite.graph.facts import Facts
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.rewrite import map_scalars
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, renamed, symbols_of
+from dynamo_lite.graph.types import ArrayType
+
+Path = TypeVar("Path", bound=Hashable)
+
+
+def close_region(
+    tracer: Tracer,
+    region: Region,
+    bounds: tuple[Scalar, Scalar, Scalar],
+    inputs: Mapping[Path, Node],
+    initial: Mapping[Path, Node],
+    ends: Mapping[Path, Node],
+) -> tuple[Node, dict[Path, int]]:
+    """Append the loop to the tracer's graph, the one around `region`; also the place of each carried value in it.
+
+    inputs: the body's stand-ins for the carried values; initial: what goes in for them; ends: what comes out.
+    """
+    body = region.graph
+    replaced: dict[Node, Node] = {}
+    outcome = dict(ends)
+    carried = list(inputs)
+    while (path := next((p for p in carried if outcome[p] in (inputs[p], initial[p])), None)) is not None:
+        carried.remove(path)
+        replaced[inputs[path]] = initial[path]
+        outcome = {p: initial[path] if end is inputs[path] else end for p, end in outcome.items()}
+    body.nodes = [node for node in body.nodes if node not in replaced]
+
+    captured: dict[Node, Node] = {}
+    inside = set(body.nodes)
+
+    def inner(arg: Any) -> Any:
+        arg = replaced.get(arg, arg) if isinstance(arg, Node) else arg
+        if not isinstance(arg, Node) or arg in inside:
+            return arg
+        if arg not in captured:
+            captured[arg] = body.add_input(arg.array_type, arg.name)
+        return captured[arg]
+
+    for node in list(body.nodes):
+        node.args = tuple(map(inner, node.args))
+    body.outputs = [inner(outcome[path]) for path in carried]
+    tracer.canonicalise(body)
+    body.facts.learn_canonical(tracer.canonical, tracer.equal)
+
+    arrays = [*(inputs[path] for path in carried), *captured.values()]
+    outside = list(_symbols(body, region.index).values())
+    symbols = {
+        symbol.name: Symbol(symbol.name, symbol.kind, place) for place, symbol in enumerate(outside, 1 + len(arrays))
+    }
+    symbols[region.index.name] = region.index
+    body.inputs = [region.index, *arrays, *(symbols[symbol.name] for symbol in outside)]
+    for place, node in enumerate(arrays, 1):
+        node.params["index"] = place
+    body.nodes = arrays + [node for node in body.nodes if node not in set(arrays)]
+    body.symbols = symbols
+    body.facts = _facts(body.facts, tracer.graph.facts, outside, symbols)
+    _rename(body, symbols)
+    loop = tracer.graph.add_loop(
+        bounds, tuple(initial[path] for path in carried), (*captured, *outside), body, tracer.location()
+    )
+    return loop, {path: place for place, path in enumerate(carried)}
+
+
+def _symbols(body: Graph, index: Symbol) -> dict[str, Symbol]:
+    """The symbols of outside that the body uses, in the order of their first use."""
+    found: dict[str, Symbol] = {}
+
+    def note(value: Scalar) -> Scalar:
+        if isinstance(value, Symbol) and value.name != index.name:
+            found.setdefault(value.name, value)
+        if isinstance(value, ScalarOp):
+            for operand in value.operands:
+                note(operand)
+        return value
+
+    for node in body.nodes:
+        for type_ in node.type if isinstance(node.type, tuple) else (node.type,):
+            map_scalars(() if type_ is None else type_.shape, note)
+        map_scalars(tuple(arg for arg in node.args if not isinstance(arg, Node)), note)
+        map_scalars(tuple(node.params.values()), note)
+    return found
+
+
+def _facts(inside: Facts, outside: Facts, numbers: list[Symbol], symbols: Mapping[str, Symbol]) -> Facts:
+    """What is known of the numbers of the body alone; outside some of them are sizes, here all are plain numbers."""
+    facts = Facts()
+    for number in numbers:
+        for condition in (make("ge", number, 0), make("ne", number, 1)):
+            if outside.decide(condition):
+                facts.learn(renamed(condition, symbols), True)
+    for condition in inside.learned:
+        if symbols_of(condition) <= symbols.keys():
+            facts.learn(renamed(condition, symbols), True)
+    return facts
+
+
+def _rename(body: Graph, symbols: Mapping[str, Symbol]) -> None:
+    def change(value: Any) -> Any:
+        return map_scalars(value, lambda scalar: renamed(scalar, symbols))
+
+    def change_type(type_: ArrayType) -> ArrayType:
+        return ArrayType(type_.dtype, change(type_.shape), type_.scalar)
+
+    for node in body.nodes:
+        node.args = tuple(arg if isinstance(arg, Node) else change(arg) for arg in node.args)
+        node.params = {key: change(value) for key, value in node.params.items()}
+        if isinstance(node.type, tuple):
+            node.type = tuple(map(change_type, node.type))
+        elif node.type is not None:
+            node.type = change_type(node.type)

@@ -1,0 +1,119 @@
+"""Random functions with loops over ranges: arrays handed on, swapped, changed in place and through views of each other.
+
+`source(seed)` is the text of a function f(a, b, c, m, n, k); `arguments(seed, n)` makes its arguments, which may be one
+object, or overlap. Values stay small, so that nothing warns.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+ARRAYS = ("a", "b", "c")
+_SIMPLE = (
+    "{v} = {v} * 0.5 + {w}",
+    "{v} = {w}",
+    "{v}, {w} = {w}, {v}",
+    "{v}, {w}, {u} = {w}, {u}, {v}",
+    "{v} += {w}",
+    "{v} *= 0.5",
+    "{v} = {v} * 0.25",
+    "{v}[1:] = {w}[:-1]",
+    "{v}[{i}] = {w}[{i}] * 0.5 + {number}",
+    "{v} = {w}[::-1]",
+    "{v} = {w}[:]",
+    "{v} = np.where({v} > {w}, {v}, {u})",
+    "t = {v} - {w}",
+    "t = {v} - {w}; {u} = t * 0.25",
+    "s = s * 0.5 + {v}[{i}]",
+    "s = {v}.sum() * 0.125",
+    "{v} = {v} * 0.5 + s",
+    "j += 2",
+    "j = j - 1",
+    "j = {number}",
+    "{v} = {v} * 0.5 + {number}",
+    "{v}[i % 4:] += 1.0",
+    "{v}[:2] *= 0.5",
+    "{v}[i:] += 0.5",
+    "{v}[:i] = {w}[:i]",
+    "total = total * 0.5 + {v}",
+    "state = (state[1], state[0] * 0.5 + {v})",
+    "state = ({v}, state[0])",
+    "np.multiply({v}, 0.5, out={w})",
+    "{v} = np.maximum({v}, {w}) * 0.5",
+    "{v} = np.concatenate([{w}[2:], {v}[:2]])",
+    "z = {v}.copy(); z[0] = {number}; {v} = z",
+    "y = np.zeros_like({v}); y += {w}; {v} = y * 0.5",
+    "{v} = half({w}) + m",
+    "{v} = np.mean([{v}, {w}], axis=0)",
+    "{v} = {v} @ np.outer({w}, {w}) * 0.01",
+)
+_RANGES = ("n", "1, n", "n, 0, -1", "0, n, 2", "i", "3", "10", "len(a)", "i, n", "2, a.shape[0]")
+_LAST = "return a, b, c, s, j, total, state, i"
+
+
+def source(seed: int) -> str:
+    """The text of a function."""
+    pick = random.Random(seed)
+    lines = ["def f(a, b, c, m, n, k):", "    s = a[0]; j = 3; total = 0; state = (b, 0.5); i = 1; t = a; q = 0"]
+    for _ in range(pick.choice((1, 1, 2))):
+        lines += _loop(pick, "    ", 0)
+        if pick.random() < 0.3:
+            lines.append("    " + _statement(pick))
+    lines.append("    " + _LAST)
+    return "\n".join(lines) + "\n"
+
+
+def _loop(pick: random.Random, indent: str, depth: int) -> list[str]:
+    bounds = pick.choice(_RANGES[:4] if depth == 0 else _RANGES)
+    name = "i" if depth == 0 else f"i{depth}"
+    lines = [f"{indent}for {name} in range({bounds}):"]
+    for _ in range(pick.randint(1, 5)):
+        if depth < 2 and pick.random() < 0.12:
+            lines += _loop(pick, indent + "    ", depth + 1)
+        elif pick.random() < 0.06:
+            lines += [f"{indent}    if m > 5:", f"{indent}        {_statement(pick)}"]
+        else:
+            lines.append(f"{indent}    {_statement(pick)}")
+    return lines
+
+
+def _statement(pick: random.Random) -> str:
+    v, w, u = (pick.choice(ARRAYS) for _ in range(3))
+    number = pick.choice(("i", "j", "k", "i + j", "2 * i", "1.5", "m", "i * 0.25"))
+    place = pick.choice(("0", "1", "-1", "i % 3", "k"))
+    return pick.choice(_SIMPLE).format(v=v, w=w, u=u, number=number, i=place)
+
+
+def half(x: Any) -> Any:
+    """A function that is inlined, with a loop of its own."""
+    for _ in range(9):
+        x = x * 0.75
+    return x
+
+
+def function(seed: int) -> Callable[..., Any]:
+    """The function itself."""
+    space: dict[str, Any] = {"np": np, "half": half, "__name__": __name__}
+    exec(compile(source(seed), f"<random loop {seed}>", "exec"), space)
+    made: Callable[..., Any] = space["f"]
+    return made
+
+
+def arguments(seed: int, n: int, size: int = 6) -> tuple[Any, ...]:
+    """Arguments for n iterations: three arrays, among them views of one memory."""
+    memory = np.random.default_rng(seed).random(2 * size + 3)
+    a, b, c = memory[:size], memory[size : 2 * size].copy(), memory[1 : size + 1].copy()
+    kind = seed % 6
+    if kind == 1:
+        b = a
+    elif kind == 2:
+        b = memory[2 : size + 2]
+    elif kind == 3:
+        c = a[::-1]
+    elif kind == 4:
+        a, c = memory[: 2 * size : 2], memory[1 : 2 * size + 1 : 2]
+    return a, b, c, size, n, 2

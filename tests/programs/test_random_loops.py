@@ -1,0 +1,37 @@
+"""Random loops against plain Python; LOOP_FUZZ sets how many."""
+
+from __future__ import annotations
+
+import pytest
+
+import dynamo_lite
+from tests.conftest import budget
+from tests.oracle import require_equal
+from tests.programs.random_loops import arguments, function, source
+from tests.programs.test_loops import BACKENDS, OPTIONS, loops_in
+
+BATCH = 10
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("start", range(0, budget("LOOP_FUZZ", 60), BATCH))
+def test_random_loops(start: int, backend: str) -> None:
+    kept = 0
+    for seed in range(start, start + BATCH):
+        variants = [lambda n=n, s=seed: arguments(s, n) for n in (0, 1, 2, 7)]  # type: ignore[misc]
+        variants.append(lambda s=seed: arguments(s, 4, 9))  # type: ignore[misc]
+        try:
+            report = require_equal(
+                function(seed),
+                lambda s=seed: arguments(s, 3),  # type: ignore[misc]
+                variants=variants,
+                compile=dynamo_lite.compile,
+                compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
+                calls=1,
+            )
+        except BaseException as error:
+            error.add_note(f"seed {seed}:\n{source(seed)}")
+            raise
+        segments = report.compiled._compilation.segments
+        kept += any(loops_in(segment.capture.graph) for segment in segments)
+    assert kept
