@@ -30,7 +30,7 @@ ARGUMENT_UNROLL_LIMIT = 8
 
 
 def iterate(machine: Machine, value: Value) -> IteratorValue:
-    """iter(value) for what has items known at capture; breaks otherwise."""
+    """iter(value) for what has items known at capture; breaks otherwise, but for an array that a loop may go over."""
     match value:
         case IteratorValue():
             return value
@@ -47,6 +47,8 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
         case RangeValue():
             return IteratorValue(None, value, _range_items(machine.tracer, value))
         case ArrayValue() if not value.node.array_type.scalar and value.node.array_type.ndim >= 1:
+            if machine.tracer.native_loops:
+                return IteratorValue(None, value, kind="array")
             raise Break("loop-over-unknown-iterator", "an array")
     raise Break("loop-over-unknown-iterator", f"a {kind_name(value)}")
 
@@ -117,6 +119,10 @@ def _next_of_reversed(machine: Machine, iterator: IteratorValue) -> Value | None
     return iterator.items[place] if 0 <= place < len(iterator.items) else None
 
 
+def _next_of_array(machine: Machine, iterator: IteratorValue) -> Value | None:
+    raise Break("loop-over-unknown-iterator", "an array")
+
+
 def _next_of_enumerate(machine: Machine, iterator: IteratorValue) -> Value | None:
     item = next_item(machine, iterator.parts[0])
     if item is None:
@@ -137,6 +143,7 @@ def _next_of_zip(machine: Machine, iterator: IteratorValue) -> Value | None:
 _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
     "iter": _next_of_iter,
     "reversed": _next_of_reversed,
+    "array": _next_of_array,
     "enumerate": _next_of_enumerate,
     "zip": _next_of_zip,
 }

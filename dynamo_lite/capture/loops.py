@@ -1,12 +1,13 @@
-"""Loops that stay loops: a `for` over a range whose body captures without a break becomes one LOOP node.
+"""Loops that stay loops: a `for` over numbered items whose body captures without a break becomes one LOOP node.
 
-Enters: a machine in front of the FOR_ITER of a range that is not to be unrolled. Leaves: the machine behind the loop,
-its values those after the last iteration, whatever the trip count. The body is traced once, for any iteration, into a
-Region: what the loop assigns and reads again is carried, a number that grows by the same int each time is computed from
-the index, everything else has to be the same after an iteration as before it. Where that does not hold, a Retry says
-what was learned (LoopPlan) and capture begins again: with one or two iterations run before the loop, so that an
-accumulator that starts as a Python number is an array by then, or with the loop refused, which leaves it to be unrolled
-or run one segment an iteration. INVARIANT: an attempt that fails leaves no trace in the capture that counts.
+Enters: a machine in front of the FOR_ITER of a range, or of arrays, that is not to be unrolled. Leaves: the machine
+behind the loop, its values those after the last iteration, whatever the trip count. The body is traced once, for any
+iteration, into a Region: what the loop assigns and reads again is carried, a number that grows by the same int each
+time is computed from the index, everything else has to be the same after an iteration as before it. Where that does not
+hold, a Retry says what was learned (LoopPlan) and capture begins again: with one or two iterations run before the loop,
+so that an accumulator that starts as a Python number is an array by then, or with the loop refused, which leaves it to
+be unrolled or run one segment an iteration. INVARIANT: an attempt that fails leaves no trace in the capture that
+counts.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from dynamo_lite import ops
 from dynamo_lite.capture.machine import Machine, Returned
+from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.region import close_region
@@ -58,15 +60,18 @@ MAX_PEELED = 2
 # -- which loops -----------------------------------------------------------------------------------
 
 
-def goes_over_range(machine: Machine, frame: Frame, value: Value) -> bool:
-    """Whether what GET_ITER has just taken off the stack is a range of a `for` that could stay a loop."""
+def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
+    """Whether what GET_ITER has just taken off the stack is gone through by a `for` that could stay a loop."""
     tracer, header = machine.tracer, frame.index
-    if not tracer.native_loops or not isinstance(value, RangeValue) or frame.code.instrs[header].op != "FOR_ITER":
+    if not tracer.native_loops or frame.code.instrs[header].op != "FOR_ITER":
         return False
-    bounds = (value.start, value.stop, value.step)
-    if not any(map(is_symbolic, bounds)) and len(range(*bounds)) <= ALWAYS_UNROLLED:  # type: ignore[arg-type]
-        return False
-    if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
+    if isinstance(value, RangeValue):
+        bounds = (value.start, value.stop, value.step)
+        if not any(map(is_symbolic, bounds)) and len(range(*bounds)) <= ALWAYS_UNROLLED:  # type: ignore[arg-type]
+            return False
+        if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
+            return False
+    elif not goes_over_arrays(value):
         return False
     if handlers_at(frame.code, header) is not None:
         plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
@@ -92,25 +97,36 @@ def _key(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
 # -- the loop --------------------------------------------------------------------------------------
 
 
-def for_range(machine: Machine, frame: Frame, iterator: IteratorValue, exit_index: int) -> None:
-    """FOR_ITER of a range: an iteration of its own while the plan says so, then the loop as a whole."""
+def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_index: int) -> None:
+    """FOR_ITER over numbered items: an iteration of its own while the plan says so, then the loop as a whole."""
     tracer, header = machine.tracer, frame.index - 1
+    if has_ended(iterator):
+        frame.stack.pop()
+        frame.index = exit_index
+        return
     plan = plan_of(tracer, frame, header)
-    assert isinstance(iterator.of, RangeValue)
-    step, stop = iterator.of.step, iterator.of.stop
-    start = make("add", iterator.of.start, make("mul", step, iterator.taken))
+    if (bounds := numbering(tracer, iterator)) is None:
+        plan.refused = ("loop-state", "iterators of different lengths")
+        raise Retry
+    start, stop, step = bounds
+    known = not any(map(is_symbolic, bounds))
+    short = iterator.kind != "range" and known and len(range(*bounds)) <= ALWAYS_UNROLLED  # type: ignore[arg-type]
+    start = make("add", start, make("mul", step, iterator.taken))
     if tracer.relate(make("eq", step, 0)):
         raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
     forward = tracer.relate(make("ge", step, 1))
     more = make("lt", start, stop) if forward else make("gt", start, stop)
-    if iterator.taken < plan.peel and tracer.relate(more):
-        iterator.taken += 1
-        frame.push(tracer.number(start))
-        return
-    if iterator.taken == plan.peel and tracer.graph.facts.decide(more) is not False:
+    if short or iterator.taken < plan.peel:
+        if tracer.relate(more):
+            item = item_at(machine, iterator, start)
+            take_one(iterator)
+            frame.push(item)
+            return
+    elif tracer.graph.facts.decide(more) is not False:
         _Attempt(machine, frame, header, exit_index, plan, (start, stop, step), more, forward).run()
-        plan.outcome = "native"
+    plan.outcome = "unrolled" if short else "native"
     frame.stack.pop()
+    end(iterator)
     frame.index = exit_index
 
 
@@ -238,7 +254,9 @@ class _Attempt:
 
     def _run_body(self) -> None:
         machine, frame = self.machine, self.frame
-        frame.push(NumberValue(None, self.region.index))
+        iterator = frame.stack[-1]
+        assert isinstance(iterator, IteratorValue)
+        frame.push(item_at(machine, iterator, self.region.index))
         while frame.index != self.header:
             if frame.index not in self.loop:
                 self._refuse("loop-exit", "break")
@@ -568,4 +586,4 @@ def exposed(code: Code, loop: frozenset[int], header: int) -> frozenset[str]:
     return needed[header]
 
 
-__all__ = ["ALWAYS_UNROLLED", "for_range", "goes_over_range", "plan_of"]
+__all__ = ["ALWAYS_UNROLLED", "for_numbered", "plan_of", "stays_loop"]

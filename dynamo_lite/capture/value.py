@@ -106,7 +106,8 @@ class DictViewValue(Value):
 
 @dataclass(eq=False, slots=True)
 class IteratorValue(Value):
-    """An iterator made here by ``kind``: "iter", "reversed", "enumerate" or "zip" (iterators.py takes from it).
+    """An iterator made here by ``kind``: "iter", "reversed", "enumerate" or "zip" (iterators.py takes from it), or
+    "range" or "array", over what a loop may go over whole (numbered.py).
 
     items: those of ``of``; a list's own. start: the first number of an enumerate, the length that a dict or the
     reversed sequence had. parts: the iterators under an enumerate or zip. taken: how many items are gone.

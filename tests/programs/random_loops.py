@@ -1,4 +1,4 @@
-"""Random functions with loops over ranges: arrays handed on, swapped, changed in place and through views of each other.
+"""Random functions with loops over ranges and arrays: arrays handed on, swapped, changed in place and through views of each other.
 
 `source(seed)` is the text of a function f(a, b, c, m, n, k); `arguments(seed, n)` makes its arguments, which may be one
 object, or overlap. Values stay small, so that nothing warns.
@@ -50,15 +50,17 @@ _SIMPLE = (
     "{v} = half({w}) + m",
     "{v} = np.mean([{v}, {w}], axis=0)",
     "{v} = {v} @ np.outer({w}, {w}) * 0.01",
+    "{v} = {v} * 0.5 + q * p",
 )
 _RANGES = ("n", "1, n", "n, 0, -1", "0, n, 2", "i", "3", "10", "len(a)", "i, n", "2, a.shape[0]")
-_LAST = "return a, b, c, s, j, total, state, i"
+_ITEMS = ("q in {v}", "{i}, q in enumerate({v})", "q, p in zip({v}, {w})", "{i}, (p, q) in enumerate(zip({v}, {w}), 2)")
+_LAST = "return a, b, c, s, j, total, state, i, q"
 
 
 def source(seed: int) -> str:
     """The text of a function."""
     pick = random.Random(seed)
-    lines = ["def f(a, b, c, m, n, k):", "    s = a[0]; j = 3; total = 0; state = (b, 0.5); i = 1; t = a; q = 0"]
+    lines = ["def f(a, b, c, m, n, k):", "    s = a[0]; j = 3; total = 0; state = (b, 0.5); i = 1; t = a; q = p = 0"]
     for _ in range(pick.choice((1, 1, 2))):
         lines += _loop(pick, "    ", 0)
         if pick.random() < 0.3:
@@ -71,6 +73,9 @@ def _loop(pick: random.Random, indent: str, depth: int) -> list[str]:
     bounds = pick.choice(_RANGES[:4] if depth == 0 else _RANGES)
     name = "i" if depth == 0 else f"i{depth}"
     lines = [f"{indent}for {name} in range({bounds}):"]
+    if pick.random() < 0.25:
+        items = pick.choice(_ITEMS).format(v=pick.choice(ARRAYS), w=pick.choice(ARRAYS), i=name)
+        lines = [f"{indent}for {items}:"]
     for _ in range(pick.randint(1, 5)):
         if depth < 2 and pick.random() < 0.12:
             lines += _loop(pick, indent + "    ", depth + 1)

@@ -867,6 +867,111 @@ def squeezed(x, n):  # type: ignore[no-untyped-def]
     return x
 
 
+# -- items of arrays -------------------------------------------------------------------------------
+
+
+@case(lambda count, size: (rng(size).random((count, size)), rng(size).random(size)), versions=2)
+def rows(m, x):  # type: ignore[no-untyped-def]
+    for row in m:
+        x = x * 0.5 + row
+    return x
+
+
+@case(lambda count, size: (rng(size).random(count), rng(size).random(size)), versions=2)
+def elements(m, x):  # type: ignore[no-untyped-def]
+    for one in m:
+        x = x * 0.5 + one
+    return x
+
+
+@case(lambda count, size: (rng(size).random((count, size)), rng(size).random(size)), versions=2)
+def last_row_lives_on(m, x):  # type: ignore[no-untyped-def]
+    row = x
+    for row in m:
+        x = x * 0.5 + row
+    return x, row
+
+
+@case(lambda count, size: (rng(size).random((count, size)), 3), versions=2)
+def rows_changed(m, start):  # type: ignore[no-untyped-def]
+    for k, row in enumerate(m, start):
+        row *= 0.5
+        row += k
+    return m
+
+
+@case(lambda count, size: (rng(size).random((count, size)), rng(size).random((count, 2))), versions=2)
+def zipped(m, other):  # type: ignore[no-untyped-def]
+    total = np.zeros(m.shape[1])
+    for row, (a, b) in zip(m, other):  # noqa: B905
+        total = total * a + row * b
+    return total
+
+
+@case(lambda count, size: (rng(size).random((count, size)), rng(size).random(count)), versions=2)
+def numbered_pairs(m, w):  # type: ignore[no-untyped-def]
+    for k, (row, one) in enumerate(zip(m, w)):  # noqa: B905
+        m[k] = row * one + k
+    return m
+
+
+@case(lambda count, size: (rng(size).random((count, size)), rng(size).random((count + 1, size))), plain=True)
+def zipped_of_different_lengths(m, other):  # type: ignore[no-untyped-def]
+    total = np.zeros(m.shape[1])
+    for row, one in zip(other, m):  # noqa: B905
+        total = total * 0.5 + row * one
+    return total
+
+
+@case(lambda count, size: (rng(size).random((count, size)), count), plain=True)
+def rows_until(m, n):  # type: ignore[no-untyped-def]
+    total = np.zeros(m.shape[1])
+    for k, row in enumerate(m):
+        if k == n - 1:
+            break
+        total = total * 0.5 + row
+    return total
+
+
+@case(vector, loops=0)
+def a_few_known_elements(x, n):  # type: ignore[no-untyped-def]
+    for one in np.zeros(3):
+        x = x * 0.5 + one
+    return x, n
+
+
+@case(lambda count, size: (rng(size).random((count, size)),), versions=2, loops=1)
+def an_iterator_that_is_kept(m):  # type: ignore[no-untyped-def]
+    it = iter(m)
+    total = np.zeros(m.shape[1])
+    for row in it:
+        total = total * 0.5 + row
+    for row in it:
+        total = total * row
+    return total, list(it)
+
+
+@case(lambda count, size: (rng(size).random((2 * count, size)),), plain=True)
+def items_in_turn(m):  # type: ignore[no-untyped-def]
+    it = iter(m)
+    total = np.zeros(m.shape[1])
+    for a, b in zip(it, it):  # noqa: B905
+        total = total * 0.5 + a * b
+    return total
+
+
+@case(lambda count, size: (rng(size).random((count, size)), rng(size).random((count, size))), versions=2)
+def the_rest_of_an_iterator(m, other):  # type: ignore[no-untyped-def]
+    it, total = enumerate(m), np.zeros(m.shape[1])
+    for k, row in it:
+        total = total * 0.5 + row * k
+    for (k, row), one in zip(it, other):  # noqa: B905
+        total = total * row + k + one
+    for row, (k, one) in zip(other, it):  # noqa: B905
+        total = total * row + k + one
+    return total
+
+
 OPTIONS = {"native_loops": True, "check": 1, "cost_model": False}
 BACKENDS = ("reference", "numba")
 

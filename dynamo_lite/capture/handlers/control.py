@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite.capture.iterators import iterate, next_item
-from dynamo_lite.capture.loops import for_range, goes_over_range, plan_of
+from dynamo_lite.capture.loops import for_numbered, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, handles
+from dynamo_lite.capture.numbered import is_numbered
 from dynamo_lite.capture.state import Break, Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -19,6 +20,7 @@ from dynamo_lite.capture.value import (
     MethodValue,
     NumberValue,
     ObjectValue,
+    RangeValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -139,14 +141,17 @@ def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("GET_ITER")
 def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = machine.pop(frame)
-    if not goes_over_range(machine, frame, value):
+    if not stays_loop(machine, frame, value):
         frame.push(iterate(machine, value))
         return
     plan = plan_of(machine.tracer, frame, frame.index)
     if plan.refused is None:
-        frame.push(IteratorValue(None, value, kind="range"))
+        is_range = isinstance(value, RangeValue)
+        frame.push(IteratorValue(None, value, kind="range") if is_range else iterate(machine, value))
         return
     plan.outcome = "segments"
+    if not isinstance(value, RangeValue):
+        raise Break("loop-over-unknown-iterator", "an array")
     frame.push(iterate(machine, value))
     plan.outcome = "unrolled"
 
@@ -156,9 +161,9 @@ def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     iterator = frame.stack[-1]
     if not isinstance(iterator, IteratorValue):
         raise Break("loop-goes-on", f"a {kind_name(machine.peek(frame))}")
-    if iterator.kind == "range":
+    if is_numbered(iterator):
         assert instr.target is not None
-        for_range(machine, frame, iterator, instr.target)
+        for_numbered(machine, frame, iterator, instr.target)
         return
     item = next_item(machine, iterator)
     if item is not None:

@@ -1,0 +1,86 @@
+"""Iterators whose item of each number is an expression of that number: ranges, arrays, and enumerate or zip of arrays.
+
+Enters an IteratorValue; leaves the range that its numbers go over, and the item of a number, which may be the index of
+a loop. A range's numbers are its items; what goes over arrays is numbered from 0. INVARIANT: what an iterator has
+taken, those under it have taken too, so that residual.py can make each again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.state import Tracer
+from dynamo_lite.capture.value import ArrayValue, IteratorValue, RangeValue, SequenceValue, Value
+from dynamo_lite.graph.scalar import Scalar, make
+
+
+def goes_over_arrays(value: Value) -> bool:
+    """Whether `value` is an array, or a fresh iterator over arrays alone."""
+    if isinstance(value, ArrayValue):
+        return not value.node.array_type.scalar and value.node.array_type.ndim >= 1
+    return isinstance(value, IteratorValue) and not value.taken and not has_ended(value) and is_numbered(value)
+
+
+def is_numbered(iterator: IteratorValue) -> bool:
+    """Whether the iterators under this one are as far as it is, so that item_at knows the items."""
+    under = list(_under(iterator))
+    if len(set(map(id, under))) < len(under):
+        return False  # one iterator twice, which gives them items in turn
+    states = {(each.taken, has_ended(each)) for each in under}
+    return len(states) == 1 and all(each.parts or each.kind in ("range", "array") for each in under)
+
+
+def _under(iterator: IteratorValue) -> Iterator[IteratorValue]:
+    yield iterator
+    for part in iterator.parts:
+        yield from _under(part)
+
+
+def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, Scalar] | None:
+    """The range that the numbers of all items, taken or not, go over; None for a zip of different lengths."""
+    if isinstance(iterator.of, RangeValue) and iterator.kind == "range":
+        return iterator.of.start, iterator.of.stop, iterator.of.step
+    if iterator.kind == "array":
+        assert isinstance(iterator.of, ArrayValue)
+        return 0, iterator.of.node.array_type.shape[0], 1
+    first, *others = (numbering(tracer, part) for part in iterator.parts)
+    if first is None or any(other is None or not tracer.relate(make("eq", first[1], other[1])) for other in others):
+        return None
+    return first
+
+
+def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
+    """The item of that number."""
+    index = machine.tracer.number(number)
+    if iterator.kind == "range":
+        return index
+    if isinstance(iterator.of, ArrayValue) and iterator.kind == "array":
+        return numpy_rules.get_item(machine, iterator.of, index)
+    items = [item_at(machine, part, number) for part in iterator.parts]
+    if iterator.kind == "enumerate":
+        items.insert(0, machine.tracer.number(make("add", iterator.start, number)))
+    return SequenceValue(None, tuple, items)
+
+
+def take_one(iterator: IteratorValue) -> None:
+    """Note that the next item is taken."""
+    iterator.taken += 1
+    for part in iterator.parts:
+        take_one(part)
+
+
+def end(iterator: IteratorValue) -> None:
+    """Note that there are no items left."""
+    iterator.ended = not iterator.parts
+    for part in iterator.parts:
+        end(part)
+
+
+def has_ended(iterator: IteratorValue) -> bool:
+    """Whether a loop has gone over all items."""
+    return iterator.ended or (bool(iterator.parts) and all(map(has_ended, iterator.parts)))
+
+
+__all__ = ["end", "goes_over_arrays", "has_ended", "is_numbered", "item_at", "numbering", "take_one"]
