@@ -427,7 +427,8 @@ build_constants(DlBuilder *builder, PyObject *schedule)
     return status;
 }
 
-/* One output: a register, a number (an input's own number: that very object), or a constant; 0 or -1. */
+/* One output: a register, a number (an input's own number: that very object), or a constant; 0 or -1. The body of a
+ * loop hands on numbers as such. */
 static int
 build_output(DlBuilder *builder, PyObject *object, DlOperand *output, PyObject **constant)
 {
@@ -437,7 +438,7 @@ build_output(DlBuilder *builder, PyObject *object, DlOperand *output, PyObject *
         output->index = dl_build_int(object, "index");
         return output->index == INT32_MIN ? -1 : dl_build_use(builder, output->index, object);
     }
-    int symbolic = dl_scalar_is_symbolic(object);
+    int symbolic = builder->is_body ? 1 : dl_scalar_is_symbolic(object);
     if (symbolic <= 0) {
         output->kind = DL_FROM_CELL;
         *constant = Py_NewRef(object);
@@ -445,7 +446,7 @@ build_output(DlBuilder *builder, PyObject *object, DlOperand *output, PyObject *
     }
     output->kind = DL_FROM_NUMBER;
     output->index = dl_scalar_add(&self->numbers, object);
-    for (int32_t i = 0; output->index >= 0 && i < self->numbers.n_loads; i++) {
+    for (int32_t i = 0; !builder->is_body && output->index >= 0 && i < self->numbers.n_loads; i++) {
         const DlScalarLoad *load = &self->numbers.loads[i];
         if (load->value == output->index && load->axis < 0) {
             output->kind = DL_FROM_REG;
@@ -470,7 +471,8 @@ build_outputs(DlBuilder *builder, PyObject *schedule)
     int status = self->outputs && self->output_objects ? 0 : -1;
     for (Py_ssize_t i = 0; i < n && status == 0; i++) {
         self->n_outputs = (int)i + 1;
-        status = build_output(builder, PyTuple_GET_ITEM(outputs, i), &self->outputs[i], &self->output_objects[i]);
+        PyObject *output = PyTuple_GET_ITEM(outputs, i);
+        status = build_output(builder, output, &self->outputs[i], &self->output_objects[i]);
     }
     Py_DECREF(outputs);
     return status;

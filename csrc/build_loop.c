@@ -43,8 +43,16 @@ find_fixed(DlBuilder *builder, DlBody *body)
         return -1;
     }
     body->index = -1;
+    for (int j = 0; j < body->n_numbers; j++) {
+        body->number_in[j] = -1;
+    }
     for (int32_t i = 0; i < self->numbers.n_loads; i++) {
         const DlScalarLoad *load = &self->numbers.loads[i];
+        int number = load->input - (self->n_inputs - body->n_numbers);
+        if (number >= 0) {
+            body->number_in[number] = load->value;
+            varies[load->value] = 1;
+        }
         if (load->input == 0) {
             if (load->axis >= 0 || self->numbers.kinds[load->value] != DL_INT) {
                 PyMem_Free(varies);
@@ -75,7 +83,7 @@ find_fixed(DlBuilder *builder, DlBody *body)
 static int
 is_shared(const DlProgram *self, int k)
 {
-    for (int i = 0; i < self->n_outputs; i++) {
+    for (int i = 0; i < self->body->n_carried; i++) {
         if (i != k && self->outputs[i].index == self->outputs[k].index) {
             return 1;
         }
@@ -91,7 +99,11 @@ dl_build_body(DlBuilder *builder)
     if (body == NULL) {
         return -1;
     }
-    body->n_carried = self->n_outputs;
+    while (body->n_numbers < self->n_outputs
+           && self->outputs[self->n_outputs - 1 - body->n_numbers].kind == DL_FROM_NUMBER) {
+        body->n_numbers++;
+    }
+    body->n_carried = self->n_outputs - body->n_numbers;
     body->simple = 1;
     body->returned = dl_build_rows(self->n_inputs, 1);
     body->needs_object = dl_build_rows(self->n_outputs, 1);
@@ -103,7 +115,13 @@ dl_build_body(DlBuilder *builder)
     if (self->n_inputs < 1 + self->n_outputs) {
         return dl_build_refuse(builder, "a body takes the index and what is carried", self->schedule);
     }
-    for (int k = 0; k < self->n_outputs; k++) {
+    if (body->n_numbers > DL_MAX_CARRIED_NUMBERS) {
+        return dl_build_refuse(builder, "it carries too many numbers", self->schedule);
+    }
+    for (int j = 0; j < body->n_numbers; j++) {
+        body->number_out[j] = self->outputs[body->n_carried + j].index;
+    }
+    for (int k = 0; k < body->n_carried; k++) {
         if (self->outputs[k].kind != DL_FROM_REG || self->outputs[k].index == 0) {
             return dl_build_refuse(builder, "a body hands on registers", self->schedule);
         }
@@ -111,7 +129,7 @@ dl_build_body(DlBuilder *builder)
     if (find_fixed(builder, body) < 0) {
         return -1;
     }
-    for (int k = 0; k < self->n_outputs; k++) {
+    for (int k = 0; k < body->n_carried; k++) {
         int reg = self->outputs[k].index;
         if (reg < self->n_inputs) {
             body->returned[reg] = 1;
@@ -119,7 +137,7 @@ dl_build_body(DlBuilder *builder)
         body->moved[k] = reg >= self->n_inputs && !builder->lasting[reg] && !is_shared(self, k);
         body->simple &= body->moved[k] && builder->parent[reg] < 0;
     }
-    for (int k = 0; k < self->n_outputs; k++) {
+    for (int k = 0; k < body->n_carried; k++) {
         body->needs_object[k] = is_shared(self, k) || body->returned[1 + k];
         body->simple &= !body->needs_object[k];
     }
@@ -166,6 +184,13 @@ check_numbers(DlBuilder *builder, PyObject *object, const DlLoopStep *step)
             return dl_build_refuse(builder, "a number is carried", object);
         }
     }
+    for (int j = 0; j < step->body->body->n_numbers; j++) {
+        const DlOperand *operand = &step->operands[step->n_operands - step->body->body->n_numbers + j];
+        int kind = inner->kinds[step->body->body->number_out[j]];
+        if (operand->kind != DL_FROM_NUMBER || outer->kinds[operand->index] != kind || kind == DL_BOOL) {
+            return dl_build_refuse(builder, "a number is of another kind after an iteration", object);
+        }
+    }
     return 0;
 }
 
@@ -202,13 +227,14 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *carried, PyObject *
              DlLoopStep *step)
 {
     int n_carried = (int)PyTuple_GET_SIZE(carried), n_captured = (int)PyTuple_GET_SIZE(captured);
-    if (step->body->n_inputs != 1 + n_carried + n_captured || step->body->n_outputs != n_carried
-        || PyTuple_GET_SIZE(dsts) != n_carried) {
+    int n_results = step->body->n_outputs;
+    if (step->body->n_inputs != 1 + n_carried + n_captured || step->body->body->n_carried != n_carried
+        || step->body->body->n_numbers > n_captured || PyTuple_GET_SIZE(dsts) != n_results) {
         return dl_build_refuse(builder, "another number of values goes into the body or comes out", object);
     }
     step->operands = dl_build_rows(n_carried + n_captured, sizeof *step->operands);
     step->moves = dl_build_rows(n_carried, 1);
-    step->dsts = dl_build_rows(n_carried, sizeof *step->dsts);
+    step->dsts = dl_build_rows(n_results, sizeof *step->dsts);
     if (step->operands == NULL || step->moves == NULL || step->dsts == NULL) {
         return -1;
     }
@@ -220,7 +246,7 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *carried, PyObject *
             return -1;
         }
     }
-    for (int k = 0; k < n_carried; k++) {
+    for (int k = 0; k < n_results; k++) {
         long reg = PyLong_AsLong(PyTuple_GET_ITEM(dsts, k));
         if (reg < 0 || reg > INT32_MAX) {
             return PyErr_Occurred() ? -1 : dl_build_refuse(builder, "no such register", object);

@@ -27,6 +27,7 @@ typedef struct {
     DlBody *body;
     DlReg *next;        /* what the next iteration gets, while it is put together */
     PyObject **held;    /* owned: of each carried view without an object, whose memory it shows */
+    DlNumber results[DL_MAX_CARRIED_NUMBERS]; /* of the carried numbers, after the last iteration */
     int64_t batch, left; /* iterations between two looks at the clock, and until the next one */
     int64_t looked, yielded; /* when the clock was read, and when others got their chance */
 } Loop;
@@ -132,6 +133,27 @@ hand_on_simply(Loop *loop)
         hand_over(loop, k, dst, src, 1);
         Py_XDECREF(held);
     }
+}
+
+/* Make the numbers that the body hands on those of the next iteration; 0 or 1.
+ * NB: of two NaNs C and Python need not keep the same one. */
+static DlStatus
+hand_on_numbers(Loop *loop)
+{
+    const DlBody *body = loop->body;
+    const DlScalars *table = &loop->run.program->numbers;
+    for (int j = 0; j < body->n_numbers; j++) {
+        loop->results[j] = loop->run.numbers[body->number_out[j]];
+        if (table->kinds[body->number_out[j]] == DL_FLOAT && loop->results[j].f != loop->results[j].f) {
+            return dl_decline(&loop->run, DL_REASON_NUMBER);
+        }
+    }
+    for (int j = 0; j < body->n_numbers; j++) {
+        if (body->number_in[j] >= 0) {
+            loop->run.numbers[body->number_in[j]] = loop->results[j];
+        }
+    }
+    return 0;
 }
 
 /* Make the outputs the carried inputs of the next iteration and empty all other registers of this one; 0 or -1. */
@@ -272,13 +294,14 @@ iterate(Loop *loop, int64_t start, int64_t by, uint64_t length)
     while (status == 0) {
         if (index >= 0) {
             run->numbers[index].i = (int64_t)number;
-            if (n_instrs > n_fixed && dl_scalar_eval(table, n_fixed, n_instrs, run->numbers)) {
-                return dl_decline(run, DL_REASON_NUMBER);
-            }
+        }
+        if (n_instrs > n_fixed && dl_scalar_eval(table, n_fixed, n_instrs, run->numbers)) {
+            return dl_decline(run, DL_REASON_NUMBER);
         }
         status = dl_steps_run(run, 0);
         status = status ? status : dl_flags_check(run);
         status = status ? status : hand_on(loop);
+        status = status ? status : hand_on_numbers(loop);
         if (--length == 0) {
             break;
         }
@@ -291,6 +314,20 @@ iterate(Loop *loop, int64_t start, int64_t by, uint64_t length)
         }
     }
     return status;
+}
+
+/* Put a number into a register, as a NumPy scalar. */
+static void
+take_number(DlReg *reg, DlNumber number, int kind)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(kind == DL_FLOAT ? NPY_DOUBLE : NPY_INT64);
+    Py_DECREF(descr); /* NB: NumPy's builtin dtypes live for ever */
+    reg->kind = DL_SCALAR;
+    reg->nd = reg->fresh = reg->writeable = 0;
+    reg->object = reg->owner = NULL;
+    reg->descr = descr;
+    memcpy(reg->cell.bytes, &number, sizeof number);
+    reg->data = reg->cell.bytes;
 }
 
 /* Hand the carried values to the registers outside. */
@@ -307,6 +344,10 @@ take_results(Loop *loop, DlRun *outer)
         src->object = NULL;
         src->kind = DL_EMPTY;
     }
+    for (int j = 0; j < loop->body->n_numbers; j++) {
+        take_number(&outer->regs[loop->step->dsts[loop->body->n_carried + j]], loop->results[j],
+                    loop->run.program->numbers.kinds[loop->body->number_out[j]]);
+    }
     return 0;
 }
 
@@ -320,6 +361,11 @@ take_initial(DlRun *run, const DlLoopStep *step)
             return -1;
         }
         dl_reg_take(&run->regs[step->dsts[k]], Py_NewRef(object));
+    }
+    for (int j = 0; j < step->body->body->n_numbers; j++) {
+        const DlOperand *operand = &step->operands[step->n_operands - step->body->body->n_numbers + j];
+        take_number(&run->regs[step->dsts[step->n_carried + j]], run->numbers[operand->index],
+                    run->program->numbers.kinds[operand->index]);
     }
     return 0;
 }

@@ -204,10 +204,14 @@ typedef struct {
 } DlStep;
 
 /* What a program that is the body of a loop knows besides. Its inputs are the index, what is carried, what is captured. */
+enum { DL_MAX_CARRIED_NUMBERS = 16 };
 typedef struct {
-    int n_carried;
+    int n_carried;         /* arrays and NumPy scalars; numbers are the last outputs and the last inputs */
+    int n_numbers;
+    int32_t number_in[DL_MAX_CARRIED_NUMBERS];  /* values of the table: before an iteration, -1 where it is not read */
+    int32_t number_out[DL_MAX_CARRIED_NUMBERS]; /* and after it */
     int32_t index;         /* the number that is the index, or -1 */
-    int32_t n_fixed;       /* instructions of numbers that do not depend on it; they come first */
+    int32_t n_fixed;       /* instructions of numbers that are the same in every iteration; they come first */
     uint8_t *returned;     /* of each input: the body hands it on as it is, so it needs its object */
     uint8_t *needs_object; /* of each output: its register is handed on twice, or to an input that is `returned` */
     uint8_t *moved;        /* of each output: its register is needed no more */

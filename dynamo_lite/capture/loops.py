@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
     MethodValue,
     NumberValue,
     RangeValue,
+    ResultValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -55,6 +56,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 ALWAYS_UNROLLED = 8  # iterations of a loop of known length
 MAX_PEELED = 2
+MAX_NUMBERS = 16  # csrc/loop.c has room for so many
 
 
 # -- which loops -----------------------------------------------------------------------------------
@@ -130,6 +132,14 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     frame.index = exit_index
 
 
+class _Differs(Exception):
+    """What is at a path is of another kind after an iteration."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
 @dataclass(eq=False)
 class _Attempt:
     """One attempt to trace the body of a loop once for all iterations."""
@@ -145,6 +155,9 @@ class _Attempt:
     leaves: dict[Path, tuple[ArrayValue, Node]] = field(default_factory=dict)  # carried: value before, body's input
     ends: dict[Path, Node] = field(default_factory=dict)  # carried: value after an iteration
     final: dict[Path, Value] = field(default_factory=dict)  # what others are after the last iteration
+    begins: dict[Path, Scalar] = field(default_factory=dict)  # of numbers that are carried
+    next: dict[Path, Scalar] = field(default_factory=dict)  # and what they are after an iteration
+    learned: bool = False  # something about numbers, so that the next attempt is another
 
     def run(self) -> None:
         """Trace the body, append the loop, bring the frame behind it; raises Retry where that does not work."""
@@ -168,8 +181,7 @@ class _Attempt:
             self._run_body()
             if frame.stack != around or not _unchanged(state):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            for name in sorted(self.stored & live):
-                self._compare((name,), before.get(name), self._get(name), name in self.read)
+            self._compare_locals(before, live)
         except Returned:
             self._refuse("loop-exit", "return")
         except Break as reason:
@@ -186,6 +198,8 @@ class _Attempt:
     def _promise(self, condition: Scalar) -> NoReturn:
         """Have a condition on an index guarded to hold in every iteration, or in none."""
         tracer = self.machine.tracer
+        if tracer.is_carried(condition):
+            self._refuse("loop-dependent", str(Undecided(condition)))
         region = tracer.regions[tracer.owner(condition)]
         plan = tracer.plans[region.key]
         for wanted in (condition, negate(condition)):
@@ -195,9 +209,15 @@ class _Attempt:
         self._refuse("loop-dependent", str(Undecided(condition)))
 
     def _differs(self, path: Path) -> NoReturn:
-        """What the name holds is of another kind after an iteration: let one run before the loop."""
+        """What the name holds is of another kind after an iteration."""
+        raise _Differs(path)
+
+    def _peel(self, path: Path) -> NoReturn:
+        """Let one iteration run before the loop: behind it the name may hold what it holds after any other."""
         if self.plan.peel < MAX_PEELED:
             self.plan.peel += 1
+            self.plan.steps.pop(path, None)
+            self.plan.numbers.discard(path)
             raise Retry
         self._refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
 
@@ -242,6 +262,11 @@ class _Attempt:
             begin = as_scalar(value)
             assert begin is not None
             return NumberValue(None, make("add", begin, make("mul", self._count(), self.plan.steps[path])))
+        if path in self.plan.numbers:
+            begin = as_scalar(value)
+            assert begin is not None
+            self.begins[path] = begin
+            return NumberValue(None, self.machine.tracer.carry_number(path, kind_of(begin)))
         return value
 
     def _count(self) -> Scalar:
@@ -265,6 +290,19 @@ class _Attempt:
                 self._refuse("loop-exit", "yield")
 
     # -- after the body ---------------------------------------------------------------------------
+
+    def _compare_locals(self, before: dict[str, Value], live: frozenset[str]) -> None:
+        """Compare what the live locals held before and after one iteration; raises Retry where something is learned."""
+        differing: Path | None = None
+        for name in sorted(self.stored & live):
+            try:
+                self._compare((name,), before.get(name), self._get(name), name in self.read)
+            except _Differs as found:
+                differing = differing or found.path
+        if self.learned:
+            raise Retry
+        if differing is not None:
+            self._peel(differing)
 
     def _compare(self, path: Path, before: Value | None, after: Value | None, read: bool) -> None:
         """Note what has become of a value in one iteration. read: the next iteration may read it."""
@@ -291,6 +329,11 @@ class _Attempt:
             return
         if path in self.plan.steps:
             self._compare_number(path, before, after)
+        elif path in self.begins:
+            end = as_scalar(after)
+            if end is None or kind_of(end) != kind_of(self.begins[path]) or not is_symbolic(end):
+                self._differs(path)
+            self.next[path] = end
         elif before is not None and _same(before, after):
             pass
         elif before is not None and read:
@@ -304,19 +347,28 @@ class _Attempt:
         end = as_scalar(after)
         assert before is not None
         begin = as_scalar(self._enter(before, path))
-        if end is None or begin is None or make("sub", end, begin) != self.plan.steps[path]:
-            self._refuse("loop-state", f"the number {path[0]}")
+        if end is None or begin is None or kind_of(end) != "int":
+            self._differs(path)
+        if make("sub", end, begin) != self.plan.steps[path]:
+            del self.plan.steps[path]
+            self.plan.numbers.add(path)
+            self.learned = True
 
     def _guess_step(self, path: Path, before: Value, after: Value) -> None:
         """A number that the loop changes: suppose that it grows by the same int every time, and see."""
         begin, end = as_scalar(before), as_scalar(after)
-        if begin is None or end is None or kind_of(begin) != "int" or kind_of(end) != "int":
+        if begin is None or end is None or kind_of(begin) != kind_of(end) or kind_of(end) not in ("int", "float"):
             self._differs(path)
-        step = make("sub", end, begin)
-        if type(step) is not int:
+        if isinstance(begin, int) and not -(2**63) <= begin < 2**63:
             self._differs(path)
-        self.plan.steps[path] = step
-        raise Retry
+        step = make("sub", end, begin) if kind_of(end) == "int" else None
+        if type(step) is int:
+            self.plan.steps[path] = step
+        elif len(self.plan.numbers) < MAX_NUMBERS:
+            self.plan.numbers.add(path)
+        else:
+            self._differs(path)
+        self.learned = True
 
     def _made_inside(self, value: Value) -> bool:
         """Whether `value` holds an array that the body computes, or anything whose parts are not known here."""
@@ -332,6 +384,9 @@ class _Attempt:
         """Append the loop and give the locals their values behind it."""
         tracer = self.machine.tracer
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
+        late += [path for path in self.next if path[0] in live]  # without an iteration it is the object that it was
+        if any(path[0] in live and self._is_carried(value) for path, value in self.final.items()):
+            self._refuse("loop-state", "a number that is computed from others it changes, and read behind the loop")
         tracer.regions.pop()
         if late and not self._runs_at_all():
             for name in self.stored:
@@ -339,7 +394,8 @@ class _Attempt:
             return
         inputs = {path: node for path, (_, node) in self.leaves.items()}
         initial = {path: value.node for path, (value, _) in self.leaves.items()}
-        loop, places = close_region(tracer, self.region, self.bounds, inputs, initial, self.ends)
+        numbers = {path: (begin, self.next[path]) for path, begin in self.begins.items() if path in self.next}
+        loop, places = close_region(tracer, self.region, self.bounds, inputs, initial, self.ends, numbers)
         for path, node in inputs.items():
             if node in self.region.stored:
                 note_written(self.machine, initial[path])
@@ -382,12 +438,20 @@ class _Attempt:
             begin = as_scalar(before)
             assert begin is not None
             return self.machine.tracer.number(make("add", begin, make("mul", self._trip(), self.plan.steps[path])))
+        if path in self.next:
+            return ResultValue(None, results[places[path]], int if kind_of(self.next[path]) == "int" else float)
         if _is_tuple(before):
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
             return SequenceValue(
                 None, tuple, [self._after((*path, k), item, places, results) for k, item in enumerate(items)]
             )
         return before
+
+    def _is_carried(self, value: Value) -> bool:
+        """Whether a number in `value` depends on one that the loop carries."""
+        if isinstance(value, SequenceValue):
+            return any(self._is_carried(realise(self.machine.tracer, item)) for item in value.items)
+        return isinstance(value, NumberValue) and self.machine.tracer.is_carried(value.expr)
 
     def _at_last_index(self, value: Value) -> Value:
         start, _, step = self.bounds

@@ -30,10 +30,12 @@ def close_region(
     inputs: Mapping[Path, Node],
     initial: Mapping[Path, Node],
     ends: Mapping[Path, Node],
+    numbers: Mapping[Path, tuple[Scalar, Scalar]],
 ) -> tuple[Node, dict[Path, int]]:
     """Append the loop to the tracer's graph, the one around `region`; also the place of each carried value in it.
 
-    inputs: the body's stand-ins for the carried values; initial: what goes in for them; ends: what comes out.
+    inputs: the body's stand-ins for the carried values; initial: what goes in for them; ends: what comes out. numbers:
+    of those that are carried, what goes in and what comes out.
     """
     body = region.graph
     replaced: dict[Node, Node] = {}
@@ -59,34 +61,39 @@ def close_region(
     for node in list(body.nodes):
         node.args = tuple(map(inner, node.args))
     body.outputs = [inner(outcome[path]) for path in carried]
+    body.outputs += [tracer.canonical(end) for _, end in numbers.values()]
     tracer.canonicalise(body)
     body.facts.learn_canonical(tracer.canonical, tracer.equal)
 
     arrays = [*(inputs[path] for path in carried), *captured.values()]
-    outside = list(_symbols(body, region.index).values())
+    own = {path: region.numbers[path] for path in numbers}  # type: ignore[index]
+    outside = list(_symbols(body, {region.index.name, *(symbol.name for symbol in own.values())}).values())
     symbols = {
         symbol.name: Symbol(symbol.name, symbol.kind, place) for place, symbol in enumerate(outside, 1 + len(arrays))
     }
     symbols[region.index.name] = region.index
-    body.inputs = [region.index, *arrays, *(symbols[symbol.name] for symbol in outside)]
+    for place, symbol in enumerate(own.values(), 1 + len(arrays) + len(outside)):
+        symbols[symbol.name] = Symbol(symbol.name, symbol.kind, place)
+    body.inputs = [region.index, *arrays, *(symbols[symbol.name] for symbol in (*outside, *own.values()))]
     for place, node in enumerate(arrays, 1):
         node.params["index"] = place
     body.nodes = arrays + [node for node in body.nodes if node not in set(arrays)]
     body.symbols = symbols
     body.facts = _facts(body.facts, tracer.graph.facts, outside, symbols)
     _rename(body, symbols)
-    loop = tracer.graph.add_loop(
-        bounds, tuple(initial[path] for path in carried), (*captured, *outside), body, tracer.location()
-    )
-    return loop, {path: place for place, path in enumerate(carried)}
+    begins = [begin for begin, _ in numbers.values()]
+    others = (*captured, *outside, *begins)
+    values = tuple(initial[path] for path in carried)
+    loop = tracer.graph.add_loop(bounds, values, others, body, tracer.location(), len(begins))
+    return loop, {path: place for place, path in enumerate((*carried, *numbers))}
 
 
-def _symbols(body: Graph, index: Symbol) -> dict[str, Symbol]:
-    """The symbols of outside that the body uses, in the order of their first use."""
+def _symbols(body: Graph, own: set[str]) -> dict[str, Symbol]:
+    """The symbols of outside that the body uses, in the order of their first use. own: the names of others."""
     found: dict[str, Symbol] = {}
 
     def note(value: Scalar) -> Scalar:
-        if isinstance(value, Symbol) and value.name != index.name:
+        if isinstance(value, Symbol) and value.name not in own:
             found.setdefault(value.name, value)
         if isinstance(value, ScalarOp):
             for operand in value.operands:
@@ -98,6 +105,7 @@ def _symbols(body: Graph, index: Symbol) -> dict[str, Symbol]:
             map_scalars(() if type_ is None else type_.shape, note)
         map_scalars(tuple(arg for arg in node.args if not isinstance(arg, Node)), note)
         map_scalars(tuple(node.params.values()), note)
+    map_scalars(tuple(output for output in body.outputs if not isinstance(output, Node)), note)
     return found
 
 
@@ -121,6 +129,7 @@ def _rename(body: Graph, symbols: Mapping[str, Symbol]) -> None:
     def change_type(type_: ArrayType) -> ArrayType:
         return ArrayType(type_.dtype, change(type_.shape), type_.scalar)
 
+    body.outputs = [output if isinstance(output, Node) else change(output) for output in body.outputs]
     for node in body.nodes:
         node.args = tuple(arg if isinstance(arg, Node) else change(arg) for arg in node.args)
         node.params = {key: change(value) for key, value in node.params.items()}

@@ -32,6 +32,7 @@ from dynamo_lite.capture.value import (
     NullValue,
     NumberValue,
     RangeValue,
+    ResultValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -49,7 +50,7 @@ _EXTEND = frozenset(
 _EXTEND_FORMAT = frozenset({"FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING", "LOAD_CONST"})
 _RETURN_TAIL = frozenset({"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP"})
 # Values that are one object however often they are used.
-_OBJECTS = (SequenceValue, DictValue, DictViewValue, IteratorValue, FunctionValue, MethodValue)
+_OBJECTS = (ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue, FunctionValue, MethodValue)
 _NO_FALLTHROUGH = frozenset({"JUMP", "RETURN_VALUE", "RAISE_VARARGS", "RERAISE"})
 
 
@@ -155,6 +156,8 @@ class Residual:
                     self.emit("LOAD_FAST", self.output(value.expr))
                 else:
                     self.emit("LOAD_CONST", value.expr)
+            case ResultValue():
+                self.call(value.kind, [ArrayValue(None, value.node)])
             case SequenceValue():
                 for item in value.items:
                     self.load(item)

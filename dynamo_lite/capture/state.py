@@ -106,9 +106,10 @@ class LoopPlan:
     """What is known of a loop of the user's before it is met; it grows from one attempt of a capture to the next.
 
     peel: how many iterations run before the loop proper. steps: by path (a local's name, places in tuples) the int
-    that a number grows by in every iteration. promises: conditions on the index that are guarded to hold in every
-    iteration, or in none, as text. refused: why it cannot stay a loop, as a break's reason and detail.
-    outcome: what became of it in this attempt: "native", "unrolled", "segments", or "" if it was not met.
+    that a number grows by in every iteration. numbers: the paths of those that change otherwise. promises: conditions
+    on the index that are guarded to hold in every iteration, or in none, as text. refused: why it cannot stay a loop,
+    as a break's reason and detail. outcome: what became of it in this attempt: "native", "unrolled", "segments", or ""
+    if it was not met.
     """
 
     filename: str
@@ -116,6 +117,7 @@ class LoopPlan:
     function: str
     peel: int = 0
     steps: dict[tuple[str | int, ...], int] = field(default_factory=dict)
+    numbers: set[tuple[str | int, ...]] = field(default_factory=set)
     promises: set[str] = field(default_factory=set)
     refused: tuple[str, str] | None = None
     outcome: str = ""
@@ -126,6 +128,7 @@ class Region:
     """The body of a loop while it is traced: its nodes may still refer to those of the graphs around it.
 
     carried: the body's inputs for the values that change from iteration to iteration. stored: those that are written.
+    numbers: by path the Python numbers that change, as the body knows them.
     """
 
     key: LoopKey
@@ -134,6 +137,7 @@ class Region:
     bounds: tuple[Scalar, Scalar, Scalar]
     carried: list[Node] = field(default_factory=list)
     stored: set[Node] = field(default_factory=set)
+    numbers: dict[tuple[str | int, ...], Symbol] = field(default_factory=dict)
 
 
 class Tracer:
@@ -151,6 +155,7 @@ class Tracer:
         self.native_loops = native_loops
         self.plans: dict[LoopKey, LoopPlan] = {} if plans is None else plans
         self.indices: set[str] = set()  # names of the indices of all loops met
+        self.carried: set[str] = set()  # names of the numbers that they carry
         self.facts = Facts()
         self.inputs: list[Source] = []
         self.example_inputs: list[Any] = []
@@ -199,9 +204,21 @@ class Tracer:
         self.regions.append(Region(key, body, index, (start, stop, step)))
         return self.regions[-1]
 
+    def carry_number(self, path: tuple[str | int, ...], kind: str) -> Symbol:
+        """A number that the innermost loop carries, as its body knows it."""
+        number = Symbol(f"n{len(self.carried)}", kind, 0)
+        self.carried.add(number.name)
+        self.regions[-1].numbers[path] = number
+        self.regions[-1].graph.symbols[number.name] = number
+        return number
+
+    def is_carried(self, value: Scalar) -> bool:
+        """Whether `value` depends on a number that a loop carries."""
+        return bool(self.carried and self.carried & symbols_of(value))
+
     def varies(self, value: Scalar) -> bool:
-        """Whether `value` depends on the index of a loop."""
-        return bool(self.indices & symbols_of(value))
+        """Whether `value` depends on the index of a loop, or on a number that one carries."""
+        return bool(self.indices & symbols_of(value)) or self.is_carried(value)
 
     # -- numbers ----------------------------------------------------------------------------------
 
@@ -236,6 +253,8 @@ class Tracer:
         return truth
 
     def _promised(self, condition: Scalar) -> bool:
+        if self.is_carried(condition):
+            raise Undecided(condition)
         place = self.owner(condition)
         region = self.regions[place]
         if str(condition) in self.plans[region.key].promises:

@@ -53,6 +53,15 @@ class NumberValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class ResultValue(Value):
+    """A Python int or float that the program computes: ``node`` is the NumPy scalar of that value. It may be handed on
+    and returned; what asks for more ends the segment."""
+
+    node: Node = field(default=None)  # type: ignore[assignment]
+    kind: type = float
+
+
+@dataclass(eq=False, slots=True)
 class ArrayValue(Value):
     """An exact ndarray or a NumPy scalar: a node of the graph.
 
@@ -181,6 +190,8 @@ def kind_name(value: Value) -> str:
             return value.cls.__name__
         case ArrayValue():
             return "NumPy scalar" if value.node.array_type.scalar else "array"
+        case ResultValue():
+            return f"{value.kind.__name__} that the program computes"
         case DictViewValue():
             return f"dict_{value.name}"
     return type(value).__name__.removesuffix("Value").lower() or "object"

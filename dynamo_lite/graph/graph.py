@@ -14,7 +14,7 @@ from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
 from dynamo_lite.graph.scalar import Scalar, Symbol
 from dynamo_lite.graph.text import to_text
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import ArrayType, number_type
 
 
 class Graph:
@@ -96,14 +96,17 @@ class Graph:
         captured: tuple[Argument, ...],
         body: Graph,
         location: Location | None = None,
+        numbers: int = 0,
     ) -> Node:
-        """Append a loop over range(*bounds) that hands `carried` through `body`; `captured` are body's other inputs."""
+        """Append a loop over range(*bounds) that hands `carried` through `body`; `captured` are body's other inputs, of
+        which the last `numbers` are handed through too."""
+        counted: tuple[Any, ...] = captured[len(captured) - numbers :]
         node = Node(
             NodeKind.LOOP,
             "loop",
             (*bounds, *carried, *captured),
-            {"carried": len(carried)},
-            tuple(value.array_type for value in carried),
+            {"carried": len(carried)} | ({"numbers": numbers} if numbers else {}),
+            (*(value.array_type for value in carried), *map(number_type, counted)),
             self._name("loop"),
             location,
             (body,),

@@ -16,6 +16,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Number, evaluate
+from dynamo_lite.graph.types import NUMBER_DTYPES
 
 
 def symbol_values(graph: Graph, inputs: Sequence[Any]) -> dict[str, Number]:
@@ -53,9 +54,11 @@ def interpret(
         elif node.kind is NodeKind.LOOP:
             start, stop, step, *rest = map(concrete, node.args)
             carried, captured = rest[: node.params["carried"]], rest[node.params["carried"] :]
-            for number in range(start, stop, step):
-                carried = interpret(node.regions[0], [number, *carried, *captured], before_call)
-            values[node] = tuple(carried)
+            split = len(captured) - node.params.get("numbers", 0)
+            for index in range(start, stop, step):
+                outputs = interpret(node.regions[0], [index, *carried, *captured], before_call)
+                carried, captured = outputs[: len(carried)], captured[:split] + outputs[len(carried) :]
+            values[node] = (*carried, *(NUMBER_DTYPES[type(number)].type(number) for number in captured[split:]))
         else:
             raise NotImplementedError(f"{node.name}: no interpretation of {node.kind.value} nodes")
     return [concrete(output) for output in graph.outputs]

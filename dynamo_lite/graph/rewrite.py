@@ -42,8 +42,8 @@ def loop_parts(node: Node) -> tuple[tuple[Scalar, Scalar, Scalar], tuple[Node, .
 
 
 def origins(node: Node) -> set[Node]:
-    """Every node whose memory `node` may show: its root, and behind what a loop carries the loop itself, which stands
-    for what its body makes, and the values that went in.
+    """Every node whose memory `node` may show: its root, and behind an array that a loop carries the loop itself, which
+    stands for what its body makes, and the values that went in.
 
     INVARIANT: of two nodes without a common origin neither shows the other's memory, unless inputs overlap.
     """
@@ -51,6 +51,8 @@ def origins(node: Node) -> set[Node]:
     if base.op != "tuple_get" or not isinstance(base.args[0], Node) or base.args[0].kind is not NodeKind.LOOP:
         return {base}
     loop, place = base.args[0], base.params["index"]
+    if place >= loop.params["carried"]:
+        return {base}  # a number
     found = {base, loop}  # two results of a loop may be one array that the body made
     for outer in _carried_from(loop, place):
         found |= origins(outer)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamo_lite.graph.scalar import Dim
+from dynamo_lite.graph.scalar import Dim, Scalar, kind_of
+
+NUMBER_DTYPES: dict[type, np.dtype[np.generic]] = {int: np.dtype(np.int64), float: np.dtype(np.float64)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +31,8 @@ class ArrayType:
     def __str__(self) -> str:
         dims = ", ".join(map(str, self.shape))
         return f"{self.dtype.name}{'' if self.scalar else f'[{dims}]'}"
+
+
+def number_type(number: Scalar) -> ArrayType:
+    """The NumPy scalar that a loop hands out for an int or float that it carries."""
+    return ArrayType(NUMBER_DTYPES[float if kind_of(number) == "float" else int], (), True)

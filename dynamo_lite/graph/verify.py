@@ -15,7 +15,7 @@ from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, Undecided
 from dynamo_lite.graph.rewrite import loop_parts, map_scalars, root
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, substitute, symbols_of
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import ArrayType, number_type
 
 
 class GraphError(Exception):
@@ -171,6 +171,13 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     # Outside the body's numbers are what goes in for them; the index is a number of its own.
     fresh = Symbol(f"{node.name}.index", "int", -1)
     outside: dict[str, Scalar] = {index.name: fresh}
+    first = len(outer) - node.params.get("numbers", 0)
+    changing = {index.name}
+    for symbol in body.inputs[first:]:
+        if not isinstance(symbol, Symbol) or symbol.kind not in ("int", "float"):
+            raise GraphError(f"{node.name}: the body hands on %{symbol.name}, which is no number")
+        outside[symbol.name] = Symbol(f"{node.name}.{symbol.name}", symbol.kind, -1)
+        changing.add(symbol.name)
     for symbol in body.symbols.values():
         if symbol.axis is not None:
             raise GraphError(f"{node.name}: the body's size {symbol} is no number that goes in")
@@ -192,17 +199,21 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
         worst = at_worst(facts, known, fresh, *bounds)
         if not facts.decide(known) and (worst is None or not facts.decide(worst)):
             raise GraphError(f"{node.name}: the body takes {condition} for granted, which is not known outside")
-    changing = {name for name, value in outside.items() if varying & symbols_of(value)} | {index.name}
+    changing |= {name for name, value in outside.items() if varying & symbols_of(value)}
     verify(body, frozenset(changing))
-    if len(body.outputs) != len(initial):
+    if len(body.outputs) != len(initial) + len(outer) - first:
         raise GraphError(f"{node.name}: {len(initial)} values are carried, the body returns {len(body.outputs)}")
-    for place, output in enumerate(body.outputs):
+    for symbol, number in zip(body.inputs[first:], body.outputs[len(initial) :], strict=True):
+        if isinstance(number, Node) or kind_of(number) != symbol.kind:
+            raise GraphError(f"{node.name}: the number {symbol} is of another kind after an iteration")
+    for place, output in enumerate(body.outputs[: len(initial)]):
         carried = body.inputs[1 + place]
         if isinstance(carried, Symbol) or not isinstance(output, Node):
             raise GraphError(f"{node.name}: carried value {place} is a number")
         if not same_type(body, output.type, carried.type):
             raise GraphError(f"{node.name}: carried value {place} is {carried.type} before, {output.type} after")
-    if not same_type(graph, node.type, tuple(value.array_type for value in initial)):
+    types = (*(value.array_type for value in initial), *map(number_type, outer[first:]))  # type: ignore[arg-type]
+    if not same_type(graph, node.type, types):
         raise GraphError(f"{node.name}: it yields {_types(tuple(value.type for value in initial))}")
 
 

@@ -235,7 +235,8 @@ class _Emitter:
 
     def loop(self, node: Node) -> None:
         bounds, initial, captured, _ = loop_parts(node)
-        self.parts[node] = dsts = tuple(self.fresh() for _ in initial)
+        assert isinstance(node.type, tuple)
+        self.parts[node] = dsts = tuple(self.fresh() for _ in node.type)
         changed = written(node)
         for array in self.graph.inputs:
             if isinstance(array, Node) and array in changed:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Number, evaluate
+from dynamo_lite.graph.types import NUMBER_DTYPES
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
@@ -73,9 +74,12 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             assert concrete(step.condition), step.condition
         elif isinstance(step, Loop):
             carried, captured = concrete(list(step.carried)), concrete(list(step.captured))
-            for number in range(*concrete((step.start, step.stop, step.step))):
-                carried = interpret(step.body, [number, *carried, *captured])
-            registers.update(zip(step.dsts, carried, strict=True))
+            split = len(captured) - (len(step.dsts) - len(carried))
+            for index in range(*concrete((step.start, step.stop, step.step))):
+                outputs = interpret(step.body, [index, *carried, *captured])
+                carried, captured = outputs[: len(carried)], captured[:split] + outputs[len(carried) :]
+            numbers = [NUMBER_DTYPES[type(number)].type(number) for number in captured[split:]]
+            registers.update(zip(step.dsts, [*carried, *numbers], strict=True))
     return [concrete(output) for output in schedule.outputs]
 
 

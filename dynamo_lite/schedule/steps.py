@@ -155,9 +155,10 @@ class Loop:
     """dsts = the carried values after running `body` for each number of range(start, stop, step).
 
     body: a Schedule whose inputs are the index, the carried values (at first `carried`), and `captured` (registers, or
-    Scalars that go in as numbers); its outputs, registers all, are carried on. With no iteration dsts are `carried`
-    themselves. The body saves nothing: what it writes (body.written) is saved by the outermost schedule. An iteration
-    in which a written input may share memory with another input of the body declines.
+    Scalars that go in as numbers). Its outputs are carried on: registers for `carried`, then numbers for as many of the
+    last captured ones, whose dsts hold NumPy scalars. With no iteration dsts are the initial values themselves. The
+    body saves nothing: what it writes (body.written) is saved by the outermost schedule. An iteration in which a
+    written input may share memory with another input of the body declines.
     """
 
     dsts: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Random functions with loops over ranges and arrays: arrays handed on, swapped, changed in place and through views of each other.
+"""Random functions with loops over ranges and arrays, which hand on, swap and change arrays, and views of them.
 
 `source(seed)` is the text of a function f(a, b, c, m, n, k); `arguments(seed, n)` makes its arguments, which may be one
 object, or overlap. Values stay small, so that nothing warns.

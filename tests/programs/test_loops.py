@@ -816,24 +816,6 @@ def alternates_types(x, n):  # type: ignore[no-untyped-def]
 
 
 @case(vector, plain=True)
-def float_accumulator(x, n):  # type: ignore[no-untyped-def]
-    t = 0.0
-    for _ in range(n):
-        t += 0.1
-        x = x + t
-    return x, t
-
-
-@case(vector, plain=True)
-def geometric(x, n):  # type: ignore[no-untyped-def]
-    k = 1
-    for _ in range(n):
-        k = k * 2
-        x = x + k
-    return x, k
-
-
-@case(vector, plain=True)
 def parity(x, n):  # type: ignore[no-untyped-def]
     for i in range(n):
         x = x + 1.0 if i % 2 else x * 0.5
@@ -865,6 +847,97 @@ def squeezed(x, n):  # type: ignore[no-untyped-def]
         if x[: i + 1].squeeze().ndim:
             x = x + 1.0
     return x
+
+
+# -- numbers that change --------------------------------------------------------------------------
+
+
+@case(vector, versions=2)
+def float_accumulator(x, n):  # type: ignore[no-untyped-def]
+    t = 0.0
+    for _ in range(n):
+        t += 0.1
+        x = x + t
+    return x, t
+
+
+@case(vector, versions=2)
+def geometric(x, n):  # type: ignore[no-untyped-def]
+    k = 1
+    for _ in range(n):
+        k = k * 2
+        x = x + k
+    return x, k
+
+
+@case(lambda count, size: (rng(size).random(size), count, 0.5))
+def decays(x, n, rate):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        x = x - rate * x
+        rate *= 0.9
+    return x
+
+
+@case(lambda count, size: (rng(size).random(max(count, 2)), count, 10.0, 28.0, 8.0 / 3.0))
+def lorenz(xs, n, sigma, rho, beta):  # type: ignore[no-untyped-def]
+    x, y, z = 0.1, 0.2, 0.3
+    for i in range(n):
+        dx, dy, dz = sigma * (y - x), x * (rho - z) - y, x * y - beta * z
+        x, y, z = x + 0.01 * dx, y + 0.01 * dy, z + 0.01 * dz
+        xs[i] = x
+    return xs
+
+
+@case(lambda count, size: (rng(size).random(size), count, 7), versions=2)
+def congruential(x, n, seed):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        seed = (seed * 1103515 + 12345) % 65536
+        x = x + seed
+    return x, seed
+
+
+@case(vector, versions=2)
+def two_numbers_swap(x, n):  # type: ignore[no-untyped-def]
+    a, b = 0.25, 4.0
+    for _ in range(n):
+        x = x * a
+        a, b = b, a * 0.5
+    return x, a, b
+
+
+@case(lambda count, size: (rng(size).random(size), count, 0.5, 3), versions=2)
+def numbers_alone(x, n, a, k):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        a = a * 0.5 + k * 0.125
+        k = k * 3 % 11
+    return a, k, a
+
+
+@case(lambda count, size: (rng(size).random(size), count, 2.0), versions=2)
+def divided_by_a_number(x, n, a):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        x = x + 1.0 / a
+        a = a + 0.25
+    return x, a * 2
+
+
+@case(lambda count, size: (rng(size).random((size, size)), count, 0.5), loops=2)
+def number_of_an_outer_loop(m, n, t):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        for j in range(m.shape[0]):
+            m[j] += t
+        t = t * 0.75
+    return m
+
+
+@case(lambda count, size: (rng(size).random((size, size)), count, 0.5), loops=2)
+def number_of_an_inner_loop(m, n, t):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        u = t
+        for j in range(m.shape[0]):
+            m[j] += u
+            u = u * 0.75
+    return m
 
 
 # -- items of arrays -------------------------------------------------------------------------------
