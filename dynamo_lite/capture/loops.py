@@ -155,8 +155,11 @@ class _Attempt:
     leaves: dict[Path, tuple[ArrayValue, Node]] = field(default_factory=dict)  # carried: value before, body's input
     ends: dict[Path, Node] = field(default_factory=dict)  # carried: value after an iteration
     final: dict[Path, Value] = field(default_factory=dict)  # what others are after the last iteration
+    counts: dict[Path, Scalar] = field(default_factory=dict)  # of numbers that grow evenly: what they begin with
     begins: dict[Path, Scalar] = field(default_factory=dict)  # of numbers that are carried
     next: dict[Path, Scalar] = field(default_factory=dict)  # and what they are after an iteration
+    held: dict[Path, Value] = field(default_factory=dict)  # as the value that names hold, maybe several the same
+    results: dict[Value, ResultValue] = field(default_factory=dict)  # what such a value is behind the loop
     learned: bool = False  # something about numbers, so that the next attempt is another
 
     def run(self) -> None:
@@ -258,16 +261,18 @@ class _Attempt:
         if _is_tuple(value):
             items = [realise(self.machine.tracer, item) for item in value.items]  # type: ignore[attr-defined]
             return SequenceValue(None, tuple, [self._enter(item, (*path, k)) for k, item in enumerate(items)])
-        if path in self.plan.steps:
-            begin = as_scalar(value)
-            assert begin is not None
-            return NumberValue(None, make("add", begin, make("mul", self._count(), self.plan.steps[path])))
-        if path in self.plan.numbers:
-            begin = as_scalar(value)
-            assert begin is not None
+        begin = as_scalar(value)
+        if begin is not None and path in self.plan.steps:
+            self.counts[path] = begin
+            return NumberValue(None, self._counted(path, self._count()))
+        if begin is not None and path in self.plan.numbers:
             self.begins[path] = begin
             return NumberValue(None, self.machine.tracer.carry_number(path, kind_of(begin)))
         return value
+
+    def _counted(self, path: Path, count: Scalar) -> Scalar:
+        """A number that grows by the same int each time, after so many iterations."""
+        return make("add", self.counts[path], make("mul", count, self.plan.steps[path]))
 
     def _count(self) -> Scalar:
         """How many iterations came before the one at hand."""
@@ -327,13 +332,14 @@ class _Attempt:
             for place, (one, other) in enumerate(zip(items, after.items, strict=True)):
                 self._compare((*path, place), realise(tracer, one), other, read)
             return
-        if path in self.plan.steps:
-            self._compare_number(path, before, after)
+        if path in self.counts:
+            self._compare_counted(path, after)
         elif path in self.begins:
             end = as_scalar(after)
             if end is None or kind_of(end) != kind_of(self.begins[path]) or not is_symbolic(end):
                 self._differs(path)
             self.next[path] = end
+            self.held[path] = after
         elif before is not None and _same(before, after):
             pass
         elif before is not None and read:
@@ -343,13 +349,11 @@ class _Attempt:
         else:
             self.final[path] = after  # it is known without the iterations before
 
-    def _compare_number(self, path: Path, before: Value | None, after: Value) -> None:
+    def _compare_counted(self, path: Path, after: Value) -> None:
         end = as_scalar(after)
-        assert before is not None
-        begin = as_scalar(self._enter(before, path))
-        if end is None or begin is None or kind_of(end) != "int":
+        if end is None or kind_of(end) != "int":
             self._differs(path)
-        if make("sub", end, begin) != self.plan.steps[path]:
+        if make("sub", end, self._counted(path, self._count())) != self.plan.steps[path]:
             del self.plan.steps[path]
             self.plan.numbers.add(path)
             self.learned = True
@@ -383,10 +387,9 @@ class _Attempt:
     def _leave(self, before: dict[str, Value], live: frozenset[str]) -> None:
         """Append the loop and give the locals their values behind it."""
         tracer = self.machine.tracer
+        self._carry_final(live)
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
         late += [path for path in self.next if path[0] in live]  # without an iteration it is the object that it was
-        if any(path[0] in live and self._is_carried(value) for path, value in self.final.items()):
-            self._refuse("loop-state", "a number that is computed from others it changes, and read behind the loop")
         tracer.regions.pop()
         if late and not self._runs_at_all():
             for name in self.stored:
@@ -409,8 +412,25 @@ class _Attempt:
             if path[0] in live
         }
         for name in self.stored:
-            known = name in live and (name in before or (name,) in self.final)
+            known = name in live and (name in before or (name,) in self.final or (name,) in self.next)
             self._set(name, self._after((name,), before.get(name), places, results) if known else None)
+
+    def _carry_final(self, live: frozenset[str]) -> None:
+        """Hand out, too, what is computed from carried numbers and read behind the loop."""
+        tracer = self.machine.tracer
+        for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value)]:
+            end = as_scalar(self.final[path])
+            if end is None or kind_of(end) not in ("int", "float"):
+                self._refuse("loop-state", f"the local {path[0]}, which holds numbers that it computes")
+            self.held[path] = self.final.pop(path)
+            self.begins[path] = 0 if kind_of(end) == "int" else 0.0
+            self.next[path] = end
+            tracer.carry_number(path, kind_of(end))
+        for path, end in self.next.items():
+            if path[0] in live and isinstance(end, Symbol):
+                self._refuse("loop-state", f"the number {path[0]}: to one that was there before, the same object")
+        if len(self.next) > MAX_NUMBERS:
+            self._refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
 
     def _runs_at_all(self) -> bool:
         """Whether there is an iteration, decided now; where that changes in a loop around, there is no loop here."""
@@ -431,15 +451,14 @@ class _Attempt:
     def _after(self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]) -> Value:
         if path in self.final:
             return self._at_last_index(self.final[path])
+        if path in self.next:
+            kind = int if kind_of(self.next[path]) == "int" else float
+            return self.results.setdefault(self.held[path], ResultValue(None, results[places[path]], kind))
         assert before is not None
         if path in self.leaves:
             return ArrayValue(None, results[places[path]]) if path in places else self.leaves[path][0]
-        if path in self.plan.steps:
-            begin = as_scalar(before)
-            assert begin is not None
-            return self.machine.tracer.number(make("add", begin, make("mul", self._trip(), self.plan.steps[path])))
-        if path in self.next:
-            return ResultValue(None, results[places[path]], int if kind_of(self.next[path]) == "int" else float)
+        if path in self.counts:
+            return self.machine.tracer.number(self._counted(path, self._trip()))
         if _is_tuple(before):
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
             return SequenceValue(

@@ -51,16 +51,24 @@ _SIMPLE = (
     "{v} = np.mean([{v}, {w}], axis=0)",
     "{v} = {v} @ np.outer({w}, {w}) * 0.01",
     "{v} = {v} * 0.5 + q * p",
+    "f = f * 0.5 + {number}",
+    "f, g = g, f",
+    "g = f * 0.25 + g / 2",
+    "g -= 0.125; {v} = {v} * 0.5 + g",
+    "j = j * 3 % 7",
+    "{v}[j % 3] = f",
+    "state = (state[0], f)",
 )
 _RANGES = ("n", "1, n", "n, 0, -1", "0, n, 2", "i", "3", "10", "len(a)", "i, n", "2, a.shape[0]")
 _ITEMS = ("q in {v}", "{i}, q in enumerate({v})", "q, p in zip({v}, {w})", "{i}, (p, q) in enumerate(zip({v}, {w}), 2)")
-_LAST = "return a, b, c, s, j, total, state, i, q"
+_LAST = "return a, b, c, s, j, total, state, i, q, f, g"
 
 
 def source(seed: int) -> str:
     """The text of a function."""
     pick = random.Random(seed)
-    lines = ["def f(a, b, c, m, n, k):", "    s = a[0]; j = 3; total = 0; state = (b, 0.5); i = 1; t = a; q = p = 0"]
+    lines = ["def f(a, b, c, m, n, k):", "    s = a[0]; j = 3; total = 0; state = (b, 0.5); i = 1; t = a"]
+    lines.append("    q = p = 0; f = 0.75; g = 2.0")
     for _ in range(pick.choice((1, 1, 2))):
         lines += _loop(pick, "    ", 0)
         if pick.random() < 0.3:
@@ -88,7 +96,7 @@ def _loop(pick: random.Random, indent: str, depth: int) -> list[str]:
 
 def _statement(pick: random.Random) -> str:
     v, w, u = (pick.choice(ARRAYS) for _ in range(3))
-    number = pick.choice(("i", "j", "k", "i + j", "2 * i", "1.5", "m", "i * 0.25"))
+    number = pick.choice(("i", "j", "k", "i + j", "2 * i", "1.5", "m", "i * 0.25", "f"))
     place = pick.choice(("0", "1", "-1", "i % 3", "k"))
     return pick.choice(_SIMPLE).format(v=v, w=w, u=u, number=number, i=place)
 

@@ -896,13 +896,33 @@ def congruential(x, n, seed):  # type: ignore[no-untyped-def]
     return x, seed
 
 
-@case(vector, versions=2)
+@case(vector)
 def two_numbers_swap(x, n):  # type: ignore[no-untyped-def]
+    a, b = 0.25, 4.0
+    for _ in range(n):
+        x = x * a
+        a, b = b, a
+    return x
+
+
+@case(vector, plain=True)
+def an_object_goes_through(x, n):  # type: ignore[no-untyped-def]
     a, b = 0.25, 4.0
     for _ in range(n):
         x = x * a
         a, b = b, a * 0.5
     return x, a, b
+
+
+@case(vector, versions=2)
+def one_number_twice(x, n):  # type: ignore[no-untyped-def]
+    a, b = 0.25, 4.0
+    for _ in range(n):
+        x = x * a
+        a = a * 0.5
+        b = a
+        c = b + 1.0
+    return x, a, b, c if n else 0.0
 
 
 @case(lambda count, size: (rng(size).random(size), count, 0.5, 3), versions=2)
