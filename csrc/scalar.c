@@ -4,7 +4,7 @@
 #include <math.h>
 
 typedef enum {
-    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, N_OPS,
+    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, POW, N_OPS,
     TOO_BIG = N_OPS /* not of Python: an integer beyond 64 bits is needed, so evaluation declines */
 } Op;
 
@@ -20,6 +20,7 @@ static const struct {
     [LT] = {"lt", COMPARISON},    [LE] = {"le", COMPARISON},        [EQ] = {"eq", COMPARISON},
     [NE] = {"ne", COMPARISON},    [GT] = {"gt", COMPARISON},        [GE] = {"ge", COMPARISON},
     [AND] = {"and", SELECTION},   [OR] = {"or", SELECTION},         [NOT] = {"not", NEGATION},
+    [POW] = {"pow", ARITHMETIC},
 };
 
 static const char *const kind_names[] = {[DL_BOOL] = "bool", [DL_INT] = "int", [DL_FLOAT] = "float"};
@@ -495,11 +496,28 @@ eval_ints(Op op, int64_t a, int64_t b, DlNumber *out)
         out->i = !a;
         return 0;
     case TOO_BIG:
+    case POW: /* of ints it may be an int or a float */
         return 1;
     default:
         out->i = compare(op, a < b, a == b, a > b);
         return 0;
     }
+}
+
+/* Python's float a ** b where it is what the C library says; 1 to decline: where it raises, is complex, or comes near
+ * the ends of the range, which C libraries report in their own ways. */
+static int
+float_power(double a, double b, double *out)
+{
+    if (b == 0.0) {
+        *out = 1.0;
+        return 0;
+    }
+    if (!isfinite(a) || !isfinite(b) || (a < 0.0 && b != floor(b))) {
+        return 1;
+    }
+    *out = pow(a, b);
+    return !isnormal(*out);
 }
 
 /* One instruction on two floats; 1 to decline. */
@@ -534,6 +552,8 @@ eval_floats(Op op, double a, double b, DlNumber *out)
         }
         out->f = float_modulo(a, b);
         return 0;
+    case POW:
+        return float_power(a, b, &out->f);
     case MIN:
         out->f = b < a ? b : a;
         return 0;

@@ -1,7 +1,7 @@
 """Arithmetic and comparison of Python numbers while capturing.
 
 Known numbers are computed by Python itself; a symbolic number gives an expression where the native program can
-evaluate it exactly (int + - * // %, float + - * /), and is otherwise fixed to its value by a guard.
+evaluate it exactly (int + - * // %, float + - * / **), and is otherwise fixed to its value by a guard.
 """
 
 from __future__ import annotations
@@ -64,6 +64,11 @@ def number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             return tracer.number(make(name, a, b))
         if "float" in kinds and kinds <= {"int", "float"} and op in ("+", "-", "*"):
             return NumberValue(None, ScalarOp(_SCALAR_BINARY[op], "float", (a, b)))
+        if op == "**" and "float" in kinds and kinds <= {"int", "float"}:
+            return NumberValue(None, ScalarOp("pow", "float", (a, b)))
+        if op == "**" and kinds == {"int"} and b in (2, 3):
+            square = make("mul", a, a)
+            return tracer.number(square if b == 2 else make("mul", square, a))
         if op == "/" and kinds <= {"int", "float"}:
             # The program declines at 0 in some iteration of a loop.
             varies = kind_of(b) == "float" and tracer.varies(b)

@@ -39,9 +39,10 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class ScalarOp:
-    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv lt le eq ne gt ge and or not.
+    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow lt le eq ne gt ge and or not.
 
-    Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools.
+    Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools. An operand of "pow"
+    is a float, and so is the result.
     """
 
     op: str
@@ -111,6 +112,13 @@ def renamed(value: Scalar, symbols: Mapping[str, Symbol]) -> Scalar:
     return value
 
 
+def _power(a: float, b: float) -> float:
+    result: float | complex = a**b
+    if isinstance(result, complex):
+        raise ArithmeticError("a fractional power of a negative number is complex")
+    return result
+
+
 _EVALUATE = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -118,6 +126,7 @@ _EVALUATE = {
     "floordiv": lambda a, b: a // b,
     "truediv": lambda a, b: a / b,
     "mod": lambda a, b: a % b,
+    "pow": _power,
     "neg": lambda a: -a,
     "min": min,
     "max": max,
@@ -196,7 +205,7 @@ def simplify(value: Scalar) -> Scalar:
     if not any(map(is_symbolic, operands)):
         try:
             return _EVALUATE[value.op](*operands)  # type: ignore[no-any-return, operator]
-        except (ZeroDivisionError, OverflowError):
+        except ArithmeticError:
             return ScalarOp(value.op, value.kind, operands)  # raises where it is evaluated
     value = ScalarOp(value.op, value.kind, operands)
     if value.op in COMPARISONS:

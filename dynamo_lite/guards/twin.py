@@ -218,7 +218,7 @@ def _test_scalar(state: _State, expr: Scalar) -> bool:
             env[symbol.name] = value.shape[symbol.axis]
     try:
         return bool(evaluate(expr, env))
-    except ZeroDivisionError:
+    except ArithmeticError:
         return False
 
 

@@ -29,6 +29,7 @@ _INFIX = {
     "mul": "*",
     "floordiv": "//",
     "truediv": "/",
+    "pow": "**",
     "mod": "%",
     "lt": "<",
     "le": "<=",

@@ -654,6 +654,27 @@ def test_outputs() -> None:
     assert [type(value) for value in got[1:5]] == [int, int, float, bool]
 
 
+def test_powers_of_floats() -> None:
+    """Python's bits, or declined: where Python raises or goes on in complex numbers, and at the ends of the range."""
+    a, b, k = Symbol("a", "float", 0), Symbol("b", "float", 1), Symbol("k", "int", 1)
+    power, whole = (program([], (ScalarOp("pow", "float", (a, exponent)),), n_inputs=2) for exponent in (b, k))
+    rng = random.Random(3)
+    odd = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 1e300, -1e-300, 5e-324, float("inf"), -float("inf"), float("nan")]
+    ran = 0
+    for _ in range(4000):
+        base = rng.choice(odd) if rng.random() < 0.3 else rng.uniform(-3.0, 3.0) * 10.0 ** rng.randrange(-4, 4)
+        exponent: Any = rng.choice((rng.choice(odd), rng.uniform(-40.0, 40.0), rng.randrange(-60, 60)))
+        run = whole if type(exponent) is int else power
+        try:
+            (got,) = run(base, exponent)
+        except Declined:
+            continue
+        expected = base**exponent
+        assert type(expected) is float and np.float64(got).tobytes() == np.float64(expected).tobytes(), (base, exponent)
+        ran += 1
+    assert ran > 2000
+
+
 def test_numbers_that_overflow_decline() -> None:
     """Integers are exact or the program declines; so does a division by zero."""
     k = Symbol("k", "int", 0)

@@ -960,6 +960,15 @@ def number_of_an_inner_loop(m, n, t):  # type: ignore[no-untyped-def]
     return m
 
 
+@case(lambda count, size: (rng(size).random(size), count, 0.9))
+def powers(x, n, beta):  # type: ignore[no-untyped-def]
+    m = np.zeros_like(x)
+    for t in range(1, n + 1):
+        m = beta * m + (1 - beta) * x
+        x = x - 0.1 * m / (1 - beta**t) + t**2 * 2.0**-t
+    return x
+
+
 # -- items of arrays -------------------------------------------------------------------------------
 
 
