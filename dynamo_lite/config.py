@@ -53,7 +53,9 @@ class Config:
         2000, "DYNAMO_LITE_UNROLL_LIMIT", "Iterations of one Python loop that may be unrolled into a graph.", low=0
     )
     native_loops: bool = option(
-        False, "DYNAMO_LITE_NATIVE_LOOPS", "Keep `for` loops over ranges loops in the graph, where they are understood."
+        False,
+        "DYNAMO_LITE_NATIVE_LOOPS",
+        "Keep `for` loops over ranges and arrays loops in the graph, where they are understood.",
     )
     node_limit: int = option(
         4000, "DYNAMO_LITE_NODE_LIMIT", "Operations one graph may hold; the graph breaks there.", low=1

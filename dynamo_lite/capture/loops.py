@@ -2,12 +2,11 @@
 
 Enters: a machine in front of the FOR_ITER of a range, or of arrays, that is not to be unrolled. Leaves: the machine
 behind the loop, its values those after the last iteration, whatever the trip count. The body is traced once, for any
-iteration, into a Region: what the loop assigns and reads again is carried, a number that grows by the same int each
-time is computed from the index, everything else has to be the same after an iteration as before it. Where that does not
-hold, a Retry says what was learned (LoopPlan) and capture begins again: with one or two iterations run before the loop,
-so that an accumulator that starts as a Python number is an array by then, or with the loop refused, which leaves it to
-be unrolled or run one segment an iteration. INVARIANT: an attempt that fails leaves no trace in the capture that
-counts.
+iteration, into a Region: what the loop assigns and reads again is carried, an int that grows by the same each time is
+computed from the index, everything else has to be the same after an iteration as before it. Where that does not hold, a
+Retry says what was learned (LoopPlan) and capture begins again: with one or two iterations run before the loop, so that
+an accumulator that starts as a Python number is an array by then, or with the loop refused, which leaves it to be
+unrolled or run one segment an iteration. INVARIANT: an attempt that fails leaves no trace in the capture that counts.
 """
 
 from __future__ import annotations
