@@ -45,7 +45,18 @@ from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, negate, simplify, substitute
+from dynamo_lite.graph.scalar import (
+    Scalar,
+    ScalarOp,
+    Symbol,
+    is_symbolic,
+    kind_of,
+    make,
+    negate,
+    simplify,
+    substitute,
+    symbols_of,
+)
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import OPCODES, Code, handlers_at
 from dynamo_lite.pycode.flow import successors
@@ -106,6 +117,8 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         frame.index = exit_index
         return
     plan = plan_of(tracer, frame, header)
+    if plan.refused is not None:
+        raise Break("loop-over-unknown-iterator", "an array")  # which went into a comprehension as an iterator
     if (bounds := numbering(tracer, iterator)) is None:
         plan.refused = ("loop-state", "iterators of different lengths")
         raise Retry
@@ -469,7 +482,8 @@ class _Attempt:
         """Whether a number in `value` depends on one that the loop carries."""
         if isinstance(value, SequenceValue):
             return any(self._is_carried(realise(self.machine.tracer, item)) for item in value.items)
-        return isinstance(value, NumberValue) and self.machine.tracer.is_carried(value.expr)
+        names = {number.name for number in self.region.numbers.values()}
+        return isinstance(value, NumberValue) and not names.isdisjoint(symbols_of(value.expr))
 
     def _at_last_index(self, value: Value) -> Value:
         start, _, step = self.bounds

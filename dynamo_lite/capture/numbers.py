@@ -12,7 +12,7 @@ from typing import Any
 
 from dynamo_lite.capture.state import Break, Tracer
 from dynamo_lite.capture.value import ConstantValue, NumberValue, Value
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, has_more_parts, is_symbolic, kind_of, make
 
 PYTHON_BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -51,8 +51,18 @@ def as_scalar(value: Value) -> Scalar | None:
     return None
 
 
+MAX_PARTS = 10000  # of one number, written out: expressions are trees, also where Python computed a part once
+
+
 def number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
-    """lhs op rhs for two Python numbers."""
+    """lhs op rhs for two Python numbers; breaks where the expression would get too long."""
+    result = _number_binary(tracer, op, lhs, rhs)
+    if isinstance(result, NumberValue) and has_more_parts(result.expr, MAX_PARTS):
+        raise Break("graph-too-large", f"more than {MAX_PARTS}")
+    return result
+
+
+def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     a, b = as_scalar(lhs), as_scalar(rhs)
     assert a is not None and b is not None
     kinds = {kind_of(a), kind_of(b)}

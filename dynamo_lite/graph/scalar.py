@@ -103,6 +103,17 @@ def symbols_of(value: object) -> set[str]:
     return set()
 
 
+def has_more_parts(value: Scalar, limit: int) -> bool:
+    """Whether `value` written out has more than `limit` operations and operands."""
+    work = [value]
+    while work and limit >= 0:
+        part = work.pop()
+        limit -= 1
+        if isinstance(part, ScalarOp):
+            work += part.operands
+    return limit < 0
+
+
 def renamed(value: Scalar, symbols: Mapping[str, Symbol]) -> Scalar:
     """`value` with other Symbols under the same names, otherwise as it is written."""
     if isinstance(value, Symbol):

@@ -969,6 +969,45 @@ def powers(x, n, beta):  # type: ignore[no-untyped-def]
     return x
 
 
+def derivatives(x: Any, y: Any, z: Any) -> Any:
+    return 10.0 * (y - x), x * (28.0 - z) - y, x * y - 8.0 / 3.0 * z
+
+
+@case(lambda count, size: (np.zeros((count + 2, 3)), count, 0.01))
+def runge_kutta(out, n, h):  # type: ignore[no-untyped-def]
+    x, y, z = 0.1, 0.2, 0.3
+    for i in range(n):
+        a1, b1, c1 = derivatives(x, y, z)
+        a2, b2, c2 = derivatives(x + h / 2 * a1, y + h / 2 * b1, z + h / 2 * c1)
+        a3, b3, c3 = derivatives(x + h / 2 * a2, y + h / 2 * b2, z + h / 2 * c2)
+        a4, b4, c4 = derivatives(x + h * a3, y + h * b3, z + h * c3)
+        x = x + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        y = y + h / 6 * (b1 + 2 * b2 + 2 * b3 + b4)
+        z = z + h / 6 * (c1 + 2 * c2 + 2 * c3 + c4)
+        out[i, 0], out[i, 1], out[i, 2] = x, y, z
+    return out
+
+
+@case(lambda count, size: (rng(size).random(size), count, 0.5), plain=True)
+def a_number_too_long_to_write_out(x, n, t):  # type: ignore[no-untyped-def]
+    for _ in range(n):
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        t = t * t + t * 0.25
+        x = x + t
+    return x
+
+
 # -- items of arrays -------------------------------------------------------------------------------
 
 
@@ -1072,6 +1111,13 @@ def the_rest_of_an_iterator(m, other):  # type: ignore[no-untyped-def]
     for row, (k, one) in zip(other, it):  # noqa: B905
         total = total * row + k + one
     return total
+
+
+@case(lambda count, size: (rng(size).random((count, size)), rng(size).random(size)), plain=True)
+def comprehended(m, x):  # type: ignore[no-untyped-def]
+    rows = [row * 0.5 for row in m]
+    x = x + sum(float(row[0]) for row in m)
+    return rows, x, sum(one for one in x)
 
 
 OPTIONS = {"native_loops": True, "check": 1, "cost_model": False}
