@@ -20,7 +20,7 @@ from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import loop_parts
-from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar
+from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar, is_symbolic
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Alloc, Call, Loop, Map, Reduce, Reg, Save, Schedule
@@ -38,6 +38,7 @@ NUMPY_OPS = {"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, 
 PROGRAM = 170.0  # guards and the launch
 STEP = 30.0
 ITERATION = 20.0  # of a loop
+OPEN_LENGTH = 4
 KERNEL = 100.0  # of a Map or Reduce, a result's array included
 RESULT = 60.0  # of each further one
 CALL = 450.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
@@ -151,7 +152,10 @@ def _types(node: Node) -> list[ArrayType]:
 
 
 def _middle(bounds: Sequence[Any], values: Sequence[Any], symbols: Iterable[Symbol], env: Env) -> tuple[int, Env]:
-    """How many iterations a loop has, and what the numbers of its body are in the middle one."""
+    """How many iterations a loop has, and what the numbers of its body are in the middle one.
+
+    One of open length counts for a few at least: what is decided for a call without any serves the others too.
+    """
     limits: list[Any] = [evaluate(bound, env) for bound in bounds]
     numbers = range(*limits) if limits[2] else range(0)
     index = numbers[len(numbers) // 2] if numbers else limits[0]
@@ -160,7 +164,7 @@ def _middle(bounds: Sequence[Any], values: Sequence[Any], symbols: Iterable[Symb
         for symbol in symbols
         if symbol.axis is None
     }
-    return len(numbers), inside
+    return max(len(numbers), OPEN_LENGTH if any(map(is_symbolic, bounds)) else 0), inside
 
 
 def _loop_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:

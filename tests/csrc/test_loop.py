@@ -22,7 +22,7 @@ from dynamo_lite.backends.numba.compile import compile_kernel
 
 from dynamo_lite._C import Declined, Program
 from dynamo_lite.config import config
-from dynamo_lite.graph.scalar import Symbol
+from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule import interpret
 from dynamo_lite.schedule.steps import (
@@ -503,6 +503,57 @@ def test_programs_with_loops_are_garbage_collected() -> None:
     del function, inside
     gc.collect()
     assert gone() is None
+
+
+# ---- numbers
+
+
+def numbers(first: float | int, ends: tuple[Any, ...], kinds: str = "ff") -> Program:
+    """For n, (a, b) = (first, 2), then what `ends` says of a, b and the index, n times."""
+    inside = Schedule(3, 3, (), (), (), ends, ())
+    begins = (first, 2.0 if kinds[1] == "f" else 2)
+    return whole([Loop((2, 3), inside, 0, Symbol("n", "int", 0), 1, (), begins)], (Reg(2), Reg(3)), n_inputs=1)
+
+
+def pair(kinds: str = "ff") -> tuple[Symbol, Symbol]:
+    words = {"f": "float", "i": "int"}
+    return Symbol("a", words[kinds[0]], 1), Symbol("b", words[kinds[1]], 2)
+
+
+def test_numbers_are_handed_on_together() -> None:
+    """Each sees what the others were before, also where one is the other, or the index, or always the same."""
+    a, b = pair()
+    run = numbers(0.5, (b, ScalarOp("mul", "float", (a, 0.75))))
+    x, y = 0.5, 2.0
+    for count in range(6):
+        got = run(count)
+        assert got == (x, y) and [type(value) for value in got] == [np.float64, np.float64]
+        x, y = y, x * 0.75
+    a, b = pair("fi")
+    run = numbers(0.5, (1.25, INDEX), "fi")
+    assert run(0) == (0.5, 2) and run(1) == (1.25, 0) and run(4) == (1.25, 3)
+    assert [type(value) for value in run(4)] == [np.float64, np.int64]
+    with pytest.raises(ValueError, match="another kind"):
+        numbers(1, (a, b), "ii")
+
+
+def test_numbers_that_end_the_program() -> None:
+    """Beyond 64 bits, divided by zero, or a NaN: declined."""
+    a, b = pair("ii")
+    run = numbers(1, (ScalarOp("mul", "int", (a, 3)), b), "ii")
+    assert run(39) == (3**39, 2)
+    with pytest.raises(Declined, match="64 bits"):
+        run(40)
+    a, b = pair()
+    run = numbers(4.0, (ScalarOp("sub", "float", (a, 1.0)), ScalarOp("truediv", "float", (b, a))))
+    assert run(4) == (0.0, 2.0 / 4.0 / 3.0 / 2.0 / 1.0)
+    with pytest.raises(Declined):
+        run(5)
+    run = numbers(1e308, (ScalarOp("mul", "float", (a, 10.0)), ScalarOp("sub", "float", (a, a))))
+    with np.errstate(all="ignore"):
+        assert run(1) == (np.inf, 0.0)
+        with pytest.raises(Declined):
+            run(2)
 
 
 # ---- building

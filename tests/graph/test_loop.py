@@ -178,6 +178,45 @@ def test_a_loop_without_values() -> None:
     assert interpret(graph, [3]) == []
 
 
+def summation() -> Graph:
+    """t, k = 0.5, 3; for i in range(n): t, k = t * 0.5 + i, k + k; returns both as NumPy scalars."""
+    graph = Graph()
+    n = graph.add_symbol("int")
+    body, (index, t, k) = region(("i0", "int", 0), ("t", "float", 1), ("k", "int", 2))
+    body.inputs += [index, t, k]
+    body.outputs += [make("add", make("mul", t, 0.5), index), make("add", k, k)]
+    loop = graph.add_loop((0, n, 1), (), (0.5, 3), body, numbers=2)
+    graph.outputs += [ops.call(graph, "tuple_get", (loop,), {"index": place}) for place in (0, 1)]
+    return graph
+
+
+def test_numbers_that_are_carried() -> None:
+    graph = clone(summation())
+    verify(graph)
+    assert "%loop: float64, int64 = loop(0, s0, 1, 0.5, 3, carried=0, numbers=2)\n" in str(graph)
+    t, k = 0.5, 3
+    for count in range(4):
+        got = interpret(graph, [count])
+        assert got == [t, k] and [type(value) for value in got] == [np.float64, np.int64]
+        t, k = t * 0.5 + count, k + k
+    assert all(isinstance(output, Node) and origins(output) == {output} for output in graph.outputs)
+
+
+def test_verify_knows_numbers_that_are_carried() -> None:
+    graph = summation()
+    body_of(graph).outputs[0] = 1
+    with pytest.raises(GraphError, match="the number t is of another kind after an iteration"):
+        verify(graph)
+    graph = summation()
+    body_of(graph).outputs.pop()
+    with pytest.raises(GraphError, match="the body returns 1"):
+        verify(graph)
+    graph = summation()
+    body_of(graph).facts.learn(make("ge", body_of(graph).symbols["k"], 3), True)  # of the first iteration only
+    with pytest.raises(GraphError, match="which is not known outside"):
+        verify(graph)
+
+
 def body_of(graph: Graph) -> Graph:
     body: Graph = loop_of(graph).regions[0]
     return body
