@@ -53,7 +53,7 @@ class Config:
         2000, "DYNAMO_LITE_UNROLL_LIMIT", "Iterations of one Python loop that may be unrolled into a graph.", low=0
     )
     native_loops: bool = option(
-        False,
+        True,
         "DYNAMO_LITE_NATIVE_LOOPS",
         "Keep `for` loops over ranges and arrays loops in the graph, where they are understood.",
     )

@@ -130,7 +130,7 @@ def stepped_by_spacing(x: Any, steps: int) -> Any:
 
 @pytest.mark.parametrize("function", [stepped, stepped_by_spacing])
 def test_what_gains_nothing_is_kept_where_it_leads_to_array_work(function: Any, compiler: Compile) -> None:
-    fast = compiler(function, backend="numba")
+    fast = compiler(function, backend="numba", options={"native_loops": False})
     x = np.linspace(0.0, 1.0, 20_000)
     for steps in (20, 30):
         assert fast(x, steps).tobytes() == function(x, steps).tobytes()
@@ -155,7 +155,7 @@ def counted(x: Any) -> Any:
 
 @pytest.mark.parametrize("function", [summed, counted])
 def test_a_loop_over_single_elements_is_left_plain(function: Any, compiler: Compile) -> None:
-    fast = compiler(function, backend="numba")
+    fast = compiler(function, backend="numba", options={"native_loops": False})
     x = np.sin(np.arange(50.0))
     for _ in range(3):
         assert fast(x) == function(x)

@@ -142,15 +142,19 @@ def _trace(
         machine = Machine(tracer, break_everywhere, inline_generators, owns_slots)
         return tracer, frame, machine.run_root(frame, stop_at)
 
+    shows_locals = False
     while True:
-        native_loops = config.native_loops and len(tracers) < MAX_ATTEMPTS
+        native_loops = config.native_loops and not shows_locals and len(tracers) < MAX_ATTEMPTS
         for plan in plans.values():
             plan.outcome = ""
         try:
             tracer, frame, result = run(None, native_loops)
-            break
         except Retry:
-            pass  # what the attempt has taught is in the plans
+            continue  # what the attempt has taught is in the plans
+        # A loop drops the locals that nobody reads behind it; a traceback shows them.
+        shows_locals = isinstance(result, Stop) and result.reason == "python-exception"
+        if not shows_locals or not tracer.indices:
+            break
     jumps: list[Any] = []
 
     def remember(target: Target) -> Any:

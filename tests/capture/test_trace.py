@@ -193,7 +193,7 @@ def test_what_breaks(source: str, reason: str) -> None:
     namespace: dict[str, Any] = {"np": np, "manager": contextlib.nullcontext(), "__name__": "user"}
     namespace.update(rng=np.random.default_rng(0), Thing=type("Thing", (), {}))
     exec(source, namespace)
-    capture = captured(namespace["f"], X)
+    capture = captured(namespace["f"], X, native_loops=False)
     assert capture.break_ is not None
     assert capture.break_.reason == reason
 
