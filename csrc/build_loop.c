@@ -278,6 +278,7 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
         return -1;
     }
     builder->program->has_calls |= step->body->has_calls;
+    builder->program->has_loops = 1;
     PyObject *carried = dl_build_tuple(object, "carried");
     PyObject *captured = carried ? dl_build_tuple(object, "captured") : NULL;
     PyObject *dsts = captured ? dl_build_tuple(object, "dsts") : NULL;

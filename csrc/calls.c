@@ -76,10 +76,11 @@ learn_state(ErrorState *state)
     return status;
 }
 
-/* What is known of the current error state; NULL with an error set. */
+/* What is known of the current error state; NULL with an error set. *learned: Python code had to find it out. */
 static const ErrorState *
-current_state(void)
+current_state(int *learned)
 {
+    *learned = 0;
     PyObject *capsule;
     if (PyContextVar_Get(state_variable, NULL, &capsule) < 0) {
         return NULL;
@@ -94,6 +95,7 @@ current_state(void)
             return &known_states[i];
         }
     }
+    *learned = 1;
     ErrorState state = {.capsule = capsule};
     if (learn_state(&state) < 0) {
         Py_DECREF(capsule);
@@ -107,18 +109,33 @@ current_state(void)
     return place;
 }
 
-int
-dl_errstate_reports(DlRun *run)
+/* Note what the current error state reports, unless that is known: 0, 1 when Python code was run for it, or -1. */
+static int
+note_reported(DlRun *run)
 {
+    int learned = 0;
     if (!run->knows_reported) {
-        const ErrorState *state = current_state();
+        const ErrorState *state = current_state(&learned);
         if (state == NULL) {
             return -1;
         }
         run->reported = state->reported;
         run->knows_reported = 1;
     }
-    return (run->reported & run->flags) != 0;
+    return learned;
+}
+
+DlStatus
+dl_errstate_learn(DlRun *run)
+{
+    int learned = note_reported(run);
+    return learned > 0 ? dl_python_check(run) : learned;
+}
+
+int
+dl_errstate_reports(DlRun *run)
+{
+    return note_reported(run) < 0 ? -1 : (run->reported & run->flags) != 0;
 }
 
 DlStatus
@@ -128,7 +145,8 @@ dl_errstate_enter(DlRun *run)
     if (run->errstate != NULL) {
         return 0;
     }
-    const ErrorState *state = current_state();
+    int learned;
+    const ErrorState *state = current_state(&learned);
     run->reported = state ? state->reported : 0;
     run->knows_reported = state != NULL;
     if (state != NULL) {
@@ -260,7 +278,8 @@ dl_call_run(DlRun *run, const DlCallStep *step)
     if (run->pool != NULL) {
         dl_pool_drop_big(run->pool);
     }
-    DlStatus status = dl_errstate_enter(run);
+    DlStatus status = dl_python_check(run);
+    status = status ? status : dl_errstate_enter(run);
     for (; status == 0 && made < n; made++) {
         args[made] = resolve(run, PyTuple_GET_ITEM(step->template, made));
         if (args[made] == NULL) {

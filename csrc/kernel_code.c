@@ -212,6 +212,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
     letters[n] = kernel->strict ? '!' : 0;
     letters[n + 1] = 0;
     DlProgram *program = run->program;
+    DlStatus status = dl_python_check(run); /* in which case the code serves the next run */
     run->flags |= dl_fp_get(); /* NB: the compiler computes, too; its flags are not the program's */
     dl_hook_pause(); /* the compiler's frames are not the user's */
     PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
@@ -228,7 +229,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
     variant->next = kernel->variants;
     kernel->variants = variant;
     *found = variant;
-    return 0;
+    return status;
 }
 
 DlStatus

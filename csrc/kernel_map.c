@@ -298,7 +298,7 @@ dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant)
         return -1;
     }
     int32_t failed;
-    if (nest->size >= DL_RELEASE_GIL && !variant->needs_gil) {
+    if (nest->size >= DL_RELEASE_GIL && !variant->needs_gil && !run->keep_gil) {
         Py_BEGIN_ALLOW_THREADS
         failed = run_nest(nest, variant, block.block);
         Py_END_ALLOW_THREADS
@@ -546,7 +546,7 @@ run_dense(DlRun *run, DlVariant *variant, npy_intp *words, int n, npy_intp size)
         return -1;
     }
     memcpy(block.block, words, 2 * (size_t)n * sizeof *words);
-    if (size >= DL_RELEASE_GIL && !variant->needs_gil) {
+    if (size >= DL_RELEASE_GIL && !variant->needs_gil && !run->keep_gil) {
         Py_BEGIN_ALLOW_THREADS
         failed = variant->address(block.block, size);
         Py_END_ALLOW_THREADS

@@ -8,6 +8,7 @@
 #include "fpflags.h"
 #include "kernel_code.h"
 #include "program.h"
+#include "pyframe.h"
 
 enum { SMALL_REGISTERS = 16, SMALL_NUMBERS = 64 };
 
@@ -376,6 +377,16 @@ dl_steps_run(DlRun *run, int fixed)
 
 /* ---- a run ---- */
 
+DlStatus
+dl_python_check(DlRun *run)
+{
+    if (!run->keep_gil || !dl_pyframe_has_other_threads()) {
+        return 0;
+    }
+    dl_overlap_end_saved(run->outermost, 1);
+    return dl_decline(run, DL_REASON_THREAD);
+}
+
 /* Decline when an input that is written may share memory with another one, or its elements with one another. */
 static DlStatus
 check_overlap(DlRun *run)
@@ -445,7 +456,9 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs)
     DlProgram *program = (DlProgram *)object;
     DlReg small_regs[SMALL_REGISTERS];
     DlNumber small_numbers[SMALL_NUMBERS];
-    DlRun run = {.program = program, .inputs = inputs, .regs = small_regs, .numbers = small_numbers};
+    DlRun run = {.program = program, .inputs = inputs, .regs = small_regs, .numbers = small_numbers,
+                 .keep_gil = program->has_loops};
+    run.outermost = &run;
     DlStatus status;
     Py_INCREF(object);
     if (program->never) {
@@ -470,6 +483,9 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs)
     status = load_registers(&run);
     if (status == 0) {
         status = load_numbers(&run);
+    }
+    if (status == 0 && run.keep_gil) {
+        status = dl_errstate_learn(&run);
     }
     if (status == 0) {
         unsigned before = dl_fp_get();
@@ -677,7 +693,16 @@ has_fold(PyObject *Py_UNUSED(module), PyObject *args)
     return result;
 }
 
+/* has_other_threads(): whether this interpreter has more than one thread. */
+static PyObject *
+has_other_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    return PyBool_FromLong(dl_pyframe_has_other_threads());
+}
+
 static PyMethodDef functions[] = {
+    {"has_other_threads", has_other_threads, METH_NOARGS,
+     "has_other_threads(): whether this interpreter has more than one thread."},
     {"has_fold", has_fold, METH_VARARGS,
      "has_fold(ufunc, dtype): whether a Reduce of it is done without NumPy's reduce, most of the time."},
     {NULL, NULL, 0, NULL},

@@ -16,8 +16,7 @@ enum {
     SMALL_REGISTERS = 16,
     SMALL_NUMBERS = 64,
     SMALL_CARRIED = 4,
-    TICK_NS = 1000000,   /* about how often the clock is read, at most */
-    YIELD_NS = 5000000,  /* how often other threads and signals get a chance, as in plain Python */
+    TICK_NS = 1000000, /* about how often it looks for signals and threads that wait */
 };
 
 /* One loop under way. */
@@ -29,7 +28,7 @@ typedef struct {
     PyObject **held;    /* owned: of each carried view without an object, whose memory it shows */
     DlNumber results[DL_MAX_CARRIED_NUMBERS]; /* of the carried numbers, after the last iteration */
     int64_t batch, left; /* iterations between two looks at the clock, and until the next one */
-    int64_t looked, yielded; /* when the clock was read, and when others got their chance */
+    int64_t read, looked; /* when the clock was read, and when it last looked for others */
 } Loop;
 
 /* The length of range(start, stop, by), by not 0. */
@@ -52,12 +51,13 @@ now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Between two iterations: let other threads run from time to time, and decline when a signal waits.
- * NB: handlers are not run here: one may change what guards have looked at, a global that ends the loop, say. */
+/* Between two iterations, about every millisecond: decline when a signal or another thread waits.
+ * NB: neither may run here: it may change what guards have looked at, a global that ends the loop, say, and what it
+ * writes to arrays would be lost when the program declines later. Plain Python lets them run where they may. */
 static DlStatus
 look_around(Loop *loop)
 {
-    int64_t time = now(), past = time - loop->looked;
+    int64_t time = now(), past = time - loop->read;
     if (past < TICK_NS / 2) {
         loop->batch *= 2;
     }
@@ -65,14 +65,15 @@ look_around(Loop *loop)
         loop->batch /= 2;
     }
     loop->left = loop->batch;
-    loop->looked = time;
-    if (time - loop->yielded < YIELD_NS) {
+    loop->read = time;
+    if (time - loop->looked < TICK_NS) {
         return 0;
     }
-    Py_BEGIN_ALLOW_THREADS
-    Py_END_ALLOW_THREADS
-    loop->looked = loop->yielded = now();
-    return dl_pyframe_is_interrupted() ? dl_decline(&loop->run, DL_REASON_SIGNAL) : 0;
+    loop->looked = time;
+    if (dl_pyframe_is_interrupted()) {
+        return dl_decline(&loop->run, DL_REASON_SIGNAL);
+    }
+    return dl_pyframe_is_waited_for() ? dl_decline(&loop->run, DL_REASON_THREAD) : 0;
 }
 
 /* ---- registers ---- */
@@ -290,7 +291,7 @@ iterate(Loop *loop, int64_t start, int64_t by, uint64_t length)
     DlStatus status = check_overlap(loop, 1);
     status = status ? status : dl_steps_run(run, 1);
     loop->batch = loop->left = 1;
-    loop->looked = loop->yielded = now();
+    loop->read = loop->looked = now();
     while (status == 0) {
         if (index >= 0) {
             run->numbers[index].i = (int64_t)number;

@@ -225,6 +225,7 @@ struct DlProgram {
     vectorcallfunc vectorcall;
     int n_inputs, n_registers, n_steps, n_outputs, n_written, n_constants;
     int has_calls;     /* some step runs NumPy's Python-level functions */
+    int has_loops;
     DlDecline never;    /* if set: every run declines for it at once */
     PyObject *failure; /* owned: the words of the error of a kernel that could not be compiled, or NULL */
     DlStep *steps;
@@ -250,7 +251,7 @@ typedef struct {
 } DlPool;
 
 /* One run. */
-typedef struct {
+typedef struct DlRun {
     DlProgram *program;
     PyObject *const *inputs;
     DlReg *regs;
@@ -262,6 +263,8 @@ typedef struct {
     int knows_reported;
     unsigned reported;     /* flags that are not ignored, once that is known */
     DlPool *pool;          /* of a loop; or NULL */
+    int keep_gil;          /* the program has loops: no other thread may run before it ends */
+    struct DlRun *outermost; /* of the bodies of loops: the run around them all */
 } DlRun;
 
 /* What a step returns: 0 done, 1 declined (run->reason says why), -1 with an error set. */
@@ -276,6 +279,10 @@ dl_decline(DlRun *run, DlDecline reason)
 }
 
 /* ---- launch.c: steps and registers ---- */
+
+/* Before Python code runs, or NumPy's own, which may let other threads run: if there are any and that must not be, put
+ * back what was written and decline. */
+DlStatus dl_python_check(DlRun *run);
 
 /* Make a program of a Schedule; the body of a loop has no inputs of its own. A new reference, or NULL. */
 DlProgram *dl_program_make(PyObject *schedule, PyObject *compile_kernel, int is_body);
@@ -419,6 +426,8 @@ DlStatus dl_call_run(DlRun *run, const DlCallStep *step);
 /* Turn floating-point errors that are not ignored into exceptions, until the run ends. */
 DlStatus dl_errstate_enter(DlRun *run);
 void dl_errstate_leave(DlRun *run);
+/* Make sure that dl_errstate_reports runs no Python code later. */
+DlStatus dl_errstate_learn(DlRun *run);
 /* 1 when some flag gathered so far is not ignored by the caller, 0, or -1 with an error set. */
 int dl_errstate_reports(DlRun *run);
 /* After a Python call (result NULL: it raised): 0, 1 to decline, -1. */

@@ -112,6 +112,25 @@ dl_pyframe_is_interrupted(void)
 #endif
 }
 
+int
+dl_pyframe_has_other_threads(void)
+{
+    PyThreadState *newest = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    return newest != NULL && PyThreadState_Next(newest) != NULL;
+}
+
+int
+dl_pyframe_is_waited_for(void)
+{
+#if !DL_KNOWN_PYTHON
+    return dl_pyframe_has_other_threads();
+#elif PY_VERSION_HEX >= 0x030D0000
+    return (_Py_atomic_load_uintptr_relaxed(&PyThreadState_Get()->eval_breaker) & _PY_GIL_DROP_REQUEST_BIT) != 0;
+#else
+    return _Py_atomic_load_relaxed(&PyThreadState_Get()->interp->ceval.gil_drop_request) != 0;
+#endif
+}
+
 enum { STACK_RESERVE = 512 * 1024 }; /* for what runs below the check: NumPy, BLAS, the interpreter's own errors */
 
 /* The lowest address of this thread's C stack; 0 when the platform does not tell or the stack is small. */

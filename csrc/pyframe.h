@@ -73,6 +73,12 @@ int dl_pyframe_is_finalizing(void);
    thread sent (PyThreadState_SetAsyncExc). Runs nothing. Needs the GIL. */
 int dl_pyframe_is_interrupted(void);
 
+/* True when the interpreter would, at its next instruction, let another thread run that waits for the GIL. Needs it. */
+int dl_pyframe_is_waited_for(void);
+
+/* True when this interpreter has more than one thread. Needs the GIL. */
+int dl_pyframe_has_other_threads(void);
+
 /* Raise RecursionError and return -1 when this thread's C stack is nearly used up, else 0. */
 int dl_pyframe_check_stack(void);
 

@@ -30,7 +30,8 @@ call_numpy(DlRun *run, DlReduceStep *step, PyObject *operand)
     for (int i = 0; i < 4; i++) {
         args[2 + i] = PyTuple_GET_ITEM(step->args_tail, i);
     }
-    DlStatus status = dl_errstate_enter(run);
+    DlStatus status = dl_python_check(run);
+    status = status ? status : dl_errstate_enter(run);
     if (status != 0) {
         return status;
     }
@@ -129,9 +130,9 @@ find_runs(const DlLayout *layout, const uint8_t *reduced, int *order, DlRuns *ru
 
 /* ---- folding ---- */
 
-/* Fold, without the GIL for big arrays. */
+/* Fold, without the GIL for big arrays unless it is to be kept. */
 static void
-fold_without_gil(DlWork *work, int keep_gil)
+fold(DlWork *work, int keep_gil)
 {
     if (work->runs->size >= DL_RELEASE_GIL && !keep_gil) {
         Py_BEGIN_ALLOW_THREADS
@@ -208,7 +209,7 @@ fold_kernel(DlRun *run, DlReduceStep *step, DlWork *work)
         return -1;
     }
     work->block = block.block;
-    fold_without_gil(work, work->variant->needs_gil);
+    fold(work, run->keep_gil || work->variant->needs_gil);
     dl_scratch_give(work->scratch, bytes);
     return dl_block_close(&block, run, work->variant, work->failed);
 }
@@ -267,7 +268,7 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     if (reg != NULL) {
         work.data = reg->data;
         work.tile = NPY_MAX_INTP;
-        fold_without_gil(&work, 0);
+        fold(&work, run->keep_gil);
     }
     else {
         int outermost_first[DL_MAX_DIMS];

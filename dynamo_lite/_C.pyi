@@ -47,6 +47,9 @@ class Program:
     def __init__(self, schedule: Schedule, compile_kernel: Callable[[Kernel, str], CompiledKernel]) -> None: ...
     def __call__(self, *inputs: Any) -> tuple[Any, ...]: ...
 
+def has_other_threads() -> bool:
+    """Whether this interpreter has more than one thread."""
+
 def has_fold(ufunc: np.ufunc, dtype: np.dtype[Any], /) -> bool:
     """Whether a Reduce of it is done without NumPy's reduce, most of the time."""
 

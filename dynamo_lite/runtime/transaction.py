@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite._C import Declined
+from dynamo_lite._C import Declined, has_other_threads
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.rewrite import written
@@ -24,6 +24,7 @@ def transaction(
     """`function` with NumPy's floating-point errors raised (those that `np.geterr()` does not ignore) and, where it
     raises, the written inputs put back and Declined raised. on_failure is told of the exception first."""
     roots = {origin for node in graph.nodes for origin in written(node)}
+    loops = any(node.kind is NodeKind.LOOP for node in graph.nodes)
     changed = sorted(node.params["index"] for node in roots if node.kind is NodeKind.INPUT)
 
     def strictly(*inputs: Any) -> Sequence[Any]:
@@ -35,6 +36,9 @@ def transaction(
         return outputs
 
     def run(*inputs: Any) -> Sequence[Any]:
+        # Python code cannot keep other threads from running in the middle of a loop.
+        if loops and has_other_threads():
+            raise Declined("another thread waits")
         saved = [(inputs[index], inputs[index].copy()) for index in changed]
         try:
             # NumPy keeps errstate in a context variable: a KeyboardInterrupt anywhere cannot leave ours behind.
