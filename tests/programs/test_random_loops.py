@@ -7,8 +7,8 @@ import pytest
 import dynamo_lite
 from tests.conftest import budget
 from tests.oracle import require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_in
 from tests.programs.random_loops import arguments, function, source
-from tests.programs.test_loops import BACKENDS, OPTIONS, loops_in
 
 BATCH = 10
 
