@@ -5,9 +5,9 @@
  */
 #include "build.h"
 
-enum { N_TYPES = 9 };
+enum { N_TYPES = 10 };
 static const char *const type_names[N_TYPES] = {"View", "Alloc",   "Map",  "Reduce", "Call",
-                                                "Save", "Require", "Loop", "Reg"};
+                                                "Save", "Require", "Loop", "Leave",  "Reg"};
 static PyObject *types[N_TYPES]; /* of dynamo_lite.schedule.steps, once needed; all but the last by DlStepKind */
 
 /* ---- reading Python objects ---- */
@@ -391,6 +391,8 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
         return build_require(builder, object, step);
     case DL_STEP_LOOP:
         return dl_build_loop(builder, object, &step->loop);
+    case DL_STEP_LEAVE:
+        return dl_build_leave(builder, object, &step->leave);
     default:
         step->kind = DL_STEP_SAVE; /* owns nothing */
         return dl_build_refuse(builder, "not a step", object);
@@ -457,22 +459,20 @@ build_output(DlBuilder *builder, PyObject *object, DlOperand *output, PyObject *
     return output->index < 0 ? -1 : 0;
 }
 
-static int
-build_outputs(DlBuilder *builder, PyObject *schedule)
+int
+dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands, PyObject ***objects, int *count)
 {
-    DlProgram *self = builder->program;
-    PyObject *outputs = dl_build_tuple(schedule, "outputs");
+    PyObject *outputs = dl_build_tuple(object, "outputs");
     if (outputs == NULL) {
         return -1;
     }
     Py_ssize_t n = PyTuple_GET_SIZE(outputs);
-    self->outputs = dl_build_rows(n, sizeof *self->outputs);
-    self->output_objects = dl_build_rows(n, sizeof *self->output_objects);
-    int status = self->outputs && self->output_objects ? 0 : -1;
+    *operands = dl_build_rows(n, sizeof **operands);
+    *objects = dl_build_rows(n, sizeof **objects);
+    int status = *operands && *objects ? 0 : -1;
     for (Py_ssize_t i = 0; i < n && status == 0; i++) {
-        self->n_outputs = (int)i + 1;
-        PyObject *output = PyTuple_GET_ITEM(outputs, i);
-        status = build_output(builder, output, &self->outputs[i], &self->output_objects[i]);
+        *count = (int)i + 1;
+        status = build_output(builder, PyTuple_GET_ITEM(outputs, i), &(*operands)[i], &(*objects)[i]);
     }
     Py_DECREF(outputs);
     return status;
@@ -551,9 +551,10 @@ build_body(DlBuilder *builder, PyObject *schedule, PyObject *steps)
         }
     }
     builder->step = self->n_steps; /* outputs never die */
-    if (build_outputs(builder, schedule) < 0) {
+    if (dl_build_outputs(builder, schedule, &self->outputs, &self->output_objects, &self->n_outputs) < 0) {
         return -1;
     }
+    self->n_most_outputs = self->n_most_outputs < self->n_outputs ? self->n_outputs : self->n_most_outputs;
     for (int i = 0; i < self->numbers.n_loads; i++) {
         if (self->numbers.loads[i].input >= self->n_inputs) {
             return dl_build_refuse(builder, "a symbol names no input", schedule);
@@ -636,6 +637,11 @@ dl_program_traverse(DlProgram *self, visitproc visit, void *arg)
         if (step->kind == DL_STEP_LOOP) {
             Py_VISIT(step->loop.body);
         }
+        if (step->kind == DL_STEP_LEAVE) {
+            for (int j = 0; j < step->leave.n_outputs; j++) {
+                Py_VISIT(step->leave.objects[j]);
+            }
+        }
     }
     return 0;
 }
@@ -683,6 +689,13 @@ clear_step(DlStep *step)
         PyMem_Free(step->loop.operands);
         PyMem_Free(step->loop.moves);
         PyMem_Free(step->loop.dsts);
+        break;
+    case DL_STEP_LEAVE:
+        for (int i = 0; i < step->leave.n_outputs; i++) {
+            Py_XDECREF(step->leave.objects[i]);
+        }
+        PyMem_Free(step->leave.outputs);
+        PyMem_Free(step->leave.objects);
         break;
     case DL_STEP_SAVE:
     case DL_STEP_REQUIRE:

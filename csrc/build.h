@@ -51,6 +51,10 @@ int dl_build_map(DlBuilder *builder, PyObject *object, DlMapStep *step);
 int dl_build_reduce(DlBuilder *builder, PyObject *object, DlReduceStep *step);
 int dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step);
 int dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step);
+int dl_build_leave(DlBuilder *builder, PyObject *object, DlLeaveStep *step);
+
+/* Attribute "outputs": registers, numbers, and constants, whose objects are new references. */
+int dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands, PyObject ***objects, int *count);
 
 /* Whether register `reg` dies during a run: what a body's iterations have in common does not. */
 int dl_build_is_mortal(const DlBuilder *builder, int reg);

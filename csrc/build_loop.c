@@ -279,6 +279,7 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
     }
     builder->program->has_calls |= step->body->has_calls;
     builder->program->has_loops = 1;
+    builder->program->n_closed_loops++;
     PyObject *carried = dl_build_tuple(object, "carried");
     PyObject *captured = carried ? dl_build_tuple(object, "captured") : NULL;
     PyObject *dsts = captured ? dl_build_tuple(object, "dsts") : NULL;
@@ -287,6 +288,30 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
     Py_XDECREF(captured);
     Py_XDECREF(dsts);
     return status;
+}
+
+int
+dl_build_leave(DlBuilder *builder, PyObject *object, DlLeaveStep *step)
+{
+    DlProgram *self = builder->program;
+    int place = builder->step - 1;
+    while (place >= 0 && self->steps[place].kind != DL_STEP_LOOP) {
+        place--;
+    }
+    if (place < 0 || builder->is_body || self->steps[place].loop.leaves) {
+        return dl_build_refuse(builder, "there is no loop to leave", object);
+    }
+    self->steps[place].loop.leaves = 1;
+    self->n_closed_loops--;
+    step->exit = dl_build_int(object, "exit");
+    if (step->exit < 0) {
+        return PyErr_Occurred() ? -1 : dl_build_refuse(builder, "no such exit", object);
+    }
+    if (dl_build_outputs(builder, object, &step->outputs, &step->objects, &step->n_outputs) < 0) {
+        return -1;
+    }
+    self->n_most_outputs = step->n_outputs < self->n_most_outputs ? self->n_most_outputs : step->n_outputs + 1;
+    return 0;
 }
 
 /* Whether register `reg` shows, or is, `base`. */

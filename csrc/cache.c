@@ -36,16 +36,31 @@ or_null(PyObject *value)
     return value == Py_None ? NULL : Py_NewRef(value);
 }
 
-/* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize). */
+/* Note that what is called is residual code, if it is Python's; 0 or -1. */
+static int
+mark_residual(PyObject *residual)
+{
+    if (PyFunction_Check(residual) || PyCode_Check(residual)) {
+        DlCache *cache = dl_cache_get(code_of(residual));
+        if (cache == NULL) {
+            return -1;
+        }
+        cache->residual = 1;
+    }
+    return 0;
+}
+
+/* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize, exits=()). */
 static PyObject *
 entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"guards", "program", "residual", "plain_on_decline", "calls_python", "least", "most", NULL};
-    PyObject *guards, *program, *residual;
+    static char *names[] = {"guards", "program", "residual", "plain_on_decline", "calls_python", "least",
+                            "most",   "exits",   NULL};
+    PyObject *guards, *program, *residual, *exits = NULL;
     int plain_on_decline = 1, calls_python = 1;
     Py_ssize_t least = 0, most = PY_SSIZE_T_MAX;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnn:CacheEntry", names, &guards, &program, &residual,
-                                     &plain_on_decline, &calls_python, &least, &most)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnnO!:CacheEntry", names, &guards, &program, &residual,
+                                     &plain_on_decline, &calls_python, &least, &most, &PyTuple_Type, &exits)) {
         return NULL;
     }
     PyObject *parts[] = {guards, program, residual};
@@ -63,19 +78,20 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->guards = or_null(guards);
     self->program = or_null(program);
     self->residual = or_null(residual);
+    self->exits = exits && PyTuple_GET_SIZE(exits) > 0 ? Py_NewRef(exits) : NULL;
     self->plain_on_decline = (char)plain_on_decline;
     self->calls_python = (char)calls_python;
     self->least = least;
     self->most = most;
     self->retired = program == Py_None && residual == Py_None; /* nothing to run: what passes the guards runs plainly */
     dl_dispatch_bind_entry(self);
-    if (PyFunction_Check(residual) || PyCode_Check(residual)) {
-        DlCache *cache = dl_cache_get(code_of(residual));
-        if (cache == NULL) {
-            Py_DECREF(self);
-            return NULL;
-        }
-        cache->residual = 1;
+    int status = mark_residual(residual);
+    for (Py_ssize_t i = 0; self->exits != NULL && i < PyTuple_GET_SIZE(exits) && status == 0; i++) {
+        status = mark_residual(PyTuple_GET_ITEM(exits, i));
+    }
+    if (status < 0) {
+        Py_DECREF(self);
+        return NULL;
     }
     if (self->residual == NULL && self->program_native && self->n_outputs < 1) {
         Py_DECREF(self);
@@ -91,6 +107,7 @@ entry_traverse(DlEntry *self, visitproc visit, void *arg)
     Py_VISIT(self->guards);
     Py_VISIT(self->program);
     Py_VISIT(self->residual);
+    Py_VISIT(self->exits);
     Py_VISIT(self->retired_reason);
     return 0;
 }
@@ -102,6 +119,7 @@ entry_dealloc(DlEntry *self)
     Py_CLEAR(self->guards);
     Py_CLEAR(self->program);
     Py_CLEAR(self->residual);
+    Py_CLEAR(self->exits);
     Py_CLEAR(self->retired_reason);
     Py_TYPE(self)->tp_free(self);
 }
@@ -133,6 +151,7 @@ static PyMemberDef entry_members[] = {
     {"guards", T_OBJECT, offsetof(DlEntry, guards), READONLY, "what must hold for this entry to run"},
     {"program", T_OBJECT, offsetof(DlEntry, program), READONLY, "what computes the outputs from the inputs"},
     {"residual", T_OBJECT, offsetof(DlEntry, residual), READONLY, "what makes the value from slots and outputs"},
+    {"exits", T_OBJECT, offsetof(DlEntry, exits), READONLY, "what goes on where a loop was left, by exit; or None"},
     {"plain_on_decline", T_BOOL, offsetof(DlEntry, plain_on_decline), READONLY, "false: a decline raises Declined"},
     {"calls_python", T_BOOL, offsetof(DlEntry, calls_python), READONLY, "whether residual may call Python functions"},
     {"least", T_PYSSIZET, offsetof(DlEntry, least), READONLY, "fewest elements of the largest input for which it runs"},
@@ -147,7 +166,8 @@ static PyMemberDef entry_members[] = {
 PyTypeObject dl_entry_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.CacheEntry",
-    .tp_doc = "CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize)",
+    .tp_doc = "CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize,"
+              " exits=())",
     .tp_basicsize = sizeof(DlEntry),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = entry_new,

@@ -20,7 +20,8 @@
     ROW(plain_calls)  /* plain Python ran instead */ \
     ROW(declines)     /* a program declined */ \
     ROW(breaks)       /* residual code handed over to a resume function */ \
-    ROW(retired)      /* an entry that mostly declined was taken out of use */
+    ROW(retired)      /* an entry that mostly declined was taken out of use */ \
+    ROW(leaves)       /* a program ended in the middle of a loop, for somebody who waited */
 
 typedef struct {
 #define ROW(name) uint64_t name;
@@ -34,12 +35,14 @@ typedef struct {
     PyObject *guards;   /* _C.Guards; any callable(func, slots) -> inputs or None; NULL: always passes, inputs = slots */
     PyObject *program;  /* _C.Program; any callable(*inputs) -> outputs; NULL: no outputs */
     PyObject *residual; /* code object or any callable(*slots, *outputs); NULL: the first output is the value */
+    PyObject *exits;    /* tuple of what takes residual's place where a program ends at that exit; or NULL */
     char guards_native, program_native;
     char plain_on_decline; /* false: a decline is raised as _C.Declined */
     char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */
     PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */
     char retired;          /* when the guards pass, run plainly: this entry declined more often than it ran */
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
+    Py_ssize_t n_most_outputs;      /* of all ends of a native program */
     Py_ssize_t least, most;         /* elements of the largest input array; calls outside of that run plainly */
     uint64_t hits, declines;        /* programs run, programs declined */
     PyObject *retired_reason;       /* str, or NULL */

@@ -241,6 +241,7 @@ dl_dispatch_bind_entry(DlEntry *entry)
     if (entry->program != NULL && program_type != NULL && Py_IS_TYPE(entry->program, program_type)) {
         entry->program_native = 1;
         entry->n_outputs = dl_program_n_outputs(entry->program);
+        entry->n_most_outputs = dl_program_n_most_outputs(entry->program);
     }
 }
 
@@ -315,24 +316,35 @@ note_decline(DlCache *cache, DlEntry *entry)
     return outcome;
 }
 
-/* Run entry's program on inputs: DL_RAN with *outputs, DL_PLAIN when it declined, DL_ERROR. */
+/* Run entry's program on inputs: DL_RAN with *outputs and what takes them, DL_PLAIN when it declined, DL_ERROR. */
 static DlOutcome
-run_program(DlCache *cache, DlEntry *entry, DlValues *inputs, DlValues *outputs)
+run_program(DlCache *cache, DlEntry *entry, DlValues *inputs, DlValues *outputs, PyObject **residual)
 {
+    *residual = entry->residual;
     if (entry->program == NULL) {
         entry->hits++;
         return values_init(outputs, 0) < 0 ? DL_ERROR : DL_RAN;
     }
     if (entry->program_native) {
-        if (values_init(outputs, entry->n_outputs) < 0) {
+        if (values_init(outputs, entry->n_most_outputs) < 0) {
             return DL_ERROR;
         }
-        int status = dl_program_run(entry->program, inputs->items, outputs->items);
+        DlEnd end = {0};
+        int status = dl_program_run(entry->program, inputs->items, outputs->items, entry->exits ? &end : NULL);
         if (status != 0) {
             values_clear(outputs);
             return status < 0 ? DL_ERROR : note_decline(cache, entry);
         }
         outputs->n = entry->n_outputs;
+        if (entry->exits != NULL && end.exit >= 0) {
+            outputs->n = end.n_outputs;
+            *residual = PyTuple_GetItem(entry->exits, end.exit);
+            if (*residual == NULL) {
+                values_clear(outputs);
+                return DL_ERROR;
+            }
+            DL_COUNT(cache, leaves);
+        }
     }
     else {
         dl_hook_pause(); /* a backend in Python: its frames are not the user's */
@@ -410,17 +422,17 @@ bind_to(PyObject *made, PyObject *func)
     return bound;
 }
 
-/* The value of residual(*slots, *outputs); NULL with an error set. The frame gets the outputs and, if they are owned,
+/* The value of made(*slots, *outputs), residual code; NULL with an error set. The frame gets the outputs and, if they are owned,
    the slots: what it has got is NULL afterwards. */
 static PyObject *
-call_residual(DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, DlValues *outputs)
+call_residual(PyObject *made, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, DlValues *outputs)
 {
     PyObject *small[2 * SMALL], **args = small, *value = NULL;
     Py_ssize_t n = n_slots + outputs->n;
     if (dl_pyframe_check_stack() < 0) {
         return NULL;
     }
-    PyObject *residual = bind_to(entry->residual, func);
+    PyObject *residual = bind_to(made, func);
     if (residual == NULL) {
         return NULL;
     }
@@ -639,19 +651,20 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     }
     int plain = entry->retired || is_out_of_range(entry, &inputs);
     note_plain(cache, slots, n_slots, on_miss, plain);
-    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs);
+    PyObject *residual = NULL;
+    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs, &residual);
     values_clear(&inputs);
     if (outcome == DL_PLAIN) {
         dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
     }
     if (outcome == DL_RAN) {
-        if (entry->residual == NULL) {
+        if (residual == NULL) {
             *value = Py_NewRef(outputs.items[0]);
         }
         else {
             uint64_t gains = dl_thread.gains;
             int tried = entry->calls_python && dl_hook_try(&entry->watch, scope, on_miss);
-            *value = call_residual(entry, func, slots, n_slots, owned, &outputs);
+            *value = call_residual(residual, func, slots, n_slots, owned, &outputs);
             if (tried) {
                 dl_hook_judge(&entry->watch, gains);
             }

@@ -346,6 +346,9 @@ run_step(DlRun *run, DlStep *step)
         return run->numbers[step->condition].i ? 0 : dl_decline(run, DL_REASON_CONDITION);
     case DL_STEP_LOOP:
         return dl_loop_run(run, &step->loop);
+    case DL_STEP_LEAVE:
+        run->end = run->left ? &step->leave : NULL;
+        return 0;
     }
     Py_UNREACHABLE();
 }
@@ -365,7 +368,7 @@ dl_steps_run(DlRun *run, int fixed)
         if (status == 0 && program->body == NULL && (step->kind == DL_STEP_MAP || step->kind == DL_STEP_REDUCE)) {
             status = dl_flags_check(run);
         }
-        if (status != 0) {
+        if (status != 0 || run->end != NULL) {
             return status;
         }
         for (int j = 0; j < step->n_dead; j++) {
@@ -380,7 +383,7 @@ dl_steps_run(DlRun *run, int fixed)
 DlStatus
 dl_python_check(DlRun *run)
 {
-    if (!run->keep_gil || !dl_pyframe_has_other_threads()) {
+    if (!run->strict || !dl_pyframe_has_other_threads()) {
         return 0;
     }
     dl_overlap_end_saved(run->outermost, 1);
@@ -424,21 +427,20 @@ load_registers(DlRun *run)
     return program->n_written ? check_overlap(run) : 0;
 }
 
-/* Hand out the outputs: new references. */
+/* Hand out `n` outputs: new references. */
 static DlStatus
-take_outputs(DlRun *run, PyObject **outputs)
+take_outputs(DlRun *run, const DlOperand *operands, PyObject *const *objects, int n, PyObject **outputs)
 {
-    const DlProgram *program = run->program;
-    for (int i = 0; i < program->n_outputs; i++) {
-        const DlOperand *output = &program->outputs[i];
+    for (int i = 0; i < n; i++) {
+        const DlOperand *output = &operands[i];
         if (output->kind == DL_FROM_REG) {
             outputs[i] = Py_XNewRef(dl_reg_object(&run->regs[output->index]));
         }
         else if (output->kind == DL_FROM_NUMBER) {
-            outputs[i] = dl_scalar_object(&program->numbers, output->index, run->numbers);
+            outputs[i] = dl_scalar_object(&run->program->numbers, output->index, run->numbers);
         }
         else {
-            outputs[i] = Py_NewRef(program->output_objects[i]);
+            outputs[i] = Py_NewRef(objects[i]);
         }
         if (outputs[i] == NULL) {
             while (i > 0) {
@@ -450,15 +452,37 @@ take_outputs(DlRun *run, PyObject **outputs)
     return 0;
 }
 
+/* Hand out what the run ends with: of the program's end, or of the Leave at which it ended. */
+static DlStatus
+take_results(DlRun *run, PyObject **outputs)
+{
+    const DlProgram *program = run->program;
+    const DlLeaveStep *end = run->end;
+    if (end == NULL) {
+        return take_outputs(run, program->outputs, program->output_objects, program->n_outputs, outputs);
+    }
+    outputs[0] = PyLong_FromLongLong(run->taken);
+    if (outputs[0] == NULL) {
+        return -1;
+    }
+    DlStatus status = take_outputs(run, end->outputs, end->objects, end->n_outputs, outputs + 1);
+    if (status != 0) {
+        Py_CLEAR(outputs[0]);
+    }
+    return status;
+}
+
 int
-dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs)
+dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end)
 {
     DlProgram *program = (DlProgram *)object;
     DlReg small_regs[SMALL_REGISTERS];
     DlNumber small_numbers[SMALL_NUMBERS];
     DlRun run = {.program = program, .inputs = inputs, .regs = small_regs, .numbers = small_numbers,
-                 .keep_gil = program->has_loops};
+                 .keep_gil = program->has_loops,
+                 .strict = program->has_loops && (end == NULL || program->n_closed_loops > 0)};
     run.outermost = &run;
+    run.switches = program->has_loops ? dl_pyframe_switches() : 0;
     DlStatus status;
     Py_INCREF(object);
     if (program->never) {
@@ -491,7 +515,7 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs)
         unsigned before = dl_fp_get();
         dl_fp_set(0);
         status = dl_steps_run(&run, 0);
-        status = status ? status : take_outputs(&run, outputs);
+        status = status ? status : take_results(&run, outputs);
         dl_errstate_leave(&run);
         dl_fp_set(before);
     }
@@ -512,6 +536,10 @@ freed:
     if (run.numbers != small_numbers) {
         PyMem_Free(run.numbers);
     }
+    if (end != NULL) {
+        end->exit = run.end ? run.end->exit : -1;
+        end->n_outputs = run.end ? run.end->n_outputs + 1 : program->n_outputs;
+    }
 counted:
     if (status > 0) {
         program->last_decline = run.reason;
@@ -525,6 +553,12 @@ Py_ssize_t
 dl_program_n_outputs(PyObject *program)
 {
     return ((DlProgram *)program)->n_outputs;
+}
+
+Py_ssize_t
+dl_program_n_most_outputs(PyObject *program)
+{
+    return ((DlProgram *)program)->n_most_outputs;
 }
 
 /* ---- the Python type ---- */
@@ -545,7 +579,7 @@ program_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObj
     if (outputs == NULL) {
         return NULL;
     }
-    int status = dl_program_run(object, args, &PyTuple_GET_ITEM(outputs, 0));
+    int status = dl_program_run(object, args, &PyTuple_GET_ITEM(outputs, 0), NULL);
     if (status == 0) {
         return outputs;
     }
@@ -700,7 +734,21 @@ has_other_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     return PyBool_FromLong(dl_pyframe_has_other_threads());
 }
 
+/* leave_loops(every): for tests, see dl_loop_leave_every. */
+static PyObject *
+leave_loops(PyObject *Py_UNUSED(module), PyObject *every)
+{
+    unsigned long number = PyLong_AsUnsignedLong(every);
+    if (number == (unsigned long)-1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    dl_loop_leave_every = (unsigned)number;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"leave_loops", leave_loops, METH_O,
+     "leave_loops(every): for tests, leave native loops behind every so many iterations; 0: where somebody waits."},
     {"has_other_threads", has_other_threads, METH_NOARGS,
      "has_other_threads(): whether this interpreter has more than one thread."},
     {"has_fold", has_fold, METH_VARARGS,

@@ -11,11 +11,19 @@
 /* Add the types Program and CompiledKernel to the module (which has Declined already); 0 or -1. */
 int dl_launch_register(PyObject *module);
 
-/* Run: 0 with new references in `outputs`, 1 when it declined (no error set), -1 with an error set.
- * program: a Program; inputs: borrowed, as many as its schedule says. */
-int dl_program_run(PyObject *program, PyObject *const *inputs, PyObject **outputs);
+/* Where a run ended: -1 at the end of the program, or the number of an exit; with so many outputs. */
+typedef struct {
+    int exit;
+    Py_ssize_t n_outputs;
+} DlEnd;
 
-/* How many outputs a run yields. */
+/* Run: 0 with new references in `outputs`, 1 when it declined (no error set), -1 with an error set.
+ * program: a Program; inputs: borrowed, as many as its schedule says; outputs: room for the most that any end yields;
+ * end: NULL if the program has to run to its end. */
+int dl_program_run(PyObject *program, PyObject *const *inputs, PyObject **outputs, DlEnd *end);
+
+/* How many outputs a run to the end yields, and how many the end with the most. */
 Py_ssize_t dl_program_n_outputs(PyObject *program);
+Py_ssize_t dl_program_n_most_outputs(PyObject *program);
 
 #endif

@@ -16,8 +16,11 @@ enum {
     SMALL_REGISTERS = 16,
     SMALL_NUMBERS = 64,
     SMALL_CARRIED = 4,
-    TICK_NS = 1000000, /* about how often it looks for signals and threads that wait */
+    TICK_NS = 1000000,      /* about how often it looks for signals and threads that wait */
+    PATIENCE_NS = 50000000, /* for how long these wait for the end of an iteration of the outermost loop */
 };
+
+unsigned dl_loop_leave_every;
 
 /* One loop under way. */
 typedef struct {
@@ -51,9 +54,20 @@ now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Between two iterations, about every millisecond: decline when a signal or another thread waits.
+/* A signal or another thread waits: let the outermost loop be left behind its iteration, or decline.
  * NB: neither may run here: it may change what guards have looked at, a global that ends the loop, say, and what it
  * writes to arrays would be lost when the program declines later. Plain Python lets them run where they may. */
+static DlStatus
+make_way(Loop *loop, int64_t time, DlDecline reason)
+{
+    DlRun *outermost = loop->run.outermost;
+    if (outermost->wanted == 0) {
+        outermost->wanted = time;
+    }
+    return outermost->leaves && time - outermost->wanted < PATIENCE_NS ? 0 : dl_decline(&loop->run, reason);
+}
+
+/* Between two iterations, about every millisecond: see whether a signal or another thread waits. */
 static DlStatus
 look_around(Loop *loop)
 {
@@ -71,9 +85,17 @@ look_around(Loop *loop)
     }
     loop->looked = time;
     if (dl_pyframe_is_interrupted()) {
-        return dl_decline(&loop->run, DL_REASON_SIGNAL);
+        return make_way(loop, time, DL_REASON_SIGNAL);
     }
-    return dl_pyframe_is_waited_for() ? dl_decline(&loop->run, DL_REASON_THREAD) : 0;
+    return dl_pyframe_is_waited_for() ? make_way(loop, time, DL_REASON_THREAD) : 0;
+}
+
+/* Whether to leave the outermost loop, after so many iterations: somebody waits, or another thread ran in a call. */
+static int
+is_to_be_left(const DlRun *outermost, uint64_t taken)
+{
+    return outermost->wanted != 0 || outermost->switches != dl_pyframe_switches()
+           || (dl_loop_leave_every != 0 && taken % dl_loop_leave_every == 0);
 }
 
 /* ---- registers ---- */
@@ -279,15 +301,15 @@ check_overlap(Loop *loop, int first)
 
 /* ---- the iterations ---- */
 
-/* All iterations; length is at least 1. */
+/* All iterations; length is at least 1. leaves: fewer where somebody waits. */
 static DlStatus
-iterate(Loop *loop, int64_t start, int64_t by, uint64_t length)
+iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves)
 {
     DlRun *run = &loop->run;
     const DlScalars *table = &run->program->numbers;
     int32_t index = loop->body->index, n_fixed = loop->body->n_fixed, n_instrs = table->n_instrs;
     int rechecks = run->program->n_written && loop->body->n_carried;
-    uint64_t number = (uint64_t)start;
+    uint64_t number = (uint64_t)start, taken = 0;
     DlStatus status = check_overlap(loop, 1);
     status = status ? status : dl_steps_run(run, 1);
     loop->batch = loop->left = 1;
@@ -303,12 +325,17 @@ iterate(Loop *loop, int64_t start, int64_t by, uint64_t length)
         status = status ? status : dl_flags_check(run);
         status = status ? status : hand_on(loop);
         status = status ? status : hand_on_numbers(loop);
-        if (--length == 0) {
+        if (++taken == length) {
             break;
         }
         number += (uint64_t)by;
         if (status == 0 && --loop->left == 0) {
             status = look_around(loop);
+        }
+        if (status == 0 && leaves && is_to_be_left(run->outermost, taken)) {
+            run->outermost->left = 1;
+            run->outermost->taken = (int64_t)taken;
+            break;
         }
         if (status == 0 && rechecks) {
             status = check_overlap(loop, 0);
@@ -448,7 +475,10 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
         memset(loop.held, 0, (size_t)step->n_carried * sizeof *loop.held);
         status = load_inputs(&loop, outer);
         status = status ? status : load_numbers(&loop, outer);
-        status = status ? status : iterate(&loop, start, by, length);
+        int leaves = step->leaves && !outer->strict;
+        outer->outermost->leaves |= leaves;
+        status = status ? status : iterate(&loop, start, by, length, leaves);
+        outer->outermost->leaves &= !leaves;
         status = status ? status : take_results(&loop, outer);
         status = close_loop(&loop, outer, &pool, status);
     }

@@ -173,7 +173,14 @@ typedef struct {
     DlOperand *operands;     /* the initial carried values, then what the body captures: registers and numbers */
     uint8_t *moves;          /* of each carried: nobody else needs the initial value, the loop may free it */
     int32_t *dsts;
+    int leaves;              /* a Leave step follows: it may end between two iterations */
 } DlLoopStep;
+
+typedef struct {
+    int exit, n_outputs;
+    DlOperand *outputs;
+    PyObject **objects; /* owned: of those that are constant */
+} DlLeaveStep;
 
 typedef enum {
     DL_STEP_VIEW,
@@ -183,7 +190,8 @@ typedef enum {
     DL_STEP_CALL,
     DL_STEP_SAVE,
     DL_STEP_REQUIRE,
-    DL_STEP_LOOP
+    DL_STEP_LOOP,
+    DL_STEP_LEAVE
 } DlStepKind;
 
 typedef struct {
@@ -200,6 +208,7 @@ typedef struct {
         int32_t save;      /* register */
         int32_t condition; /* number */
         DlLoopStep loop;
+        DlLeaveStep leave;
     };
 } DlStep;
 
@@ -226,6 +235,8 @@ struct DlProgram {
     int n_inputs, n_registers, n_steps, n_outputs, n_written, n_constants;
     int has_calls;     /* some step runs NumPy's Python-level functions */
     int has_loops;
+    int n_closed_loops; /* of its own steps: loops that no Leave follows */
+    int n_most_outputs; /* the largest number of outputs, of all its ends */
     DlDecline never;    /* if set: every run declines for it at once */
     PyObject *failure; /* owned: the words of the error of a kernel that could not be compiled, or NULL */
     DlStep *steps;
@@ -263,7 +274,14 @@ typedef struct DlRun {
     int knows_reported;
     unsigned reported;     /* flags that are not ignored, once that is known */
     DlPool *pool;          /* of a loop; or NULL */
-    int keep_gil;          /* the program has loops: no other thread may run before it ends */
+    int keep_gil;          /* the program has loops: it does not let other threads run */
+    int strict;            /* nor may anything that it calls, since some loop cannot be left */
+    int leaves;            /* of the outermost run: the loop under way may be left */
+    int64_t wanted;        /* and since when somebody waits for that, in ns; or 0 */
+    unsigned long switches; /* how often the GIL had changed hands when the run began */
+    int left;              /* the loop was left */
+    int64_t taken;         /* after so many iterations */
+    DlLeaveStep *end;      /* the Leave at which the run ended; or NULL */
     struct DlRun *outermost; /* of the bodies of loops: the run around them all */
 } DlRun;
 
@@ -280,8 +298,8 @@ dl_decline(DlRun *run, DlDecline reason)
 
 /* ---- launch.c: steps and registers ---- */
 
-/* Before Python code runs, or NumPy's own, which may let other threads run: if there are any and that must not be, put
- * back what was written and decline. */
+/* Before Python code runs, or NumPy's own, which may let other threads run: if there are any and that must not be (no
+ * loop could be left afterwards), put back what was written and decline. */
 DlStatus dl_python_check(DlRun *run);
 
 /* Make a program of a Schedule; the body of a loop has no inputs of its own. A new reference, or NULL. */
@@ -327,6 +345,8 @@ void dl_pool_give(DlPool *pool, PyObject *object);
 void dl_pool_drop_big(DlPool *pool);
 void dl_pool_clear(DlPool *pool);
 
+/* For tests: leave loops that may be left behind every so many iterations; 0: only when somebody waits. */
+extern unsigned dl_loop_leave_every;
 /* ---- loop.c ---- */
 DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);
 

@@ -119,6 +119,19 @@ dl_pyframe_has_other_threads(void)
     return newest != NULL && PyThreadState_Next(newest) != NULL;
 }
 
+unsigned long
+dl_pyframe_switches(void)
+{
+#if !DL_KNOWN_PYTHON
+    static unsigned long asked; /* nobody knows: any moment it may have */
+    return ++asked;
+#elif PY_VERSION_HEX >= 0x030C0000
+    return PyThreadState_Get()->interp->ceval.gil->switch_number;
+#else
+    return _PyRuntime.ceval.gil.switch_number;
+#endif
+}
+
 int
 dl_pyframe_is_waited_for(void)
 {

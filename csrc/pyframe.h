@@ -76,6 +76,9 @@ int dl_pyframe_is_interrupted(void);
 /* True when the interpreter would, at its next instruction, let another thread run that waits for the GIL. Needs it. */
 int dl_pyframe_is_waited_for(void);
 
+/* How often the GIL has gone from one thread to another so far. Needs it. */
+unsigned long dl_pyframe_switches(void);
+
 /* True when this interpreter has more than one thread. Needs the GIL. */
 int dl_pyframe_has_other_threads(void);
 

@@ -47,6 +47,9 @@ class Program:
     def __init__(self, schedule: Schedule, compile_kernel: Callable[[Kernel, str], CompiledKernel]) -> None: ...
     def __call__(self, *inputs: Any) -> tuple[Any, ...]: ...
 
+def leave_loops(every: int, /) -> None:
+    """For tests: leave native loops behind every so many iterations; 0: only where a signal or a thread waits."""
+
 def has_other_threads() -> bool:
     """Whether this interpreter has more than one thread."""
 
@@ -64,13 +67,15 @@ class CacheEntry:
     cells alive: the form for code with free variables. plain_on_decline False: a decline is raised. calls_python False
     promises that residual calls no Python function, so that the frame hook can stay away. With neither program nor
     residual, calls that pass the guards run plainly, and so do those whose largest input array has fewer than `least`
-    or more than `most` elements. An entry that an on_miss made is seen by that on_miss's calls alone, one added by
-    add_entry() by everybody's.
+    or more than `most` elements. exits[k], called like residual but with the number of iterations done before the
+    outputs, takes its place where a program ends at exit k, a loop that was left. An entry that an on_miss made is seen
+    by that on_miss's calls alone, one added by add_entry() by everybody's.
     """
 
     guards: Guards | Callable[..., Any] | None
     program: Program | Callable[..., Any] | None
     residual: Callable[..., Any] | types.CodeType | None
+    exits: tuple[types.FunctionType, ...] | None
     plain_on_decline: bool
     calls_python: bool
     least: int
@@ -88,6 +93,7 @@ class CacheEntry:
         calls_python: bool = True,
         least: int = 0,
         most: int = ...,
+        exits: tuple[types.FunctionType, ...] = ...,
     ) -> None: ...
     def retire(self, reason: str, /) -> None:
         """From now on calls that pass the guards run plainly."""
@@ -148,7 +154,7 @@ def set_skip(code: HasCode, skip: bool, reason: int = 0, owner: object = None) -
     """
 
 def counters(code: HasCode | None = None, /) -> dict[str, int]:
-    """hits misses native_calls plain_calls declines breaks retired: of code, or of the process."""
+    """hits misses native_calls plain_calls declines breaks retired leaves: of code, or of the process."""
 
 def hook_enter() -> None:
     """Show the frames of this thread to the hook; RuntimeError in a Python whose frames are not known."""

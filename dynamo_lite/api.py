@@ -49,7 +49,7 @@ class CompiledFunction(_C.CompiledFunction):
         return self._compilation.graph_for(bind_slots(self.fn, args, kwargs))
 
     def stats(self) -> Mapping[str, int | float]:
-        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines compile_seconds ..."""
+        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves ..."""
         return self._compilation.stats()
 
     def reset(self) -> None:

@@ -459,8 +459,9 @@ class Compilation:
         return [code] if isinstance(code, types.CodeType) else []
 
     def stats(self) -> dict[str, int | float]:
-        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines compile_seconds."""
-        totals = dict.fromkeys(("hits", "misses", "native_calls", "plain_calls", "declines", "breaks", "retired"), 0)
+        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves compile_seconds."""
+        names = ("hits", "misses", "native_calls", "plain_calls", "declines", "breaks", "retired", "leaves")
+        totals = dict.fromkeys(names, 0)
         for code in {*self._entries, *self._own_codes()}:
             before = self._before.get(code, {})
             for name, value in _C.counters(code).items():

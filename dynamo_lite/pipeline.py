@@ -80,7 +80,10 @@ def compile_segment(
         raise AssertionError(f"the guards of {function.__qualname__} do not hold for the call they are of: {failed}")
     least, most = program.schedule.sizes if isinstance(program, _C.Program) else (0, sys.maxsize)
     residual = None if why else capture.residual
-    entry = _C.CacheEntry(guards, program, residual, calls_python=capture.ends != "return", least=least, most=most)
+    exits = capture.exits if isinstance(program, _C.Program) else ()
+    entry = _C.CacheEntry(
+        guards, program, residual, calls_python=capture.ends != "return", least=least, most=most, exits=exits
+    )
     clock.stage("entry")
     words = GuardsOf(guards, function.__code__)
     log.emit("guards", function.__qualname__, words)

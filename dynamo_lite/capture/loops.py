@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias
 
 from dynamo_lite import ops
+from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import as_scalar
@@ -204,7 +205,7 @@ class _Attempt:
         except Undecided as reason:
             self._promise(reason.condition)
         frame.line = frame.code.instrs[self.header].position[0] or frame.line
-        self._leave(before, self.machine.live(frame.code)[self.exit_index] | cells)
+        self._leave(before, live, self.machine.live(frame.code)[self.exit_index] | cells)
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
         self.plan.refused = (reason, detail)
@@ -396,8 +397,8 @@ class _Attempt:
 
     # -- behind the loop --------------------------------------------------------------------------
 
-    def _leave(self, before: dict[str, Value], live: frozenset[str]) -> None:
-        """Append the loop and give the locals their values behind it."""
+    def _leave(self, before: dict[str, Value], entered: frozenset[str], live: frozenset[str]) -> None:
+        """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
         self._carry_final(live)
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
@@ -421,11 +422,49 @@ class _Attempt:
         results = {
             place: ops.call(tracer.graph, "tuple_get", (loop,), {"index": place}, tracer.location())
             for path, place in places.items()
-            if path[0] in live
+            if path[0] in live or path[0] in entered
         }
+        left = RangeValue(None, *self.bounds)
+        note_exit(tracer, self.frame, self.header, loop, left, lambda name: self._left(name, before, places, results))
         for name in self.stored:
             known = name in live and (name in before or (name,) in self.final or (name,) in self.next)
             self._set(name, self._after((name,), before.get(name), places, results) if known else None)
+
+    def _left(
+        self, name: str, before: dict[str, Value], places: dict[Path, int], results: dict[int, Node]
+    ) -> Value | None:
+        """What a local holds when the loop is left between two iterations."""
+        if name not in self.stored:
+            return self._get(name)
+        path: Path = (name,)
+        if name not in before and path not in self.final and path not in self.next:
+            return None
+        return self._value_left(path, before.get(name), places, results)
+
+    def _value_left(
+        self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]
+    ) -> Value:
+        start, _, step = self.bounds
+        value = self.final.get(path)
+        if isinstance(value, NumberValue) and value.expr == self.region.index and type(step) is int:
+            return counted(self.machine.tracer.number(make("sub", start, step)), step)
+        if value is not None:
+            if self._changes(value):
+                raise CannotLeave
+            return value
+        if path in self.counts:
+            return counted(self.machine.tracer.number(self.counts[path]), self.plan.steps[path])
+        if before is not None and _is_tuple(before):
+            items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
+            parts = [self._value_left((*path, k), item, places, results) for k, item in enumerate(items)]
+            return SequenceValue(None, tuple, parts)
+        return self._after(path, before, places, results)
+
+    def _changes(self, value: Value) -> bool:
+        """Whether `value` depends on which iteration it is of."""
+        if isinstance(value, SequenceValue):
+            return any(self._changes(realise(self.machine.tracer, item)) for item in value.items)
+        return isinstance(value, NumberValue) and self.machine.tracer.varies(value.expr)
 
     def _carry_final(self, live: frozenset[str]) -> None:
         """Hand out, too, what is computed from carried numbers and read behind the loop."""

@@ -17,9 +17,10 @@ from typing import Any
 
 from dynamo_lite.capture.iterators import dict_has_changed
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame
+from dynamo_lite.capture.state import GeneratorEscapes, LoopExit, SkipFrame
 from dynamo_lite.capture.value import (
     ArrayValue,
+    CallValue,
     CellValue,
     ConstantValue,
     DictValue,
@@ -35,6 +36,7 @@ from dynamo_lite.capture.value import (
     ResultValue,
     SequenceValue,
     SliceValue,
+    TakenValue,
     Value,
 )
 from dynamo_lite.graph.node import Argument, Node
@@ -50,7 +52,8 @@ _EXTEND = frozenset(
 _EXTEND_FORMAT = frozenset({"FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING", "LOAD_CONST"})
 _RETURN_TAIL = frozenset({"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP"})
 # Values that are one object however often they are used.
-_OBJECTS = (ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue, FunctionValue, MethodValue)
+_OBJECTS = (CallValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue, FunctionValue, MethodValue)
+TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
 _NO_FALLTHROUGH = frozenset({"JUMP", "RETURN_VALUE", "RAISE_VARARGS", "RERAISE"})
 
 
@@ -156,6 +159,10 @@ class Residual:
                     self.emit("LOAD_FAST", self.output(value.expr))
                 else:
                     self.emit("LOAD_CONST", value.expr)
+            case TakenValue():
+                self.emit("LOAD_FAST", TAKEN)
+            case CallValue():
+                self.call(value.function, value.args)
             case ResultValue():
                 self.call(value.kind, [ArrayValue(None, value.node)])
             case SequenceValue():
@@ -300,12 +307,7 @@ class Residual:
     ) -> None:
         """The segment ends in front of instruction `index`: run it, go on behind it (or, plain_rest, all plainly)."""
         instr = self.code.instrs[index]
-        self.position = instr.position
-        kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
-        names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
-        kinds = tuple("null" if name is None else "value" for name in names)
-        self._store_locals(kept, params)
-        bound = tuple(sorted(kept))
+        kinds, names, bound = self._settle(index, stack, locals_, live, params)
         if plain_rest:
             self._jump(Target(index, kinds, bound, True), names)
             return
@@ -325,6 +327,28 @@ class Residual:
                 self.emit("LOAD_FAST_AND_CLEAR", name)
         self._under = (kinds[:split], names[:split])
         self._run(index, kinds[split:], bound, formatting)
+
+    def leaves(self, exit_: LoopExit, live: frozenset[str], params: tuple[str, ...]) -> None:
+        """The program ends between two iterations of a loop: go on there."""
+        kinds, names, bound = self._settle(exit_.index, exit_.stack, exit_.locals, live, params)
+        self._jump(Target(exit_.index, kinds, bound), names)
+
+    def _settle(
+        self,
+        index: int,
+        stack: list[Value],
+        locals_: dict[str, Value],
+        live: frozenset[str],
+        params: tuple[str, ...],
+    ) -> tuple[tuple[str, ...], list[str | None], tuple[str, ...]]:
+        """Bring the stack into temporaries and the fast locals to the state in front of instruction `index`: the
+        stack's kinds, the temporaries' names (None: a null), and the locals that are bound."""
+        self.position = self.code.instrs[index].position
+        kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
+        names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
+        kinds = tuple("null" if name is None else "value" for name in names)
+        self._store_locals(kept, params)
+        return kinds, names, tuple(sorted(kept))
 
     def _store_locals(self, kept: dict[str, Value], params: tuple[str, ...]) -> None:
         """Bring the fast locals to the state of the break."""
@@ -470,7 +494,7 @@ def _droppable(value: Value) -> bool:
         case DictViewValue():
             return _droppable(value.of)
         case _:
-            return isinstance(value, ArrayValue | NumberValue | SliceValue)
+            return isinstance(value, ArrayValue | CallValue | NumberValue | SliceValue)
 
 
 def advanced(of: Any, taken: int | None) -> Any:

@@ -17,6 +17,7 @@ from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Location, Node
 from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import (
     Number,
     Scalar,
@@ -140,6 +141,16 @@ class Region:
     numbers: dict[tuple[str | int, ...], Symbol] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class LoopExit:
+    """The state of a frame between two iterations of `loop`, in front of instruction `index` (leaving.py)."""
+
+    loop: Node
+    index: int
+    stack: list[Value]
+    locals: dict[str, Value]
+
+
 class Tracer:
     """What one capture has built so far. INVARIANT: ``inputs[i]`` is the source of ``root.inputs[i]``."""
 
@@ -166,6 +177,7 @@ class Tracer:
         self.node_limit = node_limit
         self.unroll_limit = unroll_limit
         self.written: set[Node] = set()
+        self.exits: list[LoopExit] = []
 
     def release(self) -> None:
         """Let go of the caller's objects: what refers to them here may be part of a reference cycle."""
@@ -293,8 +305,9 @@ class Tracer:
         if not self.equal:
             return
         for node in graph.nodes:
-            if "shape" in node.params:
-                node.params["shape"] = tuple(map(self.canonical, node.params["shape"]))
+            for name in ("shape", "index"):
+                if name in node.params:
+                    node.params[name] = map_scalars(node.params[name], self.canonical)
             if isinstance(node.type, ArrayType):
                 node.type = self._canonical_type(node.type)
             elif node.type is not None:

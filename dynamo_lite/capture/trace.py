@@ -16,7 +16,7 @@ from typing import Any
 from dynamo_lite import ops
 from dynamo_lite.capture import handlers
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
-from dynamo_lite.capture.residual import Residual, Target
+from dynamo_lite.capture.residual import TAKEN, Residual, Target
 from dynamo_lite.capture.state import (
     Frame,
     GeneratorEscapes,
@@ -54,6 +54,7 @@ class GraphBreak:
 @dataclass(frozen=True, slots=True)
 class Capture:
     """What one segment became. guards: operations for _C.Guards; inputs: the registers of the graph's inputs.
+    exits: by the number of a LEAVE node, residual code for when the program ends there.
 
     residual None: the program's first output is the return value. ends: "return", "break" or "rest" (the rest of the
     frame is plain Python). jumps: what `jump` made, one for each way out. loops: those that were met, and their fate.
@@ -68,6 +69,7 @@ class Capture:
     break_: GraphBreak | None
     jumps: tuple[Any, ...]
     loops: tuple[LoopPlan, ...] = ()
+    exits: tuple[types.FunctionType, ...] = ()
 
     @property
     def computes(self) -> bool:
@@ -203,9 +205,10 @@ def _trace(
 
     graph = tracer.root
     graph.outputs = list(residual.outputs)
+    made = make_residual(function, code, names, residual) if residual.pending else None
+    exits = make_exits(function, code, names, tracer, jump, jumps)
     tracer.canonicalise(graph)
     state_distinct(tracer)
-    made = make_residual(function, code, names, residual) if residual.pending else None
     for source in residual.loaded:  # it exists, or plain Python raises in its place, before any store
         tracer.facts.register(source)
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
@@ -222,6 +225,7 @@ def _trace(
         record,
         tuple(jumps),
         tuple(plan for plan in plans.values() if plan.outcome),
+        exits,
     )
 
 
@@ -265,11 +269,43 @@ def empty_closure(code: types.CodeType) -> tuple[types.CellType, ...]:
     return tuple(types.CellType() for _ in code.co_freevars)
 
 
+def make_exits(
+    function: types.FunctionType,
+    code: Code,
+    names: tuple[str, ...],
+    tracer: Tracer,
+    jump: Callable[[Target], Any],
+    jumps: list[Any],
+) -> tuple[types.FunctionType, ...]:
+    """Put a LEAVE behind each loop that may be left, and write the residual code for it; jumps grows."""
+    if code.cellvars or reads_frame(code):
+        return ()
+    made: list[types.FunctionType] = []
+    for exit_ in tracer.exits:
+        own: list[Any] = []
+
+        def remember(target: Target, own: list[Any] = own) -> Any:
+            own.append(jump(target))
+            return own[-1]
+
+        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs)
+        try:
+            residual.leaves(exit_, liveness(code)[exit_.index], names)
+        except (GeneratorEscapes, SkipFrame):
+            continue  # nobody could go on there: the program declines
+        for source in residual.loaded:
+            tracer.facts.register(source)
+        tracer.root.add_leave(exit_.loop, tuple(residual.outputs), len(made))
+        made.append(make_residual(function, code, names, residual, (TAKEN,)))
+        jumps += own
+    return tuple(made)
+
+
 def make_residual(
-    function: types.FunctionType, code: Code, names: tuple[str, ...], residual: Residual
+    function: types.FunctionType, code: Code, names: tuple[str, ...], residual: Residual, first: tuple[str, ...] = ()
 ) -> types.FunctionType:
-    """The function object of residual code."""
-    params = (*names, *(f".o{i}" for i in range(len(residual.outputs))))
+    """The function object of residual code. first: parameters before those for the outputs."""
+    params = (*names, *first, *(f".o{i}" for i in range(len(residual.outputs))))
     head = skeleton(code.name, code.filename, code.firstlineno, params, qualname=code.qualname, freevars=code.freevars)
     # The user's order of locals shows, in the suggestions of a NameError for one.
     head = replace(head, varnames=(*params, *(name for name in code.varnames if name not in params)))

@@ -62,6 +62,19 @@ class ResultValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class TakenValue(Value):
+    """How many iterations a loop had done when the program left it (leaving.py)."""
+
+
+@dataclass(eq=False, slots=True)
+class CallValue(Value):
+    """What residual code gets by calling ``function``, one of ours, with ``args``."""
+
+    function: Any = None
+    args: list[Value] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
 class ArrayValue(Value):
     """An exact ndarray or a NumPy scalar: a node of the graph.
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import CompiledFunction
+from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
@@ -26,6 +27,7 @@ from dynamo_lite.capture.value import (
     MethodValue,
     NumberValue,
     ObjectValue,
+    RangeValue,
     SequenceValue,
     Value,
 )
@@ -220,6 +222,16 @@ def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
     return SequenceValue(source, type(obj), [LazyValue(source.item(i), item) for i, item in enumerate(obj)])
 
 
+def _wrap_range(tracer: Tracer, obj: range, source: Source) -> Value:
+    tracer.state_class("type_version", source, range)
+    start, stop, step = (
+        as_scalar(rule(tracer, getattr(obj, name), source.attr(name)))
+        for name, rule in (("start", _wrap_number), ("stop", _wrap_number), ("step", _wrap_equal))
+    )
+    assert start is not None and stop is not None and step is not None
+    return RangeValue(source, start, stop, step)
+
+
 def _wrap_dict(tracer: Tracer, obj: dict[Any, Any], source: Source) -> Value:
     if len(obj) > 64 or not all(type(key) in (str, int) for key in obj):
         return _wrap_object(tracer, obj, source)
@@ -258,6 +270,7 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     complex: _wrap_equal,
     tuple: _wrap_sequence,
     list: _wrap_sequence,
+    range: _wrap_range,
     dict: _wrap_dict,
     types.FunctionType: _wrap_function,
     types.BuiltinFunctionType: _wrap_builtin,

@@ -114,5 +114,16 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def add_leave(self, loop: Node, values: tuple[Argument, ...], exit_: int) -> Node:
+        """Put a LEAVE right behind `loop` and its tuple_gets."""
+        last = max(
+            place
+            for place, node in enumerate(self.nodes)
+            if node is loop or (node.op == "tuple_get" and node.args[0] is loop)
+        )
+        node = Node(NodeKind.LEAVE, "leave", (loop, *values), {"exit": exit_}, None, self._name("leave"))
+        self.nodes.insert(last + 1, node)
+        return node
+
     def __str__(self) -> str:
         return to_text(self)

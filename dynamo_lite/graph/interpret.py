@@ -59,6 +59,6 @@ def interpret(
                 outputs = interpret(node.regions[0], [index, *carried, *captured], before_call)
                 carried, captured = outputs[: len(carried)], captured[:split] + outputs[len(carried) :]
             values[node] = (*carried, *(NUMBER_DTYPES[type(number)].type(number) for number in captured[split:]))
-        else:
+        elif node.kind is not NodeKind.LEAVE:
             raise NotImplementedError(f"{node.name}: no interpretation of {node.kind.value} nodes")
     return [concrete(output) for output in graph.outputs]

@@ -19,6 +19,7 @@ class NodeKind(Enum):
     STORE = "store"
     LOOP = "loop"
     COND = "cond"
+    LEAVE = "leave"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,10 @@ class Node:
     type is the tuple of the carried values' types, read by "tuple_get": what a loop over range(start, stop, step) ends
     with, the initial values themselves when it has no iteration. Stores of the body into what it captured, or into
     carried arrays, are effects of the loop.
+    LEAVE: op "leave", args = (loop, values...): a program may end here when that loop, which stands right before it
+    but for its tuple_gets, was left between two iterations; then its tuple_gets are what was carried so far, and the
+    program's outputs are these values. params["exit"] numbers the LEAVE nodes of a graph. The graph's
+    meaning does not know it.
     A view's params may hold Scalars inside tuples (see ops/views.py).
     """
 

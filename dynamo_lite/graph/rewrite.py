@@ -144,10 +144,19 @@ def drop_unused(graph: Graph, keep: Callable[[Node], bool]) -> None:
     kept: list[Node] = []
     for node in reversed(graph.nodes):
         removable = node.kind in (NodeKind.CALL, NodeKind.CONSTANT, NodeKind.LOOP)
+        if node.kind is NodeKind.LEAVE and not _stays(node.args[0], live, keep):
+            continue
         if not removable or node in live or (node.kind is NodeKind.CALL and keep(node)) or acts(node, keep):
             kept.append(node)
             live.update(arg for arg in node.args if isinstance(arg, Node))
     graph.nodes = kept[::-1]
+
+
+def _stays(loop: Argument, live: set[Node], keep: Callable[[Node], bool]) -> bool:
+    """Whether a loop stays that is left at a LEAVE; live: what is used behind that."""
+    assert isinstance(loop, Node)
+    results = any(node.op == "tuple_get" and node.args[0] is loop for node in live)
+    return results or loop in live or acts(loop, keep)
 
 
 def map_scalars(value: Any, change: Callable[[Scalar], Any]) -> Any:

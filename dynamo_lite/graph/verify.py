@@ -217,6 +217,17 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
         raise GraphError(f"{node.name}: it yields {_types(tuple(value.type for value in initial))}")
 
 
+def _check_leave(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+    loop = node.args[0] if node.args else None
+    if not isinstance(loop, Node) or loop.kind is not NodeKind.LOOP or node.type is not None:
+        raise GraphError(f"{node.name}: only a loop is left")
+    if node.params.get("exit") != sum(1 for other in graph.nodes[: graph.nodes.index(node)] if other.kind is node.kind):
+        raise GraphError(f"{node.name}: exit {node.params.get('exit')} is out of order")
+    between = graph.nodes[graph.nodes.index(loop) + 1 : graph.nodes.index(node)]
+    if any(other.op != "tuple_get" or other.args[0] is not loop for other in between):
+        raise GraphError(f"{node.name}: it does not stand right behind %{loop.name}")
+
+
 def substitute_type(type_: ArrayType, mapping: Mapping[str, Scalar]) -> ArrayType:
     """`type_` with symbols of its shape replaced by name."""
     return ArrayType(type_.dtype, tuple(substitute(dim, mapping) for dim in type_.shape), type_.scalar)  # type: ignore[misc]
@@ -228,4 +239,5 @@ _CHECKS = {
     NodeKind.CALL: _check_call,
     NodeKind.STORE: _check_store,
     NodeKind.LOOP: _check_loop,
+    NodeKind.LEAVE: _check_leave,
 }

@@ -173,8 +173,8 @@ def _replace_fresh(graph: Graph) -> None:
             continue
         if not (_is_value(value, stored) and _same_type(graph, value, array) and _follows(value, array)):
             continue
-        if any(use.kind is NodeKind.LOOP for node in (value, array) for use in _all_uses(node, uses)):
-            continue  # either may come out of the loop as it is
+        if any(use.kind in (NodeKind.LOOP, NodeKind.LEAVE) for node in (value, array) for use in _all_uses(node, uses)):
+            continue  # either may come out of the loop, or of the program, as it is
         escapes = array in outputs
         if escapes and not (_owns(value) and _owns(array)):
             continue

@@ -57,7 +57,9 @@ def merge_views(graph: Graph) -> None:
     """Let equal views of one array be one node, but for those that are returned, or go into a loop, which may return
     them: these are objects of their own."""
     outputs = {output for output in graph.outputs if isinstance(output, Node)}
-    outputs |= {arg for node in graph.nodes if node.kind is NodeKind.LOOP for arg in node.args if isinstance(arg, Node)}
+    for node in graph.nodes:
+        if node.kind in (NodeKind.LOOP, NodeKind.LEAVE):
+            outputs.update(arg for arg in node.args if isinstance(arg, Node))
     known: dict[tuple[str, Node, str], Node] = {}
     merged: dict[Node, Node] = {}
     kept: list[Node] = []

@@ -24,6 +24,7 @@ from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
+    Leave,
     Loop,
     Map,
     Operand,
@@ -209,6 +210,8 @@ class _Emitter:
             self.store(node)
         elif node.kind is NodeKind.LOOP:
             self.loop(node)
+        elif node.kind is NodeKind.LEAVE:
+            self.steps.append(Leave(node.params["exit"], tuple(map(self.operand, node.args[1:]))))
         elif node.kind is not NodeKind.CALL:
             raise NotImplementedError(f"{node.name}: {node.kind.value} nodes have no schedule")
         elif node.op in _SINGLE and _SINGLE[node.op](self, node):
@@ -341,7 +344,7 @@ def may_decline(step: Step, target: Target) -> bool:
     if isinstance(step, View):
         integers = [entry for entry in step.params if not isinstance(entry, tuple) and entry is not None]
         return step.kind == "basic_index" and bool(integers)
-    return not isinstance(step, Alloc | Save)
+    return not isinstance(step, Alloc | Save | Leave)
 
 
 _VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {

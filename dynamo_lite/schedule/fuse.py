@@ -61,7 +61,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """A node that runs by itself: a view, a creation, a call, a loop, a store of what is no kernel value."""
+    """A node that runs by itself: a view, a creation, a call, a loop, its leave, a store of no kernel value."""
 
     node: Node
 
@@ -110,7 +110,7 @@ class _Fusion:
                 self.finished.add(node)
             elif node.kind is NodeKind.STORE:
                 self.store(node)
-            elif node.kind is NodeKind.LOOP:
+            elif node.kind in (NodeKind.LOOP, NodeKind.LEAVE):
                 self.materialise(list(self.waiting))
                 self.single(node)
             elif self.joins(node):

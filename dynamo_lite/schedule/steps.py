@@ -170,7 +170,16 @@ class Loop:
     captured: tuple[Operand, ...]
 
 
-Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """End the program if the loop before was left between two iterations: with exit number `exit`, the number of
+    iterations done and these outputs. Otherwise nothing."""
+
+    exit: int
+    outputs: tuple[Operand, ...]
+
+
+Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
     Kernel,
+    Leave,
     Loop,
     Map,
     Reduce,
@@ -96,5 +97,7 @@ def _step(step: Step) -> list[str]:
         carried, captured = (", ".join(map(_value, values)) for values in (step.carried, step.captured))
         head = f"{dsts + ' = ' if dsts else ''}loop range({bounds}) carried({carried}) captured({captured})"
         return [head, *("  " + line for line in to_text(step.body).splitlines())]
+    if isinstance(step, Leave):
+        return [f"leave exit={step.exit} ({', '.join(map(_value, step.outputs))})"]
     assert isinstance(step, Require)
     return [f"require {step.condition}"]

@@ -1,0 +1,106 @@
+"""Leaving a loop between two iterations: what the frame holds there, for plain Python or another program to go on.
+
+Enters: a loop over a range that has just been captured, in the frame of the segment itself. Leaves: a LoopExit, the
+frame's state in front of the GET_ITER that begins the loop, with what is left of the range in the range's place. When a
+signal or another thread waits, the program ends at the loop with the values of then (a LEAVE node), and the exit's
+residual code hands over to the resume function at that GET_ITER, which is captured like any other segment:
+
+    for i in range(n): x = step(x, i)     left after 7 iterations:  x as it is, then  for i in range(7, n): ...
+
+INVARIANT: the state is of before the loop but for what the loop carries; what changes behind the loop is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from dynamo_lite.capture.state import Frame, LoopExit, Tracer
+from dynamo_lite.capture.value import (
+    CallValue,
+    CellValue,
+    ConstantValue,
+    DictValue,
+    DictViewValue,
+    FunctionValue,
+    GeneratorValue,
+    IteratorValue,
+    MethodValue,
+    RangeValue,
+    SequenceValue,
+    TakenValue,
+    Value,
+)
+from dynamo_lite.graph.node import Node
+
+
+class CannotLeave(Exception):
+    """Nobody could go on in the middle of this loop: its program declines instead."""
+
+
+def note_exit(
+    tracer: Tracer, frame: Frame, header: int, loop: Node, bounds: RangeValue, held: Callable[[str], Value | None]
+) -> None:
+    """Let `loop` be left between two iterations, if somebody can go on there.
+
+    held: what a local holds after an iteration, None if nothing; it raises CannotLeave if nobody can tell.
+    """
+    iterator = frame.stack[-1]
+    assert isinstance(iterator, IteratorValue)
+    if tracer.regions or len(tracer.frames) != 1 or iterator.kind != "range":
+        return
+    if frame.code.instrs[header - 1].op != "GET_ITER":
+        return
+    memo: dict[Value, Value] = {}
+    try:
+        values = {name: held(name) for name in frame.locals}
+        locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
+        stack = [_as_now(value, memo) for value in frame.stack[:-1]]
+    except CannotLeave:
+        return
+    stack.append(CallValue(None, rest_of, [bounds, TakenValue()]))
+    tracer.exits.append(LoopExit(loop, header - 1, stack, locals_))
+
+
+def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
+    """`value` as it is now: a copy where the interpreter changes values in place."""
+    if value in memo:
+        return memo[value]
+    match value:
+        case CellValue() | FunctionValue() | GeneratorValue() | DictViewValue() if value.source is None:
+            raise CannotLeave
+        case MethodValue() if isinstance(value.self, SequenceValue | DictValue) and value.self.source is None:
+            raise CannotLeave
+        case SequenceValue() if value.source is None:
+            sequence = memo[value] = SequenceValue(None, value.kind)  # which a list may hold itself
+            sequence.items = [_as_now(item, memo) for item in value.items]
+        case DictValue() if value.source is None:
+            mapping = memo[value] = DictValue(None)
+            mapping.items = {key: _as_now(item, memo) for key, item in value.items.items()}
+        case IteratorValue():
+            iterator = memo[value] = replace(value)
+            iterator.of = _as_now(value.of, memo)
+            iterator.items = [_as_now(item, memo) for item in value.items]
+            parts = [_as_now(part, memo) for part in value.parts]
+            iterator.parts = tuple(part for part in parts if isinstance(part, IteratorValue))
+        case _:
+            memo[value] = value
+    return memo[value]
+
+
+def counted(begin: Value, step: int) -> Value:
+    """A Python int that began as `begin` and grew by `step` in every iteration so far."""
+    return CallValue(None, grown, [begin, ConstantValue(None, step), TakenValue()])
+
+
+def grown(begin: int, step: int, taken: int) -> int:
+    """The int that residual code works out for ``counted``."""
+    return begin + step * taken
+
+
+def rest_of(numbers: range, taken: int) -> range:
+    """The range behind its first `taken` numbers; its bounds stay what they were, so that guards on them hold."""
+    return range(numbers.start + taken * numbers.step, numbers.stop, numbers.step)
+
+
+__all__ = ["CannotLeave", "counted", "note_exit"]
