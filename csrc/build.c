@@ -5,6 +5,8 @@
  */
 #include "build.h"
 
+#include "machine.h"
+
 enum { N_TYPES = 10 };
 static const char *const type_names[N_TYPES] = {"View", "Alloc",   "Map",  "Reduce", "Call",
                                                 "Save", "Require", "Loop", "Leave",  "Reg"};
@@ -636,6 +638,10 @@ dl_program_traverse(DlProgram *self, visitproc visit, void *arg)
         }
         if (step->kind == DL_STEP_LOOP) {
             Py_VISIT(step->loop.body);
+            int status = dl_machine_traverse(step->loop.machine, visit, arg);
+            if (status != 0) {
+                return status;
+            }
         }
         if (step->kind == DL_STEP_LEAVE) {
             for (int j = 0; j < step->leave.n_outputs; j++) {
@@ -686,6 +692,7 @@ clear_step(DlStep *step)
         break;
     case DL_STEP_LOOP:
         Py_XDECREF(step->loop.body);
+        dl_machine_clear(step->loop.machine);
         PyMem_Free(step->loop.operands);
         PyMem_Free(step->loop.moves);
         PyMem_Free(step->loop.dsts);

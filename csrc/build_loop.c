@@ -1,6 +1,8 @@
 /* Build Loop steps and the plan of their bodies (see loop.c). */
 #include "build.h"
 
+#include "machine.h"
+
 int
 dl_build_is_mortal(const DlBuilder *builder, int reg)
 {
@@ -284,6 +286,11 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
     PyObject *captured = carried ? dl_build_tuple(object, "captured") : NULL;
     PyObject *dsts = captured ? dl_build_tuple(object, "dsts") : NULL;
     int status = dsts ? build_values(builder, object, carried, captured, dsts, step) : -1;
+    PyObject *machine = status == 0 ? PyObject_GetAttrString(object, "machine") : NULL;
+    if (machine == NULL || (machine != Py_None && dl_machine_build(machine, step, &step->machine) < 0)) {
+        status = -1;
+    }
+    Py_XDECREF(machine);
     Py_XDECREF(carried);
     Py_XDECREF(captured);
     Py_XDECREF(dsts);

@@ -67,6 +67,17 @@ dl_reg_take(DlReg *reg, PyObject *object)
 }
 
 void
+dl_reg_take_cell(DlReg *reg, PyArray_Descr *descr, const void *value)
+{
+    reg->kind = DL_SCALAR;
+    reg->nd = reg->fresh = reg->writeable = 0;
+    reg->object = reg->owner = NULL;
+    reg->descr = descr;
+    memcpy(reg->cell.bytes, value, (size_t)PyDataType_ELSIZE(descr));
+    reg->data = reg->cell.bytes;
+}
+
+void
 dl_reg_take_fresh(DlReg *reg, PyObject *array)
 {
     take_array(reg, (PyArrayObject *)array);

@@ -10,6 +10,7 @@
 
 #include <time.h>
 
+#include "machine.h"
 #include "pyframe.h"
 
 enum {
@@ -350,12 +351,7 @@ take_number(DlReg *reg, DlNumber number, int kind)
 {
     PyArray_Descr *descr = PyArray_DescrFromType(kind == DL_FLOAT ? NPY_DOUBLE : NPY_INT64);
     Py_DECREF(descr); /* NB: NumPy's builtin dtypes live for ever */
-    reg->kind = DL_SCALAR;
-    reg->nd = reg->fresh = reg->writeable = 0;
-    reg->object = reg->owner = NULL;
-    reg->descr = descr;
-    memcpy(reg->cell.bytes, &number, sizeof number);
-    reg->data = reg->cell.bytes;
+    dl_reg_take_cell(reg, descr, &number);
 }
 
 /* Hand the carried values to the registers outside. */
@@ -439,6 +435,10 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
     if (program->never) {
         return dl_decline(outer, program->never);
     }
+    DlStatus status = step->machine ? dl_machine_run(outer, step, start, by, length) : 2;
+    if (status != 2) {
+        return status;
+    }
     DlReg small_regs[SMALL_REGISTERS], small_next[SMALL_CARRIED];
     DlNumber small_numbers[SMALL_NUMBERS];
     PyObject *small_held[SMALL_CARRIED];
@@ -462,7 +462,6 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
         loop.next = PyMem_New(DlReg, step->n_carried);
         loop.held = PyMem_New(PyObject *, step->n_carried);
     }
-    DlStatus status;
     if (loop.run.regs == NULL || loop.run.numbers == NULL || loop.next == NULL || loop.held == NULL) {
         status = dl_decline(outer, DL_REASON_MEMORY);
     }

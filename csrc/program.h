@@ -165,9 +165,11 @@ typedef struct {
 } DlCallStep;
 
 typedef struct DlProgram DlProgram;
+typedef struct DlMachine DlMachine;
 
 typedef struct {
     DlProgram *body;         /* owned */
+    DlMachine *machine;      /* owned: how it runs as machine code (machine.c), or NULL */
     int32_t start, stop, by; /* numbers */
     int n_carried, n_operands;
     DlOperand *operands;     /* the initial carried values, then what the body captures: registers and numbers */
@@ -317,6 +319,8 @@ PyObject *dl_reg_object(DlReg *reg);
 /* Put an object into a register, stealing the reference; or an array that dl_pool_array made. */
 void dl_reg_take(DlReg *reg, PyObject *object);
 void dl_reg_take_fresh(DlReg *reg, PyObject *array);
+/* Put the value of a NumPy scalar, of a builtin dtype, into an empty register. */
+void dl_reg_take_cell(DlReg *reg, PyArray_Descr *descr, const void *value);
 /* Drop what a register owns. */
 void dl_reg_release(DlRun *run, DlReg *reg);
 /* Where a NumPy scalar register's value lies; NULL when it is no plain number. */

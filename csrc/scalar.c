@@ -428,9 +428,8 @@ floor_divide(int64_t a, int64_t b, int64_t *quotient, int64_t *remainder)
     return 0;
 }
 
-/* Python's float a % b for b != 0: fmod with the divisor's sign, also on a zero result. */
-static double
-float_modulo(double a, double b)
+double
+dl_scalar_modulo(double a, double b)
 {
     double r = fmod(a, b);
     if (r == 0.0) {
@@ -439,9 +438,8 @@ float_modulo(double a, double b)
     return (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* Python's float a // b for b != 0: the nearest whole number to (a - a % b) / b, zero signed like a / b. */
-static double
-float_floor_divide(double a, double b)
+double
+dl_scalar_floor_divide(double a, double b)
 {
     double r = fmod(a, b);
     double quotient = (a - r) / b;
@@ -504,10 +502,9 @@ eval_ints(Op op, int64_t a, int64_t b, DlNumber *out)
     }
 }
 
-/* Python's float a ** b where it is what the C library says; 1 to decline: where it raises, is complex, or comes near
- * the ends of the range, which C libraries report in their own ways. */
-static int
-float_power(double a, double b, double *out)
+/* NB: near the ends of the range C libraries report in their own ways. */
+int
+dl_scalar_power(double a, double b, double *out)
 {
     if (b == 0.0) {
         *out = 1.0;
@@ -544,16 +541,16 @@ eval_floats(Op op, double a, double b, DlNumber *out)
         if (b == 0.0) {
             return 1;
         }
-        out->f = float_floor_divide(a, b);
+        out->f = dl_scalar_floor_divide(a, b);
         return 0;
     case MOD:
         if (b == 0.0) {
             return 1;
         }
-        out->f = float_modulo(a, b);
+        out->f = dl_scalar_modulo(a, b);
         return 0;
     case POW:
-        return float_power(a, b, &out->f);
+        return dl_scalar_power(a, b, &out->f);
     case MIN:
         out->f = b < a ? b : a;
         return 0;

@@ -57,6 +57,14 @@ int dl_scalar_as_comparison(PyObject *expr, DlComparison *comparison);
 /* Evaluate instructions first..last-1; 0, or 1 to decline (overflow, division by zero, inexact comparison). */
 int dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values);
 
+/* Python's float a % b for b != 0: fmod with the divisor's sign, also on a zero result. */
+double dl_scalar_modulo(double a, double b);
+/* Python's float a // b for b != 0: the nearest whole number to (a - a % b) / b, zero signed like a / b. */
+double dl_scalar_floor_divide(double a, double b);
+/* Python's float a ** b where it is what the C library says; 1 to decline: where it raises, is complex, or is near the
+ * ends of the range. */
+int dl_scalar_power(double a, double b, double *out);
+
 /* Put the instructions that do not depend on `value` first, in their order: how many these are; -1 with MemoryError.
  * varies: one byte a value, zero; set for `value` and what depends on it. */
 int32_t dl_scalar_split(DlScalars *table, int32_t value, uint8_t *varies);

@@ -13,6 +13,7 @@ from typing import Any
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.compile import compile_kernel
 from dynamo_lite.backends.numba.loops import loop_is_elementwise
+from dynamo_lite.backends.numba.machine import machine_form
 
 from dynamo_lite import _C
 from dynamo_lite.config import current
@@ -20,7 +21,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
 from dynamo_lite.schedule import Target, paying_sizes, schedule
 
-TARGET = Target(exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, _C.has_fold)
+TARGET = Target(exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, _C.has_fold, machine_form)
 
 
 def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:

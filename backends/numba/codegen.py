@@ -276,18 +276,18 @@ class _Generator:
         lines.put(f"  {index} = phi i64 [ {begin}, %{entry} ], [ {following}, %{label} ]")
         reserved = f"  ; {label}: what was seen"
         lines.put(reserved)
-        values = _Values(lines, self.dtypes)
+        values = Values(lines, self.dtypes)
         for value, place in segment.loads:
             dtype = self.dtypes[value]
             if value in scalars:
                 values.memory[value] = lines.splat(scalar_type(dtype), scalars[value])
             elif place.kind == "constant":
-                values.memory[value] = self._literal(self.kernel.ops[place.index])
+                values.memory[value] = literal(lines, self.kernel.ops[place.index])
             else:
                 values.memory[value] = self._load(place, dtype, index)
         values.loaded = frozenset(values.memory)
         for number in segment.ops:
-            self._emit(self.kernel.ops[number], self.first[number], values)
+            emit_op(lines, self.kernel.ops[number], self.first[number], values)
         mask = self._met(segment, values) if self.plan.strict else self._nan(segment, values)
         if mask is not None:  # gathered over the loop, judged behind it
             none = "zeroinitializer" if step > 1 else "false"
@@ -306,12 +306,12 @@ class _Generator:
         self._judge(f"{seen}.now")
         lines.put(f"  br label %{exit_label}")
 
-    def _nan(self, segment: Segment, values: _Values) -> str | None:
+    def _nan(self, segment: Segment, values: Values) -> str | None:
         """Whether a tested value is NaN."""
         masks = [self.lines.is_nan(self.dtypes[value], values.memory[value]) for value in segment.tests]
         return self.lines.either(masks)
 
-    def _met(self, segment: Segment, values: _Values) -> str | None:
+    def _met(self, segment: Segment, values: Values) -> str | None:
         """Whether two NaNs with different bits have met."""
         lines, masks = self.lines, []
         for op in (self.kernel.ops[number] for number in segment.ops):
@@ -324,33 +324,6 @@ class _Generator:
                 both = lines.do(f"and {lines.mask_type} {nans[0]}, {nans[1]}")
                 masks.append(lines.do(f"and {lines.mask_type} {both}, {differ}"))
         return lines.either(masks)
-
-    def _emit(self, op: KernelOp, result: int, values: _Values) -> None:
-        lines = self.lines
-        if op.op == "copy":
-            values.same(result, op.operands[0])
-        elif op.op == "cast":
-            source, target = op.in_dtypes[0], op.dtypes[0]
-            value = values.operand(op.operands[0])
-            if source.kind in "iu" and target.kind == "f" and op.operands[0] not in values.loaded:
-                value = lines.unknown(source, value)  # x - x is known to be 0, and 0 / 0 would be computed here
-            values.set(result, exact_ops.emit_cast(lines, source, target, value))
-        elif op.op == "where":
-            mask, yes, no = op.operands
-            chosen = lines.select(values.operand(mask), op.dtypes[0], values.in_memory(yes), values.in_memory(no))
-            values.memory[result] = chosen
-        else:
-            row = exact_ops.exact_row(op.op, op.in_dtypes, op.dtypes)
-            if row is None:
-                raise NotImplementedError(f"{op.op} is not compiled for {op.in_dtypes}")
-            values.set(result, row.emit(lines, op.in_dtypes[0], [values.operand(value) for value in op.operands]))
-
-    def _literal(self, op: KernelOp) -> str:
-        dtype = op.dtypes[0]
-        raw = np.asarray(op.param, dtype=dtype)
-        if dtype.kind == "f":
-            return self.lines.splat_constant(dtype, float(raw))
-        return self.lines.splat_bits(dtype, int(raw.view(f"u{dtype.itemsize}")))
 
     def _scalar_load(self, place: Place, dtype: DType) -> str:
         return self.lines.do(f"load {scalar_type(dtype)}, ptr %{self._stem(place)}, align {dtype.alignment}")
@@ -386,7 +359,7 @@ class _Generator:
                 lines.put(f"  store {scalar} {item}, ptr {address}, align {dtype.alignment}")
 
 
-class _Values:
+class Values:
     """The values of one loop body: as they lie in memory (a bool is a byte), and bools as i1."""
 
     def __init__(self, lines: Lines, dtypes: list[DType]) -> None:
@@ -422,3 +395,33 @@ class _Values:
             mask = self.lines.mask_type
             self.memory[value] = self.lines.do(f"zext {mask} {self.masks[value]} to {self.lines.lanes('i8')}")
         return self.memory[value]
+
+
+def emit_op(lines: Lines, op: KernelOp, result: int, values: Values) -> None:
+    """Compute value `result` by a compiled operation."""
+    if op.op == "copy":
+        values.same(result, op.operands[0])
+    elif op.op == "cast":
+        source, target = op.in_dtypes[0], op.dtypes[0]
+        value = values.operand(op.operands[0])
+        if source.kind in "iu" and target.kind == "f" and op.operands[0] not in values.loaded:
+            value = lines.unknown(source, value)  # x - x is known to be 0, and 0 / 0 would be computed here
+        values.set(result, exact_ops.emit_cast(lines, source, target, value))
+    elif op.op == "where":
+        mask, yes, no = op.operands
+        chosen = lines.select(values.operand(mask), op.dtypes[0], values.in_memory(yes), values.in_memory(no))
+        values.memory[result] = chosen
+    else:
+        row = exact_ops.exact_row(op.op, op.in_dtypes, op.dtypes)
+        if row is None:
+            raise NotImplementedError(f"{op.op} is not compiled for {op.in_dtypes}")
+        values.set(result, row.emit(lines, op.in_dtypes[0], [values.operand(value) for value in op.operands]))
+
+
+def literal(lines: Lines, op: KernelOp) -> str:
+    """The value of a "const" operation."""
+    dtype = op.dtypes[0]
+    raw = np.asarray(op.param, dtype=dtype)
+    if dtype.kind == "f":
+        return lines.splat_constant(dtype, float(raw))
+    return lines.splat_bits(dtype, int(raw.view(f"u{dtype.itemsize}")))

@@ -15,11 +15,12 @@ import threading
 from typing import Any
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
+from dynamo_lite.backends.numba import machine
 from dynamo_lite.backends.numba.codegen import generate
 from dynamo_lite.backends.numba.plan import plan
 
 from dynamo_lite._C import CompiledKernel
-from dynamo_lite.schedule.steps import Kernel
+from dynamo_lite.schedule.steps import Kernel, Machine
 
 
 class _Engine:
@@ -53,6 +54,7 @@ class _State:
         self.lock = threading.Lock()
         self.engine: _Engine | None = None
         self.kernels: dict[tuple[Kernel, str], CompiledKernel] = {}
+        self.machines: dict[str, CompiledKernel] = {}  # by their text
 
     def start(self) -> _Engine:
         if self.engine is None:
@@ -71,14 +73,30 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:
+def compile_kernel(kernel: Kernel | Machine, classes: str) -> CompiledKernel:
     """The machine code of `kernel` for these stride classes, compiled now or earlier; ``keep`` is its Plan."""
+    if isinstance(kernel, Machine):
+        return _compile_machine(kernel, classes)
     key = (kernel, classes)
     with _STATE.lock:
         found = _STATE.kernels.get(key)
         if found is None:
             # As for all compiling: an interrupt must not leave an errstate behind.
             found = _STATE.kernels[key] = contextvars.copy_context().run(_compile, kernel, classes)
+        return found
+
+
+def _compile_machine(loop: Machine, classes: str) -> CompiledKernel:
+    """The machine code of a loop; loops with the same text share it."""
+    text, ops = machine.generate(loop, classes)
+    with _STATE.lock:
+        found = _STATE.machines.get(text)
+        if found is None:
+            name = f"machine{len(_STATE.machines)}"
+            run = contextvars.copy_context().run
+            address = run(_STATE.start().load, text.replace(machine.NAME, name), name)
+            loops = tuple((op.param, (*op.in_dtypes, *op.dtypes)) for op in ops)
+            found = _STATE.machines[text] = CompiledKernel(address, loops, 0, text)
         return found
 
 

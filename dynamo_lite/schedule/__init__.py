@@ -11,6 +11,7 @@ from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes
 from dynamo_lite.schedule.emit import emit
 from dynamo_lite.schedule.fuse import fuse
 from dynamo_lite.schedule.interpret import interpret
+from dynamo_lite.schedule.machine_loops import machine_loops
 from dynamo_lite.schedule.steps import Schedule
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.text import to_text
@@ -20,7 +21,7 @@ __all__ = ["DoesNotPay", "Schedule", "Target", "interpret", "paying_sizes", "sch
 
 def schedule(graph: Graph, target: Target) -> Schedule:
     """The steps that compute `graph`, which this changes."""
-    return _schedule(graph, target, False)
+    return machine_loops(_schedule(graph, target, False), target)
 
 
 def _schedule(graph: Graph, target: Target, is_body: bool) -> Schedule:

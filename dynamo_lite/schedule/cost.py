@@ -39,6 +39,9 @@ PROGRAM = 170.0  # guards and the launch
 STEP = 30.0
 ITERATION = 20.0  # of a loop
 OPEN_LENGTH = 4
+MACHINE_CALL = 150.0  # of a machine loop; of one step or operation in it; of one by a loop of NumPy's
+MACHINE_STEP = 1.5
+MACHINE_LOOP = 30.0
 KERNEL = 100.0  # of a Map or Reduce, a result's array included
 RESULT = 60.0  # of each further one
 CALL = 450.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
@@ -245,7 +248,7 @@ def _calls(schedule: Schedule, target: Target) -> bool:
     return any(
         isinstance(step, Call)
         or (isinstance(step, Reduce) and not target.folds(step.ufunc, step.dtype))
-        or (isinstance(step, Loop) and _calls(step.body, target))
+        or (isinstance(step, Loop) and step.machine is None and _calls(step.body, target))
         for step in schedule.steps
     )
 
@@ -274,11 +277,28 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += NUMPY_CALL / 4
         elif isinstance(step, Save):
             time += SAVE + SAVE_PER_BYTE * written.get(step.src, 0.0)
+        elif isinstance(step, Loop) and step.machine is not None:
+            time += MACHINE_CALL + _machine_time(step, env)
         elif isinstance(step, Loop):
-            bounds = (step.start, step.stop, step.step)
-            number, inside = _middle(bounds, (*step.carried, *step.captured), step.body.symbols, env)
+            number, inside = _iterations(step, env)
             time += number * (ITERATION + _steps_time(step.body, inside, target))
     return time
+
+
+def _iterations(step: Loop, env: Env) -> tuple[int, Env]:
+    bounds = (step.start, step.stop, step.step)
+    return _middle(bounds, (*step.carried, *step.captured), step.body.symbols, env)
+
+
+def _machine_time(loop: Loop, env: Env) -> float:
+    """What a loop takes inside a machine loop, or as one."""
+    number, inside = _iterations(loop, env)
+    each = MACHINE_STEP
+    for step in loop.body.steps:
+        each += _machine_time(step, inside) if isinstance(step, Loop) else MACHINE_STEP
+        if isinstance(step, Map):
+            each += sum(MACHINE_LOOP if op.op == "loop" else MACHINE_STEP for op in step.kernel.ops)
+    return number * each
 
 
 def _read_time(step: Map | Reduce, env: Env) -> float:

@@ -245,7 +245,8 @@ class _Emitter:
             if isinstance(array, Node) and array in changed:
                 self.note_write(array)
         carried, others = tuple(map(self.operand, initial)), tuple(map(self.operand, captured))
-        self.steps.append(Loop(dsts, self.bodies[node], *bounds, carried, others))
+        types = tuple(value.array_type if isinstance(value, Node) else None for value in (*initial, *captured))
+        self.steps.append(Loop(dsts, self.bodies[node], *bounds, carried, others, types))
 
     def tuple_get(self, node: Node) -> bool:
         parent = node.args[0]

@@ -158,7 +158,8 @@ class Loop:
     Scalars that go in as numbers). Its outputs are carried on: registers for `carried`, then numbers for as many of the
     last captured ones, whose dsts hold NumPy scalars. With no iteration dsts are the initial values themselves. The
     body saves nothing: what it writes (body.written) is saved by the outermost schedule. An iteration in which a
-    written input may share memory with another input of the body declines.
+    written input may share memory with another input of the body declines. types: of what is carried and captured, None
+    for numbers; () where they are not known. machine: how the whole loop runs as machine code, if it can.
     """
 
     dsts: tuple[int, ...]
@@ -168,6 +169,21 @@ class Loop:
     step: Scalar
     carried: tuple[Operand, ...]
     captured: tuple[Operand, ...]
+    types: tuple[ArrayType | None, ...] = ()
+    machine: Machine | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A Loop over single elements that a backend compiles whole.
+
+    dtypes and ndims: of what is carried and captured: an array's, a NumPy scalar's (ndim -1), or a number's (dtype
+    None). words: the argument block of its code, see csrc/machine.c.
+    """
+
+    loop: Loop
+    dtypes: tuple[DType | None, ...]
+    ndims: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

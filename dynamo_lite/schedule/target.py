@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamo_lite.schedule.steps import DType
+from dynamo_lite.schedule.steps import DType, Loop, Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class Target:
 
     reports(op, in_dtypes, dtypes): the compiled op may set a floating-point flag. loop(ufunc, dtypes,
     zero_dimensional): NumPy's own inner loop for these operand and result dtypes may run on tiles. folds(ufunc, dtype):
-    a Reduce needs no call of NumPy's reduce, most of the time. max_ops and max_operands (results counted too) bound a
+    a Reduce needs no call of NumPy's reduce, most of the time. machine(loop): the loop compiled whole, if it can be.
+    max_ops and max_operands (results counted too) bound a
     kernel.
     """
 
@@ -28,5 +29,6 @@ class Target:
     reports: Callable[[str, tuple[DType, ...], tuple[DType, ...]], bool]
     loop: Callable[[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool]
     folds: Callable[[np.ufunc, DType], bool]
+    machine: Callable[[Loop], Machine | None] = lambda loop: None
     max_ops: int = 120
     max_operands: int = 32

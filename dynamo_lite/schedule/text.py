@@ -96,6 +96,7 @@ def _step(step: Step) -> list[str]:
         bounds = ", ".join(map(_value, (step.start, step.stop, step.step)))
         carried, captured = (", ".join(map(_value, values)) for values in (step.carried, step.captured))
         head = f"{dsts + ' = ' if dsts else ''}loop range({bounds}) carried({carried}) captured({captured})"
+        head += " machine code" if step.machine is not None else ""
         return [head, *("  " + line for line in to_text(step.body).splitlines())]
     if isinstance(step, Leave):
         return [f"leave exit={step.exit} ({', '.join(map(_value, step.outputs))})"]

@@ -1,0 +1,394 @@
+"""Writes a loop over single elements, its inner loops included, as one LLVM function ``i32 machine(ptr block, i64 n)``.
+
+Enters a Loop step with the types of what goes into its body; leaves LLVM text, or NotScalar when a step of a body
+handles more than single elements, NumPy scalars and numbers. The steps are written in their order, with the
+operations of kernels from the same table (exact_ops.py); loads and stores keep the program's order. Arithmetic is
+written as LLVM's strict operations: the optimiser neither drops one that may set a floating-point flag nor runs one
+that the program does not. INVARIANT: the function returns 0, or another status and then the call declines: nothing
+that it wrote is kept. block: see `layout`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dynamo_lite.backends.numba.codegen import literal
+from dynamo_lite.backends.numba.llvm_text import scalar_type
+from dynamo_lite.backends.numba.machine_numbers import FLOAT64, HELPERS, LEAST, MOST, NotScalar, Number
+from dynamo_lite.backends.numba.machine_steps import (
+    INT64,
+    Array,
+    Element,
+    Frame,
+    StepWriter,
+    Value,
+    fresh,
+)
+
+from dynamo_lite.graph.scalar import kind_of
+from dynamo_lite.schedule.steps import Call, DType, KernelOp, Loop, Machine, Map, Reg, Schedule, Step, View
+
+# What the function returns; csrc/machine.c.
+STATUS = {"failed": 1, "nan": 4, "index": 8, "number": 16, "convert": 32, "range": 64, "looked": 128, "condition": 256}
+
+
+# ---- the block: csrc/machine.c says what its words are ----
+
+LOOK, BUDGET, OVERFLOW, START, BY, LAST, FUNCTIONS, HEAD_WORDS = 0, 2, 3, 4, 5, 6, 7, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The first word of each value that goes in, and of each result. words: how many stand before the scratch."""
+
+    inputs: tuple[int, ...]
+    results: tuple[int, ...]
+    words: int
+
+
+def layout(machine: Machine) -> Layout:
+    """The block of a machine loop."""
+    inputs, results, at = [], [], HEAD_WORDS
+    for dtype, ndim in zip(machine.dtypes, machine.ndims, strict=True):
+        inputs.append(at)
+        at += 1 if dtype is None else 2 if ndim < 0 else 1 + 2 * ndim
+    for place in range(len(machine.loop.body.outputs)):
+        results.append(at)
+        at += 3 if place < len(machine.loop.carried) else 1
+    return Layout(tuple(inputs), tuple(results), at + at % 2)
+
+
+def machine_form(loop: Loop) -> Machine | None:
+    """The machine form of a loop, None if it has none."""
+    values = (*loop.carried, *loop.captured)
+    if len(loop.types) != len(values) or len(values) > MOST_INPUTS:
+        return None
+    dtypes, ndims = [], []
+    for type_ in loop.types:
+        dtypes.append(None if type_ is None else type_.dtype)
+        ndims.append(-1 if type_ is None or type_.scalar else type_.ndim)
+    machine = Machine(loop, tuple(dtypes), tuple(ndims))
+    try:
+        generate(machine, "s" * len(values))
+    except NotScalar:
+        return None
+    return machine
+
+
+MOST_INPUTS = 24
+NAME = "machine.loop"
+
+
+def generate(machine: Machine, classes: str) -> tuple[str, tuple[KernelOp, ...]]:
+    """The LLVM module that defines NAME, and the NumPy loops it calls. classes: "c" for an array whose last axis is
+    contiguous."""
+    return _Writer(machine, classes).run()
+
+
+class _Writer(StepWriter):
+    def __init__(self, machine: Machine, classes: str) -> None:
+        self.machine = machine
+        self.classes = classes
+        self.layout = layout(machine)
+        super().__init__(self.layout.words + 1)
+        self.phis: dict[str, frozenset[str]] = {}  # what each NumPy scalar that is handed on may be
+        self.budget = self.look = ""
+
+    def run(self) -> tuple[str, tuple[KernelOp, ...]]:
+        machine, lines = self.machine, self.lines
+        loop = machine.loop
+        frame = Frame()
+        given = (*loop.carried, *loop.captured)
+        for place, (dtype, ndim) in enumerate(zip(machine.dtypes, machine.ndims, strict=True)):
+            word = self.layout.inputs[place]
+            if dtype is None:
+                frame.numbers[1 + place] = self.load_number(kind_of(given[place]), word)  # type: ignore[arg-type]
+            elif ndim < 0:
+                origin = str(1 + place)
+                frame.registers[1 + place] = Value(dtype, self.load_word(scalar_type(dtype), word), origin)
+            else:
+                contiguous = self.classes[place] == "c"
+                array = self.load_array(dtype, ndim, word, contiguous)
+                frame.registers[1 + place] = array if ndim else Element(dtype, array.pointer)
+        start, by, last = (self.load_word("i64", word) for word in (START, BY, LAST))
+        self.look = self.load_word("ptr", LOOK)
+        self.budget = self.load_word("i64", BUDGET)
+        lines.put("  br label %run")
+        lines.label("run")
+        first, stop, pace = (
+            Number("int", name, *((bound, bound) if type(bound) is int else ()))
+            for bound, name in ((loop.start, start), (loop.stop, last), (loop.step, by))
+        )
+        if pace.least == pace.most:
+            pace = Number("int", str(pace.least), pace.least, pace.most)
+        finals = self.iterate(loop, frame, first, stop, pace, last, "all")
+        self.require_distinct(finals)
+        for word, final in zip(self.layout.results, finals, strict=True):
+            self.store_word(llvm_type(final), final.name, word)
+            if isinstance(final, Value):
+                self.store_word("i64", lines.do(f"zext i8 {final.origin} to i64"), word + 2)
+        if self.overflows:
+            self.entry += ["  %overflow = alloca i64, align 8", "  store i64 0, ptr %overflow, align 8"]
+            self.store_word("i64", lines.do("load i64, ptr %overflow, align 8"), OVERFLOW)
+        if self.helpers:
+            self.enter_helpers()
+        lines.put("  ret i32 0")
+        lines.text += self.lines.apart
+        for failure in sorted(self.lines.failures):
+            lines.put(f"decline.{failure}:")
+            lines.put(f"  ret i32 {STATUS[failure]}")
+        return self.module(), tuple(self.loops)
+
+    def require_distinct(self, finals: list[Value | Number]) -> None:
+        """No two results may be one object that an iteration has made: by induction, if no value goes on as two."""
+        outermost = {name for name in self.phis if name.startswith("%all.")}
+        seen: set[str] = set()
+        for final in finals:
+            work = list(final.makers) if isinstance(final, Value) else []
+            makers: set[str] = set()
+            while work:
+                name = work.pop()
+                if name not in makers:
+                    makers.add(name)
+                    work += self.phis.get(name, ()) if name not in outermost else ()
+            if makers & seen:
+                raise NotScalar("two results may be one object")
+            seen |= makers
+
+    def enter_helpers(self) -> None:
+        """Load the addresses of the functions of C that are called."""
+        table = self.load_word("ptr", FUNCTIONS)
+        self.entry.append("  %helper.result = alloca double, align 8")
+        for name in sorted(self.helpers):
+            self.entry.append(f"  %helper.{name}.at = getelementptr ptr, ptr {table}, i64 {HELPERS.index(name)}")
+            self.entry.append(f"  %helper.{name} = load ptr, ptr %helper.{name}.at, align 8")
+
+    def module(self) -> str:
+        lines = self.lines
+        head = ['source_filename = "dynamo_lite"']
+        head += [f"@{name} = private global {kind} {value}" for (kind, value), name in lines.hidden.items()]
+        hidden = [f"  %{name} = load volatile {kind}, ptr @{name}" for (kind, _), name in lines.hidden.items()]
+        body = [f"define i32 @{NAME}(ptr %block, i64 %n) #0 {{", "entry:", *hidden, *self.entry, *lines.text, "}"]
+        tail = [
+            *sorted(lines.declarations),
+            "attributes #0 = { strictfp }",
+            '!0 = !{!"branch_weights", i32 1, i32 9999}',
+        ]
+        return "\n".join([*head, *body, *tail]) + "\n"
+
+    # The block
+
+    def load_word(self, kind: str, word: int) -> str:
+        at, name = self.lines.name("%at"), self.lines.name("%in")
+        self.entry.append(f"  {at} = getelementptr i64, ptr %block, i64 {word}")
+        self.entry.append(f"  {name} = load {kind}, ptr {at}, align 8")
+        return name
+
+    def store_word(self, kind: str, value: str, word: int) -> None:
+        at = self.lines.do(f"getelementptr i64, ptr %block, i64 {word}")
+        self.lines.put(f"  store {kind} {value}, ptr {at}, align 8")
+
+    def load_number(self, kind: str, word: int) -> Number:
+        if kind not in ("bool", "int", "float"):
+            raise NotScalar(f"a number of kind {kind}")
+        name = self.load_word("double" if kind == "float" else "i64", word)
+        if kind == "bool":
+            short = self.lines.name("%flag")
+            self.entry.append(f"  {short} = icmp ne i64 {name}, 0")
+            name = short
+        return Number(kind, name)
+
+    def load_array(self, dtype: DType, ndim: int, word: int, contiguous: bool) -> Array:
+        pointer = self.load_word("ptr", word)
+        sizes = tuple(Number("int", self.load_word("i64", word + 1 + axis), 0) for axis in range(ndim))
+        strides = [self.load_word("i64", word + 1 + ndim + axis) for axis in range(ndim)]
+        if contiguous and ndim:
+            strides[-1] = str(dtype.itemsize)
+        return Array(dtype, pointer, sizes, tuple(strides))
+
+    # Control
+
+    def inner_loop(self, loop: Loop, frame: Frame) -> None:
+        """A loop in a body."""
+        lines = self.lines
+        start, stop, by = (self.number(bound, frame) for bound in (loop.start, loop.stop, loop.step))
+        if any(bound.kind != "int" for bound in (start, stop, by)):
+            raise NotScalar("a bound that is no int")
+        given = (*loop.carried, *loop.captured)
+        inner = Frame()
+        for place, operand in enumerate(given, 1):
+            if isinstance(operand, Reg):
+                inner.registers[place] = self.register(operand.index, frame)
+            else:
+                inner.numbers[place] = self.number(operand, frame)
+        empty, last = self.bounds(start, stop, by)
+        stem, before, budget = lines.name("loop"), lines.block, self.budget
+        lines.put(f"  br i1 {empty}, label %{stem}.exit, label %{stem}.enter")
+        lines.label(f"{stem}.enter")
+        firsts = self.initial(loop, inner)
+        finals = self.iterate(loop, inner, start, stop, by, last, stem)
+        inside, inner_budget = lines.block, self.budget
+        lines.put(f"  br label %{stem}.exit")
+        lines.label(f"{stem}.exit")
+        self.budget = lines.do(f"phi i64 [ {budget}, %{before} ], [ {inner_budget}, %{inside} ]")
+
+        def either(kind: str, first: str | None, final: str | None) -> str:
+            return lines.do(f"phi {kind} [ {first}, %{before} ], [ {final}, %{inside} ]")
+
+        for dst, first, final in zip(loop.dsts, firsts, finals, strict=True):
+            name = either(llvm_type(final), first.name, final.name)
+            if isinstance(first, Value) and isinstance(final, Value):
+                origin = either("i8", first.origin, final.origin)
+                frame.registers[dst] = Value(final.dtype, name, origin, first.makers | final.makers)
+            elif isinstance(final, Number):
+                frame.registers[dst] = fresh(INT64 if final.kind == "int" else FLOAT64, name)
+
+    def bounds(self, start: Number, stop: Number, by: Number) -> tuple[str, str]:
+        """Whether the range is empty (an i1), and its last number if it is not."""
+        lines = self.lines
+        if by.least == by.most:
+            if by.least == 0:
+                raise NotScalar("a range with step 0")
+            low, high = (start.name, stop.name) if by.least > 0 else (stop.name, start.name)
+            pace, up = str(abs(by.least)), ""
+        else:
+            self.lines.decline_if(lines.do(f"icmp eq i64 {by.name}, 0"), "range")
+            up = lines.do(f"icmp sgt i64 {by.name}, 0")
+            low = lines.do(f"select i1 {up}, i64 {start.name}, i64 {stop.name}")
+            high = lines.do(f"select i1 {up}, i64 {stop.name}, i64 {start.name}")
+            negated = lines.do(f"sub i64 0, {by.name}")
+            pace = lines.do(f"select i1 {up}, i64 {by.name}, i64 {negated}")
+        empty = lines.do(f"icmp sge i64 {low}, {high}")
+        reach = lines.do(f"sub i64 {high}, {low}")
+        reach = lines.do(f"sub i64 {reach}, 1")
+        if pace != "1":
+            reach = lines.do(f"mul i64 {lines.do(f'udiv i64 {reach}, {pace}')}, {pace}")
+        if not up:
+            return empty, lines.do(f"{'add' if by.least > 0 else 'sub'} i64 {start.name}, {reach}")
+        forward = lines.do(f"add i64 {start.name}, {reach}")
+        backward = lines.do(f"sub i64 {start.name}, {reach}")
+        return empty, lines.do(f"select i1 {up}, i64 {forward}, i64 {backward}")
+
+    def initial(self, loop: Loop, frame: Frame) -> list[Value | Number]:
+        """What the results are before the first iteration: NumPy scalars, then numbers."""
+        result: list[Value | Number] = []
+        for place in carried_places(loop):
+            value = frame.registers[place] if place <= len(loop.carried) else frame.numbers[place]
+            carries = value.kind != "bool" if isinstance(value, Number) else getattr(value, "origin", None) is not None
+            if not carries:
+                raise NotScalar("what is carried is no NumPy scalar and no int or float")
+            assert isinstance(value, Value | Number)
+            result.append(value)
+        return result
+
+    def iterate(
+        self, loop: Loop, frame: Frame, start: Number, stop: Number, by: Number, last: str, stem: str
+    ) -> list[Value | Number]:
+        """The iterations of a loop that has at least one; what it carries out. frame: what goes into the body."""
+        lines = self.lines
+        firsts = self.initial(loop, frame)
+        before = lines.block
+        lines.put(f"  br label %{stem}.head")
+        lines.label(f"{stem}.head")
+        index = f"%{stem}.index"
+        lines.put(f"  {index} = phi i64 [ {start.name}, %{before} ], [ {index}.next, %{stem}.next ]")
+        budget = f"%{stem}.budget"
+        lines.put(f"  {budget} = phi i64 [ {self.budget}, %{before} ], [ {budget}.next, %{stem}.next ]")
+        holes = {}  # where the phis of what is carried will stand
+        for place, first in zip(carried_places(loop), firsts, strict=True):
+            name = f"%{stem}.carried{place}"
+            holes[place] = len(lines.text)
+            lines.text += ["", ""]
+            if isinstance(first, Number):
+                frame.numbers[place] = Number(first.kind, name)
+            else:
+                frame.registers[place] = Value(first.dtype, name, f"{name}.origin", frozenset((name,)))
+        frame.numbers[0] = Number("int", index, *_index_range(start, stop, by))
+        self.budget = budget
+        self.body(loop.body, frame)
+        finals = [self.final(output, first, frame) for output, first in zip(loop.body.outputs, firsts, strict=True)]
+        done = lines.do(f"icmp eq i64 {index}, {last}")
+        lines.put(f"  br i1 {done}, label %{stem}.done, label %{stem}.on")
+        lines.label(f"{stem}.on")
+        left = lines.do(f"sub i64 {self.budget}, 1")
+        spent = lines.do(f"icmp eq i64 {left}, 0")
+        lines.put(f"  br i1 {spent}, label %{stem}.look, label %{stem}.next, !prof !0")
+        lines.label(f"{stem}.look")
+        more = lines.do(f"call i64 {self.look}(ptr %block) #0")
+        self.lines.failures.add("looked")
+        refused = lines.do(f"icmp eq i64 {more}, 0")
+        lines.put(f"  br i1 {refused}, label %decline.looked, label %{stem}.next, !prof !0")
+        lines.label(f"{stem}.next")
+        lines.put(f"  {budget}.next = phi i64 [ {left}, %{stem}.on ], [ {more}, %{stem}.look ]")
+        lines.put(f"  {index}.next = add i64 {index}, {by.name}")
+        lines.put(f"  br label %{stem}.head")
+        for (place, hole), first, final in zip(holes.items(), firsts, finals, strict=True):
+            name, end = f"%{stem}.carried{place}", f"%{stem}.next"
+            kind = llvm_type(final)
+            lines.text[hole] = f"  {name} = phi {kind} [ {first.name}, %{before} ], [ {final.name}, {end} ]"
+            if isinstance(first, Value) and isinstance(final, Value):
+                origins = f"[ {first.origin}, %{before} ], [ {final.origin}, {end} ]"
+                lines.text[hole + 1] = f"  {name}.origin = phi i8 {origins}"
+                self.phis[name] = first.makers | final.makers
+        lines.label(f"{stem}.done")
+        return finals
+
+    def final(self, output: Any, first: Value | Number, frame: Frame) -> Value | Number:
+        """A value that a body hands on, in place of `first`."""
+        if isinstance(output, Reg):
+            value = self.register(output.index, frame)
+            alike = isinstance(first, Value) and isinstance(value, Value) and value.dtype == first.dtype
+            if alike and isinstance(value, Value) and value.origin is not None:
+                return value
+        elif isinstance(first, Number):
+            number = self.number(output, frame)
+            if number.kind == first.kind:
+                return number
+        raise NotScalar("what is handed on is of another kind")
+
+    # Steps
+
+    def body(self, schedule: Schedule, frame: Frame) -> None:
+        for register, constant in schedule.constants:
+            if isinstance(constant, np.generic) and constant.dtype.kind in "biuf" and constant.dtype.itemsize <= 8:
+                op = KernelOp("const", (), (), (constant.dtype,), constant)
+                frame.registers[register] = Value(constant.dtype, literal(self.lines, op), None)
+        for step in schedule.steps:
+            self.step(step, frame)
+
+    def step(self, step: Step, frame: Frame) -> None:
+        if isinstance(step, View):
+            self.view(step, frame)
+        elif isinstance(step, Map):
+            self.map(step, frame)
+        elif isinstance(step, Call):
+            self.call(step, frame)
+        elif isinstance(step, Loop):
+            self.inner_loop(step, frame)
+        else:
+            raise NotScalar(f"a step {type(step).__name__}")
+
+
+def _index_range(start: Number, stop: Number, by: Number) -> tuple[int, int]:
+    """Bounds of a loop's index."""
+    if by.least > 0:
+        return start.least, max(start.least, stop.most - 1)
+    if by.most < 0:
+        return min(start.most, stop.least + 1), start.most
+    return LEAST, MOST
+
+
+def carried_places(loop: Loop) -> list[int]:
+    """The inputs of the body that are carried: NumPy scalars, then numbers."""
+    numbers = len(loop.body.outputs) - len(loop.carried)
+    total = len(loop.carried) + len(loop.captured)
+    return [*range(1, 1 + len(loop.carried)), *range(1 + total - numbers, 1 + total)]
+
+
+def llvm_type(value: Value | Number) -> str:
+    """The LLVM type of a value that is handed on."""
+    if isinstance(value, Number):
+        return {"int": "i64", "float": "double"}[value.kind]
+    return scalar_type(value.dtype)

@@ -1,0 +1,80 @@
+"""Writes LLVM text in blocks, for code whose every step may end it: scalars only, strict floating-point arithmetic.
+
+Enters what llvm_text.py's Lines take; leaves lines in which arithmetic is LLVM's strict (constrained) operation: the
+optimiser neither drops one that may set a floating-point flag, nor runs one that the program does not reach, nor
+computes one itself. INVARIANT: `block` is the label under which the next line stands, as phis need it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dynamo_lite.backends.numba.llvm_text import DType, Lines
+
+
+class StrictLines(Lines):
+    """Scalar lines in which arithmetic that may set a floating-point flag is strict, and that knows its block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.block = "entry"  # the one that is being written
+        self.apart: list[str] = []  # blocks off the straight way
+        self.failures: set[str] = set()  # why the function may return early
+
+    def label(self, name: str) -> None:
+        """Begin a block."""
+        self.put(f"{name}:")
+        self.block = name
+
+    def decline_if(self, condition: str, failure: str) -> None:
+        """Return at once where the condition (an i1) holds."""
+        self.failures.add(failure)
+        on = self.name("on")
+        self.put(f"  br i1 {condition}, label %decline.{failure}, label %{on}, !prof !0")
+        self.label(on)
+
+    def aside(self, condition: str, write: Callable[[], str | None], kind: str = "", value: str = "") -> str:
+        """Where the condition holds, a block apart comes first; the value (of LLVM type `kind`) is what it gives."""
+        stem = self.name("aside")
+        before = self.block
+        self.put(f"  br i1 {condition}, label %{stem}, label %{stem}.on, !prof !0")
+        straight, self.text = self.text, []
+        self.label(stem)
+        other = write()
+        self.put(f"  br label %{stem}.on")
+        after = self.block
+        self.apart += self.text
+        self.text = straight
+        self.label(f"{stem}.on")
+        return self.do(f"phi {kind} [ {value}, %{before} ], [ {other}, %{after} ]") if kind else ""
+
+    def do(self, instruction: str) -> str:
+        """Append an instruction, an arithmetic one in its strict form."""
+        name, _, rest = instruction.partition(" ")
+        if name in ("fadd", "fsub", "fmul", "fdiv"):
+            kind, _, operands = rest.partition(" ")
+            return self._strict(name, kind, [(kind, operand) for operand in operands.split(", ")], True)
+        if name in ("fpext", "fptrunc", "fptosi"):
+            source, value, _, target = rest.split(" ")
+            return self._strict(name, target, [(source, value)], name == "fptrunc")
+        return super().do(instruction)
+
+    def intrinsic(self, name: str, dtype: DType, args: list[str]) -> str:
+        """Call llvm.<name> on values of dtype, or the strict form of it."""
+        if name != "sqrt":
+            return super().intrinsic(name, dtype, args)
+        kind = self.type_of(dtype)
+        return self._strict(name, kind, [(kind, arg) for arg in args], True)
+
+    def _strict(self, name: str, result: str, operands: list[tuple[str, str]], rounds: bool) -> str:
+        kinds = [kind for kind, _ in operands]
+        suffix = ".".join(map(_suffix, [result, *(kind for kind in kinds[:1] if kind != result)]))
+        full = f"@llvm.experimental.constrained.{name}.{suffix}"
+        metadata = ['metadata !"round.tonearest"'] * rounds + ['metadata !"fpexcept.strict"']
+        self.declarations.add(f"declare {result} {full}({', '.join(kinds + ['metadata'] * len(metadata))})")
+        arguments = [f"{kind} {operand}" for kind, operand in operands] + metadata
+        return super().do(f"call {result} {full}({', '.join(arguments)}) #0")
+
+
+def _suffix(kind: str) -> str:
+    return {"float": "f32", "double": "f64"}.get(kind, kind)

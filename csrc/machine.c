@@ -1,0 +1,373 @@
+/* Machine loops: a loop over single elements, run by one compiled function.
+ *
+ * The function is `int32 machine(npy_intp *block, npy_intp 0)`. block: what is called between iterations now and then, for
+ * whom, after how many iterations, whether an integer overflowed (out), the first index, the step, the last index, and the
+ * functions that it calls; of each
+ * value that goes in, an array's pointer, sizes and strides, a scalar's two words, or a number; of each result a scalar's
+ * two words and which value it is itself (0: a new one), or a number; the scratch pointer and six words for each of
+ * NumPy's loops, as kernels have them. The code in backends/numba/machine.py agrees. INVARIANT: where the values are not
+ * of the kinds that it was written for, the loop runs step by step.
+ */
+#include "machine.h"
+
+#include <math.h>
+#include <time.h>
+
+#include "build.h"
+#include "fpflags.h"
+#include "kernel_code.h"
+#include "pyframe.h"
+
+enum { WORD_LOOK, WORD_RUN, WORD_BUDGET, WORD_OVERFLOW, WORD_START, WORD_BY, WORD_LAST, WORD_HELPERS, N_HEAD_WORDS };
+
+enum {
+    FIRST_BUDGET = 10000, /* iterations, before it looks for the first time */
+    MOST_BUDGET = 10000000,
+    TICK_NS = 2000000, /* about how often it looks for signals and threads that wait */
+};
+
+/* What the function returns. */
+enum {
+    RETURNED_FAILED = 1,
+    RETURNED_NAN = 4,
+    RETURNED_INDEX = 8,
+    RETURNED_NUMBER = 16,
+    RETURNED_CONVERT = 32,
+    RETURNED_RANGE = 64,
+    RETURNED_LOOKED = 128,
+    RETURNED_CONDITION = 256,
+};
+
+struct DlMachine {
+    DlKernel kernel; /* its object is the Machine, its operands are the values that go in */
+    int n_words;
+    int *ndims;      /* of each value: -1 for a scalar, -2 for a number */
+    int *types;      /* type number of each value that is no number */
+};
+
+/* One run under way. */
+typedef struct {
+    DlRun *run;
+    int64_t budget, read;
+} Watch;
+
+static int64_t
+now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/* Called by the code when its budget of iterations is spent: the next one, or 0 to decline because others wait. */
+static int64_t
+look(npy_intp *block)
+{
+    Watch *watch = (Watch *)block[WORD_RUN];
+    int64_t time = now(), past = time - watch->read;
+    watch->read = time;
+    if (past < TICK_NS / 2 && watch->budget < MOST_BUDGET) {
+        watch->budget *= 2;
+    }
+    else if (past > 2 * TICK_NS && watch->budget > 1) {
+        watch->budget /= 2;
+    }
+    if (dl_pyframe_is_interrupted()) {
+        dl_decline(watch->run, DL_REASON_SIGNAL);
+        return 0;
+    }
+    if (dl_pyframe_is_waited_for()) {
+        dl_decline(watch->run, DL_REASON_THREAD);
+        return 0;
+    }
+    return watch->budget;
+}
+
+/* ---- what the code calls ---- */
+
+/* Let NumPy's and the C library's own places of flags count. */
+static void
+gather_flags(void)
+{
+    unsigned more = dl_fp_get_x87();
+    if (more) {
+        dl_fp_set(dl_fp_get() | more);
+        dl_fp_clear_x87();
+    }
+}
+
+/* a ** b as NumPy computes it of scalars: by the C library. */
+static double
+power(double a, double b)
+{
+    dl_fp_clear_x87();
+    double result = pow(a, b);
+    gather_flags();
+    return result;
+}
+
+static float
+power_float(float a, float b)
+{
+    dl_fp_clear_x87();
+    float result = powf(a, b);
+    gather_flags();
+    return result;
+}
+
+/* In the order of HELPERS in backends/numba/machine_numbers.py. */
+static const npy_intp helpers[] = {
+    (npy_intp)&power, (npy_intp)&power_float, (npy_intp)&dl_scalar_power, (npy_intp)&dl_scalar_modulo,
+    (npy_intp)&dl_scalar_floor_divide,
+};
+
+/* ---- building ---- */
+
+/* Read the kinds of the values; 0 or -1. */
+static int
+read_values(DlMachine *self, PyObject *dtypes, PyObject *ndims)
+{
+    int n = (int)PyTuple_GET_SIZE(dtypes);
+    self->ndims = dl_build_rows(n, sizeof *self->ndims);
+    self->types = dl_build_rows(n, sizeof *self->types);
+    if (self->ndims == NULL || self->types == NULL) {
+        return -1;
+    }
+    self->kernel.n_operands = n;
+    self->n_words = N_HEAD_WORDS;
+    for (int i = 0; i < n; i++) {
+        PyObject *dtype = PyTuple_GET_ITEM(dtypes, i);
+        long nd = PyLong_AsLong(PyTuple_GET_ITEM(ndims, i));
+        if (nd == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        if (dtype != Py_None && !PyArray_DescrCheck(dtype)) {
+            PyErr_SetString(PyExc_TypeError, "Machine.dtypes holds dtypes and None");
+            return -1;
+        }
+        self->ndims[i] = dtype == Py_None ? -2 : (int)nd;
+        self->types[i] = dtype == Py_None ? 0 : ((PyArray_Descr *)dtype)->type_num;
+        self->n_words += dtype == Py_None ? 1 : nd < 0 ? 2 : 1 + 2 * (int)nd;
+    }
+    return 0;
+}
+
+int
+dl_machine_build(PyObject *object, const DlLoopStep *step, DlMachine **machine)
+{
+    DlMachine *self = *machine = dl_build_rows(1, sizeof *self);
+    if (self == NULL) {
+        return -1;
+    }
+    self->kernel.object = Py_NewRef(object);
+    PyObject *dtypes = PyObject_GetAttrString(object, "dtypes");
+    PyObject *ndims = dtypes ? PyObject_GetAttrString(object, "ndims") : NULL;
+    int status = -1;
+    if (ndims != NULL) {
+        if (PyTuple_Check(dtypes) && PyTuple_Check(ndims) && PyTuple_GET_SIZE(dtypes) == step->n_operands
+            && PyTuple_GET_SIZE(ndims) == step->n_operands && step->n_operands <= DL_MAX_OPERANDS) {
+            status = read_values(self, dtypes, ndims);
+        }
+        else {
+            PyErr_SetString(PyExc_ValueError, "Machine: not the values of its loop");
+        }
+    }
+    self->n_words += 3 * step->n_carried + step->body->body->n_numbers;
+    self->n_words += self->n_words % 2;
+    Py_XDECREF(dtypes);
+    Py_XDECREF(ndims);
+    return status;
+}
+
+int
+dl_machine_traverse(const DlMachine *self, visitproc visit, void *arg)
+{
+    if (self != NULL) {
+        Py_VISIT(self->kernel.object);
+        for (DlVariant *variant = self->kernel.variants; variant != NULL; variant = variant->next) {
+            Py_VISIT(variant->keep);
+        }
+    }
+    return 0;
+}
+
+void
+dl_machine_clear(DlMachine *self)
+{
+    if (self != NULL) {
+        dl_kernel_clear_code(&self->kernel);
+        Py_XDECREF(self->kernel.object);
+        PyMem_Free(self->ndims);
+        PyMem_Free(self->types);
+        PyMem_Free(self);
+    }
+}
+
+/* ---- running ---- */
+
+/* Whether the registers hold what the code was written for; the stride classes of the arrays. */
+static int
+fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
+{
+    const DlMachine *self = step->machine;
+    for (int i = 0; i < step->n_operands; i++) {
+        const DlOperand *operand = &step->operands[i];
+        classes[i] = 2;
+        if ((operand->kind == DL_FROM_NUMBER) != (self->ndims[i] == -2)) {
+            return 0;
+        }
+        if (operand->kind == DL_FROM_NUMBER) {
+            continue;
+        }
+        const DlReg *reg = &run->regs[operand->index];
+        if (reg->kind != (self->ndims[i] < 0 ? DL_SCALAR : DL_ARRAY) || reg->descr->type_num != self->types[i]) {
+            return 0;
+        }
+        if (reg->kind == DL_ARRAY) {
+            if (reg->nd != self->ndims[i]) {
+                return 0;
+            }
+            if (reg->nd && reg->strides[reg->nd - 1] == PyDataType_ELSIZE(reg->descr)) {
+                classes[i] = 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Decline when an array that the loop writes cannot be written, or may share memory with another that goes in. */
+static DlStatus
+check_overlap(DlRun *run, const DlLoopStep *step)
+{
+    const DlProgram *body = step->body;
+    for (int i = 0; i < body->n_written; i++) {
+        int written = step->operands[body->written[i] - 1].index;
+        DlStatus status = dl_overlap_check_target(run, written);
+        for (int other = 0; other < step->n_operands && status == 0; other++) {
+            if (other == body->written[i] - 1 || step->operands[other].kind != DL_FROM_REG) {
+                continue;
+            }
+            status = step->operands[other].index == written
+                         ? dl_decline(run, DL_REASON_OVERLAP)
+                         : dl_overlap_check_pair(run, written, step->operands[other].index, 1);
+        }
+        if (status != 0) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+/* Write what goes in, from `word` on; where the results begin. */
+static npy_intp *
+fill_block(DlRun *run, const DlLoopStep *step, npy_intp *word)
+{
+    for (int i = 0; i < step->n_operands; i++) {
+        const DlOperand *operand = &step->operands[i];
+        if (operand->kind == DL_FROM_NUMBER) {
+            memcpy(word++, &run->numbers[operand->index], sizeof *word);
+            continue;
+        }
+        DlReg *reg = &run->regs[operand->index];
+        if (reg->kind == DL_SCALAR) {
+            memcpy(word, dl_reg_cell(reg), (size_t)PyDataType_ELSIZE(reg->descr));
+            word += 2;
+            continue;
+        }
+        *word++ = (npy_intp)reg->data;
+        memcpy(word, reg->shape, (size_t)reg->nd * sizeof *word);
+        memcpy(word + reg->nd, reg->strides, (size_t)reg->nd * sizeof *word);
+        word += 2 * reg->nd;
+    }
+    return word;
+}
+
+/* Hand the results to the registers. */
+static DlStatus
+take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word)
+{
+    const DlProgram *body = step->body;
+    for (int k = 0; k < step->n_carried; k++, word += 3) {
+        DlReg *dst = &run->regs[step->dsts[k]];
+        if (word[2] != 0) {
+            PyObject *object = dl_reg_object(&run->regs[step->operands[word[2] - 1].index]);
+            if (object == NULL) {
+                return -1;
+            }
+            dl_reg_take(dst, Py_NewRef(object));
+            continue;
+        }
+        dl_reg_take_cell(dst, run->regs[step->operands[k].index].descr, word);
+    }
+    for (int j = 0; j < body->body->n_numbers; j++, word++) {
+        int kind = body->numbers.kinds[body->body->number_out[j]];
+        PyArray_Descr *descr = PyArray_DescrFromType(kind == DL_FLOAT ? NPY_DOUBLE : NPY_INT64);
+        dl_reg_take_cell(&run->regs[step->dsts[step->n_carried + j]], descr, word);
+        Py_DECREF(descr); /* NB: NumPy's builtin dtypes live for ever */
+    }
+    return 0;
+}
+
+/* Why the code has stopped. */
+static DlStatus
+stopped(DlRun *run, int32_t returned)
+{
+    switch (returned) {
+    case 0:
+    case RETURNED_LOOKED: /* which has given its reason */
+        return returned != 0;
+    case RETURNED_NAN:
+        return dl_decline(run, DL_REASON_NAN);
+    case RETURNED_INDEX:
+        return dl_decline(run, DL_REASON_INDEX);
+    case RETURNED_NUMBER:
+        return dl_decline(run, DL_REASON_NUMBER);
+    case RETURNED_CONVERT:
+        return dl_decline(run, DL_REASON_CONVERT);
+    case RETURNED_RANGE:
+        return dl_decline(run, DL_REASON_RANGE);
+    case RETURNED_CONDITION:
+        return dl_decline(run, DL_REASON_CONDITION);
+    default:
+        return dl_decline(run, DL_REASON_KERNEL);
+    }
+}
+
+DlStatus
+dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t length)
+{
+    DlMachine *self = step->machine;
+    uint8_t classes[DL_MAX_OPERANDS];
+    if (!fits(run, step, classes)) {
+        return 2;
+    }
+    DlVariant *variant;
+    DlBlock block;
+    DlStatus status = check_overlap(run, step);
+    status = status ? status : dl_kernel_variant(run, &self->kernel, classes, &variant);
+    if (status != 0) {
+        return status;
+    }
+    if (dl_block_open(&block, variant, self->n_words / 2) < 0) {
+        return -1;
+    }
+    Watch watch = {.run = run, .budget = FIRST_BUDGET, .read = now()};
+    npy_intp *words = block.block;
+    words[WORD_LOOK] = (npy_intp)&look;
+    words[WORD_RUN] = (npy_intp)&watch;
+    words[WORD_BUDGET] = FIRST_BUDGET;
+    words[WORD_OVERFLOW] = 0;
+    words[WORD_START] = start;
+    words[WORD_BY] = by;
+    words[WORD_LAST] = (npy_intp)((uint64_t)start + (length - 1) * (uint64_t)by);
+    words[WORD_HELPERS] = (npy_intp)helpers;
+    npy_intp *results = fill_block(run, step, words + N_HEAD_WORDS);
+    status = stopped(run, variant->address(words, 0));
+    if (status == 0 && words[WORD_OVERFLOW]) {
+        run->flags |= DL_FP_OVER;
+    }
+    status = status ? status : take_results(run, step, results);
+    DlStatus closed = dl_block_close(&block, run, variant, 0);
+    status = status ? status : closed;
+    return status ? status : dl_flags_check(run);
+}

@@ -1,0 +1,26 @@
+"""Finds the loops over single elements, which a backend compiles whole.
+
+Enters a Schedule; leaves it with the machine form (Loop.machine) of each loop that has one, the outermost of a nest. A
+loop without one runs step by step, and the loops in its body are asked one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dynamo_lite.schedule.steps import Loop, Schedule, Step
+from dynamo_lite.schedule.target import Target
+
+
+def machine_loops(schedule: Schedule, target: Target) -> Schedule:
+    """The schedule with the machine forms that the target has."""
+    if not any(isinstance(step, Loop) for step in schedule.steps):
+        return schedule
+    return replace(schedule, steps=tuple(_machine_loop(step, target) for step in schedule.steps))
+
+
+def _machine_loop(step: Step, target: Target) -> Step:
+    if not isinstance(step, Loop):
+        return step
+    machine = target.machine(step)
+    return replace(step, body=machine_loops(step.body, target)) if machine is None else replace(step, machine=machine)
