@@ -407,15 +407,19 @@ def attributes_appear() -> Case:
         "class P:\n    pass\nclass S:\n    __slots__ = ('k',)\np, s = P(), S()\n"
         "def f(x):\n    return x * getattr(p, 'k', 1.0) + getattr(s, 'k', 2.0)\n"
     )
-    return space["f"], one, [
-        put(space["p"], "k", 5.0),
-        lambda: delattr(space["p"], "k"),
-        put(space["P"], "k", 7.0),
-        put(space["s"], "k", 3.0),
-        lambda: delattr(space["s"], "k"),
-        put(space["P"], "k", property(lambda self: self.missing)),
-        put(space["P"], "__getattr__", lambda self, name: 9.0),
-    ]
+    return (
+        space["f"],
+        one,
+        [
+            put(space["p"], "k", 5.0),
+            lambda: delattr(space["p"], "k"),
+            put(space["P"], "k", 7.0),
+            put(space["s"], "k", 3.0),
+            lambda: delattr(space["s"], "k"),
+            put(space["P"], "k", property(lambda self: self.missing)),
+            put(space["P"], "__getattr__", lambda self, name: 9.0),
+        ],
+    )
 
 
 def cached_property_changed() -> Case:
@@ -433,12 +437,16 @@ def objects_called() -> Case:
         "P.__module__ = 'builtins'\nclass Q(P):\n    z = 40.0\np = P()\n"
         "def f(x):\n    y = x * type(p).z\n    return y + 1.0 if p else y\n"
     )
-    return space["f"], one, [
-        put(space["P"], "z", 4.0),
-        put(space["P"], "__len__", lambda self: 0),
-        put(space["p"], "__class__", space["Q"]),
-        put(space, "p", 5.0),
-    ]
+    return (
+        space["f"],
+        one,
+        [
+            put(space["P"], "z", 4.0),
+            put(space["P"], "__len__", lambda self: 0),
+            put(space["p"], "__class__", space["Q"]),
+            put(space, "p", 5.0),
+        ],
+    )
 
 
 def abstract_classes() -> Case:
@@ -449,11 +457,15 @@ def abstract_classes() -> Case:
         "def f(x):\n    y = x * 2.0 if isinstance(p, Abstract) else x + 1.0\n"
         "    return y * 3.0 if isinstance(p, Sized) else y\n"
     )
-    return space["f"], one, [
-        put(space["P"], "__len__", lambda self: 1),
-        lambda: space["Abstract"].register(space["P"]),
-        lambda: space["p"].__setattr__("__class__", type("R", (), {"__class__": space["P"]})),
-    ]
+    return (
+        space["f"],
+        one,
+        [
+            put(space["P"], "__len__", lambda self: 1),
+            lambda: space["Abstract"].register(space["P"]),
+            lambda: space["p"].__setattr__("__class__", type("R", (), {"__class__": space["P"]})),
+        ],
+    )
 
 
 CASES = (
