@@ -55,17 +55,26 @@ now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* A signal or another thread waits: let the outermost loop be left behind its iteration, or decline.
+/* Let the outermost loop be left behind its iteration, or decline.
  * NB: neither may run here: it may change what guards have looked at, a global that ends the loop, say, and what it
  * writes to arrays would be lost when the program declines later. Plain Python lets them run where they may. */
 static DlStatus
-make_way(Loop *loop, int64_t time, DlDecline reason)
+make_way(DlRun *run, int64_t time, DlDecline reason)
 {
-    DlRun *outermost = loop->run.outermost;
+    DlRun *outermost = run->outermost;
     if (outermost->wanted == 0) {
         outermost->wanted = time;
     }
-    return outermost->leaves && time - outermost->wanted < PATIENCE_NS ? 0 : dl_decline(&loop->run, reason);
+    return outermost->leaves && time - outermost->wanted < PATIENCE_NS ? 0 : dl_decline(run, reason);
+}
+
+DlStatus
+dl_loop_look(DlRun *run, int64_t time)
+{
+    if (dl_pyframe_is_interrupted()) {
+        return make_way(run, time, DL_REASON_SIGNAL);
+    }
+    return dl_pyframe_is_waited_for() ? make_way(run, time, DL_REASON_THREAD) : 0;
 }
 
 /* Between two iterations, about every millisecond: see whether a signal or another thread waits. */
@@ -85,10 +94,7 @@ look_around(Loop *loop)
         return 0;
     }
     loop->looked = time;
-    if (dl_pyframe_is_interrupted()) {
-        return make_way(loop, time, DL_REASON_SIGNAL);
-    }
-    return dl_pyframe_is_waited_for() ? make_way(loop, time, DL_REASON_THREAD) : 0;
+    return dl_loop_look(&loop->run, time);
 }
 
 /* Whether to leave the outermost loop, after so many iterations: somebody waits, or another thread ran in a call. */

@@ -2,7 +2,8 @@
  *
  * The function is `int32 machine(npy_intp *block, npy_intp 0)`. block: what is called between iterations now and then, for
  * whom, after how many iterations, whether an integer overflowed (out), the first index, the step, the last index, and the
- * functions that it calls; of each
+ * functions that it calls, and whether to end behind the iteration of the outermost loop (the last index is then where
+ * it ended); of each
  * value that goes in, an array's pointer, sizes and strides, a scalar's two words, or a number; of each result a scalar's
  * two words and which value it is itself (0: a new one), or a number; the scratch pointer and six words for each of
  * NumPy's loops, as kernels have them. The code in backends/numba/machine.py agrees. INVARIANT: where the values are not
@@ -18,7 +19,7 @@
 #include "kernel_code.h"
 #include "pyframe.h"
 
-enum { WORD_LOOK, WORD_RUN, WORD_BUDGET, WORD_OVERFLOW, WORD_START, WORD_BY, WORD_LAST, WORD_HELPERS, N_HEAD_WORDS };
+enum { WORD_LOOK, WORD_RUN, WORD_BUDGET, WORD_OVERFLOW, WORD_START, WORD_BY, WORD_LAST, WORD_HELPERS, WORD_LEAVE, N_HEAD_WORDS };
 
 enum {
     FIRST_BUDGET = 10000, /* iterations, before it looks for the first time */
@@ -72,14 +73,10 @@ look(npy_intp *block)
     else if (past > 2 * TICK_NS && watch->budget > 1) {
         watch->budget /= 2;
     }
-    if (dl_pyframe_is_interrupted()) {
-        dl_decline(watch->run, DL_REASON_SIGNAL);
+    if (dl_loop_look(watch->run, time)) {
         return 0;
     }
-    if (dl_pyframe_is_waited_for()) {
-        dl_decline(watch->run, DL_REASON_THREAD);
-        return 0;
-    }
+    block[WORD_LEAVE] = watch->run->outermost->wanted != 0;
     return watch->budget;
 }
 
@@ -351,6 +348,16 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     if (dl_block_open(&block, variant, self->n_words / 2) < 0) {
         return -1;
     }
+    DlRun *outermost = run->outermost;
+    int leaves = step->leaves && !run->strict;
+    uint64_t planned = length;
+    if (leaves && outermost->switches != dl_pyframe_switches()) {
+        planned = 1; /* another thread ran while the code was compiled */
+    }
+    else if (leaves && dl_loop_leave_every != 0 && dl_loop_leave_every < length) {
+        planned = dl_loop_leave_every;
+    }
+    outermost->leaves |= leaves;
     Watch watch = {.run = run, .budget = FIRST_BUDGET, .read = now()};
     npy_intp *words = block.block;
     words[WORD_LOOK] = (npy_intp)&look;
@@ -359,10 +366,20 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[WORD_OVERFLOW] = 0;
     words[WORD_START] = start;
     words[WORD_BY] = by;
-    words[WORD_LAST] = (npy_intp)((uint64_t)start + (length - 1) * (uint64_t)by);
+    words[WORD_LEAVE] = 0;
+    words[WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
     words[WORD_HELPERS] = (npy_intp)helpers;
     npy_intp *results = fill_block(run, step, words + N_HEAD_WORDS);
     status = stopped(run, variant->address(words, 0));
+    outermost->leaves &= !leaves;
+    uint64_t taken = ((uint64_t)words[WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;
+    if (by < 0) {
+        taken = ((uint64_t)start - (uint64_t)words[WORD_LAST]) / (0 - (uint64_t)by) + 1;
+    }
+    if (status == 0 && taken < length) {
+        outermost->left = 1;
+        outermost->taken = (int64_t)taken;
+    }
     if (status == 0 && words[WORD_OVERFLOW]) {
         run->flags |= DL_FP_OVER;
     }

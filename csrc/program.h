@@ -353,6 +353,9 @@ void dl_pool_clear(DlPool *pool);
 extern unsigned dl_loop_leave_every;
 /* ---- loop.c ---- */
 DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);
+/* See whether a signal or another thread waits, now (a time in ns): then decline, or 0 with outermost->wanted set if the
+ * outermost loop can be left. */
+DlStatus dl_loop_look(DlRun *run, int64_t time);
 
 /* ---- build.c ---- */
 

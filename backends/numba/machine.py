@@ -36,7 +36,7 @@ STATUS = {"failed": 1, "nan": 4, "index": 8, "number": 16, "convert": 32, "range
 
 # ---- the block: csrc/machine.c says what its words are ----
 
-LOOK, BUDGET, OVERFLOW, START, BY, LAST, FUNCTIONS, HEAD_WORDS = 0, 2, 3, 4, 5, 6, 7, 8
+LOOK, BUDGET, OVERFLOW, START, BY, LAST, FUNCTIONS, LEAVE, HEAD_WORDS = 0, 2, 3, 4, 5, 6, 7, 8, 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,16 +312,24 @@ class _Writer(StepWriter):
         done = lines.do(f"icmp eq i64 {index}, {last}")
         lines.put(f"  br i1 {done}, label %{stem}.done, label %{stem}.on")
         lines.label(f"{stem}.on")
+        if stem == "all" and any(isinstance(step, Loop) for step in loop.body.steps):
+            self.leave_if_asked(index)  # by an inner loop
         left = lines.do(f"sub i64 {self.budget}, 1")
         spent = lines.do(f"icmp eq i64 {left}, 0")
+        before_look = lines.block
         lines.put(f"  br i1 {spent}, label %{stem}.look, label %{stem}.next, !prof !0")
         lines.label(f"{stem}.look")
         more = lines.do(f"call i64 {self.look}(ptr %block) #0")
         self.lines.failures.add("looked")
         refused = lines.do(f"icmp eq i64 {more}, 0")
-        lines.put(f"  br i1 {refused}, label %decline.looked, label %{stem}.next, !prof !0")
+        lines.put(f"  br i1 {refused}, label %decline.looked, label %{stem}.looked, !prof !0")
+        lines.label(f"{stem}.looked")
+        if stem == "all":
+            self.leave_if_asked(index)
+        looked = lines.block
+        lines.put(f"  br label %{stem}.next")
         lines.label(f"{stem}.next")
-        lines.put(f"  {budget}.next = phi i64 [ {left}, %{stem}.on ], [ {more}, %{stem}.look ]")
+        lines.put(f"  {budget}.next = phi i64 [ {left}, %{before_look} ], [ {more}, %{looked} ]")
         lines.put(f"  {index}.next = add i64 {index}, {by.name}")
         lines.put(f"  br label %{stem}.head")
         for (place, hole), first, final in zip(holes.items(), firsts, finals, strict=True):
@@ -334,6 +342,17 @@ class _Writer(StepWriter):
                 self.phis[name] = first.makers | final.makers
         lines.label(f"{stem}.done")
         return finals
+
+    def leave_if_asked(self, index: str) -> None:
+        """End behind this iteration of the outermost loop, if somebody waits for that: `index` is then the last one."""
+        lines, stem = self.lines, self.lines.name("leave")
+        at = lines.do(f"getelementptr i64, ptr %block, i64 {LEAVE}")
+        asked = lines.do(f"icmp ne i64 {lines.do(f'load volatile i64, ptr {at}, align 8')}, 0")
+        lines.put(f"  br i1 {asked}, label %{stem}, label %{stem}.on, !prof !0")
+        lines.label(stem)
+        self.store_word("i64", index, LAST)
+        lines.put("  br label %all.done")
+        lines.label(f"{stem}.on")
 
     def final(self, output: Any, first: Value | Number, frame: Frame) -> Value | Number:
         """A value that a body hands on, in place of `first`."""
