@@ -16,6 +16,7 @@ import pytest
 from dynamo_lite.backends.numba.loops import awkward_values
 
 import dynamo_lite
+from dynamo_lite import _C
 from tests.oracle import Conditions, require_equal
 from tests.programs.loop_cases import OPTIONS, registry, rng, variants, vector
 from tests.programs.test_random_elements import machines_of
@@ -230,6 +231,20 @@ def test_element_loops(name: str) -> None:
     assert name in MIXED or machines_of(report.compiled)
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_loops_that_are_left(name: str) -> None:
+    one = CASES[name]
+    first, *rest = variants(one)
+    _C.leave_loops(3)
+    try:
+        report = require_equal(
+            one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=1
+        )
+    finally:
+        _C.leave_loops(0)
+    assert report.stats["leaves"] and not report.stats["declines"], report.compiled.explain()
+
+
 # -- what leaves the machine code --------------------------------------------------------------------
 
 
@@ -341,6 +356,18 @@ def test_an_interrupt_is_seen() -> None:
         fast(np.zeros(4), 10**12)
     assert seen
     timer.join()
+
+
+def test_a_waiting_thread_gets_its_turn() -> None:
+    fast = dynamo_lite.compile(spin, options=OPTIONS)
+    fast(np.zeros(4), 1000)
+    seen: list[int] = []
+    thread = threading.Thread(target=lambda: seen.extend(range(1000)))
+    thread.start()
+    result = fast(np.zeros(4), 10**7)
+    thread.join()
+    assert np.array_equal(result, fast(np.zeros(4), 10**7)) and len(seen) == 1000
+    assert not fast.stats()["declines"] and not fast.stats()["plain_calls"], fast.explain()
 
 
 def test_equal_loops_share_their_code() -> None:
