@@ -10,17 +10,18 @@ import contextlib
 import io
 import itertools
 import statistics
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import dynamo_lite
-from benchmarks.measure import Contender, Timing, measure
-from benchmarks.peers import PEERS, NoForm, Peer
-from benchmarks.programs import Program
+from benchmarks.measure import MINIMUM_ROUNDS, Contender, Timing, measure
+from benchmarks.peers import PEERS, Case, NoForm, Peer
 from tests.copies import clone
 from tests.oracle import Conditions, compare, observe
 
@@ -28,8 +29,23 @@ PLAIN, AGAIN, COMPILED = "numpy", "numpy again", "dynamo_lite"
 
 
 @dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a loop ("native", "unrolled", "segments"), or a graph break or plain frame (its id), and why."""
+
+    place: str
+    outcome: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.outcome}{': ' if self.message else ''}{self.message}"
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """What one program gave. equal: bits like NumPy's, by contender. absent: peers that did not run, and why."""
+    """What one program gave. equal: bits like NumPy's, by contender. absent: peers that did not run, and why.
+
+    first_call: seconds of the compiled function's first call, compiling included. calls: compiled.stats().
+    """
 
     program: str
     timings: tuple[Timing, ...]
@@ -40,6 +56,10 @@ class Row:
     natively: bool
     compile_seconds: float
     differences: tuple[str, ...] = ()
+    first_call: float = 0.0
+    loops: tuple[Fate, ...] = ()
+    reasons: tuple[Fate, ...] = ()
+    calls: tuple[tuple[str, float], ...] = ()
 
     def seconds(self, name: str) -> float:
         """The median time of one call."""
@@ -56,11 +76,26 @@ class Row:
         return self.seconds(PLAIN) / self.seconds(AGAIN)
 
 
-def run(program: Program, seconds: float, peers: tuple[Peer, ...] = PEERS, backend: str = "numba") -> Row:
-    """Time `program` for about `seconds`."""
+def run(
+    program: Case,
+    seconds: float,
+    peers: tuple[Peer, ...] = PEERS,
+    backend: str = "numba",
+    rounds: int = MINIMUM_ROUNDS,
+) -> Row:
+    """Time `program` for about `seconds`, but at least for so many rounds."""
     args = program.make_args()
     compiled: Any = dynamo_lite.compile(program.fn, backend=backend)
-    differences = _differences(program.fn, compiled, args)
+    times: list[float] = []
+
+    def timed(*given: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return compiled(*given)
+        finally:
+            times.append(time.perf_counter() - start)
+
+    differences = _differences(program.fn, timed, args)
     contenders = [Contender(PLAIN, program.fn), Contender(COMPILED, compiled)]
     equal = {COMPILED: not differences}
     absent: dict[str, str] = {}
@@ -77,7 +112,7 @@ def run(program: Program, seconds: float, peers: tuple[Peer, ...] = PEERS, backe
         except Exception as error:  # whatever a peer raises means that it does not run this program
             absent[peer.name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
     contenders.append(Contender(AGAIN, program.fn))
-    timings = measure(contenders, args, seconds)
+    timings = measure(contenders, args, seconds, rounds)
     explanation, stats = compiled.explain(), compiled.stats()
     return Row(
         program.name,
@@ -89,7 +124,15 @@ def run(program: Program, seconds: float, peers: tuple[Peer, ...] = PEERS, backe
         bool(stats["native_calls"]),
         stats["compile_seconds"],
         tuple(differences),
+        times[0],
+        tuple(Fate(_place(one), one.outcome, one.message) for one in explanation.loops),
+        tuple(Fate(_place(one), one.id, one.message) for one in (*explanation.breaks, *explanation.skips)),
+        tuple(stats.items()),
     )
+
+
+def _place(record: Any) -> str:
+    return f"{Path(record.filename).name}:{record.line}"
 
 
 def _differences(plain: Callable[..., Any], compiled: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:

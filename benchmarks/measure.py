@@ -46,15 +46,17 @@ class Timing:
         return statistics.median(self.seconds)
 
 
-def measure(contenders: list[Contender], args: tuple[Any, ...], seconds: float) -> list[Timing]:
-    """Rounds of one sample of each contender for about `seconds` in all, at least MINIMUM_ROUNDS."""
+def measure(
+    contenders: list[Contender], args: tuple[Any, ...], seconds: float, least: int = MINIMUM_ROUNDS
+) -> list[Timing]:
+    """Rounds of one sample of each contender for about `seconds` in all, but at least so many rounds."""
     with contextlib.redirect_stdout(io.StringIO()):
         longest = max(_warm(contender, args) for contender in contenders)
         calls = _calls_in_sample(longest, args)
         samples: dict[str, list[float]] = {contender.name: [] for contender in contenders}
         end = time.perf_counter() + seconds
         rounds = 0
-        while rounds < MINIMUM_ROUNDS or time.perf_counter() < end:
+        while rounds < least or time.perf_counter() < end:
             start = rounds % len(contenders)
             for contender in contenders[start:] + contenders[:start]:
                 samples[contender.name].append(sample(contender, args, calls))

@@ -14,14 +14,23 @@ import importlib.util
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from benchmarks.measure import Contender
-from benchmarks.programs import Program
 
 Function = Callable[..., Any]
+
+
+class Case(Protocol):
+    """A function with its arguments, fresh at every call and always the same."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def fn(self) -> Function: ...
+    def make_args(self) -> tuple[Any, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class Peer:
 
     name: str
     package: str
-    contend: Callable[[Program], Contender]
+    contend: Callable[[Case], Contender]
 
     @property
     def installed(self) -> bool:
@@ -56,7 +65,7 @@ def with_globals(fn: Function, replace: Callable[[Any], Any]) -> Function:
     return made
 
 
-def _numba(program: Program) -> Contender:
+def _numba(program: Case) -> Contender:
     numba: Any = importlib.import_module("numba")
 
     def replace(value: Any) -> Any:
@@ -68,7 +77,7 @@ def _numba(program: Program) -> Contender:
     return Contender("numba.njit", jitted(program.fn))
 
 
-def _jax(program: Program) -> Contender:
+def _jax(program: Case) -> Contender:
     jax: Any = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)
     jnp: Any = importlib.import_module("jax.numpy")
@@ -88,7 +97,7 @@ def _jax(program: Program) -> Contender:
     return Contender("jax.jit", lambda *args: jax.block_until_ready(compiled(*args)), prepare)
 
 
-def _torch(program: Program) -> Contender:
+def _torch(program: Case) -> Contender:
     torch: Any = importlib.import_module("torch")
     torch.set_num_threads(1)
     return Contender("torch.compile", torch.compile(program.fn))
@@ -106,7 +115,7 @@ _EXPRESSIONS = {
 }
 
 
-def _numexpr(program: Program) -> Contender:
+def _numexpr(program: Case) -> Contender:
     numexpr: Any = importlib.import_module("numexpr")
     numexpr.set_num_threads(1)
     if program.name not in _EXPRESSIONS:

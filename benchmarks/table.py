@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from benchmarks.compare import AGAIN, COMPILED, PLAIN, Row
+
+SLOWER = 0.95
 
 
 def columns(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -81,3 +85,42 @@ def closing(rows: Sequence[Row]) -> str:
         f"{len(rows)} programs: geometric mean {mean:.2f} times NumPy, least {ratios[slowest]:.2f} ({slowest}); "
         f"noise floor {min(floors):.2f}-{max(floors):.2f}; {bits}."
     )
+
+
+def suite_table(rows: Sequence[Row], failed: Sequence[str], skipped: Sequence[str], peers: Sequence[str]) -> str:
+    """Every program of a suite with its loops, then the means; a program without a row counts as 1.0."""
+    names = (COMPILED, *peers)
+    body = []
+    for row in rows:
+        cells = [row.program, duration(row.seconds(PLAIN))]
+        cells += [
+            f"{row.ratio(name):.2f}{' ' if row.equal[name] else '*'}" if name in row.equal else "- " for name in names
+        ]
+        loops = ", ".join(f"{count} {outcome}" for outcome, count in Counter(x.outcome for x in row.loops).items())
+        body.append([*cells, f"{row.noise_floor:.2f}", duration(row.first_call), f"{row.graphs}/{row.breaks}", loops])
+    titles = ("program", "NumPy", *names, AGAIN, "first call", "graphs/breaks", "loops")
+    lines = [columns(titles, body)]
+    lines.append("Times as fast as NumPy (ratio of medians). *: other bits than NumPy's. -: did not run.")
+    count = len(rows) + len(failed) + len(skipped)
+    for name in names:
+        ratios = [row.ratio(name) for row in rows if name in row.equal]
+        best = [row.ratio(name) if row.equal.get(name) else 1.0 for row in rows]
+        mean = f"{name}: geometric mean {_mean(best, count):.2f} over all {count} (failed or other bits: 1.0)"
+        lines.append(f"{mean}, {_mean(ratios, len(ratios)):.2f} over the {len(ratios)} that it ran")
+    slow = sorted((row.ratio(COMPILED), row.program) for row in rows if row.ratio(COMPILED) < SLOWER)
+    lines.append(f"below {SLOWER}: " + (", ".join(f"{name} {ratio:.2f}" for ratio, name in slow) or "none"))
+    unequal = [row.program for row in rows if not row.equal[COMPILED]]
+    lines.append(f"bits differ: {', '.join(unequal) or 'none'}")
+    lines.append(
+        f"failed: {', '.join(failed) or 'none'}; skipped, an import is missing: {', '.join(skipped) or 'none'}"
+    )
+    if rows:
+        floors = [row.noise_floor for row in rows]
+        calls = statistics.median(row.first_call for row in rows)
+        lines.append(f"noise floor {min(floors):.2f}-{max(floors):.2f}; median first call {duration(calls)}")
+    return "\n".join(lines)
+
+
+def _mean(ratios: Sequence[float], count: int) -> float:
+    """The geometric mean of `count` ratios, of which those that are not given are 1."""
+    return math.exp(sum(map(math.log, ratios)) / max(count, 1))
