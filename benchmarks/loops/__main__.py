@@ -1,0 +1,33 @@
+"""``python -m benchmarks.loops``: every loop program against plain NumPy and the installed peers, side by side."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from benchmarks import single_thread, suite_options
+
+
+def main() -> int:
+    """Print a few lines for each program, then the table; 1 if one failed or gave other bits than NumPy's."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.loops", description=__doc__)
+    parser.add_argument("programs", nargs="*", help="names; all by default")
+    parser.add_argument("--size", choices=("tiny", "small", "middle"), default="small")
+    suite_options.add(parser)
+    options = parser.parse_args()
+    single_thread.restart("benchmarks.loops", options.threads)
+
+    # After restart, since NumPy reads its thread settings when it is imported.
+    from benchmarks import isolated
+    from benchmarks.loops.programs import PROGRAMS
+
+    if options.row:
+        return isolated.child(lambda: PROGRAMS[options.child].at(options.size), options)
+    unknown = [name for name in options.programs if name not in PROGRAMS]
+    if unknown:
+        parser.error(f"no program {', '.join(unknown)}; there are {', '.join(PROGRAMS)}")
+    return isolated.command("benchmarks.loops", options.programs or list(PROGRAMS), [f"--size={options.size}"], options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

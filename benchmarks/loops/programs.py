@@ -1,0 +1,9 @@
+"""All loop programs, by name."""
+
+from __future__ import annotations
+
+from benchmarks.loops import images, linear_algebra, sequences, stencils
+
+PROGRAMS = {
+    program.name: program for module in (stencils, linear_algebra, sequences, images) for program in module.PROGRAMS
+}
