@@ -4,6 +4,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
 
     %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %astype: int64[s0] = astype(%x); %reduce = reduce(%astype, add)
+    %array_of: float64[2] = array_of(%a, %b)      ->  %empty: float64[2]; a store of %a and of %b into its elements
 
 A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
 bools. Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. Clip of floats has its own rule
@@ -14,9 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.rewrite import replace_uses
+from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
@@ -67,4 +71,37 @@ def _reduce(graph: Graph, node: Node) -> Node | None:
     return graph.add_call("reduce", (cast,), params, node.type, node.location)  # type: ignore[arg-type]
 
 
-_RULES: dict[str, Callable[[Graph, Node], Node | None]] = {"clip": _clip, "reduce": _reduce}
+MOST_STORES = 16  # of single elements, each a small kernel; NumPy takes about 100 ns an item, and 1 us for the array
+_DTYPE_OF_KIND: dict[str, np.dtype[np.generic]] = {
+    "bool": np.dtype(np.bool_),
+    "int": np.dtype(np.int64),
+    "float": np.dtype(np.float64),
+    "complex": np.dtype(np.complex128),
+}
+
+
+def _array_of(graph: Graph, node: Node) -> Node | None:
+    """An array of a few numbers of its own dtype is stored item by item; NumPy would have to look at each object."""
+    result = node.array_type
+    if result.ndim != 1 or not 0 < len(node.args) <= MOST_STORES:
+        return None
+    if any(_own_dtype(arg) != result.dtype for arg in node.args):
+        return None
+    allocate = {"shape": result.shape, "dtype": result.dtype, "order": "C"}
+    made = graph.add_call("empty", (), allocate, result, node.location)
+    for place, item in enumerate(node.args):
+        index = {"index": (place,), "scalar": False}
+        element = graph.add_call("basic_index", (made,), index, ArrayType(result.dtype, ()), node.location)
+        graph.add_store(element, item, node.location)
+    return made
+
+
+def _own_dtype(arg: Argument) -> np.dtype[np.generic]:
+    return arg.array_type.dtype if isinstance(arg, Node) else _DTYPE_OF_KIND[kind_of(arg)]
+
+
+_RULES: dict[str, Callable[[Graph, Node], Node | None]] = {
+    "clip": _clip,
+    "reduce": _reduce,
+    "array_of": _array_of,
+}

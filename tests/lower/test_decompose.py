@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dynamo_lite
 from dynamo_lite.graph.interpret import interpret
+from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.decompose import decompose
@@ -41,6 +43,30 @@ def test_clip_of_floats_stays() -> None:
 def test_the_cast_of_an_integer_sum_is_a_node(char: str) -> None:
     text = decomposed(lambda x: x.sum(), np.arange(20).astype(char))
     assert "astype(%x" in text and "reduce(%astype" in text
+
+
+@pytest.mark.parametrize(
+    ("function", "stores"),
+    [
+        (lambda x, k: np.array([x[2], x[0] * x[1], 2.5]), 3),
+        (lambda x, k: np.array([k, 3, k + 1]), 3),
+        (lambda x, k: np.array([x[0]]), 1),
+        (lambda x, k: np.array([x[0], k]), 0),  # an int among floats: the cast is NumPy's
+        (lambda x, k: np.array([[x[0], x[1]], [x[2], x[3]]]), 0),
+    ],
+)
+def test_an_array_of_numbers_is_stored_item_by_item(function: Any, stores: int) -> None:
+    arguments = (np.array([1.5, -0.0, np.nan, 4.0]), 7)
+    graph = dynamo_lite.compile(function).graph_for(*arguments)
+    after = clone(graph)
+    decompose(after)
+    verify(after)
+    assert sum(node.kind is NodeKind.STORE for node in after.nodes) == stores
+    assert ("array_of" in str(after)) == (stores == 0)
+    fast = dynamo_lite.compile(function, options={"cost_model": False})
+    for _ in range(2):
+        assert fast(*arguments).tobytes() == function(*arguments).tobytes()
+    assert fast.stats()["native_calls"] == 2
 
 
 def test_the_cast_of_a_float_sum_is_not() -> None:
