@@ -14,13 +14,14 @@ for NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.rewrite import replace_uses
-from dynamo_lite.graph.scalar import kind_of
+from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
@@ -96,6 +97,32 @@ def _array_of(graph: Graph, node: Node) -> Node | None:
     return made
 
 
+def _roll(graph: Graph, node: Node) -> Node | None:
+    """Two stores into an array laid out like the operand, as np.roll itself does it: y[k:] = x[:-k]; y[:k] = x[-k:]."""
+    (x,) = node.args
+    shift, axis = node.params["shift"], node.params["axis"]
+    if not isinstance(x, Node) or x.array_type.scalar or axis is None or shift == 0:
+        return None
+    shape = x.array_type.shape
+    moved, rest = abs(shift), make("sub", shape[axis], abs(shift))
+    single = graph.facts.decide(make("eq", rest, 1))
+    if single is None or not graph.facts.decide(make("ge", shape[axis], moved)):
+        return None
+
+    def part(array: Node, bounds: tuple[int | None, int | None], length: Scalar) -> Node:
+        index = tuple((*bounds, None) if place == axis else (None, None, None) for place in range(len(shape)))
+        sizes: Any = (*shape[:axis], length, *shape[axis + 1 :])
+        type_ = ArrayType(node.array_type.dtype, sizes)
+        return graph.add_call("basic_index", (array,), {"index": index, "scalar": False}, type_, node.location)
+
+    made = graph.add_call("empty_like", (x,), {}, node.array_type, node.location)
+    longer: Scalar = 1 if single else rest
+    behind, ahead = (longer, moved) if shift > 0 else (moved, longer)
+    graph.add_store(part(made, (shift, None), behind), part(x, (None, -shift), behind), node.location)
+    graph.add_store(part(made, (None, shift), ahead), part(x, (-shift, None), ahead), node.location)
+    return made
+
+
 def _own_dtype(arg: Argument) -> np.dtype[np.generic]:
     return arg.array_type.dtype if isinstance(arg, Node) else _DTYPE_OF_KIND[kind_of(arg)]
 
@@ -104,4 +131,5 @@ _RULES: dict[str, Callable[[Graph, Node], Node | None]] = {
     "clip": _clip,
     "reduce": _reduce,
     "array_of": _array_of,
+    "roll": _roll,
 }

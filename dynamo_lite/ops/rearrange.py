@@ -5,12 +5,14 @@ NumPy does the work (see calls.py); each row gives the shape rule. INVARIANT: re
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import make, product, total
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.calls import Shape, equal, opaque, same_shape
@@ -477,6 +479,8 @@ def _bind_diag(ask: Relate, v: Any, k: Any = 0) -> Bound:
 
 # copies with other places
 
+MOST_ROLLED = 8  # places; a stencil's arms
+
 
 def _roll_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
     return shapes[0]
@@ -495,7 +499,14 @@ opaque(
 def _bind_roll(ask: Relate, a: Any, shift: Any, axis: Any = None) -> Bound:
     node = array(a)
     place = None if axis is None else axis_of(axis, node.array_type.ndim)
-    return Bound("roll", (node,), {"shift": static_int(shift, "shift"), "axis": place})
+    steps = static_int(shift, "shift")
+    if place is not None and 0 < abs(steps) <= MOST_ROLLED:
+        # Asked for lower/decompose.py, which makes two stores of it where it knows the sizes of the parts.
+        size = node.array_type.shape[place]
+        with contextlib.suppress(Undecided):
+            if ask(make("ge", size, abs(steps))):
+                ask(make("eq", make("sub", size, abs(steps)), 1))
+    return Bound("roll", (node,), {"shift": steps, "axis": place})
 
 
 def _tile_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:

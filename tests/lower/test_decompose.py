@@ -69,6 +69,34 @@ def test_an_array_of_numbers_is_stored_item_by_item(function: Any, stores: int) 
     assert fast.stats()["native_calls"] == 2
 
 
+@pytest.mark.parametrize("shift", [1, -1, 3, -3])
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("shape", [(3,), (4,), (6,), (3, 4), (4, 3), (3, 1, 4)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_roll_is_two_stores(shape: tuple[int, ...], axis: int, shift: int, order: Any) -> None:
+    rolled = f"np.roll(x, {shift}, {axis})"  # an axis that is no constant breaks the graph
+    function = eval(f"lambda x: ({rolled}, {rolled} + x)", {"np": np})
+    x = np.arange(float(np.prod(shape))).reshape(shape, order=order)
+    after = clone(dynamo_lite.compile(function).graph_for(x))
+    decompose(after)
+    verify(after)
+    assert sum(node.kind is NodeKind.STORE for node in after.nodes) == 4 and "roll(" not in str(after)
+    fast = dynamo_lite.compile(function, options={"cost_model": False})
+    wider = np.concatenate((x, x), axis)
+    for one in (x, x, wider, np.asfortranarray(wider), x[..., :1], x[:0]):
+        for found, expected in zip(fast(one), function(one), strict=True):
+            assert found.tobytes() == expected.tobytes() and found.strides == expected.strides
+    assert fast.stats()["native_calls"] >= 3
+
+
+@pytest.mark.parametrize(("shape", "shift", "axis"), [((2, 3), 4, 1), ((2, 3), 1, None), ((2, 3), 0, 0)])
+def test_a_roll_around_more_than_once_is_numpys(shape: tuple[int, ...], shift: int, axis: int | None) -> None:
+    function = eval(f"lambda x: np.roll(x, {shift}, {axis}) + x", {"np": np})
+    after = clone(dynamo_lite.compile(function).graph_for(np.zeros(shape)))
+    decompose(after)
+    assert "roll(%x" in str(after)
+
+
 def test_the_cast_of_a_float_sum_is_not() -> None:
     x = np.arange(20, dtype="f")
     assert "astype" not in decomposed(lambda x: x.sum(dtype=np.float64), x)
