@@ -10,7 +10,6 @@ import contextlib
 import io
 import itertools
 import statistics
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import dynamo_lite
-from benchmarks.measure import MINIMUM_ROUNDS, Contender, Timing, measure
+from benchmarks.measure import CLOCKS, MINIMUM_ROUNDS, Contender, Timing, measure
 from benchmarks.peers import PEERS, Case, NoForm, Peer
 from tests.copies import clone
 from tests.oracle import Conditions, compare, observe
@@ -82,18 +81,19 @@ def run(
     peers: tuple[Peer, ...] = PEERS,
     backend: str = "numba",
     rounds: int = MINIMUM_ROUNDS,
+    clock: str = "wall",
 ) -> Row:
-    """Time `program` for about `seconds`, but at least for so many rounds."""
+    """Time `program` for about `seconds`, but at least for so many rounds; clock: of measure.CLOCKS."""
     args = program.make_args()
     compiled: Any = dynamo_lite.compile(program.fn, backend=backend)
     times: list[float] = []
 
     def timed(*given: Any) -> Any:
-        start = time.perf_counter()
+        start = CLOCKS[clock]()
         try:
             return compiled(*given)
         finally:
-            times.append(time.perf_counter() - start)
+            times.append(CLOCKS[clock]() - start)
 
     differences = _differences(program.fn, timed, args)
     contenders = [Contender(PLAIN, program.fn), Contender(COMPILED, compiled)]
@@ -112,7 +112,7 @@ def run(
         except Exception as error:  # whatever a peer raises means that it does not run this program
             absent[peer.name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
     contenders.append(Contender(AGAIN, program.fn))
-    timings = measure(contenders, args, seconds, rounds)
+    timings = measure(contenders, args, seconds, rounds, CLOCKS[clock])
     explanation, stats = compiled.explain(), compiled.stats()
     return Row(
         program.name,

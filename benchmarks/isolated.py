@@ -47,7 +47,7 @@ def command(module: str, names: Sequence[str], arguments: Sequence[str], options
     chosen = [peer.name for peer in _peers(options.peers) if peer.installed]
     for peer in _peers(options.peers):
         print(f"peer {peer.name}: {peer.version if peer.installed else f'missing (pip install {peer.package})'}")
-    common = [f"--{name}={getattr(options, name)}" for name in ("seconds", "rounds", "threads")]
+    common = [f"--{name}={getattr(options, name)}" for name in ("seconds", "rounds", "threads", "clock")]
     outcomes: list[Outcome] = []
     for name in names:
         outcomes.append(_with_peers(module, name, [*arguments, *common], options.limit, chosen))
@@ -69,7 +69,7 @@ def child(load: Callable[[], Case], options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         print(error, file=sys.stderr)
         return IMPORT_MISSING
-    row = run(case, options.seconds, tuple(_peers(options.peers)), rounds=options.rounds)
+    row = run(case, options.seconds, tuple(_peers(options.peers)), rounds=options.rounds, clock=options.clock)
     options.row.write_text(json.dumps(to_plain(row)))
     return 0
 

@@ -15,6 +15,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="at least, for each program (default 5)")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for each program's process (default 300)")
     parser.add_argument("--threads", type=int, default=1, help="of BLAS and of the peers (default 1)")
+    parser.add_argument(
+        "--clock", choices=("wall", "cpu"), default="wall", help="cpu leaves out what other processes take"
+    )
     parser.add_argument("--peers", default=PEERS, help=f"names of benchmarks/peers.py, or nothing (default {PEERS})")
     parser.add_argument("--row", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--child", default="", help=argparse.SUPPRESS)
