@@ -409,7 +409,7 @@ put_aside(DlRun *run, const DlMapStep *step, DlNest *nest, int nd, const npy_int
             clashes |= j < first && may_clash(target, &nest->spread[j], nd, shape);
         }
         if (clashes) {
-            asides[i].buffer = PyMem_RawMalloc((size_t)(nest->size * target->itemsize));
+            asides[i].buffer = dl_overlap_buffer((size_t)(nest->size * target->itemsize));
             if (asides[i].buffer == NULL) {
                 PyErr_NoMemory();
                 return -1;

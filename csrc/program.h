@@ -335,6 +335,8 @@ int dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *ce
 DlStatus dl_overlap_check_target(DlRun *run, int written);
 /* Decline when inputs `written` and `other` may share memory; `same`: but for being one object. */
 DlStatus dl_overlap_check_pair(DlRun *run, int written, int other, int same);
+/* `size` bytes for PyMem_RawFree; NULL where there are none. */
+void *dl_overlap_buffer(size_t size);
 /* Keep a copy of what a register's array holds. */
 DlStatus dl_overlap_save(DlRun *run, const DlReg *reg);
 /* Free the copies, the latest first; `restore` writes them back. */

@@ -52,6 +52,8 @@ SAVE = 100.0
 # Both.
 NS_PER_BYTE = 0.03  # through the caches; a fresh array costs twice that (page faults)
 SAVE_PER_BYTE = 0.06
+SAVE_FRESH_PER_BYTE = 0.25  # from LARGE on: pages that the system clears first, and takes back behind the program
+LARGE = 1 << 22
 FOLD_PER_BYTE = 0.028  # of memory that is only reduced
 LOOP_NS = 1.0  # an element through a typical loop of exp, log, power ... in NumPy or on a tile
 WHERE_NS = 1.5  # an element through np.where besides its memory: it branches
@@ -276,7 +278,8 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
         elif isinstance(step, Alloc):
             time += NUMPY_CALL / 4
         elif isinstance(step, Save):
-            time += SAVE + SAVE_PER_BYTE * written.get(step.src, 0.0)
+            size = written.get(step.src, 0.0)
+            time += SAVE + (SAVE_PER_BYTE if size < LARGE else SAVE_FRESH_PER_BYTE) * size
         elif isinstance(step, Loop) and step.machine is not None:
             time += MACHINE_CALL + _machine_time(step, env)
         elif isinstance(step, Loop):
