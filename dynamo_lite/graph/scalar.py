@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Number: TypeAlias = int | float | bool | complex
@@ -42,15 +42,20 @@ class ScalarOp:
     """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow lt le eq ne gt ge and or not.
 
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools. An operand of "pow"
-    is a float, and so is the result.
+    is a float, and so is the result. normal: it is what `simplify` gave. The text is kept, since sizes are put in
+    order by it again and again.
     """
 
     op: str
     kind: str  # "int", "float" or "bool"
     operands: tuple[Scalar, ...]
+    normal: bool = field(default=False, init=False, repr=False, compare=False)
+    _text: str = field(default="", init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.op}({', '.join(map(str, self.operands))})"
+        if not self._text:
+            object.__setattr__(self, "_text", f"{self.op}({', '.join(map(str, self.operands))})")
+        return self._text
 
 
 ScalarExpr: TypeAlias = Symbol | ScalarOp
@@ -210,8 +215,15 @@ LinearKey: TypeAlias = tuple[tuple[Monomial, int], ...]
 
 def simplify(value: Scalar) -> Scalar:
     """The normal form of `value`; equal integer polynomials have equal normal forms."""
-    if not isinstance(value, ScalarOp):
+    if not isinstance(value, ScalarOp) or value.normal:
         return value
+    result = _simplify(value)
+    if isinstance(result, ScalarOp):
+        object.__setattr__(result, "normal", True)
+    return result
+
+
+def _simplify(value: ScalarOp) -> Scalar:
     operands = tuple(simplify(operand) for operand in value.operands)
     if not any(map(is_symbolic, operands)):
         try:
@@ -320,8 +332,9 @@ def _monomial_order(monomial: Monomial) -> tuple[object, ...]:
 
 def from_polynomial(poly: Polynomial) -> Scalar:
     """The expression of a polynomial: positive terms added up in order, then the negative ones subtracted."""
-    positive = [(m, c) for m, c in sorted(poly.items(), key=lambda item: _monomial_order(item[0])) if c > 0]
-    negative = [(m, -c) for m, c in sorted(poly.items(), key=lambda item: _monomial_order(item[0])) if c < 0]
+    ordered = sorted(poly.items(), key=lambda item: _monomial_order(item[0])) if len(poly) > 1 else poly.items()
+    positive = [(m, c) for m, c in ordered if c > 0]
+    negative = [(m, -c) for m, c in ordered if c < 0]
     if not positive:
         if not negative:
             return 0
