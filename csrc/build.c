@@ -552,6 +552,12 @@ build_body(DlBuilder *builder, PyObject *schedule, PyObject *steps)
             return -1;
         }
     }
+    if (builder->is_body) {
+        self->body = dl_build_rows(1, sizeof *self->body);
+        if (self->body == NULL || dl_build_iterated(builder, schedule, &self->body->kernel) < 0) {
+            return -1;
+        }
+    }
     builder->step = self->n_steps; /* outputs never die */
     if (dl_build_outputs(builder, schedule, &self->outputs, &self->output_objects, &self->n_outputs) < 0) {
         return -1;
@@ -604,12 +610,31 @@ dl_program_build(DlProgram *self, int is_body)
 
 /* ---- garbage ---- */
 
+/* Visit what a kernel (NULL: none) owns. */
+static int
+visit_kernel(const DlKernel *kernel, visitproc visit, void *arg)
+{
+    if (kernel != NULL) {
+        Py_VISIT(kernel->object);
+        for (DlVariant *variant = kernel->variants; variant != NULL; variant = variant->next) {
+            Py_VISIT(variant->keep);
+        }
+    }
+    return 0;
+}
+
 int
 dl_program_traverse(DlProgram *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->schedule);
     Py_VISIT(self->compile_kernel);
     Py_VISIT(self->failure);
+    if (self->body != NULL && self->body->kernel != NULL) {
+        int visited = visit_kernel(&self->body->kernel->map.kernel, visit, arg);
+        if (visited != 0) {
+            return visited;
+        }
+    }
     for (int i = 0; i < self->n_constants; i++) {
         Py_VISIT(self->constants[i]);
     }
@@ -621,11 +646,9 @@ dl_program_traverse(DlProgram *self, visitproc visit, void *arg)
         DlKernel *kernel = step->kind == DL_STEP_MAP      ? &step->map.kernel
                            : step->kind == DL_STEP_REDUCE ? &step->reduce.map.kernel
                                                           : NULL;
-        if (kernel != NULL) {
-            Py_VISIT(kernel->object);
-            for (DlVariant *variant = kernel->variants; variant != NULL; variant = variant->next) {
-                Py_VISIT(variant->keep);
-            }
+        int visited = visit_kernel(kernel, visit, arg);
+        if (visited != 0) {
+            return visited;
         }
         if (step->kind == DL_STEP_REDUCE) {
             Py_VISIT(step->reduce.reduce);

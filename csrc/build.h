@@ -55,6 +55,8 @@ int dl_build_leave(DlBuilder *builder, PyObject *object, DlLeaveStep *step);
 
 /* Attribute "outputs": registers, numbers, and constants, whose objects are new references. */
 int dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands, PyObject ***objects, int *count);
+/* Attribute "iterated" of a body: what one kernel does of many iterations, a Map, or None. */
+int dl_build_iterated(DlBuilder *builder, PyObject *schedule, DlLoopKernel **kernel);
 
 /* Whether register `reg` dies during a run: what a body's iterations have in common does not. */
 int dl_build_is_mortal(const DlBuilder *builder, int reg);

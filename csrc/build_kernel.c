@@ -269,6 +269,58 @@ dl_build_map(DlBuilder *builder, PyObject *object, DlMapStep *step)
     return build_map_inputs(builder, object, step) < 0 ? -1 : build_map_outs(builder, object, step);
 }
 
+/* The targets of a kernel for many iterations; 0 or -1. */
+static int
+build_iterated_outs(DlBuilder *builder, PyObject *object, DlMapStep *map)
+{
+    int n = map->kernel.n_results;
+    PyObject *outs = dl_build_tuple(object, "outs");
+    PyObject *into = outs ? dl_build_tuple(object, "into") : NULL;
+    int status = into ? 0 : -1;
+    if (status == 0 && (PyTuple_GET_SIZE(outs) != n || PyTuple_GET_SIZE(into) != n)) {
+        status = dl_build_refuse(builder, "the kernel has another number of results", object);
+    }
+    map->outs = status == 0 ? dl_build_rows(n, sizeof *map->outs) : NULL;
+    map->into = status == 0 ? dl_build_rows(n, 1) : NULL;
+    if (map->outs == NULL || map->into == NULL) {
+        status = -1;
+    }
+    for (int i = 0; i < n && status == 0; i++) {
+        long reg = PyLong_AsLong(PyTuple_GET_ITEM(outs, i));
+        int is_into = PyObject_IsTrue(PyTuple_GET_ITEM(into, i));
+        if (reg < 0 || reg > INT32_MAX || is_into < 0) {
+            status = PyErr_Occurred() ? -1 : dl_build_refuse(builder, "no such register", object);
+            break;
+        }
+        map->outs[i] = (int32_t)reg;
+        map->into[i] = (uint8_t)is_into;
+        status = dl_build_use(builder, (int32_t)reg, object);
+    }
+    Py_XDECREF(outs);
+    Py_XDECREF(into);
+    return status;
+}
+
+int
+dl_build_iterated(DlBuilder *builder, PyObject *schedule, DlLoopKernel **made)
+{
+    PyObject *object = PyObject_GetAttrString(schedule, "iterated");
+    if (object == NULL || object == Py_None) {
+        Py_XDECREF(object);
+        return object ? 0 : -1;
+    }
+    DlLoopKernel *kernel = *made = dl_build_rows(1, sizeof *kernel);
+    int status = kernel ? build_map_inputs(builder, object, &kernel->map) : -1;
+    status = status < 0 ? -1 : build_iterated_outs(builder, object, &kernel->map);
+    if (status == 0) {
+        kernel->map.kernel.iterates = 1;
+        kernel->varies = dl_build_rows(kernel->map.kernel.n_operands + kernel->map.kernel.n_results, 1);
+        status = kernel->varies ? 0 : -1;
+    }
+    Py_DECREF(object);
+    return status;
+}
+
 int
 dl_build_reduce(DlBuilder *builder, PyObject *object, DlReduceStep *step)
 {

@@ -93,14 +93,86 @@ is_shared(const DlProgram *self, int k)
     return 0;
 }
 
+/* What becomes of register `reg` in every iteration, if a view makes it anew. */
+static DlVarying
+view_varies(const DlProgram *self, const DlLoopKernel *kernel, int32_t reg)
+{
+    for (int j = 0; j < kernel->n_views; j++) {
+        const DlViewStep *view = &self->steps[kernel->views[j]].view;
+        if (view->dst == reg) {
+            return view->scalar ? DL_VARIES_NUMBER : DL_VARIES_ROW;
+        }
+    }
+    return DL_VARIES_NOT;
+}
+
+/* Whether a number of the table depends on the iteration. */
+static int
+number_varies(const DlProgram *self, int32_t value)
+{
+    const DlBody *body = self->body;
+    int varies = value == body->index;
+    for (int j = 0; j < body->n_numbers; j++) {
+        varies |= value == body->number_in[j];
+    }
+    for (int32_t j = body->n_fixed; j < self->numbers.n_instrs; j++) {
+        varies |= value == self->numbers.instrs[j].value;
+    }
+    return varies;
+}
+
+/* Look at the kernel for many iterations, if there is one: it reads and writes registers that iterations have in common,
+ * elements and rows of arrays, and what is carried. */
+static int
+check_kernel(DlBuilder *builder)
+{
+    DlProgram *self = builder->program;
+    DlLoopKernel *kernel = self->body->kernel;
+    if (kernel == NULL) {
+        return 0;
+    }
+    const DlMapStep *map = &kernel->map;
+    int n_operands = map->kernel.n_operands, fits = 1;
+    kernel->views = dl_build_rows(self->n_steps, sizeof *kernel->views);
+    if (kernel->views == NULL) {
+        return -1;
+    }
+    for (int i = 0; i < self->n_steps; i++) {
+        const DlStep *step = &self->steps[i];
+        if (step->kind == DL_STEP_VIEW && !step->fixed) {
+            kernel->views[kernel->n_views++] = i;
+            fits &= builder->lasting[step->view.src];
+        }
+    }
+    for (int i = 0; i < n_operands + map->kernel.n_results; i++) {
+        int is_reg = i >= n_operands || map->operands[i].kind == DL_FROM_REG;
+        int32_t index = i < n_operands ? map->operands[i].index : map->outs[i - n_operands];
+        if (is_reg) {
+            kernel->varies[i] = (uint8_t)view_varies(self, kernel, index);
+            int is_carried = index > 0 && index <= self->body->n_carried;
+            int is_there = builder->lasting[index] && (i < n_operands || map->into[i - n_operands]);
+            fits &= is_carried || is_there || kernel->varies[i] == DL_VARIES_ROW
+                    || (i < n_operands && kernel->varies[i] == DL_VARIES_NUMBER);
+        }
+        else if (map->operands[i].kind == DL_FROM_NUMBER && number_varies(self, index)) {
+            kernel->varies[i] = DL_VARIES_NUMBER;
+        }
+        kernel->n_varying += kernel->varies[i] != DL_VARIES_NOT;
+        kernel->n_rows += kernel->varies[i] == DL_VARIES_ROW;
+    }
+    if (!fits) {
+        return dl_build_refuse(builder, "a kernel of iterations takes what changes", self->schedule);
+    }
+    kernel->numbers = self->body->n_numbers > 0 || self->body->n_fixed < self->numbers.n_instrs || kernel->n_varying > 0
+                      || kernel->n_views > 0;
+    return 0;
+}
+
 int
 dl_build_body(DlBuilder *builder)
 {
     DlProgram *self = builder->program;
-    DlBody *body = self->body = dl_build_rows(1, sizeof *body);
-    if (body == NULL) {
-        return -1;
-    }
+    DlBody *body = self->body;
     while (body->n_numbers < self->n_outputs
            && self->outputs[self->n_outputs - 1 - body->n_numbers].kind == DL_FROM_NUMBER) {
         body->n_numbers++;
@@ -128,7 +200,7 @@ dl_build_body(DlBuilder *builder)
             return dl_build_refuse(builder, "a body hands on registers", self->schedule);
         }
     }
-    if (find_fixed(builder, body) < 0) {
+    if (find_fixed(builder, body) < 0 || check_kernel(builder) < 0) {
         return -1;
     }
     for (int k = 0; k < body->n_carried; k++) {
@@ -159,6 +231,14 @@ dl_build_clear_body(DlBody *body)
         PyMem_Free(body->needs_object);
         PyMem_Free(body->moved);
         PyMem_Free(body->left);
+        if (body->kernel != NULL) {
+            dl_build_clear_map(&body->kernel->map);
+            PyMem_Free(body->kernel->map.outs);
+            PyMem_Free(body->kernel->map.into);
+            PyMem_Free(body->kernel->varies);
+            PyMem_Free(body->kernel->views);
+            PyMem_Free(body->kernel);
+        }
         PyMem_Free(body);
     }
 }

@@ -24,22 +24,25 @@ typedef struct {
 enum { NO_FP_ERRORS = 1, KEEPS_A_NAN = 2 };
 
 /* Whether any of n complex numbers has a NaN. */
-static int
-has_nan(const char *data, npy_intp stride, npy_intp n, int is_double)
-{
-    int found = 0;
-    for (npy_intp i = 0; i < n; i++, data += stride) {
-        if (is_double) {
-            const double *part = (const double *)data;
-            found |= (part[0] != part[0]) | (part[1] != part[1]);
-        }
-        else {
-            const float *part = (const float *)data;
-            found |= (part[0] != part[0]) | (part[1] != part[1]);
-        }
+#define HAS_NAN(name, type)                                                                                            \
+    static int name(const char *data, npy_intp stride, npy_intp n)                                                     \
+    {                                                                                                                  \
+        int found = 0;                                                                                                 \
+        if (stride == 2 * (npy_intp)sizeof(type)) { /* vectors of them */                                              \
+            const type *parts = (const type *)data;                                                                    \
+            for (npy_intp i = 0; i < 2 * n; i++) {                                                                     \
+                found |= parts[i] != parts[i];                                                                         \
+            }                                                                                                          \
+            return found;                                                                                              \
+        }                                                                                                              \
+        for (npy_intp i = 0; i < n; i++, data += stride) {                                                             \
+            const type *part = (const type *)data;                                                                     \
+            found |= (part[0] != part[0]) | (part[1] != part[1]);                                                      \
+        }                                                                                                              \
+        return found;                                                                                                  \
     }
-    return found;
-}
+HAS_NAN(has_nan_float, float)
+HAS_NAN(has_nan_double, double)
 
 /* Call the NumPy loop that the six words at `slot` describe.
  * NB: some loops clear the processor's flags, so those set before are gathered first. */
@@ -59,7 +62,9 @@ invoke_loop(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strid
     }
     if (slot[4] & KEEPS_A_NAN && status == 0) {
         PyArray_Descr *descr = ((PyArrayMethod_Context *)slot[2])->descriptors[2];
-        status = has_nan(args[2], strides[2], n, descr->type_num == NPY_CDOUBLE) ? DL_KERNEL_MET_NAN : 0;
+        int found = descr->type_num == NPY_CDOUBLE ? has_nan_double(args[2], strides[2], n)
+                                                   : has_nan_float(args[2], strides[2], n);
+        status = found ? DL_KERNEL_MET_NAN : 0;
     }
     return status;
 }
@@ -207,7 +212,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
     char letters[DL_MAX_OPERANDS + 2];
     int n = kernel->n_operands + kernel->n_results;
     for (int i = 0; i < n; i++) {
-        letters[i] = "c0s"[classes[i]];
+        letters[i] = "c0si"[classes[i]];
     }
     letters[n] = kernel->strict ? '!' : 0;
     letters[n + 1] = 0;
@@ -288,9 +293,9 @@ dl_scratch_give(char *memory, npy_intp bytes)
 }
 
 int
-dl_block_open(DlBlock *block, const DlVariant *variant, int n)
+dl_block_open(DlBlock *block, const DlVariant *variant, int n, const DlIterations *iterations)
 {
-    npy_intp words = 2 * n + 1 + DL_LOOP_WORDS * variant->n_loops;
+    npy_intp words = 2 * n + 1 + DL_LOOP_WORDS * variant->n_loops + 2;
     block->block = block->small;
     block->scratch = NULL;
     block->flags = 0;
@@ -315,6 +320,10 @@ dl_block_open(DlBlock *block, const DlVariant *variant, int n)
     for (int i = 0; i < variant->n_loops; i++, word += DL_LOOP_WORDS) {
         memcpy(word, variant->loops + DL_LOOP_WORDS * i, DL_LOOP_WORDS * sizeof *word);
         word[5] = (npy_intp)&block->flags;
+    }
+    if (iterations != NULL) {
+        word[0] = iterations->n;
+        word[1] = iterations->row_bytes;
     }
     return 0;
 }

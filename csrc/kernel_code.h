@@ -2,14 +2,15 @@
  *
  * A kernel is `int32 kernel(npy_intp *block, npy_intp n)`. block: pointer and stride of each operand, then of each
  * result, then the scratch pointer, then six words a NumPy loop that it calls: invoke, strided_loop, context, auxdata,
- * no_fp_errors, address of the gathered flags. No address stands in the code itself.
+ * no_fp_errors, address of the gathered flags. No address stands in the code itself. A kernel that iterates reads two words
+ * more, behind those: how often, and how far it is from the address of a row to that of the next iteration's.
  */
 #ifndef DL_KERNEL_CODE_H
 #define DL_KERNEL_CODE_H
 
 #include "program.h"
 
-enum { DL_LOOP_WORDS = 6, DL_BLOCK_WORDS = 2 * DL_MAX_OPERANDS + 1 + 8 * DL_LOOP_WORDS };
+enum { DL_LOOP_WORDS = 6, DL_BLOCK_WORDS = 2 * DL_MAX_OPERANDS + 1 + 8 * DL_LOOP_WORDS + 2 };
 
 typedef struct {
     npy_intp small[DL_BLOCK_WORDS];
@@ -23,7 +24,10 @@ typedef struct {
  * met, and NumPy may keep the one or the other. */
 enum { DL_KERNEL_FAILED = 1, DL_KERNEL_MET_NAN = 2, DL_KERNEL_NANS_MET = 4 };
 
-/* The class of a stride: 0 contiguous "c", 1 zero "0", 2 any "s". */
+/* The class of a stride: 0 contiguous "c", 1 zero "0", 2 any "s"; 3 "i" is of a number that each iteration has its own
+ * of: its stride leads from iteration to iteration. */
+enum { DL_CLASS_ITERATED = 3 };
+
 static inline uint8_t
 dl_kernel_class(npy_intp stride, npy_intp itemsize)
 {
@@ -36,8 +40,13 @@ DlStatus dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes,
 /* Decline because the kernel returned `failed`, which is not 0. */
 DlStatus dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed);
 
-/* Fill the words behind n operands and results; 0 or -1 with MemoryError. */
-int dl_block_open(DlBlock *block, const DlVariant *variant, int n);
+/* How often a kernel that iterates does so, and its last word. */
+typedef struct DlIterations {
+    npy_intp n, row_bytes;
+} DlIterations;
+
+/* Fill the words behind n operands and results (iterations NULL: a kernel that does not); 0 or -1 with MemoryError. */
+int dl_block_open(DlBlock *block, const DlVariant *variant, int n, const DlIterations *iterations);
 
 /* Give the scratch back, gather the flags, and judge the kernel's status. */
 DlStatus dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t failed);

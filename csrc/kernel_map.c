@@ -94,9 +94,8 @@ dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest
     return 0;
 }
 
-/* The operands' own geometries, for layout.c. */
-static void
-get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, DlLayout *layouts)
+void
+dl_map_get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, DlLayout *layouts)
 {
     for (int i = 0; i < step->kernel.n_operands; i++) {
         DlLayout *layout = &layouts[i];
@@ -149,7 +148,7 @@ dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, int nd, co
         return 0;
     }
     DlLayout operands[DL_MAX_OPERANDS];
-    get_layouts(run, step, nest, operands);
+    dl_map_get_layouts(run, step, nest, operands);
     if (dl_layout_results(kernel, operands, nd, shape, results)) {
         return dl_decline(run, DL_REASON_LAYOUT);
     }
@@ -235,10 +234,12 @@ dl_nest_merge(DlNest *nest, const int *order, int n, const npy_intp *shape)
     }
 }
 
-/* Order the axes by their strides, those of size 1 left out, and merge neighbours that one loop covers. */
-static void
-order_and_merge(DlNest *nest, int first_result, int nd, const npy_intp *shape)
+void
+dl_nest_order(DlNest *nest, int first_result, int nd, const npy_intp *shape)
 {
+    if (flatten(nest, nd, shape)) {
+        return;
+    }
     int order[DL_MAX_DIMS], n = 0; /* outermost first */
     for (int axis = 0; axis < nd; axis++) {
         if (shape[axis] == 1) {
@@ -291,10 +292,10 @@ run_nest(const DlNest *nest, const DlVariant *variant, npy_intp *block)
 }
 
 DlStatus
-dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant)
+dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const DlIterations *iterations)
 {
     DlBlock block;
-    if (dl_block_open(&block, variant, nest->n_operands) < 0) {
+    if (dl_block_open(&block, variant, nest->n_operands, iterations) < 0) {
         return -1;
     }
     int32_t failed;
@@ -317,15 +318,13 @@ run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *sh
     if (nest->size == 0) {
         return 0;
     }
-    if (!flatten(nest, nd, shape)) {
-        order_and_merge(nest, step->kernel.n_operands, nd, shape);
-    }
+    dl_nest_order(nest, step->kernel.n_operands, nd, shape);
     uint8_t classes[DL_MAX_OPERANDS];
     for (int i = 0; i < nest->n_operands; i++) {
         classes[i] = dl_kernel_class(nest->spread[i].strides[nest->nd - 1], nest->spread[i].itemsize);
     }
     DlStatus status = dl_kernel_variant(run, &step->kernel, classes, used);
-    return status ? status : dl_map_launch(run, nest, *used);
+    return status ? status : dl_map_launch(run, nest, *used, NULL);
 }
 
 /* ---- targets ---- */
@@ -348,26 +347,30 @@ get_bounds(const DlSpread *spread, int nd, const npy_intp *shape, const char **l
     *high = last;
 }
 
+int
+dl_map_may_share(const DlSpread *one, int nd, const npy_intp *shape, const DlSpread *other, int other_nd,
+                 const npy_intp *other_shape)
+{
+    const char *low, *high, *other_low, *other_high;
+    get_bounds(one, nd, shape, &low, &high);
+    get_bounds(other, other_nd, other_shape, &other_low, &other_high);
+    return low < other_high && other_low < high;
+}
+
 /* Whether writing `target` may change elements of `other` that belong to other positions. */
 static int
 may_clash(const DlSpread *target, const DlSpread *other, int nd, const npy_intp *shape)
 {
-    if (!other->is_array) {
-        return 0;
-    }
-    const char *low, *high, *other_low, *other_high;
-    get_bounds(target, nd, shape, &low, &high);
-    get_bounds(other, nd, shape, &other_low, &other_high);
-    if (low >= other_high || other_low >= high) {
+    if (!other->is_array || !dl_map_may_share(target, nd, shape, other, nd, shape)) {
         return 0;
     }
     return target->data != other->data || target->itemsize != other->itemsize
            || memcmp(target->strides, other->strides, (size_t)nd * sizeof *target->strides) != 0;
 }
 
-/* Take the array that register `reg` holds as result number i of the nest. */
-static DlStatus
-spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr, int nd, const npy_intp *shape, DlSpread *spread)
+DlStatus
+dl_map_spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr, int nd, const npy_intp *shape,
+                     DlSpread *spread)
 {
     if (reg->kind != DL_ARRAY || reg->descr->type_num != descr->type_num) {
         return dl_decline(run, DL_REASON_INPUT);
@@ -542,7 +545,7 @@ run_dense(DlRun *run, DlVariant *variant, npy_intp *words, int n, npy_intp size)
         return failed ? dl_kernel_failed(run, variant, failed) : 0;
     }
     DlBlock block;
-    if (dl_block_open(&block, variant, n) < 0) {
+    if (dl_block_open(&block, variant, n, NULL) < 0) {
         return -1;
     }
     memcpy(block.block, words, 2 * (size_t)n * sizeof *words);
@@ -664,7 +667,7 @@ prepare_results(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_int
         spread->itemsize = PyDataType_ELSIZE(descr);
         spread->is_array = 1;
         if (step->into[i]) {
-            DlStatus status = spread_target(run, &run->regs[step->outs[i]], descr, nd, shape, spread);
+            DlStatus status = dl_map_spread_target(run, &run->regs[step->outs[i]], descr, nd, shape, spread);
             if (status != 0) {
                 return status;
             }

@@ -256,7 +256,7 @@ dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, cons
         int number = kernel->results[i];
         DlLayout *result = &results[i];
         *result = values[number];
-        if (number < kernel->n_operands || result->cast) {
+        if (result->cast || (number < kernel->n_operands && !kernel->iterates)) {
             result->itemsize = kernel->itemsizes[number]; /* a result that is only read or cast: a copy */
             copy_layout(result, &values[number], NPY_KEEPORDER);
         }

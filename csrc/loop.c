@@ -19,6 +19,14 @@ enum {
     SMALL_CARRIED = 4,
     TICK_NS = 1000000,      /* about how often it looks for signals and threads that wait */
     PATIENCE_NS = 50000000, /* for how long these wait for the end of an iteration of the outermost loop */
+    KERNEL_TRIES = 4,      /* iterations after each of which it sees whether the loop's kernel can run the others */
+    KERNEL_GIVE_UP = 64,   /* loops in a row that it could not run, before nobody asks any more */
+    KERNEL_LENGTH = 4,     /* a shorter loop is not worth it */
+    KERNEL_TICK_NS = 4000000,
+    KERNEL_WORK = 1 << 24, /* operations on elements in the first batch */
+    KERNEL_LEAST = 16,     /* iterations that a batch has at least, lest the arrays go through memory too often */
+    KERNEL_PASS = 1 << 27, /* unless they have so many elements */
+    KERNEL_ROWS = 512,     /* iterations whose numbers are there at a time */
 };
 
 unsigned dl_loop_leave_every;
@@ -32,6 +40,7 @@ typedef struct {
     PyObject **held;    /* owned: of each carried view without an object, whose memory it shows */
     DlNumber results[DL_MAX_CARRIED_NUMBERS]; /* of the carried numbers, after the last iteration */
     int64_t batch, left; /* iterations between two looks at the clock, and until the next one */
+    int64_t tick, least; /* the time between two looks for others that is aimed at, and the least iterations */
     int64_t read, looked; /* when the clock was read, and when it last looked for others */
 } Loop;
 
@@ -82,15 +91,15 @@ static DlStatus
 look_around(Loop *loop)
 {
     int64_t time = now(), past = time - loop->read;
-    if (past < TICK_NS / 2) {
+    if (past < loop->tick / 2) {
         loop->batch *= 2;
     }
-    else if (past > 2 * TICK_NS && loop->batch > 1) {
+    else if (past > 2 * loop->tick && loop->batch > loop->least) {
         loop->batch /= 2;
     }
     loop->left = loop->batch;
     loop->read = time;
-    if (time - loop->looked < TICK_NS) {
+    if (time - loop->looked < loop->tick) {
         return 0;
     }
     loop->looked = time;
@@ -308,36 +317,131 @@ check_overlap(Loop *loop, int first)
 
 /* ---- the iterations ---- */
 
+/* What the loop's kernel needs to run (loop_kernel.c). */
+typedef struct {
+    DlIteration iteration;
+    char *rows;  /* owned: the numbers of the iterations of one batch; NULL where there are none */
+    int tries;   /* how often it may still be asked for whether it can run */
+    int is_ready;
+} KernelState;
+
+/* Between two iterations: see whether the loop's kernel can run those that are left; 0 or -1. */
+static DlStatus
+ready_kernel(Loop *loop, KernelState *state)
+{
+    const DlLoopKernel *kernel = loop->body->kernel;
+    state->tries--;
+    DlStatus status = dl_iterate_prepare(&loop->run, loop->body->kernel, &state->iteration);
+    if (status != 0) {
+        return status == 2 ? 0 : status;
+    }
+    if (kernel->numbers) {
+        state->rows = PyMem_Malloc((size_t)(KERNEL_ROWS * dl_iterate_row_bytes(kernel) + 1));
+        if (state->rows == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    npy_intp size = state->iteration.nest.size, work = (kernel->map.kernel.n_ops + 1) * size;
+    loop->tick = KERNEL_TICK_NS;
+    loop->least = state->iteration.variant->n_loops ? 1 : KERNEL_PASS / size + 1;
+    loop->least = loop->least < KERNEL_LEAST ? loop->least : KERNEL_LEAST;
+    loop->batch = KERNEL_WORK / (state->iteration.variant->n_loops ? 16 * work : work);
+    loop->batch = loop->batch > loop->least ? loop->batch : loop->least;
+    loop->left = loop->batch;
+    loop->body->kernel->failures = 0;
+    state->is_ready = 1;
+    return 0;
+}
+
+/* Run `n` iterations by the loop's kernel, the first with that index. */
+static DlStatus
+run_kernel(Loop *loop, KernelState *state, uint64_t number, int64_t by, uint64_t n)
+{
+    DlRun *run = &loop->run;
+    const DlLoopKernel *kernel = loop->body->kernel;
+    const DlScalars *table = &run->program->numbers;
+    int32_t index = loop->body->index;
+    DlStatus status = 0;
+    char *row = state->rows;
+    for (uint64_t i = 0; kernel->numbers && i < n && status == 0; i++) {
+        if (index >= 0) {
+            run->numbers[index].i = (int64_t)(number + i * (uint64_t)by);
+        }
+        if (dl_scalar_eval(table, loop->body->n_fixed, table->n_instrs, run->numbers)) {
+            return dl_decline(run, DL_REASON_NUMBER);
+        }
+        status = dl_iterate_fill(run, kernel, row);
+        status = status ? status : hand_on_numbers(loop);
+        row += dl_iterate_row_bytes(kernel);
+    }
+    status = status ? status : dl_iterate_run(run, kernel, &state->iteration, (npy_intp)n, state->rows);
+    return status ? status : dl_flags_check(run);
+}
+
+/* Run the next iteration, step by step. */
+static DlStatus
+run_body(Loop *loop, uint64_t number)
+{
+    DlRun *run = &loop->run;
+    const DlScalars *table = &run->program->numbers;
+    int32_t index = loop->body->index, n_fixed = loop->body->n_fixed, n_instrs = table->n_instrs;
+    if (index >= 0) {
+        run->numbers[index].i = (int64_t)number;
+    }
+    if (n_instrs > n_fixed && dl_scalar_eval(table, n_fixed, n_instrs, run->numbers)) {
+        return dl_decline(run, DL_REASON_NUMBER);
+    }
+    DlStatus status = dl_steps_run(run, 0);
+    status = status ? status : dl_flags_check(run);
+    status = status ? status : hand_on(loop);
+    return status ? status : hand_on_numbers(loop);
+}
+
 /* All iterations; length is at least 1. leaves: fewer where somebody waits. */
 static DlStatus
 iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves)
 {
     DlRun *run = &loop->run;
-    const DlScalars *table = &run->program->numbers;
-    int32_t index = loop->body->index, n_fixed = loop->body->n_fixed, n_instrs = table->n_instrs;
+    KernelState state;
     int rechecks = run->program->n_written && loop->body->n_carried;
     uint64_t number = (uint64_t)start, taken = 0;
+    state.rows = NULL;
+    state.tries = 0;
+    if (loop->body->kernel != NULL && length > KERNEL_LENGTH && loop->body->kernel->failures < KERNEL_GIVE_UP) {
+        state.tries = KERNEL_TRIES;
+        loop->body->kernel->failures++;
+    }
+    state.is_ready = 0;
     DlStatus status = check_overlap(loop, 1);
     status = status ? status : dl_steps_run(run, 1);
-    loop->batch = loop->left = 1;
+    loop->batch = loop->left = loop->least = 1;
+    loop->tick = TICK_NS;
     loop->read = loop->looked = now();
     while (status == 0) {
-        if (index >= 0) {
-            run->numbers[index].i = (int64_t)number;
+        uint64_t n = 1;
+        if (state.is_ready) {
+            n = length - taken < (uint64_t)loop->left ? length - taken : (uint64_t)loop->left;
+            if (dl_loop_leave_every != 0 && n > dl_loop_leave_every - taken % dl_loop_leave_every) {
+                n = dl_loop_leave_every - taken % dl_loop_leave_every;
+            }
+            n = state.rows != NULL && n > KERNEL_ROWS ? KERNEL_ROWS : n;
+            status = run_kernel(loop, &state, number, by, n);
         }
-        if (n_instrs > n_fixed && dl_scalar_eval(table, n_fixed, n_instrs, run->numbers)) {
-            return dl_decline(run, DL_REASON_NUMBER);
+        else {
+            status = run_body(loop, number);
         }
-        status = dl_steps_run(run, 0);
-        status = status ? status : dl_flags_check(run);
-        status = status ? status : hand_on(loop);
-        status = status ? status : hand_on_numbers(loop);
-        if (++taken == length) {
+        taken += n;
+        if (taken == length || status != 0) {
             break;
         }
-        number += (uint64_t)by;
-        if (status == 0 && --loop->left == 0) {
+        number += (uint64_t)by * n;
+        loop->left -= (int64_t)n;
+        if (loop->left == 0) {
             status = look_around(loop);
+        }
+        if (status == 0 && state.tries > 0 && !state.is_ready) {
+            status = ready_kernel(loop, &state);
         }
         if (status == 0 && leaves && is_to_be_left(run->outermost, taken)) {
             run->outermost->left = 1;
@@ -348,6 +452,7 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
             status = check_overlap(loop, 0);
         }
     }
+    PyMem_Free(state.rows);
     return status;
 }
 

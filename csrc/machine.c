@@ -345,7 +345,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     if (status != 0) {
         return status;
     }
-    if (dl_block_open(&block, variant, self->n_words / 2) < 0) {
+    if (dl_block_open(&block, variant, self->n_words / 2, NULL) < 0) {
         return -1;
     }
     DlRun *outermost = run->outermost;

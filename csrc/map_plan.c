@@ -246,7 +246,7 @@ dl_plan_run(DlRun *run, DlMapStep *step)
     }
     if (status == 0) {
         plan->failures = 0;
-        status = dl_map_launch(run, &nest, variant);
+        status = dl_map_launch(run, &nest, variant, NULL);
     }
     if (status == 0) {
         dl_map_take_results(run, step, fresh);

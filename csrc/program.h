@@ -76,6 +76,7 @@ typedef struct DlKernel {
     int strict;       /* its data hold NaNs: only code that asks which of two NaNs NumPy would keep may run */
     int n_operands, n_results, n_ops, n_values;
     int copies;       /* some result's layout is that of a copy, not of an operation */
+    int iterates;     /* results are what is carried: one that is an operand keeps that array */
     PyArray_Descr **descrs; /* owned: of the operands, then of the results; NULL until all else is built */
     int *itemsizes;   /* of each value */
     int *results;     /* value numbers */
@@ -167,6 +168,20 @@ typedef struct {
 typedef struct DlProgram DlProgram;
 typedef struct DlMachine DlMachine;
 
+/* What an operand or result is in every iteration: the same, a number or element of its own, a row of an array. */
+typedef enum { DL_VARIES_NOT, DL_VARIES_NUMBER, DL_VARIES_ROW } DlVarying;
+
+/* What one kernel does of many iterations of a loop (loop_kernel.c): its results lie in the registers `outs`. */
+typedef struct {
+    DlMapStep map;   /* into: what is there is written, otherwise an array of the loop's own is */
+    uint8_t *varies; /* DlVarying of each operand and result */
+    int n_varying, n_rows;
+    int numbers;     /* there are numbers to evaluate, or views to make, in every iteration */
+    int failures;    /* loops in a row that it could not run */
+    int n_views;     /* steps of the body that read an element of an array out, or view a row */
+    int *views;
+} DlLoopKernel;
+
 typedef struct {
     DlProgram *body;         /* owned */
     DlMachine *machine;      /* owned: how it runs as machine code (machine.c), or NULL */
@@ -229,6 +244,7 @@ typedef struct {
     int simple;            /* all outputs are moved, and none is a view */
     int n_left;            /* registers that are still full behind the last step */
     int32_t *left;
+    DlLoopKernel *kernel;  /* owned, or NULL */
 } DlBody;
 
 struct DlProgram {
@@ -423,6 +439,14 @@ typedef struct {
 DlStatus dl_map_run(DlRun *run, DlMapStep *step);
 /* Drop axes of size 1 and merge neighbours that one loop covers; order: the n axes, outermost first. */
 void dl_nest_merge(DlNest *nest, const int *order, int n, const npy_intp *shape);
+/* The operands' own geometries, for layout.c. */
+void dl_map_get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, DlLayout *layouts);
+/* Take the array that register `reg` holds as a result of the nest, to be written. */
+DlStatus dl_map_spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr, int nd, const npy_intp *shape,
+                              DlSpread *spread);
+/* Whether two spread arrays, each over its shape, may have bytes in common. */
+int dl_map_may_share(const DlSpread *one, int nd, const npy_intp *shape, const DlSpread *other, int other_nd,
+                     const npy_intp *other_shape);
 /* Spread the operands over `shape`; numbers are converted into `cells`. */
 DlStatus dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest *nest,
                        char (*cells)[DL_CELL]);
@@ -431,13 +455,33 @@ DlStatus dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, i
                         npy_intp size, DlLayout *results);
 /* Run the kernel into one fresh array, which gets NumPy's layout: a new reference in *result. */
 DlStatus dl_map_fresh(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, PyObject **result);
-/* Call the kernel's code over an ordered nest. */
-DlStatus dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant);
+/* Order the axes by their strides, those of size 1 left out, and merge neighbours that one loop covers. */
+void dl_nest_order(DlNest *nest, int first_result, int nd, const npy_intp *shape);
+/* Call the kernel's code over an ordered nest; iterations: of one that iterates, otherwise NULL. */
+struct DlIterations;
+DlStatus dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const struct DlIterations *iterations);
 /* Hand the results to their registers: the arrays in `fresh`, whose references are taken, and scalars in their cells. */
 void dl_map_take_results(DlRun *run, const DlMapStep *step, PyObject **fresh);
 /* Copy between two arrays of one shape and dtype. */
 void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
                      const npy_intp *shape, npy_intp itemsize);
+
+/* ---- loop_kernel.c ---- */
+
+/* A loop's kernel about to run: on the body's carried arrays, which it changes in place. */
+typedef struct {
+    DlVariant *variant;
+    DlNest nest;
+    double cells[DL_MAX_OPERANDS][DL_CELL / sizeof(double)];
+} DlIteration;
+
+/* Make ready to run iterations in place; 2 when the arrays that are carried now are no such as iterations would make. */
+DlStatus dl_iterate_prepare(DlRun *run, DlLoopKernel *kernel, DlIteration *iteration);
+/* Write the numbers of iteration `row` into the table, of which rows * dl_iterate_row_bytes(kernel) bytes are there. */
+npy_intp dl_iterate_row_bytes(const DlLoopKernel *kernel);
+DlStatus dl_iterate_fill(DlRun *run, const DlLoopKernel *kernel, char *row);
+/* Run `n` iterations, at least one, with these numbers. */
+DlStatus dl_iterate_run(DlRun *run, const DlLoopKernel *kernel, DlIteration *iteration, npy_intp n, char *table);
 
 /* ---- map_plan.c ---- */
 /* Run a map as it was planned; 2 when its operands or targets are not as they were then. */

@@ -202,7 +202,7 @@ fold_kernel(DlRun *run, DlReduceStep *step, DlWork *work)
     }
     DlBlock block;
     work->scratch = dl_scratch_take(bytes, &bytes);
-    if (work->scratch == NULL || dl_block_open(&block, work->variant, nest->n_operands + 1) < 0) {
+    if (work->scratch == NULL || dl_block_open(&block, work->variant, nest->n_operands + 1, NULL) < 0) {
         if (work->scratch != NULL) {
             dl_scratch_give(work->scratch, bytes);
         }

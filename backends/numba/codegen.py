@@ -25,10 +25,10 @@ MET_NAN, NANS_MET = 2, 4  # csrc/kernel_code.h
 
 def generate(plan: Plan, name: str) -> str:
     """The LLVM module text that defines `name`."""
-    return _Generator(plan, name).run()
+    return Generator(plan, name).run()
 
 
-class _Generator:
+class Generator:
     def __init__(self, plan: Plan, name: str) -> None:
         self.plan = plan
         self.kernel = plan.kernel
@@ -38,6 +38,7 @@ class _Generator:
         self.n_operands = len(self.kernel.operand_dtypes)
         self.dtypes = [*self.kernel.operand_dtypes, *(dtype for op in self.kernel.ops for dtype in op.dtypes)]
         self.constants: dict[int, str] = {}
+        self.rows: frozenset[Place] = frozenset()
         self.status = NANS_MET if plan.strict else MET_NAN
         self.judges = plan.strict or any(isinstance(step, Segment) and step.tests + step.numbers for step in plan.steps)
 
@@ -87,7 +88,7 @@ class _Generator:
         for index, place in enumerate(self._places()):
             stem = self._stem(place)
             word(f"%{stem}.base", "ptr", 2 * index)
-            if self._class(place) == "s":
+            if self._class(place) in "si":
                 word(f"%{stem}.stride", "i64", 2 * index + 1)
         after = 2 * (self.n_operands + len(self.kernel.results))
         word("%scratch", "ptr", after)
@@ -135,11 +136,7 @@ class _Generator:
             lines.put(f"  %partial = icmp slt i64 %left, {self.plan.tile}")
             lines.put(f"  %m = select i1 %partial, i64 %left, i64 {self.plan.tile}")
             self._tile_pointers("%at", "%m")
-        for step in self.plan.steps:
-            if isinstance(step, LoopCall):
-                self._loop_call(step)
-            else:
-                self._segment(step)
+        self._steps()
         if self.plan.tile:
             lines.put("  br label %tile.end")
             lines.put("tile.end:")
@@ -155,6 +152,14 @@ class _Generator:
             lines.put("  ret i32 %status")
         return lines.text
 
+    def _steps(self) -> None:
+        """All steps of the plan on one tile."""
+        for step in self.plan.steps:
+            if isinstance(step, LoopCall):
+                self._loop_call(step)
+            else:
+                self._segment(step)
+
     def _judge(self, mask: str) -> None:
         """Note what the kernel will return if any lane of the mask is set."""
         lines = self.lines
@@ -169,6 +174,8 @@ class _Generator:
         self.count = count
         for place in self._places():
             stem, kind = self._stem(place), self._class(place)
+            if kind == "i" or place in self.rows:
+                continue  # each iteration has its own
             if at == "0" or kind == "0":
                 self.lines.put(f"  %{stem} = getelementptr i8, ptr %{stem}.base, i64 0")
                 continue
@@ -234,7 +241,7 @@ class _Generator:
         scalars = {
             value: self._scalar_load(place, self.dtypes[value])
             for value, place in segment.loads
-            if self._class(place) == "0" and place.kind != "constant"
+            if self._class(place) in "0i" and place.kind != "constant"
         }
         for value in segment.numbers if not self.plan.strict else ():
             lines.width = 0

@@ -17,7 +17,8 @@ from typing import Any
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from dynamo_lite.backends.numba import machine
 from dynamo_lite.backends.numba.codegen import generate
-from dynamo_lite.backends.numba.plan import plan
+from dynamo_lite.backends.numba.iterate import generate_iterations, plan_iterations
+from dynamo_lite.backends.numba.plan import Plan, plan
 
 from dynamo_lite._C import CompiledKernel
 from dynamo_lite.schedule.steps import Kernel, Machine
@@ -101,15 +102,24 @@ def _compile_machine(loop: Machine, classes: str) -> CompiledKernel:
 
 
 def _compile(kernel: Kernel, classes: str) -> CompiledKernel:
-    planned = plan(kernel, classes)
     name = f"kernel{len(_STATE.kernels)}"
-    address = _STATE.start().load(generate(planned, name), name)
+    text, planned = _text(kernel, classes, name)
+    address = _STATE.start().load(text, name)
     loops = tuple((kernel.ops[i].param, (*kernel.ops[i].in_dtypes, *kernel.ops[i].dtypes)) for i in planned.loops)
     return CompiledKernel(address, loops, planned.scratch_bytes, planned)
+
+
+def _text(kernel: Kernel, classes: str, name: str) -> tuple[str, Plan]:
+    """The LLVM module text that defines `name`, and the plan it follows."""
+    if kernel.next:
+        iterations = plan_iterations(kernel, classes)
+        return generate_iterations(iterations, name), iterations.plan
+    planned = plan(kernel, classes)
+    return generate(planned, name), planned
 
 
 def assembly(kernel: Kernel, classes: str) -> str:
     """The assembly of a kernel, for reading."""
     with _STATE.lock:
         engine = _STATE.start()
-        return str(engine.machine.emit_assembly(engine.module(generate(plan(kernel, classes), "kernel"))))
+        return str(engine.machine.emit_assembly(engine.module(_text(kernel, classes, "kernel")[0])))

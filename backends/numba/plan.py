@@ -115,7 +115,7 @@ def plan(kernel: Kernel, classes: str) -> Plan:
     """Cut the kernel into steps and place every value. A "!" behind the classes asks for a strict plan."""
     strict = classes.endswith("!")
     classes = classes.rstrip("!")
-    planner = _Planner(kernel, classes)
+    planner = Planner(kernel, classes)
     groups = planner.group()
     steps, slot_sizes = planner.place(groups)
     loops = tuple(group[0] for group in groups if group and planner.is_loop[group[0]])
@@ -141,7 +141,7 @@ def _dtypes(kernel: Kernel) -> list[DType]:
     return [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
 
 
-class _Planner:
+class Planner:
     """The facts about one kernel that grouping and placing share."""
 
     def __init__(self, kernel: Kernel, classes: str) -> None:
@@ -287,7 +287,7 @@ class _Planner:
     def _keep(self, groups: list[list[int]], stores: list[list[tuple[int, Place]]]) -> None:
         """Store to the sink what LLVM might find unneeded, and with it the floating-point flag that computing it sets.
 
-        A value is safe if it is stored, or if a safe value cannot be had without it (_needs).
+        A value is safe if it is stored, or if a safe value cannot be had without it (needs).
         """
         step_of = {op: number for number, group in enumerate(groups) for op in group if not self.is_loop[op]}
         safe = {value for step in stores for value, _ in step}
@@ -298,12 +298,12 @@ class _Planner:
                 stores[step_of[index]].append((value, Place("sink", 0)))
                 safe.add(value)
             if value in safe:
-                safe |= self._needs(index)
+                safe |= self.needs(index)
 
-    def _needs(self, index: int) -> set[int]:
+    def needs(self, index: int) -> set[int]:
         """The operands without which no optimiser can compute this operation."""
         op = self.kernel.ops[index]
-        if self._spreads_nan(index):
+        if self.spreads_nan(index):
             return set(op.operands)
         if op.op in _COMPARISONS and op.in_dtypes[0].kind == "f" and self._differ(op.operands):
             return set(op.operands)
@@ -350,9 +350,9 @@ class _Planner:
             value for value, _ in stores
         ]
         loads = tuple((value, places[value]) for value in dict.fromkeys(needed) if value not in inside)
-        return Segment(tuple(group), loads, tuple(stores), *self._nan_tests(group))
+        return Segment(tuple(group), loads, tuple(stores), *self.nan_tests(group))
 
-    def _nan_tests(self, group: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def nan_tests(self, group: list[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Segment.tests and Segment.numbers. Arithmetic on NaN is NaN, so the last value of a chain tells of all."""
         pending: set[int] = set()
         tests: list[int] = []
@@ -366,13 +366,13 @@ class _Planner:
                 if not single:
                     pending.add(value)
             if value in pending:
-                later = [user for user in self.users[value] if user in group and self._spreads_nan(user)]
+                later = [user for user in self.users[value] if user in group and self.spreads_nan(user)]
                 if later:
                     pending.add(self.values[later[0]][0])
                 else:
                     tests.append(value)
         return tuple(tests), tuple(sorted(numbers))
 
-    def _spreads_nan(self, index: int) -> bool:
+    def spreads_nan(self, index: int) -> bool:
         op = self.kernel.ops[index]
         return op.op in _ARITHMETIC and op.dtypes[0].kind == "f" and all(dtype.kind == "f" for dtype in op.in_dtypes)

@@ -42,6 +42,10 @@ OPEN_LENGTH = 4
 MACHINE_CALL = 150.0  # of a machine loop; of one step or operation in it; of one by a loop of NumPy's
 MACHINE_STEP = 1.5
 MACHINE_LOOP = 30.0
+EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
+COMPILED_NS = 0.06  # of a compiled operation on one element
+TILE = 16  # elements that take as long as one
+BATCH = 16  # iterations of a kernel in which arrays go through memory once
 KERNEL = 100.0  # of a Map or Reduce, a result's array included
 RESULT = 60.0  # of each further one
 CALL = 450.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
@@ -284,7 +288,10 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += MACHINE_CALL + _machine_time(step, env)
         elif isinstance(step, Loop):
             number, inside = _iterations(step, env)
-            time += number * (ITERATION + _steps_time(step.body, inside, target))
+            steps = 0.0 if step.body.iterated is None else min(number, 1)
+            time += (steps or number) * (ITERATION + _steps_time(step.body, inside, target))
+            if step.body.iterated is not None and number > 1:
+                time += KERNEL + number * _iterated_time(step.body.iterated, inside)
     return time
 
 
@@ -302,6 +309,13 @@ def _machine_time(loop: Loop, env: Env) -> float:
         if isinstance(step, Map):
             each += sum(MACHINE_LOOP if op.op == "loop" else MACHINE_STEP for op in step.kernel.ops)
     return number * each
+
+
+def _iterated_time(step: Map, env: Env) -> float:
+    """What a kernel of many iterations takes for one."""
+    size = _count(step.shape, env)
+    through_memory = 2 * NS_PER_BYTE / BATCH * sum(dtype.itemsize for dtype in step.kernel.operand_dtypes) * size
+    return EVALUATED + COMPILED_NS * len(step.kernel.ops) * max(size, TILE) + through_memory
 
 
 def _read_time(step: Map | Reduce, env: Env) -> float:

@@ -9,6 +9,7 @@ body, whose writes the graph around it saves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from dynamo_lite.graph.graph import Graph
@@ -20,6 +21,7 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.alias import is_external, may_share, same_positions
 from dynamo_lite.schedule.call import call
 from dynamo_lite.schedule.fuse import Group, Reduction, Store, Unit, checks_range, result_type
+from dynamo_lite.schedule.iterate import iterated
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -246,7 +248,10 @@ class _Emitter:
                 self.note_write(array)
         carried, others = tuple(map(self.operand, initial)), tuple(map(self.operand, captured))
         types = tuple(value.array_type if isinstance(value, Node) else None for value in (*initial, *captured))
-        self.steps.append(Loop(dsts, self.bodies[node], *bounds, carried, others, types))
+        body = self.bodies[node]
+        if not node.params.get("while"):
+            body = replace(body, iterated=iterated(body, len(carried), node.regions[0].facts))
+        self.steps.append(Loop(dsts, body, *bounds, carried, others, types))
 
     def tuple_get(self, node: Node) -> bool:
         parent = node.args[0]

@@ -53,11 +53,18 @@ class KernelOp:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A straight-line elementwise program at one index. Values: operands first, then each op's results in order."""
+    """A straight-line elementwise program at one index. Values: operands first, then each op's results in order.
+
+    next: empty, or of a kernel that iterates the value that stands in each operand's place in the next iteration (its
+    own number where it stays). The results are then those of the last iteration. rows: operands, and results numbered
+    from the operands' end, that lie elsewhere in each iteration.
+    """
 
     operand_dtypes: tuple[DType, ...]
     ops: tuple[KernelOp, ...]
     results: tuple[int, ...]
+    next: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +211,9 @@ class Schedule:
 
     written: the input indices that some step writes; the launcher declines when the memory of a written input may
     overlap another array input that is not the very same object. sizes: the least and the most elements of the largest
-    input for which the program is expected to be faster than NumPy.
+    input for which the program is expected to be faster than NumPy. iterated: of a loop's body of Maps alone, what one
+    kernel can do of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is
+    False for a carried array that the body makes anew.
     """
 
     n_inputs: int
@@ -215,3 +224,4 @@ class Schedule:
     outputs: tuple[Operand, ...]
     written: tuple[int, ...]
     sizes: tuple[int, int] = (0, sys.maxsize)
+    iterated: Map | None = None

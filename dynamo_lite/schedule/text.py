@@ -49,6 +49,9 @@ def kernel_text(kernel: Kernel) -> list[str]:
         param = f"[{op.param}]" if op.op in ("const", "copy") else ""
         lines.append(f"{names} = {name}{param}({', '.join(f'v{value}' for value in op.operands)})")
     lines.append(f"-> {', '.join(f'v{value}' for value in kernel.results)}")
+    if kernel.next:
+        changes = (f"v{place} = v{value}" for place, value in enumerate(kernel.next) if value != place)
+        lines.append(f"next {', '.join(changes)}")
     return lines
 
 
@@ -68,10 +71,13 @@ def _shape(shape: tuple[Any, ...]) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 
+def _targets(step: Map) -> str:
+    return ", ".join(f"r{out}{'[...]' if into else ''}" for out, into in zip(step.outs, step.into, strict=True))
+
+
 def _step(step: Step) -> list[str]:
     if isinstance(step, Map):
-        outs = ", ".join(f"r{out}{'[...]' if into else ''}" for out, into in zip(step.outs, step.into, strict=True))
-        head = f"{outs} = map{_shape(step.shape)}({', '.join(map(_value, step.operands))})"
+        head = f"{_targets(step)} = map{_shape(step.shape)}({', '.join(map(_value, step.operands))})"
         return [head, *("  " + line for line in kernel_text(step.kernel))]
     if isinstance(step, Reduce):
         head = (
@@ -97,7 +103,12 @@ def _step(step: Step) -> list[str]:
         carried, captured = (", ".join(map(_value, values)) for values in (step.carried, step.captured))
         head = f"{dsts + ' = ' if dsts else ''}loop range({bounds}) carried({carried}) captured({captured})"
         head += " machine code" if step.machine is not None else ""
-        return [head, *("  " + line for line in to_text(step.body).splitlines())]
+        lines = ["  " + line for line in to_text(step.body).splitlines()]
+        if step.body.iterated is not None:
+            targets, operands = _targets(step.body.iterated), ", ".join(map(_value, step.body.iterated.operands))
+            lines += [f"    many iterations: {targets} = map{_shape(step.body.iterated.shape)}({operands})"]
+            lines += ["      " + line for line in kernel_text(step.body.iterated.kernel)]
+        return [head, *lines]
     if isinstance(step, Leave):
         return [f"leave exit={step.exit} ({', '.join(map(_value, step.outputs))})"]
     assert isinstance(step, Require)
