@@ -85,9 +85,14 @@ def test_a_loop_that_fuses_does(size: int) -> None:
 
 
 def test_a_loop_of_single_operations_does_on_small_data_only() -> None:
-    assert pays(loop_of(lambda x: x + 1.0), 10, np.ones(6))
-    assert not pays(loop_of(lambda x: x + 1.0), 10, BIG)
+    assert pays(loop_of(lambda x: x[::-1] + 1.0), 10, np.ones(6))
+    assert not pays(loop_of(lambda x: x[::-1] + 1.0), 10, BIG)
     assert not pays(loop_of(lambda x: np.sort(x)), 10, BIG)
+
+
+@pytest.mark.parametrize("size", [6, 1_000, 1_000_000])
+def test_a_loop_that_one_kernel_runs_does(size: int) -> None:
+    assert pays(loop_of(lambda x: x + 1.0), 10, np.ones(size))
 
 
 def test_a_loop_of_open_length_is_not_judged_by_a_call_without_iterations() -> None:
