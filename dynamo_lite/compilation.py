@@ -23,7 +23,7 @@ from dynamo_lite.backends import resolve
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import SkipFrame
 from dynamo_lite.capture.trace import GraphBreak, empty_closure, trace
-from dynamo_lite.capture.wrap import MAX_DIMS, supported_array, supported_dtype
+from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.config import Config
 from dynamo_lite.errors import (
     BackendError,
@@ -35,6 +35,7 @@ from dynamo_lite.errors import (
 )
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
+from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import SINGLE_ELEMENTS, Segment, compile_segment
 from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decoded, resume_code
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.state import Break, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -63,15 +64,16 @@ def _dict_items(of: DictValue, name: str) -> list[Value]:
 
 def _range_items(tracer: Tracer, value: RangeValue) -> list[Value]:
     bounds = (value.start, value.stop, value.step)
-    numbers = range(*(int(tracer.hint(bound)) for bound in bounds))  # type: ignore[arg-type]
+    hints = tuple(map(tracer.hint, bounds))
+    length = length_of(hints)
     limit = min(_unroll_limit(tracer, bound) for bound in bounds)
-    if len(numbers) > limit and limit < tracer.unroll_limit:
-        raise Break("loop-of-open-length", f"{len(numbers)} in this call")
-    if len(numbers) > limit:
-        raise Break("loop-too-long", f"{len(numbers)} are more than {limit}")
+    if length > limit and limit < tracer.unroll_limit:
+        raise Break("loop-of-open-length", f"{length} in this call")
+    if length > limit:
+        raise Break("loop-too-long", f"{length} are more than {limit}")
     for bound in bounds:
         tracer.specialise(NumberValue(None, bound))
-    return [ConstantValue(None, number) for number in numbers]
+    return [ConstantValue(None, number) for number in range(*hints)]  # type: ignore[arg-type]
 
 
 def _unroll_limit(tracer: Tracer, bound: Scalar) -> int:

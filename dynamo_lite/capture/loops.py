@@ -20,7 +20,7 @@ from dynamo_lite import ops
 from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one
-from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.state import Break, Frame, LoopKey, LoopPlan, Retry, Tracer
@@ -80,7 +80,7 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
         return False
     if isinstance(value, RangeValue):
         bounds = (value.start, value.stop, value.step)
-        if not any(map(is_symbolic, bounds)) and len(range(*bounds)) <= ALWAYS_UNROLLED:  # type: ignore[arg-type]
+        if not any(map(is_symbolic, bounds)) and length_of(bounds) <= ALWAYS_UNROLLED:
             return False
         if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
             return False
@@ -125,7 +125,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         raise Retry
     start, stop, step = bounds
     known = not any(map(is_symbolic, bounds))
-    short = iterator.kind != "range" and known and len(range(*bounds)) <= ALWAYS_UNROLLED  # type: ignore[arg-type]
+    short = iterator.kind != "range" and known and length_of(bounds) <= ALWAYS_UNROLLED
     start = make("add", start, make("mul", step, iterator.taken))
     if tracer.relate(make("eq", step, 0)):
         raise Break("python-exception", "ValueError: range() arg 3 must not be zero")

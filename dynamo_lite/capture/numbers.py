@@ -54,6 +54,12 @@ def as_scalar(value: Value) -> Scalar | None:
 MAX_PARTS = 10000  # of one number, written out: expressions are trees, also where Python computed a part once
 
 
+def length_of(bounds: tuple[Scalar, ...]) -> int:
+    """The length of the range with these bounds, all known; NB: len() raises where it does not fit 64 bits."""
+    numbers = range(*(int(bound) for bound in bounds))  # type: ignore[arg-type]
+    return (numbers[-1] - numbers[0]) // numbers.step + 1 if numbers else 0
+
+
 def number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs for two Python numbers; breaks where the expression would get too long."""
     result = _number_binary(tracer, op, lhs, rhs)

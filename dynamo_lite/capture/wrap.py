@@ -32,9 +32,8 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.graph.scalar import Dim
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import MAX_DIMS, ArrayType
 
-MAX_DIMS = 8
 # Callables made at will, with objects in them that a guard would keep alive.
 _HOLDERS = (functools.partial, operator.attrgetter, operator.itemgetter, operator.methodcaller)
 IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a type of C's own, whose attributes nobody can set

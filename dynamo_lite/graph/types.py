@@ -8,6 +8,7 @@ import numpy as np
 
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of
 
+MAX_DIMS = 8  # csrc/program.h has room for so many
 NUMBER_DTYPES: dict[type, np.dtype[np.generic]] = {int: np.dtype(np.int64), float: np.dtype(np.float64)}
 
 

@@ -32,7 +32,7 @@ from dynamo_lite.graph.opdef import (
     define,
 )
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, make, simplify
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import MAX_DIMS, ArrayType
 
 __all__ = [
     "REGISTRY",
@@ -193,13 +193,15 @@ def asker(graph: Graph, relate: Relate | None) -> Relate:
 
 
 def infer(op: str, args: tuple[Argument, ...], params: dict[str, Any], relate: Relate) -> ResultType:
-    """The type that `op` yields; raises OpError, also for a dtype that graphs do not have."""
+    """The type that `op` yields; raises OpError, also for one that graphs do not have."""
     for arg in args:
         if isinstance(arg, Node) and isinstance(arg.type, ArrayType):
             supported(arg.type.dtype)
     result = REGISTRY[op].infer(args, params, relate)
     for type_ in result if isinstance(result, tuple) else (result,):
         supported(type_.dtype)
+        if type_.ndim > MAX_DIMS:
+            raise OpError(f"an array of {type_.ndim} dimensions")
     return result
 
 

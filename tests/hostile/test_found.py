@@ -159,3 +159,31 @@ def bool_inverted(x: Array, flag: Any) -> Array:
     """Python 3.12 warns of ~True, at the line where it stands."""
     y = x * 2.0
     return y + ~flag
+
+
+@found((np.ones(6), 3), (np.ones(6), 40))
+def more_and_more_axes(x: Array, n: int) -> Array:
+    """NumPy takes 64 axes, a compiled program 8."""
+    for _ in range(n):
+        x = x[None] * 0.5
+    return x
+
+
+@found((np.ones((2,) * 5),))
+def axes_in_between(x: Array) -> Array:
+    return np.tile(x, (2,) * 5) * 2.0, np.multiply.outer(x, x).sum()
+
+
+@found((np.ones(3), 2**64), (np.ones(3), -(2**64)), (np.ones(3), 5))
+def range_longer_than_64_bits(x: Array, n: int) -> Array:
+    x = x * 0.5
+    for i in range(n):
+        x[i] += 1.0
+    for i in range(-(2**63), 2**63 - 1):
+        x = x + x[i + 2**63]
+    return x
+
+
+@found((np.ones(3),))
+def length_beyond_64_bits(x: Array) -> Array:
+    return x * len(range(2**70))

@@ -252,7 +252,7 @@ def length(machine: Machine, value: Value) -> Value:
         case RangeValue() if value.step == 1:
             size = ScalarOp("sub", "int", (value.stop, value.start))
             if not any(map(is_symbolic, (value.start, value.stop))):
-                return ConstantValue(None, len(range(value.start, value.stop)))  # type: ignore[arg-type]
+                return python_result(len, range(value.start, value.stop))  # type: ignore[arg-type]
             return NumberValue(None, ScalarOp("max", "int", (size, 0)))
         case ConstantValue() if isinstance(value.value, str | bytes | tuple):
             return ConstantValue(None, len(value.value))
