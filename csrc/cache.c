@@ -8,6 +8,7 @@
 #include "pyframe.h"
 
 enum { RETIRE_AFTER = 16 };
+static const double FADE = 1.0 - 1.0 / 64; /* so that about the last 64 declines and what ran among them count */
 
 DlCounters dl_counters;
 
@@ -283,11 +284,15 @@ dl_cache_promote(DlCache *cache, Py_ssize_t i)
 }
 
 void
-dl_cache_note_decline(DlCache *cache, DlEntry *entry, PyObject *reason)
+dl_cache_note_decline(DlCache *cache, DlEntry *entry, double time, PyObject *reason)
 {
     DL_COUNT(cache, declines);
     entry->declines++;
-    if (entry->declines >= RETIRE_AFTER && entry->hits < entry->declines && !entry->retired) {
+    entry->lost += time;
+    int mostly = entry->ran < entry->lost;
+    entry->ran *= FADE;
+    entry->lost *= FADE;
+    if (entry->declines >= RETIRE_AFTER && mostly && !entry->retired) {
         entry->retired = 1;
         entry->retired_reason = Py_XNewRef(reason);
         DL_COUNT(cache, retired);

@@ -40,11 +40,12 @@ typedef struct {
     char plain_on_decline; /* false: a decline is raised as _C.Declined */
     char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */
     PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */
-    char retired;          /* when the guards pass, run plainly: this entry declined more often than it ran */
+    char retired;          /* when the guards pass, run plainly: more time went into declines than into runs */
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
     Py_ssize_t n_most_outputs;      /* of all ends of a native program */
     Py_ssize_t least, most;         /* elements of the largest input array; calls outside of that run plainly */
     uint64_t hits, declines;        /* programs run, programs declined */
+    double ran, lost;               /* what runs took, and what declined; of late: each decline makes both fade */
     PyObject *retired_reason;       /* str, or NULL */
     DlHookWatch watch;              /* whether the callees of residual get captured */
 } DlEntry;
@@ -99,8 +100,9 @@ dl_cache_skips(const DlCache *cache, const PyObject *on_miss)
 /* Make the i-th entry the first one. */
 void dl_cache_promote(DlCache *cache, Py_ssize_t i);
 
-/* Note a decline of entry; one that declined 16 times and more often than it ran is retired, for `reason`. */
-void dl_cache_note_decline(DlCache *cache, DlEntry *entry, PyObject *reason);
+/* Note that entry's program declined, which took so much time (in any unit); one that declined 16 times, and of late lost
+   more time than its runs took, is retired, for `reason`. */
+void dl_cache_note_decline(DlCache *cache, DlEntry *entry, double time, PyObject *reason);
 
 /* Add CacheEntry and the cache functions to module: 0, or -1 with an error set. */
 int dl_cache_register(PyObject *module);

@@ -292,9 +292,9 @@ take_decline_text(void)
     return text;
 }
 
-/* Note that entry's program declined: DL_PLAIN, or DL_ERROR with Declined set where that was asked for. */
+/* Note that entry's program declined after that time: DL_PLAIN, or DL_ERROR with Declined set where that was asked for. */
 static DlOutcome
-note_decline(DlCache *cache, DlEntry *entry)
+note_decline(DlCache *cache, DlEntry *entry, double time)
 {
     PyObject *reason;
     if (entry->program_native) {
@@ -306,7 +306,7 @@ note_decline(DlCache *cache, DlEntry *entry)
     else {
         reason = take_decline_text();
     }
-    dl_cache_note_decline(cache, entry, reason);
+    dl_cache_note_decline(cache, entry, time, reason);
     DlOutcome outcome = DL_PLAIN;
     if (!entry->plain_on_decline) {
         PyErr_SetObject(dl_declined_error, reason ? reason : Py_None);
@@ -325,15 +325,17 @@ run_program(DlCache *cache, DlEntry *entry, DlValues *inputs, DlValues *outputs,
         entry->hits++;
         return values_init(outputs, 0) < 0 ? DL_ERROR : DL_RAN;
     }
+    double time = 1.0;
     if (entry->program_native) {
         if (values_init(outputs, entry->n_most_outputs) < 0) {
             return DL_ERROR;
         }
         DlEnd end = {0};
         int status = dl_program_run(entry->program, inputs->items, outputs->items, entry->exits ? &end : NULL);
+        time = dl_program_time(entry->program);
         if (status != 0) {
             values_clear(outputs);
-            return status < 0 ? DL_ERROR : note_decline(cache, entry);
+            return status < 0 ? DL_ERROR : note_decline(cache, entry, time);
         }
         outputs->n = entry->n_outputs;
         if (entry->exits != NULL && end.exit >= 0) {
@@ -351,7 +353,7 @@ run_program(DlCache *cache, DlEntry *entry, DlValues *inputs, DlValues *outputs,
         PyObject *result = PyObject_Vectorcall(entry->program, inputs->items, (size_t)inputs->n, NULL);
         dl_hook_resume();
         if (result == NULL && PyErr_ExceptionMatches(dl_declined_error)) {
-            return note_decline(cache, entry);
+            return note_decline(cache, entry, time);
         }
         if (values_take(outputs, result, "CacheEntry: a program must return a sequence of outputs") < 0) {
             return DL_ERROR;
@@ -363,6 +365,7 @@ run_program(DlCache *cache, DlEntry *entry, DlValues *inputs, DlValues *outputs,
         }
     }
     entry->hits++;
+    entry->ran += time;
     DL_COUNT(cache, native_calls);
     return DL_RAN;
 }

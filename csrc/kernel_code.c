@@ -220,7 +220,9 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
     DlStatus status = dl_python_check(run); /* in which case the code serves the next run */
     run->flags |= dl_fp_get(); /* NB: the compiler computes, too; its flags are not the program's */
     dl_hook_pause(); /* the compiler's frames are not the user's */
+    int64_t began = dl_loop_clock();
     PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
+    run->outermost->began += dl_loop_clock() - began;
     dl_hook_resume();
     DlVariant *variant = code ? new_variant(code) : NULL;
     Py_XDECREF(code);

@@ -494,6 +494,7 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
                  .strict = program->has_loops && (end == NULL || program->n_closed_loops > 0)};
     run.outermost = &run;
     run.switches = program->has_loops ? dl_pyframe_switches() : 0;
+    run.began = program->has_loops ? dl_loop_clock() : 0;
     DlStatus status;
     Py_INCREF(object);
     if (program->never) {
@@ -552,6 +553,7 @@ freed:
         end->n_outputs = run.end ? run.end->n_outputs + 1 : program->n_outputs;
     }
 counted:
+    program->time = program->has_loops ? (double)(dl_loop_clock() - run.began) : 1.0;
     if (status > 0) {
         program->last_decline = run.reason;
         program->declines[run.reason]++;
@@ -570,6 +572,12 @@ Py_ssize_t
 dl_program_n_most_outputs(PyObject *program)
 {
     return ((DlProgram *)program)->n_most_outputs;
+}
+
+double
+dl_program_time(PyObject *program)
+{
+    return ((DlProgram *)program)->time;
 }
 
 /* ---- the Python type ---- */

@@ -22,6 +22,9 @@ typedef struct {
  * end: NULL if the program has to run to its end. */
 int dl_program_run(PyObject *program, PyObject *const *inputs, PyObject **outputs, DlEnd *end);
 
+/* How long the run that ended last took: nanoseconds where the program has loops, else 1. */
+double dl_program_time(PyObject *program);
+
 /* How many outputs a run to the end yields, and how many the end with the most. */
 Py_ssize_t dl_program_n_outputs(PyObject *program);
 Py_ssize_t dl_program_n_most_outputs(PyObject *program);

@@ -56,8 +56,8 @@ range_length(int64_t start, int64_t stop, int64_t by)
 
 /* ---- signals and threads ---- */
 
-static int64_t
-now(void)
+int64_t
+dl_loop_clock(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -90,7 +90,7 @@ dl_loop_look(DlRun *run, int64_t time)
 static DlStatus
 look_around(Loop *loop)
 {
-    int64_t time = now(), past = time - loop->read;
+    int64_t time = dl_loop_clock(), past = time - loop->read;
     if (past < loop->tick / 2) {
         loop->batch *= 2;
     }
@@ -417,7 +417,7 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
     status = status ? status : dl_steps_run(run, 1);
     loop->batch = loop->left = loop->least = 1;
     loop->tick = TICK_NS;
-    loop->read = loop->looked = now();
+    loop->read = loop->looked = dl_loop_clock();
     while (status == 0) {
         uint64_t n = 1;
         if (state.is_ready) {

@@ -52,20 +52,12 @@ typedef struct {
     int64_t budget, read;
 } Watch;
 
-static int64_t
-now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
 /* Called by the code when its budget of iterations is spent: the next one, or 0 to decline because others wait. */
 static int64_t
 look(npy_intp *block)
 {
     Watch *watch = (Watch *)block[WORD_RUN];
-    int64_t time = now(), past = time - watch->read;
+    int64_t time = dl_loop_clock(), past = time - watch->read;
     watch->read = time;
     if (past < TICK_NS / 2 && watch->budget < MOST_BUDGET) {
         watch->budget *= 2;
@@ -358,7 +350,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
         planned = dl_loop_leave_every;
     }
     outermost->leaves |= leaves;
-    Watch watch = {.run = run, .budget = FIRST_BUDGET, .read = now()};
+    Watch watch = {.run = run, .budget = FIRST_BUDGET, .read = dl_loop_clock()};
     npy_intp *words = block.block;
     words[WORD_LOOK] = (npy_intp)&look;
     words[WORD_RUN] = (npy_intp)&watch;

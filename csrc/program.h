@@ -267,6 +267,7 @@ struct DlProgram {
     PyObject *schedule, *compile_kernel;
     unsigned long long declines[DL_N_DECLINES];
     DlDecline last_decline;
+    double time; /* of the last run: nanoseconds where it has loops, else 1 */
     DlBody *body;      /* NULL but for the body of a loop */
 };
 
@@ -300,6 +301,7 @@ typedef struct DlRun {
     int left;              /* the loop was left */
     int64_t taken;         /* after so many iterations */
     DlLeaveStep *end;      /* the Leave at which the run ended; or NULL */
+    int64_t began;         /* when, without the time that compiling took; of the outermost run, if it has loops */
     struct DlRun *outermost; /* of the bodies of loops: the run around them all */
 } DlRun;
 
@@ -374,6 +376,8 @@ DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);
 /* See whether a signal or another thread waits, now (a time in ns): then decline, or 0 with outermost->wanted set if the
  * outermost loop can be left. */
 DlStatus dl_loop_look(DlRun *run, int64_t time);
+/* Nanoseconds since some time in the past. */
+int64_t dl_loop_clock(void);
 
 /* ---- build.c ---- */
 

@@ -276,6 +276,14 @@ def test_an_entry_that_mostly_runs_stays() -> None:
     assert (entry.hits, entry.declines, entry.retired) == (50, 50, False)
 
 
+def test_an_entry_that_begins_to_decline_is_retired_though_it_ran_long() -> None:
+    entry = _C.CacheEntry(None, lambda x: decline() if x else ("native",), None)
+    fast = compiled(lambda x: "plain", entry)
+    assert [fast(False) for _ in range(1000)] == ["native"] * 1000
+    assert [fast(True) for _ in range(250)] == ["plain"] * 250
+    assert entry.retired and entry.declines < 250
+
+
 # ---- continuations ----
 
 

@@ -44,6 +44,12 @@ def divides(x: Any, n: int) -> Any:
     return x
 
 
+def overflows(x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = x * 2.0
+    return x
+
+
 def writes_to_broadcast(x: Any, n: int) -> Any:
     y = x.copy()
     for _ in range(n):
@@ -161,3 +167,13 @@ def test_a_condition_on_the_index_is_guarded_where_it_is_hardest_to_meet() -> No
     assert fast.stats()["compiles"] == 1
     with pytest.raises(ValueError, match="broadcast"):
         fast(np.arange(8.0), 7)
+
+
+def test_a_long_loop_that_declines_weighs_more_than_short_ones_that_do_not() -> None:
+    fast = dynamo_lite.compile(overflows, options=OPTIONS)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        for _ in range(20):
+            for _ in range(20):
+                fast(np.ones(3), 5)
+            fast(np.ones(3), 2000)
+    assert fast.stats()["retired"] == 1 and fast.stats()["declines"] == 16
