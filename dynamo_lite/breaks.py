@@ -246,6 +246,12 @@ _ROWS = (
         "Compile the loop's body as its own function.",
     ),
     Reason(
+        "number-too-long",
+        "break",
+        "a Python number has grown to more than {detail}",
+        "Compile what computes it as its own function.",
+    ),
+    Reason(
         "loop-over-unknown-iterator",
         "break",
         "a loop goes over {detail}, whose length is not known",
@@ -340,8 +346,8 @@ _ROWS = (
     Reason(
         "recursion-limit",
         "skip",
-        "there was no room left on the stack to compile{detail}",
-        "Nothing to do: a later call, with less recursion around it, is compiled.",
+        "there was not enough room left on the stack to compile it{detail}",
+        "A later call with less recursion around it is compiled, unless little of the stack was in use.",
     ),
     Reason(
         "unknown-bytecode",

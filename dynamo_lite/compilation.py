@@ -10,6 +10,7 @@ import contextvars
 import inspect
 import linecache
 import os
+import sys
 import sysconfig
 import types
 import warnings
@@ -181,7 +182,10 @@ class Compilation:
         except DynamoLiteError:
             raise
         except RecursionError:
-            self._note_skip(function, "recursion-limit", "")  # this call; the next may come with more room
+            if _frames_around() < sys.getrecursionlimit() // 2:
+                self._leave_plain(function, "recursion-limit", "")
+            else:
+                self._note_skip(function, "recursion-limit", "")  # this call; the next may come with more room
             return None
         except Exception as error:
             # A defect of ours must not reach the user's program; it is said, counted, and an error where we test.
@@ -507,3 +511,12 @@ class Compilation:
         self._waiting.clear()
         self._worthless.clear()
         self._idle.clear()
+
+
+def _frames_around() -> int:
+    """How many Python frames are under way."""
+    frame: types.FrameType | None = sys._getframe()
+    count = 0
+    while frame is not None:
+        frame, count = frame.f_back, count + 1
+    return count

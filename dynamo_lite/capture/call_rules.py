@@ -26,7 +26,7 @@ from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth
 from dynamo_lite.capture.iterators import drain, iterate
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import as_scalar, number_unary, python_result
+from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_unary, python_result
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Break
 from dynamo_lite.capture.value import (
@@ -439,7 +439,7 @@ def _make_extremum(name: str) -> Rule:
             result = scalars[0]
             for scalar in scalars[1:]:
                 result = ScalarOp(name, "int", (result, scalar))  # type: ignore[arg-type]
-            return NumberValue(None, result)  # type: ignore[arg-type]
+            return not_too_long(NumberValue(None, result))  # type: ignore[arg-type]
         best = items[0]
         for item in items[1:]:
             if known_truth(machine, operators.compare(machine, compare, item, best)):

@@ -12,7 +12,7 @@ from typing import Any
 
 from dynamo_lite.capture.state import Break, Tracer
 from dynamo_lite.capture.value import ConstantValue, NumberValue, Value
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, has_more_parts, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_larger, is_symbolic, kind_of, make
 
 PYTHON_BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -52,6 +52,7 @@ def as_scalar(value: Value) -> Scalar | None:
 
 
 MAX_PARTS = 10000  # of one number, written out: expressions are trees, also where Python computed a part once
+MAX_DEPTH = 100  # of one number: what goes through expressions calls itself
 
 
 def length_of(bounds: tuple[Scalar, ...]) -> int:
@@ -62,9 +63,13 @@ def length_of(bounds: tuple[Scalar, ...]) -> int:
 
 def number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs for two Python numbers; breaks where the expression would get too long."""
-    result = _number_binary(tracer, op, lhs, rhs)
-    if isinstance(result, NumberValue) and has_more_parts(result.expr, MAX_PARTS):
-        raise Break("graph-too-large", f"more than {MAX_PARTS}")
+    return not_too_long(_number_binary(tracer, op, lhs, rhs))
+
+
+def not_too_long(result: Value) -> Value:
+    """`result`; breaks where it is a number whose expression is too long, or too deep to go through."""
+    if isinstance(result, NumberValue) and is_larger(result.expr, MAX_PARTS, MAX_DEPTH):
+        raise Break("number-too-long", f"{MAX_PARTS} operations, or {MAX_DEPTH} in each other")
     return result
 
 
@@ -148,7 +153,7 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
     assert scalar is not None
     if is_symbolic(scalar):
         if op == "-":
-            return NumberValue(None, ScalarOp("neg", kind_of(scalar), (scalar,)))
+            return not_too_long(NumberValue(None, ScalarOp("neg", kind_of(scalar), (scalar,))))
         if op == "+":
             return NumberValue(None, scalar)
         operand = tracer.specialise(operand)

@@ -42,14 +42,14 @@ class ScalarOp:
     """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow lt le eq ne gt ge and or not.
 
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools. An operand of "pow"
-    is a float, and so is the result. normal: it is what `simplify` gave. The text is kept, since sizes are put in
+    is a float, and so is the result. normal: `simplify` would not change it. The text is kept, since sizes are put in
     order by it again and again.
     """
 
     op: str
     kind: str  # "int", "float" or "bool"
     operands: tuple[Scalar, ...]
-    normal: bool = field(default=False, init=False, repr=False, compare=False)
+    normal: bool = field(default=False, repr=False, compare=False)
     _text: str = field(default="", init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -108,15 +108,17 @@ def symbols_of(value: object) -> set[str]:
     return set()
 
 
-def has_more_parts(value: Scalar, limit: int) -> bool:
-    """Whether `value` written out has more than `limit` operations and operands."""
-    work = [value]
-    while work and limit >= 0:
-        part = work.pop()
-        limit -= 1
+def is_larger(value: Scalar, parts: int, depth: int) -> bool:
+    """Whether `value` written out has more operations and operands than `parts`, or more in each other than `depth`."""
+    work = [(value, depth)]
+    while work:
+        part, below = work.pop()
+        parts -= 1
         if isinstance(part, ScalarOp):
-            work += part.operands
-    return limit < 0
+            work += [(operand, below - 1) for operand in part.operands]
+        if parts < 0 or below < 0:
+            return True
+    return False
 
 
 def renamed(value: Scalar, symbols: Mapping[str, Symbol]) -> Scalar:
@@ -246,7 +248,7 @@ def to_polynomial(value: Scalar) -> Polynomial:
         return {(): int(value)} if value else {}  # type: ignore[arg-type]
     if value.op == "neg":
         return _scale(to_polynomial(value.operands[0]), -1)
-    if value.kind != "int" or value.op not in _POLYNOMIAL_RULES:
+    if value.kind != "int" or value.op not in _POLYNOMIAL_RULES or (value.normal and value.op in _OPAQUE):
         return {(value,): 1}
     left, right = map(to_polynomial, value.operands)
     return _POLYNOMIAL_RULES[value.op](value, left, right)
@@ -272,8 +274,8 @@ def _mul(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
     for left_factors, left_coefficient in left.items():
         for right_factors, right_coefficient in right.items():
             factors = tuple(sorted(left_factors + right_factors, key=_factor_order))
-            result = _add(value, result, {factors: left_coefficient * right_coefficient})
-    return result
+            result[factors] = result.get(factors, 0) + left_coefficient * right_coefficient
+    return {monomial: coefficient for monomial, coefficient in result.items() if coefficient}
 
 
 def _floordiv(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
@@ -298,7 +300,7 @@ def _extreme(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial
         left_is_less = difference.get((), 0) <= 0
         return left if left_is_less == (value.op == "min") else right
     operands = sorted((from_polynomial(left), from_polynomial(right)), key=str)
-    return {(ScalarOp(value.op, "int", tuple(operands)),): 1}
+    return {(ScalarOp(value.op, "int", tuple(operands), True),): 1}
 
 
 def _constant(number: int) -> Polynomial:
@@ -306,7 +308,7 @@ def _constant(number: int) -> Polynomial:
 
 
 def _canonical(value: ScalarOp, *operands: Polynomial) -> ScalarOp:
-    return ScalarOp(value.op, "int", tuple(map(from_polynomial, operands)))
+    return ScalarOp(value.op, "int", tuple(map(from_polynomial, operands)), True)
 
 
 _POLYNOMIAL_RULES = {
@@ -318,6 +320,7 @@ _POLYNOMIAL_RULES = {
     "min": _extreme,
     "max": _extreme,
 }
+_OPAQUE = frozenset({"floordiv", "mod", "min", "max"})  # terms of a polynomial, where they are normal
 
 
 def _factor_order(factor: ScalarExpr) -> tuple[bool, int, str]:
@@ -344,9 +347,9 @@ def from_polynomial(poly: Polynomial) -> Scalar:
     else:
         result = _term(*positive[0])
         for monomial, coefficient in positive[1:]:
-            result = ScalarOp("add", "int", (result, _term(monomial, coefficient)))
+            result = ScalarOp("add", "int", (result, _term(monomial, coefficient)), True)
     for monomial, coefficient in negative:
-        result = ScalarOp("sub", "int", (result, _term(monomial, coefficient)))
+        result = ScalarOp("sub", "int", (result, _term(monomial, coefficient)), True)
     return result
 
 
@@ -355,10 +358,10 @@ def _term(monomial: Monomial, coefficient: int) -> Scalar:
         return coefficient
     result: Scalar = monomial[0]
     for factor in monomial[1:]:
-        result = ScalarOp("mul", "int", (result, factor))
+        result = ScalarOp("mul", "int", (result, factor), True)
     if coefficient == -1:
-        return ScalarOp("neg", "int", (result,))
-    return result if coefficient == 1 else ScalarOp("mul", "int", (result, coefficient))
+        return ScalarOp("neg", "int", (result,), True)
+    return result if coefficient == 1 else ScalarOp("mul", "int", (result, coefficient), True)
 
 
 def divide_exactly(value: Scalar, divisor: Scalar) -> Scalar | None:

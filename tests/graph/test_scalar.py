@@ -58,6 +58,28 @@ def outcome(value: Scalar, env: dict[str, Any]) -> Any:
         return "ZeroDivisionError"
 
 
+def written_anew(value: Scalar) -> Scalar:
+    if not isinstance(value, ScalarOp):
+        return value
+    return ScalarOp(value.op, value.kind, tuple(map(written_anew, value.operands)))
+
+
+@settings(max_examples=200)
+@given(ints(), ints(1))
+def test_what_is_normal_is_not_changed_by_looking_into_it(value: Scalar, other: Scalar) -> None:
+    simple = simplify(value)
+    assert simplify(written_anew(simple)) == simple
+    assert make("sub", simple, other) == simplify(ScalarOp("sub", "int", (written_anew(simple), other)))
+
+
+def test_a_number_may_be_computed_in_many_steps() -> None:
+    number, expected = make("add", N, 1), 4
+    for step in range(30):
+        number = make("mod", make("add", make("mul", number, 31), step), 1009)
+        expected = (expected * 31 + step) % 1009
+    assert evaluate(number, {"n": 3}) == expected
+
+
 @settings(max_examples=200)
 @given(ints())
 def test_simplify_keeps_the_value(value: Scalar) -> None:

@@ -187,3 +187,20 @@ def range_longer_than_64_bits(x: Array, n: int) -> Array:
 @found((np.ones(3),))
 def length_beyond_64_bits(x: Array) -> Array:
     return x * len(range(2**70))
+
+
+def congruences(p: int, k: int) -> int:
+    for _ in range(8):
+        p = (p * 1103515245 + k) % 1000003
+    return p
+
+
+@found((np.ones(3), 3), (np.ones(3), 4))
+def number_computed_in_many_steps(x: Array, n: int) -> Any:
+    """Every step goes through the expression of the steps before."""
+    p, q = n, n * 0.5
+    for i in range(8):
+        for j in range(8):
+            p = congruences(p, j)
+            q = congruences(q, i)
+    return x * p, x * q
