@@ -84,7 +84,8 @@ def close_region(
     begins = [begin for begin, _ in numbers.values()]
     others = (*captured, *outside, *begins)
     values = tuple(initial[path] for path in carried)
-    loop = tracer.graph.add_loop(bounds, values, others, body, tracer.location(), len(begins))
+    start, stop, step = map(tracer.canonical, bounds)  # as the body's facts name them
+    loop = tracer.graph.add_loop((start, stop, step), values, others, body, tracer.location(), len(begins))
     return loop, {path: place for place, path in enumerate((*carried, *numbers))}
 
 

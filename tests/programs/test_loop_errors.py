@@ -96,6 +96,15 @@ def returns_early(x: Any, n: int) -> Any:
     return -x
 
 
+def bounds_of_a_fixed_number(x: Any, n: int) -> Any:
+    for i in range(n):
+        for _ in range(min(n, 12)):
+            if i == 50:
+                continue
+            x = x * 0.5
+    return x
+
+
 ODD: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {
     "method": (advance, lambda n: (Model(5), n)),
     "index error": (outside_is_read, lambda n: (np.ones(6), n)),
@@ -107,6 +116,7 @@ ODD: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {
     "a byte": (outgrows_a_byte, lambda n: (np.ones(2), n)),
     "printing around": (around_a_native_loop, lambda n: (np.ones(2), n)),
     "branch behind": (returns_early, lambda n: (np.ones(2), n)),
+    "bounds of a fixed number": (bounds_of_a_fixed_number, lambda n: (np.ones(2), n)),
     "empty": (relaxed, lambda n: (np.ones((0, 3)), n)),
     "one element": (relaxed, lambda n: (np.ones(1), n)),
     "0-d": (relaxed, lambda n: (np.array(2.0), n)),
