@@ -346,7 +346,7 @@ _ROWS = (
     Reason(
         "recursion-limit",
         "skip",
-        "there was not enough room left on the stack to compile it{detail}",
+        "there was not enough room left on the stack to compile {detail}",
         "A later call with less recursion around it is compiled, unless little of the stack was in use.",
     ),
     Reason(

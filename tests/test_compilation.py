@@ -166,3 +166,18 @@ def test_a_loop_over_single_elements_is_left_plain(function: Any, compiler: Comp
     assert after["native_calls"] == before["native_calls"]
     assert not fast.explain().graphs
     assert "does-not-pay" in {record.id for record in fast.explain().skips}
+
+
+def test_what_takes_the_whole_stack_to_compile_is_not_tried_again() -> None:
+    def nested(x: Any) -> Any:
+        result = x * 2.0
+        for _ in range(8):
+            for _ in range(8):
+                for _ in range(8):
+                    result = (result, x)
+        return result
+
+    fast = dynamo_lite.compile(nested, options={"cost_model": False})
+    for _ in range(3):
+        fast(np.ones(3))
+    assert fast.stats()["misses"] == 1 and fast.stats()["plain_calls"] == 3
