@@ -12,7 +12,6 @@
 #include "machine.h"
 
 #include <math.h>
-#include <time.h>
 
 #include "build.h"
 #include "fpflags.h"
