@@ -46,7 +46,7 @@ def divides(x: Any, n: int) -> Any:
 
 def overflows(x: Any, n: int) -> Any:
     for _ in range(n):
-        x = x * 2.0
+        x = x + x[::-1]
     return x
 
 
