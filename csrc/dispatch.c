@@ -330,16 +330,15 @@ run_program(DlCache *cache, DlEntry *entry, DlValues *inputs, DlValues *outputs,
         if (values_init(outputs, entry->n_most_outputs) < 0) {
             return DL_ERROR;
         }
-        DlEnd end = {0};
+        DlEnd end = {-1, entry->n_outputs};
         int status = dl_program_run(entry->program, inputs->items, outputs->items, entry->exits ? &end : NULL);
         time = dl_program_time(entry->program);
         if (status != 0) {
             values_clear(outputs);
             return status < 0 ? DL_ERROR : note_decline(cache, entry, time);
         }
-        outputs->n = entry->n_outputs;
-        if (entry->exits != NULL && end.exit >= 0) {
-            outputs->n = end.n_outputs;
+        outputs->n = end.n_outputs;
+        if (end.exit >= 0) {
             *residual = PyTuple_GetItem(entry->exits, end.exit);
             if (*residual == NULL) {
                 values_clear(outputs);

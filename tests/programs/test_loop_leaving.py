@@ -149,11 +149,11 @@ def work():
         turns += 1
 thread = threading.Thread(target=work)
 thread.start()
-x, i = fast(np.ones(4), 2_000_000)
+x, i = fast(np.ones(4), 100_000_000)
 stop.set()
 thread.join()
 stats = fast.stats()
-assert x.tolist() == [2.0] * 4 and i == 1_999_999
+assert x.tolist() == [2.0] * 4 and i == 99_999_999
 assert stats["leaves"] and not stats["declines"] and turns, stats
 """
 
