@@ -23,26 +23,32 @@ typedef struct {
  * are NaN NumPy keeps the one or the other by position. */
 enum { NO_FP_ERRORS = 1, KEEPS_A_NAN = 2 };
 
-/* Whether any of n complex numbers has a NaN. */
-#define HAS_NAN(name, type)                                                                                            \
-    static int name(const char *data, npy_intp stride, npy_intp n)                                                     \
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define WIDE_VECTORS __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE_VECTORS
+#endif
+
+/* Whether any of n complex numbers has a NaN. NB: a mask as wide as the numbers is what vectors of them give. */
+#define HAS_NAN(name, type, mask)                                                                                      \
+    WIDE_VECTORS static int name(const char *data, npy_intp stride, npy_intp n)                                        \
     {                                                                                                                  \
-        int found = 0;                                                                                                 \
-        if (stride == 2 * (npy_intp)sizeof(type)) { /* vectors of them */                                              \
+        mask found = 0;                                                                                                \
+        if (stride == 2 * (npy_intp)sizeof(type)) {                                                                    \
             const type *parts = (const type *)data;                                                                    \
             for (npy_intp i = 0; i < 2 * n; i++) {                                                                     \
-                found |= parts[i] != parts[i];                                                                         \
+                found |= (mask)-(mask)(parts[i] != parts[i]);                                                          \
             }                                                                                                          \
-            return found;                                                                                              \
+            return found != 0;                                                                                         \
         }                                                                                                              \
         for (npy_intp i = 0; i < n; i++, data += stride) {                                                             \
             const type *part = (const type *)data;                                                                     \
             found |= (part[0] != part[0]) | (part[1] != part[1]);                                                      \
         }                                                                                                              \
-        return found;                                                                                                  \
+        return found != 0;                                                                                             \
     }
-HAS_NAN(has_nan_float, float)
-HAS_NAN(has_nan_double, double)
+HAS_NAN(has_nan_float, float, uint32_t)
+HAS_NAN(has_nan_double, double, uint64_t)
 
 /* Call the NumPy loop that the six words at `slot` describe.
  * NB: some loops clear the processor's flags, so those set before are gathered first. */

@@ -43,6 +43,7 @@ MACHINE_CALL = 150.0  # of a machine loop; of one step or operation in it; of on
 MACHINE_STEP = 1.5
 MACHINE_LOOP = 30.0
 EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
+COMPLEX_NS = 2.0  # of an operation on a complex number: NumPy's loop on tiles, whose results are searched for NaN
 COMPILED_NS = 0.06  # of a compiled operation on one element
 TILE = 16  # elements that take as long as one
 BATCH = 16  # iterations of a kernel in which arrays go through memory once
@@ -265,13 +266,13 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
     for step in schedule.steps:
         time += STEP
         if isinstance(step, Map):
-            time += KERNEL + RESULT * (len(step.outs) - 1) + _read_time(step, env)
+            time += KERNEL + RESULT * (len(step.outs) - 1) + _read_time(step, env) + _complex_time(step, env)
             dtypes = [*step.kernel.operand_dtypes, *(dtype for op in step.kernel.ops for dtype in op.dtypes)]
             for value, into in zip(step.kernel.results, step.into, strict=True):
                 time += NS_PER_BYTE * _count(step.shape, env) * dtypes[value].itemsize * (1 if into else 2)
         elif isinstance(step, Reduce):
             folds = target.folds(step.ufunc, step.dtype)
-            time += (KERNEL if folds else NUMPY_OPS["reduce"]) + _read_time(step, env)
+            time += (KERNEL if folds else NUMPY_OPS["reduce"]) + _read_time(step, env) + _complex_time(step, env)
             if not folds and step.kernel.ops:
                 time += NS_PER_BYTE * 3 * _count(step.shape, env) * step.dtype.itemsize
         elif isinstance(step, Call):
@@ -315,7 +316,15 @@ def _iterated_time(step: Map, env: Env) -> float:
     """What a kernel of many iterations takes for one."""
     size = _count(step.shape, env)
     through_memory = 2 * NS_PER_BYTE / BATCH * sum(dtype.itemsize for dtype in step.kernel.operand_dtypes) * size
-    return EVALUATED + COMPILED_NS * len(step.kernel.ops) * max(size, TILE) + through_memory
+    compiled = COMPILED_NS * len(step.kernel.ops) * max(size, TILE)
+    return EVALUATED + compiled + _complex_time(step, env) + through_memory
+
+
+def _complex_time(step: Map | Reduce, env: Env) -> float:
+    """What operations on complex numbers take besides."""
+    ops = [op for op in step.kernel.ops if op.op == "loop"]
+    count = sum(any(dtype.kind == "c" for dtype in (*op.in_dtypes, *op.dtypes)) for op in ops)
+    return COMPLEX_NS * count * _count(step.shape, env) if count else 0.0
 
 
 def _read_time(step: Map | Reduce, env: Env) -> float:
