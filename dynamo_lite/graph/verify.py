@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dynamo_lite.graph.facts import at_worst, learn_index
+from dynamo_lite.graph.facts import Facts, at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, Undecided
 from dynamo_lite.graph.rewrite import loop_parts, map_scalars, root
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, substitute, symbols_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, simplify, substitute, symbols_of
 from dynamo_lite.graph.types import ArrayType, number_type
 
 
@@ -197,7 +197,7 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     for condition in body.facts.learned:
         known = substitute(condition, outside)
         worst = at_worst(facts, known, fresh, *bounds)
-        if not facts.decide(known) and (worst is None or not facts.decide(worst)):
+        if not _follows(facts, known) and (worst is None or not _follows(facts, worst)):
             raise GraphError(f"{node.name}: the body takes {condition} for granted, which is not known outside")
     changing |= {name for name, value in outside.items() if varying & symbols_of(value)}
     verify(body, frozenset(changing))
@@ -215,6 +215,17 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     types = (*(value.array_type for value in initial), *map(number_type, outer[first:]))  # type: ignore[arg-type]
     if not same_type(graph, node.type, types):
         raise GraphError(f"{node.name}: it yields {_types(tuple(value.type for value in initial))}")
+
+
+def _follows(facts: Facts, condition: Scalar) -> bool:
+    """Whether a condition is known, maybe of numbers that equal its own."""
+    if facts.decide(condition):
+        return True
+    equal: dict[str, Scalar] = {}
+    for fact in facts.learned:
+        if isinstance(fact, ScalarOp) and fact.op == "eq" and isinstance(fact.operands[1], Symbol):
+            equal.setdefault(fact.operands[1].name, fact.operands[0])
+    return bool(facts.decide(simplify(substitute(condition, equal))))
 
 
 def _check_leave(graph: Graph, node: Node, varying: frozenset[str]) -> None:

@@ -13,6 +13,12 @@ from tests.programs.random_loops import arguments, function, source
 BATCH = 10
 
 
+@pytest.mark.parametrize("seed", [109])  # a bound known under another name
+def test_found_before(seed: int) -> None:
+    options = {"backend": "numba", "options": OPTIONS}
+    require_equal(function(seed), lambda: arguments(seed, 3), compile=dynamo_lite.compile, compile_options=options)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("start", range(0, budget("LOOP_FUZZ", 60), BATCH))
 def test_random_loops(start: int, backend: str) -> None:
