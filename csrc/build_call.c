@@ -190,7 +190,7 @@ dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
             goto done;
         }
     }
-    status = 0;
+    status = dl_product_build(step);
 done:
     Py_XDECREF(dsts);
     Py_XDECREF(kinds);

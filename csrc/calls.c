@@ -264,6 +264,12 @@ take_results(DlRun *run, const DlCallStep *step, PyObject *result)
 DlStatus
 dl_call_run(DlRun *run, const DlCallStep *step)
 {
+    if (step->product != DL_PRODUCT_NONE) {
+        DlStatus done = dl_product_run(run, step);
+        if (done != 2) {
+            return done;
+        }
+    }
     PyObject *small[SMALL_ARGS + 1], **args = small + 1; /* one place in front for vectorcall */
     Py_ssize_t n = PyTuple_GET_SIZE(step->template), made = 0;
     Py_ssize_t n_names = step->names ? PyTuple_GET_SIZE(step->names) : 0;

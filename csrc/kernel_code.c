@@ -90,9 +90,8 @@ keeps_a_nan(PyObject *ufunc, const PyArrayMethod_Context *context)
     return named && (type == NPY_CFLOAT || type == NPY_CDOUBLE);
 }
 
-/* Fill six words for loop `item` = (ufunc, dtypes); a new reference to what keeps them valid, or NULL. */
-static PyObject *
-resolve_loop(PyObject *item, npy_intp *words, int *needs_gil)
+PyObject *
+dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil)
 {
     PyObject *ufunc, *dtypes;
     if (!PyArg_ParseTuple(item, "OO:loop", &ufunc, &dtypes)) {
@@ -193,7 +192,7 @@ new_variant(PyObject *code)
     }
     for (int i = 0; i < variant->n_loops; i++) {
         PyObject *held =
-            resolve_loop(PyTuple_GET_ITEM(sequence, i), variant->loops + DL_LOOP_WORDS * i, &variant->needs_gil);
+            dl_loop_resolve(PyTuple_GET_ITEM(sequence, i), variant->loops + DL_LOOP_WORDS * i, &variant->needs_gil);
         if (held == NULL || PyList_Append(variant->keep, held) < 0) {
             Py_XDECREF(held);
             goto fail;

@@ -56,6 +56,10 @@ DlStatus dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, in
 char *dl_scratch_take(npy_intp bytes, npy_intp *taken);
 void dl_scratch_give(char *memory, npy_intp bytes);
 
+/* Fill six words for loop `item` = (ufunc, dtypes), and set *needs_gil if it needs that; a new reference to what keeps
+ * them valid, or NULL. */
+PyObject *dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil);
+
 /* Free the variants of a kernel. */
 void dl_kernel_clear_code(DlKernel *kernel);
 

@@ -156,11 +156,15 @@ typedef struct {
     DlDims shape;
 } DlType;
 
+typedef enum { DL_PRODUCT_NONE, DL_PRODUCT_MATMUL, DL_PRODUCT_DOT } DlProduct;
+
 typedef struct {
     int n_dsts;
     int32_t *dsts;
     DlType *types;
     PyObject *function;
+    DlProduct product;   /* product.c may do it */
+    int32_t left, right; /* its operands */
     PyObject *template; /* owned: args + kwargs values, with Slots where registers and numbers go */
     PyObject *names;    /* owned: keyword names, or NULL */
 } DlCallStep;
@@ -359,6 +363,12 @@ void *dl_overlap_buffer(size_t size);
 DlStatus dl_overlap_save(DlRun *run, const DlReg *reg);
 /* Free the copies, the latest first; `restore` writes them back. */
 void dl_overlap_end_saved(DlRun *run, int restore);
+
+/* ---- product.c ---- */
+/* Note in the step, which is built, if it is a product of two registers; 0 or -1. */
+int dl_product_build(DlCallStep *step);
+/* Do it without a call; 2 when only the call will do. */
+DlStatus dl_product_run(DlRun *run, const DlCallStep *step);
 
 /* ---- pool.c ---- */
 /* A fresh array: strides NULL for C order; its memory is not initialised. A new reference, or NULL. */

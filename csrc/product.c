@@ -1,0 +1,156 @@
+/* Products of small arrays, without an array object or Python call: np.matmul's own inner loop on the registers' memory,
+ * which also serves np.dot of two vectors.
+ *
+ * For such sizes NumPy spends far more on the call than on the arithmetic. The loop gets what NumPy would give it: the
+ * operands' strides, and a fresh result in C order. It looks at no stride of an axis of one element.
+ */
+#include "kernel_code.h"
+
+#include "fpflags.h"
+
+enum { MOST_WORK = 1 << 15, N_TYPES = 32 }; /* NB: larger products give other threads the GIL, as NumPy does */
+
+typedef struct {
+    int asked;
+    npy_intp words[DL_LOOP_WORDS];
+    PyObject *keep; /* owned, for ever: what the words point to; NULL where there is no loop */
+} Loop;
+
+static PyObject *matmul; /* owned, for ever */
+static Loop loops[N_TYPES];
+
+/* Find matmul's loop for operands and result of one builtin dtype, if it has one. */
+static void
+learn_loop(PyArray_Descr *descr)
+{
+    Loop *loop = descr->type_num >= 0 && descr->type_num < N_TYPES ? &loops[descr->type_num] : NULL;
+    if (loop == NULL || loop->asked) {
+        return;
+    }
+    loop->asked = 1;
+    int needs_gil = 0;
+    PyObject *item = Py_BuildValue("O(OOO)", matmul, descr, descr, descr);
+    PyObject *keep = item ? dl_loop_resolve(item, loop->words, &needs_gil) : NULL;
+    Py_XDECREF(item);
+    if (needs_gil) {
+        Py_CLEAR(keep);
+    }
+    loop->keep = keep;
+    PyErr_Clear();
+}
+
+int
+dl_product_build(DlCallStep *step)
+{
+    PyObject *umath = PyImport_ImportModule("numpy._core.multiarray");
+    PyObject *dot = umath ? PyObject_GetAttrString(umath, "dot") : NULL;
+    Py_XDECREF(umath);
+    umath = dot ? PyImport_ImportModule("numpy._core.umath") : NULL;
+    if (umath != NULL && matmul == NULL) {
+        matmul = PyObject_GetAttrString(umath, "matmul");
+    }
+    Py_XDECREF(umath);
+    PyObject *method = matmul && dot ? PyObject_GetAttrString((PyObject *)&PyArray_Type, "dot") : NULL;
+    if (method == NULL) {
+        Py_XDECREF(dot);
+        return -1;
+    }
+    int is_dot = step->function == dot || step->function == method;
+    if ((is_dot || step->function == matmul) && step->names == NULL && step->n_dsts == 1
+        && PyTuple_GET_SIZE(step->template) == 2) {
+        const DlSlot *left = dl_slot_cast(PyTuple_GET_ITEM(step->template, 0));
+        const DlSlot *right = dl_slot_cast(PyTuple_GET_ITEM(step->template, 1));
+        if (left != NULL && right != NULL && left->kind == DL_SLOT_REG && right->kind == DL_SLOT_REG) {
+            step->product = is_dot ? DL_PRODUCT_DOT : DL_PRODUCT_MATMUL;
+            step->left = left->index;
+            step->right = right->index;
+            learn_loop(step->types[0].descr);
+        }
+    }
+    Py_DECREF(method);
+    Py_DECREF(dot);
+    return 0;
+}
+
+/* Whether np.dot hands this vector to the product as it is; others it copies first, or multiplies in another way. */
+static int
+is_plain_vector(const DlReg *reg)
+{
+    npy_intp itemsize = PyDataType_ELSIZE(reg->descr);
+    return reg->nd == 1 && reg->shape[0] > 1 && reg->strides[0] > 0 && reg->strides[0] % itemsize == 0;
+}
+
+DlStatus
+dl_product_run(DlRun *run, const DlCallStep *step)
+{
+    const DlReg *a = &run->regs[step->left], *b = &run->regs[step->right];
+    const DlType *type = &step->types[0];
+    if (a->kind != DL_ARRAY || b->kind != DL_ARRAY || a->nd < 1 || a->nd > 2 || b->nd < 1 || b->nd > 2
+        || a->descr->type_num != b->descr->type_num || type->descr->type_num != a->descr->type_num
+        || type->scalar != (a->nd == 1 && b->nd == 1)) {
+        return 2;
+    }
+    if (step->product == DL_PRODUCT_DOT
+        && (!is_plain_vector(a) || !is_plain_vector(b) || !(PyTypeNum_ISFLOAT(a->descr->type_num)
+                                                           || PyTypeNum_ISCOMPLEX(a->descr->type_num)))) {
+        return 2;
+    }
+    npy_intp m = a->nd == 2 ? a->shape[0] : 1, n = a->shape[a->nd - 1], p = b->nd == 2 ? b->shape[1] : 1;
+    if (n != b->shape[0] || m > MOST_WORK || n > MOST_WORK || p > MOST_WORK || m * p > MOST_WORK
+        || m * p * n > MOST_WORK) {
+        return 2;
+    }
+    int type_num = type->descr->type_num;
+    const Loop *loop = type_num >= 0 && type_num < N_TYPES ? &loops[type_num] : NULL;
+    if (loop == NULL || loop->keep == NULL) {
+        return 2;
+    }
+    DlReg *dst = &run->regs[step->dsts[0]];
+    npy_intp itemsize = PyDataType_ELSIZE(type->descr), shape[2];
+    PyObject *array = NULL;
+    if (!type->scalar) {
+        int nd = 0;
+        if (a->nd == 2) {
+            shape[nd++] = m;
+        }
+        if (b->nd == 2) {
+            shape[nd++] = p;
+        }
+        array = dl_pool_array(run, type->descr, nd, shape, NULL);
+        if (array == NULL) {
+            return -1;
+        }
+    }
+    char *args[3] = {a->data, b->data, array ? PyArray_BYTES((PyArrayObject *)array) : dst->cell.bytes};
+    npy_intp sizes[4] = {1, m, n, p};
+    npy_intp strides[9] = {[3] = a->nd == 2 ? a->strides[0] : 0,
+                           [4] = a->strides[a->nd - 1],
+                           [5] = b->strides[0],
+                           [6] = b->nd == 2 ? b->strides[1] : 0,
+                           [7] = b->nd == 2 ? p * itemsize : itemsize,
+                           [8] = itemsize};
+    unsigned before = dl_fp_get();
+    int32_t failed = ((PyArrayMethod_StridedLoop *)loop->words[1])((PyArrayMethod_Context *)loop->words[2], args, sizes,
+                                                                  strides, (NpyAuxData *)loop->words[3]);
+    if (PyTypeNum_ISINTEGER(a->descr->type_num)) {
+        dl_fp_set(before);
+    }
+    else {
+        run->flags |= before; /* NB: the loop may clear them */
+    }
+    if (failed) {
+        Py_XDECREF(array);
+        return dl_decline(run, DL_REASON_CALL);
+    }
+    if (array != NULL) {
+        dl_reg_take_fresh(dst, array);
+    }
+    else {
+        dst->kind = DL_SCALAR;
+        dst->object = NULL;
+        dst->nd = 0;
+        dst->descr = type->descr;
+        dst->data = dst->cell.bytes;
+    }
+    return 0;
+}
