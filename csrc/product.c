@@ -72,12 +72,59 @@ dl_product_build(DlCallStep *step)
     return 0;
 }
 
-/* Whether np.dot hands this vector to the product as it is; others it copies first, or multiplies in another way. */
-static int
-is_plain_vector(const DlReg *reg)
+/* Run the loop: 0, or 1 where it failed. */
+static DlStatus
+multiply(const Loop *loop, char **args, const npy_intp *sizes, const npy_intp *strides)
 {
-    npy_intp itemsize = PyDataType_ELSIZE(reg->descr);
-    return reg->nd == 1 && reg->shape[0] > 1 && reg->strides[0] > 0 && reg->strides[0] % itemsize == 0;
+    PyArrayMethod_StridedLoop *run = (PyArrayMethod_StridedLoop *)loop->words[1];
+    return run((PyArrayMethod_Context *)loop->words[2], args, sizes, strides, (NpyAuxData *)loop->words[3]) != 0;
+}
+
+/* A vector that np.dot would copy before it multiplies, because BLAS does not take it, is copied too: into memory that is
+ * to be given back. 0, or -1 with MemoryError. */
+static int
+pack_vector(npy_intp size, npy_intp itemsize, char **data, npy_intp *stride, char **memory, npy_intp *taken)
+{
+    *memory = NULL;
+    if (*stride > 0 && *stride % itemsize == 0) {
+        return 0;
+    }
+    *memory = dl_scratch_take(size * itemsize, taken);
+    if (*memory == NULL) {
+        return -1;
+    }
+    dl_copy_strided(*memory, &itemsize, *data, stride, 1, &size, itemsize);
+    *data = *memory;
+    *stride = itemsize;
+    return 0;
+}
+
+/* np.dot of two vectors. */
+static DlStatus
+multiply_vectors(const Loop *loop, npy_intp itemsize, char **args, const npy_intp *sizes, npy_intp *strides)
+{
+    char *memory[2] = {NULL, NULL};
+    npy_intp taken[2];
+    DlStatus status = -1;
+    if (pack_vector(sizes[2], itemsize, &args[0], &strides[4], &memory[0], &taken[0]) == 0
+        && pack_vector(sizes[2], itemsize, &args[1], &strides[5], &memory[1], &taken[1]) == 0) {
+        status = multiply(loop, args, sizes, strides);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (memory[i] != NULL) {
+            dl_scratch_give(memory[i], taken[i]);
+        }
+    }
+    return status;
+}
+
+/* Whether np.dot of vectors like this one is matmul's product; it has another way for one element, and for integers. */
+static int
+is_blas_vector(const DlReg *reg)
+{
+    int type_num = reg->descr->type_num;
+    return reg->nd == 1 && reg->shape[0] > 1
+           && (type_num == NPY_FLOAT || type_num == NPY_DOUBLE || type_num == NPY_CFLOAT || type_num == NPY_CDOUBLE);
 }
 
 DlStatus
@@ -90,9 +137,8 @@ dl_product_run(DlRun *run, const DlCallStep *step)
         || type->scalar != (a->nd == 1 && b->nd == 1)) {
         return 2;
     }
-    if (step->product == DL_PRODUCT_DOT
-        && (!is_plain_vector(a) || !is_plain_vector(b) || !(PyTypeNum_ISFLOAT(a->descr->type_num)
-                                                           || PyTypeNum_ISCOMPLEX(a->descr->type_num)))) {
+    int is_dot = step->product == DL_PRODUCT_DOT;
+    if (is_dot && (!is_blas_vector(a) || !is_blas_vector(b))) {
         return 2;
     }
     npy_intp m = a->nd == 2 ? a->shape[0] : 1, n = a->shape[a->nd - 1], p = b->nd == 2 ? b->shape[1] : 1;
@@ -130,17 +176,17 @@ dl_product_run(DlRun *run, const DlCallStep *step)
                            [7] = b->nd == 2 ? p * itemsize : itemsize,
                            [8] = itemsize};
     unsigned before = dl_fp_get();
-    int32_t failed = ((PyArrayMethod_StridedLoop *)loop->words[1])((PyArrayMethod_Context *)loop->words[2], args, sizes,
-                                                                  strides, (NpyAuxData *)loop->words[3]);
+    DlStatus status = is_dot ? multiply_vectors(loop, itemsize, args, sizes, strides)
+                             : multiply(loop, args, sizes, strides);
     if (PyTypeNum_ISINTEGER(a->descr->type_num)) {
         dl_fp_set(before);
     }
     else {
         run->flags |= before; /* NB: the loop may clear them */
     }
-    if (failed) {
+    if (status != 0) {
         Py_XDECREF(array);
-        return dl_decline(run, DL_REASON_CALL);
+        return status < 0 ? -1 : dl_decline(run, DL_REASON_CALL);
     }
     if (array != NULL) {
         dl_reg_take_fresh(dst, array);
