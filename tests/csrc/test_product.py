@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.conftest import budget
 from tests.copies import copies_of
 from tests.oracle import require_equal
 
@@ -72,6 +73,45 @@ def test_equal_in_every_layout(function: Callable[..., Any], dtype: str) -> None
                 assert one.strides == other.strides and one.flags == other.flags, where
                 assert one.tobytes() == other.tobytes(), where
     assert fast.stats()["native_calls"] > 100
+
+
+def any_layout(rng: np.random.Generator, buffer: Array, sizes: list[int]) -> Array:
+    """A view of `buffer` with odd strides: forwards, backwards, none, and any for an axis of one element."""
+    strides = [int(rng.choice((1, 1, 2, 7, -1, -3, 0, size))) for size in sizes]
+    order = rng.permutation(len(sizes))
+    step = 1
+    for axis in order:
+        if rng.random() < 0.7:
+            strides[axis] = step * int(rng.choice((1, 1, 1, -1)))
+        step *= max(sizes[axis], 1)
+    if sizes and rng.random() < 0.2:
+        strides[0] = strides[-1] + 1
+    middle = buffer.size // 2
+    return np.lib.stride_tricks.as_strided(buffer[middle:], sizes, [stride * buffer.itemsize for stride in strides])
+
+
+@pytest.mark.parametrize("seed", range(budget("PRODUCT_FUZZ", 7)))
+def test_equal_under_any_strides(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    options = {"cost_model": False}
+    fasts: list[Any] = [dynamo_lite.compile(f, options=options, recompile_limit=1000) for f in (product, dot)]
+    values: Any = rng.normal(size=2000) * 3.0
+    dtype = "dfDFlBh"[seed % 7]
+    buffer = (values + 1j * values[::-1] if dtype in "DF" else values).astype(dtype)
+    for _ in range(150):
+        m, k, p = (int(n) for n in rng.choice((0, 1, 1, 2, 3, 5, 9), 3))
+        a = any_layout(rng, buffer, [m, k][int(rng.integers(2)) :])
+        b = any_layout(rng, buffer, [k, p][: int(rng.integers(1, 3))])
+        if rng.random() < 0.2:
+            b = a.T
+        if a.shape[-1] != b.shape[0]:
+            continue
+        for function, fast in zip((product, dot), fasts, strict=True):
+            where = f"{function.__name__} {buffer.dtype} {a.shape} {a.strides} {b.shape} {b.strides}"
+            for one, other in zip(function(a, b), fast(a, b), strict=True):
+                assert type(one) is type(other) and one.dtype == other.dtype and one.shape == other.shape, where
+                assert one.strides == other.strides and one.flags == other.flags, where
+                assert one.tobytes() == other.tobytes(), where
 
 
 @pytest.mark.parametrize("function", [product, dot])
