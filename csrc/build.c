@@ -7,9 +7,10 @@
 
 #include "machine.h"
 
-enum { N_TYPES = 10 };
+enum { N_TYPES = 11 };
 static const char *const type_names[N_TYPES] = {"View", "Alloc",   "Map",  "Reduce", "Call",
-                                                "Save", "Require", "Loop", "Leave",  "Reg"};
+                                                "Save", "Require", "Loop", "Leave",  "Cond",
+                                                "Reg"};
 static PyObject *types[N_TYPES]; /* of dynamo_lite.schedule.steps, once needed; all but the last by DlStepKind */
 
 /* ---- reading Python objects ---- */
@@ -395,6 +396,8 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
         return dl_build_loop(builder, object, &step->loop);
     case DL_STEP_LEAVE:
         return dl_build_leave(builder, object, &step->leave);
+    case DL_STEP_COND:
+        return dl_build_cond(builder, object, &step->cond);
     default:
         step->kind = DL_STEP_SAVE; /* owns nothing */
         return dl_build_refuse(builder, "not a step", object);
@@ -442,7 +445,7 @@ build_output(DlBuilder *builder, PyObject *object, DlOperand *output, PyObject *
         output->index = dl_build_int(object, "index");
         return output->index == INT32_MIN ? -1 : dl_build_use(builder, output->index, object);
     }
-    int symbolic = builder->is_body ? 1 : dl_scalar_is_symbolic(object);
+    int symbolic = builder->part != DL_WHOLE ? 1 : dl_scalar_is_symbolic(object);
     if (symbolic <= 0) {
         output->kind = DL_FROM_CELL;
         *constant = Py_NewRef(object);
@@ -450,9 +453,9 @@ build_output(DlBuilder *builder, PyObject *object, DlOperand *output, PyObject *
     }
     output->kind = DL_FROM_NUMBER;
     output->index = dl_scalar_add(&self->numbers, object);
-    for (int32_t i = 0; !builder->is_body && output->index >= 0 && i < self->numbers.n_loads; i++) {
+    for (int32_t i = 0; builder->part == DL_WHOLE && output->index >= 0 && i < self->numbers.n_loads; i++) {
         const DlScalarLoad *load = &self->numbers.loads[i];
-        if (load->value == output->index && load->axis < 0) {
+        if (load->value == output->index && load->axis < 0 && load->input >= 0) {
             output->kind = DL_FROM_REG;
             output->index = load->input;
             return dl_build_use(builder, load->input, object);
@@ -568,13 +571,21 @@ build_body(DlBuilder *builder, PyObject *schedule, PyObject *steps)
             return dl_build_refuse(builder, "a symbol names no input", schedule);
         }
     }
-    return builder->is_body && dl_build_body(builder) < 0 ? -1 : build_deaths(builder);
+    int status = builder->part == DL_WHOLE    ? 0
+                 : builder->part == DL_BRANCH ? dl_build_branch(builder)
+                                              : dl_build_body(builder);
+    if (status == 0 && (builder->part == DL_WHOLE || builder->part == DL_BRANCH)) {
+        uint8_t *varies = dl_build_rows(self->numbers.n_values, 1);
+        status = varies == NULL || dl_build_stages(builder, -1, varies) < 0 ? -1 : 0;
+        PyMem_Free(varies);
+    }
+    return status < 0 ? -1 : build_deaths(builder);
 }
 
 int
-dl_program_build(DlProgram *self, int is_body)
+dl_program_build(DlProgram *self, DlPart part)
 {
-    DlBuilder builder = {.program = self, .is_body = is_body};
+    DlBuilder builder = {.program = self, .part = part};
     PyObject *schedule = self->schedule;
     if (learn_types() < 0) {
         return -1;
@@ -671,6 +682,10 @@ dl_program_traverse(DlProgram *self, visitproc visit, void *arg)
                 Py_VISIT(step->leave.objects[j]);
             }
         }
+        if (step->kind == DL_STEP_COND) {
+            Py_VISIT(step->cond.branches[0]);
+            Py_VISIT(step->cond.branches[1]);
+        }
     }
     return 0;
 }
@@ -719,6 +734,14 @@ clear_step(DlStep *step)
         PyMem_Free(step->loop.operands);
         PyMem_Free(step->loop.moves);
         PyMem_Free(step->loop.dsts);
+        PyMem_Free(step->loop.yields.values);
+        break;
+    case DL_STEP_COND:
+        Py_XDECREF(step->cond.branches[0]);
+        Py_XDECREF(step->cond.branches[1]);
+        PyMem_Free(step->cond.operands);
+        PyMem_Free(step->cond.dsts);
+        PyMem_Free(step->cond.yields.values);
         break;
     case DL_STEP_LEAVE:
         for (int i = 0; i < step->leave.n_outputs; i++) {

@@ -1,4 +1,5 @@
-/* What the files that build a program share (build.c, build_kernel.c, build_call.c, build_loop.c).
+/* What the files that build a program share (build.c, build_kernel.c, build_call.c, build_loop.c,
+ * build_cond.c).
  *
  * Functions return 0, or -1 with an error set, unless said otherwise; objects are borrowed. Everything a step owns hangs
  * in it as soon as it exists, so that dl_program_clear frees a program that was refused halfway.
@@ -12,7 +13,7 @@
 typedef struct {
     DlProgram *program;
     int step;       /* the step being built */
-    int is_body;    /* of a loop */
+    DlPart part;
     uint8_t *is_set;
     int *parent;    /* the register that a view shows, or -1 */
     int *last;      /* the last step that needs a register; n_steps: an output */
@@ -57,6 +58,16 @@ int dl_build_leave(DlBuilder *builder, PyObject *object, DlLeaveStep *step);
 int dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands, PyObject ***objects, int *count);
 /* Attribute "iterated" of a body: what one kernel does of many iterations, a Map, or None. */
 int dl_build_iterated(DlBuilder *builder, PyObject *schedule, DlLoopKernel **kernel);
+int dl_build_cond(DlBuilder *builder, PyObject *object, DlCondStep *step);
+/* One value that goes into a body: a register or a number. */
+int dl_build_input(DlBuilder *builder, PyObject *object, DlOperand *operand);
+/* The Symbols of `n` numbers that a step yields, if it has them. */
+int dl_build_yields(DlBuilder *builder, PyObject *object, DlYields *yields, int n);
+/* What a step yields, or NULL. */
+DlYields *dl_build_yields_of(DlStep *step);
+/* Order the instructions of numbers by the step that they wait for: how many depend neither on one nor on `value`, or
+ * -1. varies as for dl_scalar_split. */
+int32_t dl_build_stages(DlBuilder *builder, int32_t value, uint8_t *varies);
 
 /* Whether register `reg` dies during a run: what a body's iterations have in common does not. */
 int dl_build_is_mortal(const DlBuilder *builder, int reg);
@@ -65,6 +76,8 @@ int dl_build_body(DlBuilder *builder);
 /* Find the initial values that step `index`, a loop, may free. */
 void dl_build_moves(const DlBuilder *builder, int index, DlLoopStep *step);
 void dl_build_clear_body(DlBody *body);
+/* The same for a branch. */
+int dl_build_branch(DlBuilder *builder);
 
 /* Free a map's kernel, operands and shape. */
 void dl_build_clear_map(DlMapStep *step);

@@ -35,6 +35,46 @@ is_fixed_view(const DlBuilder *builder, const DlViewStep *view, const uint8_t *v
     return fixed;
 }
 
+int32_t
+dl_build_stages(DlBuilder *builder, int32_t value, uint8_t *varies)
+{
+    DlProgram *self = builder->program;
+    DlScalars *table = &self->numbers;
+    int stage = 1;
+    for (int i = 0; i < self->n_steps; i++) {
+        DlYields *yields = dl_build_yields_of(&self->steps[i]);
+        if (yields == NULL || yields->n == 0) {
+            continue;
+        }
+        if (++stage > UINT8_MAX) {
+            return dl_build_refuse(builder, "too many steps yield numbers", self->schedule);
+        }
+        for (int j = 0; j < yields->n; j++) {
+            varies[yields->values[j]] = (uint8_t)stage;
+        }
+    }
+    int32_t n_fixed = dl_scalar_split(table, value, varies);
+    int32_t next = n_fixed < 0 ? 0 : n_fixed;
+    while (next < table->n_instrs && varies[table->instrs[next].value] == 1) {
+        next++;
+    }
+    self->n_early = next;
+    stage = 1;
+    for (int i = 0; i < self->n_steps; i++) {
+        DlYields *yields = dl_build_yields_of(&self->steps[i]);
+        if (yields == NULL || yields->n == 0) {
+            continue;
+        }
+        stage++;
+        yields->first = next;
+        while (next < table->n_instrs && varies[table->instrs[next].value] == stage) {
+            next++;
+        }
+        yields->last = next;
+    }
+    return n_fixed;
+}
+
 /* Find the views and the numbers that do not depend on the iteration; 0 or -1. */
 static int
 find_fixed(DlBuilder *builder, DlBody *body)
@@ -63,7 +103,7 @@ find_fixed(DlBuilder *builder, DlBody *body)
             body->index = load->value;
         }
     }
-    body->n_fixed = dl_scalar_split(&self->numbers, body->index, varies);
+    body->n_fixed = dl_build_stages(builder, body->index, varies);
     for (int reg = 0; reg < self->n_inputs; reg++) {
         builder->lasting[reg] = reg == 0 || reg > body->n_carried;
     }
@@ -168,16 +208,35 @@ check_kernel(DlBuilder *builder)
     return 0;
 }
 
+/* The condition to go on, the last output; 0 or -1. */
+static int
+build_condition(DlBuilder *builder, DlBody *body)
+{
+    const DlProgram *self = builder->program;
+    if (self->n_outputs == 0) {
+        return dl_build_refuse(builder, "a body without a condition", self->schedule);
+    }
+    body->has_condition = 1;
+    body->condition = self->outputs[self->n_outputs - 1];
+    if (body->condition.kind == DL_FROM_NUMBER && self->numbers.kinds[body->condition.index] == DL_FLOAT) {
+        return dl_build_refuse(builder, "a condition is a float", self->schedule);
+    }
+    return 0;
+}
+
 int
 dl_build_body(DlBuilder *builder)
 {
     DlProgram *self = builder->program;
     DlBody *body = self->body;
-    while (body->n_numbers < self->n_outputs
-           && self->outputs[self->n_outputs - 1 - body->n_numbers].kind == DL_FROM_NUMBER) {
+    if (builder->part == DL_WHILE_BODY && build_condition(builder, body) < 0) {
+        return -1;
+    }
+    int n_results = self->n_outputs - body->has_condition;
+    while (body->n_numbers < n_results && self->outputs[n_results - 1 - body->n_numbers].kind == DL_FROM_NUMBER) {
         body->n_numbers++;
     }
-    body->n_carried = self->n_outputs - body->n_numbers;
+    body->n_carried = n_results - body->n_numbers;
     body->simple = 1;
     body->returned = dl_build_rows(self->n_inputs, 1);
     body->needs_object = dl_build_rows(self->n_outputs, 1);
@@ -186,7 +245,7 @@ dl_build_body(DlBuilder *builder)
     if (body->returned == NULL || body->needs_object == NULL || body->moved == NULL || body->left == NULL) {
         return -1;
     }
-    if (self->n_inputs < 1 + self->n_outputs) {
+    if (self->n_inputs < 1 + n_results) {
         return dl_build_refuse(builder, "a body takes the index and what is carried", self->schedule);
     }
     if (body->n_numbers > DL_MAX_CARRIED_NUMBERS) {
@@ -218,6 +277,13 @@ dl_build_body(DlBuilder *builder)
     for (int reg = self->n_inputs; reg < self->n_registers; reg++) {
         if (builder->last[reg] == self->n_steps && dl_build_is_mortal(builder, reg)) {
             body->left[body->n_left++] = reg;
+        }
+    }
+    int condition = body->has_condition && body->condition.kind == DL_FROM_REG ? body->condition.index : -1;
+    if (condition >= 0 && dl_build_is_mortal(builder, condition) && condition >= self->n_inputs) {
+        body->drops_condition = body->simple;
+        for (int k = 0; k < body->n_carried; k++) {
+            body->drops_condition &= self->outputs[k].index != condition;
         }
     }
     return 0;
@@ -252,7 +318,7 @@ check_numbers(DlBuilder *builder, PyObject *object, const DlLoopStep *step)
     const DlScalars *inner = &step->body->numbers, *outer = &builder->program->numbers;
     for (int32_t i = 0; i < inner->n_loads; i++) {
         const DlScalarLoad *load = &inner->loads[i];
-        if (load->input == 0) {
+        if (load->input <= 0) {
             continue;
         }
         const DlOperand *operand = &step->operands[load->input - 1];
@@ -269,16 +335,15 @@ check_numbers(DlBuilder *builder, PyObject *object, const DlLoopStep *step)
     for (int j = 0; j < step->body->body->n_numbers; j++) {
         const DlOperand *operand = &step->operands[step->n_operands - step->body->body->n_numbers + j];
         int kind = inner->kinds[step->body->body->number_out[j]];
-        if (operand->kind != DL_FROM_NUMBER || outer->kinds[operand->index] != kind || kind == DL_BOOL) {
+        if (operand->kind != DL_FROM_NUMBER || outer->kinds[operand->index] != kind) {
             return dl_build_refuse(builder, "a number is of another kind after an iteration", object);
         }
     }
     return 0;
 }
 
-/* One value that goes into the body: a register or a number; 0 or -1. */
-static int
-build_input(DlBuilder *builder, PyObject *object, DlOperand *operand)
+int
+dl_build_input(DlBuilder *builder, PyObject *object, DlOperand *operand)
 {
     if (dl_build_is_reg(object)) {
         operand->kind = DL_FROM_REG;
@@ -309,7 +374,7 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *carried, PyObject *
              DlLoopStep *step)
 {
     int n_carried = (int)PyTuple_GET_SIZE(carried), n_captured = (int)PyTuple_GET_SIZE(captured);
-    int n_results = step->body->n_outputs;
+    int n_results = step->body->n_outputs - step->body->body->has_condition;
     if (step->body->n_inputs != 1 + n_carried + n_captured || step->body->body->n_carried != n_carried
         || step->body->body->n_numbers > n_captured || PyTuple_GET_SIZE(dsts) != n_results) {
         return dl_build_refuse(builder, "another number of values goes into the body or comes out", object);
@@ -324,7 +389,7 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *carried, PyObject *
     for (; step->n_operands < n_carried + n_captured; step->n_operands++) {
         int k = step->n_operands;
         PyObject *value = k < n_carried ? PyTuple_GET_ITEM(carried, k) : PyTuple_GET_ITEM(captured, k - n_carried);
-        if (build_input(builder, value, &step->operands[k]) < 0) {
+        if (dl_build_input(builder, value, &step->operands[k]) < 0) {
             return -1;
         }
     }
@@ -348,12 +413,14 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
         || build_bound(builder, object, "step", &step->by) < 0) {
         return -1;
     }
-    PyObject *schedule = PyObject_GetAttrString(object, "body");
+    int has_condition = dl_build_bool(object, "goes_on");
+    PyObject *schedule = has_condition < 0 ? NULL : PyObject_GetAttrString(object, "body");
     if (schedule == NULL || Py_EnterRecursiveCall(" while building a loop") != 0) {
         Py_XDECREF(schedule);
         return -1;
     }
-    step->body = dl_program_make(schedule, builder->program->compile_kernel, 1);
+    DlPart part = has_condition ? DL_WHILE_BODY : DL_LOOP_BODY;
+    step->body = dl_program_make(schedule, builder->program->compile_kernel, part);
     Py_LeaveRecursiveCall();
     Py_DECREF(schedule);
     if (step->body == NULL) {
@@ -371,6 +438,7 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
         status = -1;
     }
     Py_XDECREF(machine);
+    status = status ? status : dl_build_yields(builder, object, &step->yields, step->body->body->n_numbers);
     Py_XDECREF(carried);
     Py_XDECREF(captured);
     Py_XDECREF(dsts);
@@ -385,7 +453,7 @@ dl_build_leave(DlBuilder *builder, PyObject *object, DlLeaveStep *step)
     while (place >= 0 && self->steps[place].kind != DL_STEP_LOOP) {
         place--;
     }
-    if (place < 0 || builder->is_body || self->steps[place].loop.leaves) {
+    if (place < 0 || builder->part != DL_WHOLE || self->steps[place].loop.leaves) {
         return dl_build_refuse(builder, "there is no loop to leave", object);
     }
     self->steps[place].loop.leaves = 1;

@@ -222,6 +222,9 @@ load_numbers(DlRun *run)
     memcpy(run->numbers, table->initial, (size_t)table->n_values * sizeof *run->numbers);
     for (int32_t i = 0; i < table->n_loads; i++) {
         const DlScalarLoad *load = &table->loads[i];
+        if (load->input < 0) {
+            continue;
+        }
         const DlReg *reg = &run->regs[load->input];
         if (reg->kind == DL_ARRAY && load->axis >= 0 && load->axis < reg->nd) {
             run->numbers[load->value].i = reg->shape[load->axis];
@@ -230,7 +233,8 @@ load_numbers(DlRun *run)
             return dl_decline(run, DL_REASON_INPUT);
         }
     }
-    int declined = table->n_instrs && dl_scalar_eval(table, 0, table->n_instrs, run->numbers);
+    int32_t n_early = run->program->n_early;
+    int declined = n_early && dl_scalar_eval(table, 0, n_early, run->numbers);
     return declined ? dl_decline(run, DL_REASON_NUMBER) : 0;
 }
 
@@ -360,6 +364,8 @@ run_step(DlRun *run, DlStep *step)
     case DL_STEP_LEAVE:
         run->end = run->left ? &step->leave : NULL;
         return 0;
+    case DL_STEP_COND:
+        return dl_cond_run(run, &step->cond);
     }
     Py_UNREACHABLE();
 }
@@ -375,7 +381,7 @@ dl_steps_run(DlRun *run, int fixed)
         }
         DlStatus status = run_step(run, step);
         /* NB: after every step that computes, so that a later one stores nothing into the caller's arrays; what the body
-         * of a loop stores can be undone, so that it is enough to ask after each iteration. */
+         * of a loop stores can be undone, so that it is enough to ask after each iteration; branches stand in loops. */
         if (status == 0 && program->body == NULL && (step->kind == DL_STEP_MAP || step->kind == DL_STEP_REDUCE)) {
             status = dl_flags_check(run);
         }
@@ -614,7 +620,7 @@ program_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObj
 }
 
 DlProgram *
-dl_program_make(PyObject *schedule, PyObject *compile_kernel, int is_body)
+dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part)
 {
     DlProgram *self = (DlProgram *)program_type.tp_alloc(&program_type, 0);
     if (self == NULL) {
@@ -623,7 +629,7 @@ dl_program_make(PyObject *schedule, PyObject *compile_kernel, int is_body)
     self->vectorcall = program_vectorcall;
     self->schedule = Py_NewRef(schedule);
     self->compile_kernel = Py_NewRef(compile_kernel);
-    if (dl_program_build(self, is_body) < 0) {
+    if (dl_program_build(self, part) < 0) {
         Py_CLEAR(self);
     }
     return self;
@@ -637,7 +643,7 @@ program_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:Program", names, &schedule, &compile_kernel)) {
         return NULL;
     }
-    return (PyObject *)dl_program_make(schedule, compile_kernel, 0);
+    return (PyObject *)dl_program_make(schedule, compile_kernel, DL_WHOLE);
 }
 
 static int

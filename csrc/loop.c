@@ -1,4 +1,4 @@
-/* Loop: run a body for every number of a range, its values handed on from register to register.
+/* Loop: run a body for every number of a range, or until it says no, its values handed on from register to register.
  *
  * The body is a program whose inputs are the index, what is carried and what is captured. It has one DlRun for the whole
  * loop: captured values, views of them and numbers that do not depend on the index are set up once (DlBody says which);
@@ -116,9 +116,8 @@ is_to_be_left(const DlRun *outermost, uint64_t taken)
 
 /* ---- registers ---- */
 
-/* Copy a register without what it owns; its geometry does not depend on src any more. */
-static void
-copy_geometry(DlReg *dst, const DlReg *src)
+void
+dl_reg_copy(DlReg *dst, const DlReg *src)
 {
     dst->kind = src->kind;
     dst->nd = src->nd;
@@ -145,7 +144,7 @@ copy_geometry(DlReg *dst, const DlReg *src)
 static void
 hand_over(Loop *loop, int place, DlReg *dst, DlReg *src, int steals)
 {
-    copy_geometry(dst, src);
+    dl_reg_copy(dst, src);
     dst->object = src->object;
     loop->held[place] = NULL;
     if (src->object == NULL && src->kind == DL_ARRAY) {
@@ -227,7 +226,7 @@ hand_on(Loop *loop)
         Py_XDECREF(before[k]);
     }
     for (int k = 0; k < body->n_carried; k++) {
-        copy_geometry(&regs[1 + k], &loop->next[k]);
+        dl_reg_copy(&regs[1 + k], &loop->next[k]);
         regs[1 + k].object = loop->next[k].object;
     }
     if (before != small) {
@@ -256,7 +255,7 @@ load_inputs(Loop *loop, DlRun *outer)
             hand_over(loop, k, dst, src, step->moves[k]);
         }
         else {
-            copy_geometry(dst, src);
+            dl_reg_copy(dst, src);
             dst->object = Py_XNewRef(src->object);
         }
     }
@@ -278,7 +277,7 @@ load_numbers(Loop *loop, const DlRun *outer)
     memcpy(run->numbers, table->initial, (size_t)table->n_values * sizeof *run->numbers);
     for (int32_t i = 0; i < table->n_loads; i++) {
         const DlScalarLoad *load = &table->loads[i];
-        if (load->input == 0) {
+        if (load->input <= 0) {
             continue;
         }
         if (load->axis < 0) {
@@ -381,19 +380,26 @@ run_kernel(Loop *loop, KernelState *state, uint64_t number, int64_t by, uint64_t
 
 /* Run the next iteration, step by step. */
 static DlStatus
-run_body(Loop *loop, uint64_t number)
+run_body(Loop *loop, uint64_t number, int *goes_on)
 {
     DlRun *run = &loop->run;
-    const DlScalars *table = &run->program->numbers;
-    int32_t index = loop->body->index, n_fixed = loop->body->n_fixed, n_instrs = table->n_instrs;
-    if (index >= 0) {
-        run->numbers[index].i = (int64_t)number;
+    const DlBody *body = loop->body;
+    if (body->index >= 0) {
+        run->numbers[body->index].i = (int64_t)number;
     }
-    if (n_instrs > n_fixed && dl_scalar_eval(table, n_fixed, n_instrs, run->numbers)) {
+    if (run->program->n_early > body->n_fixed
+        && dl_scalar_eval(&run->program->numbers, body->n_fixed, run->program->n_early, run->numbers)) {
         return dl_decline(run, DL_REASON_NUMBER);
     }
     DlStatus status = dl_steps_run(run, 0);
     status = status ? status : dl_flags_check(run);
+    if (status == 0 && body->has_condition) {
+        *goes_on = dl_cond_truth(run, &body->condition);
+        status = *goes_on < 0;
+        if (body->drops_condition) {
+            dl_reg_release(run, &run->regs[body->condition.index]);
+        }
+    }
     status = status ? status : hand_on(loop);
     return status ? status : hand_on_numbers(loop);
 }
@@ -404,6 +410,7 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
 {
     DlRun *run = &loop->run;
     KernelState state;
+    int goes_on = 1;
     int rechecks = run->program->n_written && loop->body->n_carried;
     uint64_t number = (uint64_t)start, taken = 0;
     state.rows = NULL;
@@ -429,10 +436,10 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
             status = run_kernel(loop, &state, number, by, n);
         }
         else {
-            status = run_body(loop, number);
+            status = run_body(loop, number, &goes_on);
         }
         taken += n;
-        if (taken == length || status != 0) {
+        if (taken == length || status != 0 || !goes_on) {
             break;
         }
         number += (uint64_t)by * n;
@@ -456,11 +463,10 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
     return status;
 }
 
-/* Put a number into a register, as a NumPy scalar. */
-static void
-take_number(DlReg *reg, DlNumber number, int kind)
+void
+dl_reg_take_number(DlReg *reg, DlNumber number, int kind)
 {
-    PyArray_Descr *descr = PyArray_DescrFromType(kind == DL_FLOAT ? NPY_DOUBLE : NPY_INT64);
+    PyArray_Descr *descr = PyArray_DescrFromType(kind == DL_FLOAT ? NPY_DOUBLE : kind == DL_INT ? NPY_INT64 : NPY_BOOL);
     Py_DECREF(descr); /* NB: NumPy's builtin dtypes live for ever */
     dl_reg_take_cell(reg, descr, &number);
 }
@@ -474,22 +480,23 @@ take_results(Loop *loop, DlRun *outer)
         if (src->kind == DL_ARRAY && dl_reg_object(src) == NULL) {
             return -1;
         }
-        copy_geometry(dst, src);
+        dl_reg_copy(dst, src);
         dst->object = src->object;
         src->object = NULL;
         src->kind = DL_EMPTY;
     }
     for (int j = 0; j < loop->body->n_numbers; j++) {
-        take_number(&outer->regs[loop->step->dsts[loop->body->n_carried + j]], loop->results[j],
+        dl_reg_take_number(&outer->regs[loop->step->dsts[loop->body->n_carried + j]], loop->results[j],
                     loop->run.program->numbers.kinds[loop->body->number_out[j]]);
     }
-    return 0;
+    return dl_yields_set(outer, &loop->step->yields, loop->results);
 }
 
 /* The results of an empty range: the initial values. */
 static DlStatus
 take_initial(DlRun *run, const DlLoopStep *step)
 {
+    DlNumber numbers[DL_MAX_CARRIED_NUMBERS];
     for (int k = 0; k < step->n_carried; k++) {
         PyObject *object = dl_reg_object(&run->regs[step->operands[k].index]);
         if (object == NULL) {
@@ -499,10 +506,11 @@ take_initial(DlRun *run, const DlLoopStep *step)
     }
     for (int j = 0; j < step->body->body->n_numbers; j++) {
         const DlOperand *operand = &step->operands[step->n_operands - step->body->body->n_numbers + j];
-        take_number(&run->regs[step->dsts[step->n_carried + j]], run->numbers[operand->index],
-                    run->program->numbers.kinds[operand->index]);
+        numbers[j] = run->numbers[operand->index];
+        dl_reg_take_number(&run->regs[step->dsts[step->n_carried + j]], numbers[j],
+                           run->program->numbers.kinds[operand->index]);
     }
-    return 0;
+    return dl_yields_set(run, &step->yields, numbers);
 }
 
 /* Let the outer run know what became of the body's, and free all that is left. */

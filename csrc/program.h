@@ -3,7 +3,7 @@
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
  * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
- * The body of a loop (loop.c) is a program of its own, run by the same code in a run of its own.
+ * The body of a loop (loop.c) is a program of its own, run by the same code in a run of its own; so is a branch (cond.c).
  */
 #ifndef DL_PROGRAM_H
 #define DL_PROGRAM_H
@@ -185,6 +185,12 @@ typedef struct {
     int n_views;     /* steps of the body that read an element of an array out, or view a row */
     int *views;
 } DlLoopKernel;
+/* The numbers that a step computes for those behind it, and the instructions that wait for them. */
+typedef struct {
+    int n;
+    int32_t *values;
+    int32_t first, last;
+} DlYields;
 
 typedef struct {
     DlProgram *body;         /* owned */
@@ -195,6 +201,7 @@ typedef struct {
     uint8_t *moves;          /* of each carried: nobody else needs the initial value, the loop may free it */
     int32_t *dsts;
     int leaves;              /* a Leave step follows: it may end between two iterations */
+    DlYields yields;
 } DlLoopStep;
 
 typedef struct {
@@ -202,6 +209,15 @@ typedef struct {
     DlOperand *outputs;
     PyObject **objects; /* owned: of those that are constant */
 } DlLeaveStep;
+
+typedef struct {
+    DlProgram *branches[2];  /* owned: of a true and of a false condition */
+    DlOperand condition;
+    int n_operands, n_dsts;
+    DlOperand *operands;     /* registers and numbers */
+    int32_t *dsts;
+    DlYields yields;
+} DlCondStep;
 
 typedef enum {
     DL_STEP_VIEW,
@@ -212,7 +228,8 @@ typedef enum {
     DL_STEP_SAVE,
     DL_STEP_REQUIRE,
     DL_STEP_LOOP,
-    DL_STEP_LEAVE
+    DL_STEP_LEAVE,
+    DL_STEP_COND
 } DlStepKind;
 
 typedef struct {
@@ -230,10 +247,15 @@ typedef struct {
         int32_t condition; /* number */
         DlLoopStep loop;
         DlLeaveStep leave;
+        DlCondStep cond;
     };
 } DlStep;
 
-/* What a program that is the body of a loop knows besides. Its inputs are the index, what is carried, what is captured. */
+/* What a program is part of. */
+typedef enum { DL_WHOLE, DL_LOOP_BODY, DL_WHILE_BODY, DL_BRANCH } DlPart;
+
+/* What a program that is the body of a loop knows besides. Its inputs are the index, what is carried, what is captured.
+ * Of a branch it is `returned` and `needs_object`, n_carried counting its outputs but for numbers. */
 enum { DL_MAX_CARRIED_NUMBERS = 16 };
 typedef struct {
     int n_carried;         /* arrays and NumPy scalars; numbers are the last outputs and the last inputs */
@@ -249,6 +271,9 @@ typedef struct {
     int n_left;            /* registers that are still full behind the last step */
     int32_t *left;
     DlLoopKernel *kernel;  /* owned, or NULL */
+    int has_condition;
+    DlOperand condition;   /* to go on: a number or a register */
+    int drops_condition;   /* whose register nobody needs any more, and hand_on does not empty */
 } DlBody;
 
 struct DlProgram {
@@ -259,6 +284,7 @@ struct DlProgram {
     int has_loops;
     int n_closed_loops; /* of its own steps: loops that no Leave follows */
     int n_most_outputs; /* the largest number of outputs, of all its ends */
+    int32_t n_early;    /* instructions of numbers that wait for no step */
     DlDecline never;    /* if set: every run declines for it at once */
     PyObject *failure; /* owned: the words of the error of a kernel that could not be compiled, or NULL */
     DlStep *steps;
@@ -272,7 +298,7 @@ struct DlProgram {
     unsigned long long declines[DL_N_DECLINES];
     DlDecline last_decline;
     double time; /* of the last run: nanoseconds where it has loops, else 1 */
-    DlBody *body;      /* NULL but for the body of a loop */
+    DlBody *body;      /* NULL but for the body of a loop, or a branch */
 };
 
 typedef struct DlSaved DlSaved;
@@ -326,8 +352,8 @@ dl_decline(DlRun *run, DlDecline reason)
  * loop could be left afterwards), put back what was written and decline. */
 DlStatus dl_python_check(DlRun *run);
 
-/* Make a program of a Schedule; the body of a loop has no inputs of its own. A new reference, or NULL. */
-DlProgram *dl_program_make(PyObject *schedule, PyObject *compile_kernel, int is_body);
+/* Make a program of a Schedule. A new reference, or NULL. */
+DlProgram *dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part);
 /* Run all steps that are fixed, or all that are not. */
 DlStatus dl_steps_run(DlRun *run, int fixed);
 /* Decline when a floating-point error happened that NumPy would report. */
@@ -388,11 +414,22 @@ DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);
 DlStatus dl_loop_look(DlRun *run, int64_t time);
 /* Nanoseconds since some time in the past. */
 int64_t dl_loop_clock(void);
+/* Copy a register without what it owns; its geometry does not depend on src any more. */
+void dl_reg_copy(DlReg *dst, const DlReg *src);
+/* Put a number into a register, as a NumPy scalar. */
+void dl_reg_take_number(DlReg *reg, DlNumber number, int kind);
+
+/* ---- cond.c ---- */
+DlStatus dl_cond_run(DlRun *run, DlCondStep *step);
+/* The truth of a condition: 1 or 0, or -1 to decline. */
+int dl_cond_truth(DlRun *run, const DlOperand *condition);
+/* Set the numbers that a step yields, and all that waits for them; 0 or 1. */
+DlStatus dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbers);
 
 /* ---- build.c ---- */
 
 /* Fill self from its schedule; 0 or -1. What is built so far is freed by dl_program_clear in any case. */
-int dl_program_build(DlProgram *self, int is_body);
+int dl_program_build(DlProgram *self, DlPart part);
 int dl_program_traverse(DlProgram *self, visitproc visit, void *arg);
 void dl_program_clear(DlProgram *self);
 

@@ -180,22 +180,22 @@ declared_kind(PyObject *expr)
     return -1;
 }
 
-/* Read attribute `name` as an index: an int that fits, or `none` for None; -2 with an error set. */
+/* Read attribute `name` as an index: an int from `least` on that fits, or -1 for None; INT32_MIN with an error set. */
 static int32_t
-index_attribute(PyObject *expr, const char *name, int32_t none)
+index_attribute(PyObject *expr, const char *name, int32_t least)
 {
     PyObject *object = PyObject_GetAttrString(expr, name);
     if (object == NULL) {
-        return -2;
+        return INT32_MIN;
     }
-    long index = object == Py_None ? none : PyLong_AsLong(object);
+    long index = object == Py_None ? -1 : PyLong_AsLong(object);
     Py_DECREF(object);
     if (PyErr_Occurred()) {
-        return -2;
+        return INT32_MIN;
     }
-    if (index < none || index > INT32_MAX) {
+    if (index < least || index > INT32_MAX) {
         PyErr_Format(PyExc_ValueError, "symbol %R: %s is out of range", expr, name);
-        return -2;
+        return INT32_MIN;
     }
     return (int32_t)index;
 }
@@ -205,12 +205,12 @@ static int32_t
 add_symbol(DlScalars *table, PyObject *symbol)
 {
     int kind = declared_kind(symbol);
-    int32_t input = kind < 0 ? -2 : index_attribute(symbol, "input", 0);
-    int32_t axis = input < 0 ? -2 : index_attribute(symbol, "axis", -1);
-    if (axis < -1) {
+    int32_t input = kind < 0 ? INT32_MIN : index_attribute(symbol, "input", INT32_MIN / 2);
+    int32_t axis = input == INT32_MIN ? INT32_MIN : index_attribute(symbol, "axis", -1);
+    if (axis == INT32_MIN) {
         return -1;
     }
-    if (kind == DL_FLOAT && axis >= 0) {
+    if ((kind == DL_FLOAT || input < 0) && axis >= 0) {
         PyErr_Format(PyExc_ValueError, "symbol %R: a size is an int", symbol);
         return -1;
     }
@@ -611,26 +611,33 @@ int32_t
 dl_scalar_split(DlScalars *table, int32_t value, uint8_t *varies)
 {
     DlScalarInstr *later = PyMem_New(DlScalarInstr, table->n_instrs + 1);
-    int32_t n_fixed = 0, n_later = 0;
+    int32_t n_fixed = 0, n_later = 0, n = 0;
+    uint8_t last = 1;
     if (later == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    if (value >= 0) {
+    if (value >= 0 && varies[value] == 0) {
         varies[value] = 1;
     }
     for (int32_t i = 0; i < table->n_instrs; i++) {
         DlScalarInstr instr = table->instrs[i];
-        varies[instr.value] |= varies[instr.a] | varies[instr.b];
-        if (varies[instr.value]) {
+        uint8_t *stage = &varies[instr.value], a = varies[instr.a], b = varies[instr.b];
+        *stage = a > b ? a : b;
+        last = *stage > last ? *stage : last;
+        if (*stage) {
             later[n_later++] = instr;
         }
         else {
             table->instrs[n_fixed++] = instr;
         }
     }
-    for (int32_t i = 0; i < n_later; i++) {
-        table->instrs[n_fixed + i] = later[i];
+    for (int stage = 1; stage <= last; stage++) {
+        for (int32_t i = 0; i < n_later; i++) {
+            if (varies[later[i].value] == stage) {
+                table->instrs[n_fixed + n++] = later[i];
+            }
+        }
     }
     PyMem_Free(later);
     return n_fixed;

@@ -18,8 +18,8 @@ typedef union {
 
 typedef struct {
     int32_t value; /* where it is put */
-    int32_t input;
-    int32_t axis; /* -1: the number itself */
+    int32_t input; /* negative: a step sets it */
+    int32_t axis;  /* -1: the number itself */
 } DlScalarLoad;
 
 typedef struct {
@@ -66,7 +66,8 @@ double dl_scalar_floor_divide(double a, double b);
 int dl_scalar_power(double a, double b, double *out);
 
 /* Put the instructions that do not depend on `value` first, in their order: how many these are; -1 with MemoryError.
- * varies: one byte a value, zero; set for `value` and what depends on it. */
+ * varies: one byte a value, zero but for the stage at which some become known; set to 1 for `value`, and for all that
+ * depends on others the latest stage of these. Instructions stand by stage. */
 int32_t dl_scalar_split(DlScalars *table, int32_t value, uint8_t *varies);
 
 /* Read the number that `load` asks for from input (borrowed); 0, or 1 when it is not of that kind. */

@@ -237,7 +237,7 @@ _ROWS = (
         "loop-exit",
         "break",
         "an iteration may leave the loop by {detail}",
-        "Put what ends the loop early behind it, or into the range.",
+        "End it by its condition or by break, without an else; return behind the loop.",
     ),
     Reason(
         "graph-too-large",

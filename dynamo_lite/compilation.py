@@ -42,7 +42,7 @@ from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decoded, re
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay
-from dynamo_lite.schedule.steps import Call, Loop, Map, Reduce, Schedule
+from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
 # Callees of these packages are not worth a capture of their own when they could not be inlined.
 _PLAIN_PACKAGES = frozenset(
@@ -53,12 +53,12 @@ _STANDARD_LIBRARY = ("<frozen ", sysconfig.get_path("stdlib") + os.sep)
 
 
 def _count(program: Any, *kinds: type) -> int:
-    """How many steps of these kinds a native program has, those of its loops' bodies included."""
+    """How many steps of these kinds a native program has, those of its loops and branches included."""
     return _steps(program.schedule, kinds) if isinstance(program, _C.Program) else 0
 
 
 def _steps(schedule: Schedule, kinds: tuple[type, ...]) -> int:
-    inside = sum(_steps(step.body, kinds) for step in schedule.steps if isinstance(step, Loop))
+    inside = sum(_steps(body, kinds) for step in schedule.steps for body in bodies(step))
     return inside + sum(isinstance(step, kinds) for step in schedule.steps)
 
 

@@ -63,7 +63,7 @@ def layout(machine: Machine) -> Layout:
 def machine_form(loop: Loop) -> Machine | None:
     """The machine form of a loop, None if it has none."""
     values = (*loop.carried, *loop.captured)
-    if len(loop.types) != len(values) or len(values) > MOST_INPUTS:
+    if len(loop.types) != len(values) or len(values) > MOST_INPUTS or loop.goes_on or loop.yields:
         return None
     dtypes, ndims = [], []
     for type_ in loop.types:
@@ -212,6 +212,8 @@ class _Writer(StepWriter):
 
     def inner_loop(self, loop: Loop, frame: Frame) -> None:
         """A loop in a body."""
+        if loop.goes_on or loop.yields:
+            raise NotScalar("a loop with a condition, or whose numbers are used")
         lines = self.lines
         start, stop, by = (self.number(bound, frame) for bound in (loop.start, loop.stop, loop.step))
         if any(bound.kind != "int" for bound in (start, stop, by)):

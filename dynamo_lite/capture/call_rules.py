@@ -156,7 +156,7 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
             return SequenceValue(None, list, list(owner.items))
     if isinstance(owner, DictValue) and not kwargs:
         match name, len(args):
-            case ("keys" | "values" | "items"), 0:
+            case (("keys" | "values" | "items"), 0):
                 return DictViewValue(None, owner, name)
             case "get", 1 | 2:
                 key = as_constant(machine, args[0])

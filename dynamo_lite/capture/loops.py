@@ -1,45 +1,40 @@
-"""Loops that stay loops: a `for` over numbered items whose body captures without a break becomes one LOOP node.
+"""Loops that stay loops: a `for` over numbered items, or a `while`, whose body captures without a break becomes a LOOP.
 
-Enters: a machine in front of the FOR_ITER of a range, or of arrays, that is not to be unrolled. Leaves: the machine
-behind the loop, its values those after the last iteration, whatever the trip count. The body is traced once, for any
-iteration, into a Region: what the loop assigns and reads again is carried, an int that grows by the same each time is
-computed from the index, everything else has to be the same after an iteration as before it. Where that does not hold, a
-Retry says what was learned (LoopPlan) and capture begins again: with one or two iterations run before the loop, so that
-an accumulator that starts as a Python number is an array by then, or with the loop refused, which leaves it to be
-unrolled or run one segment an iteration. INVARIANT: an attempt that fails leaves no trace in the capture that counts.
+Enters: a machine in front of the FOR_ITER of a range, or of arrays, that is not to be unrolled, or of the body of a
+`while`. Leaves: the machine behind the loop, its values those after the last iteration, whatever the trip count. The
+body is traced once, for any iteration, into a Region: what the loop assigns and reads again is carried, an int that
+grows by the same each time is computed from the index, everything else has to be the same after an iteration as before
+it. Where that does not hold, a Retry says what was learned (LoopPlan) and capture begins again: with one or two
+iterations run before the loop, so that an accumulator that starts as a Python number is an array by then, or with the
+loop refused, which leaves it to be unrolled or run one segment an iteration. INVARIANT: an attempt that fails leaves no
+trace in the capture that counts.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, TypeAlias
+from functools import partial
+from typing import NoReturn, TypeAlias
 
 from dynamo_lite import ops
+from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
 from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit
-from dynamo_lite.capture.machine import Machine, Returned
+from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, whole_loop
+from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
 from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.region import close_region
+from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
 from dynamo_lite.capture.state import Break, Frame, LoopKey, LoopPlan, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
-    CellValue,
     ConstantValue,
-    DictValue,
-    DictViewValue,
-    FunctionValue,
-    GeneratorValue,
     IteratorValue,
-    LazyValue,
-    MethodValue,
     NumberValue,
     RangeValue,
     ResultValue,
     SequenceValue,
-    SliceValue,
     Value,
 )
 from dynamo_lite.capture.wrap import realise
@@ -58,10 +53,7 @@ from dynamo_lite.graph.scalar import (
     substitute,
     symbols_of,
 )
-from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.pycode import OPCODES, Code, handlers_at
-from dynamo_lite.pycode.flow import successors
-from dynamo_lite.pycode.opcodes import Operand
+from dynamo_lite.pycode import handlers_at
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -96,7 +88,11 @@ def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
     key = _key(tracer, frame, header)
     plan = tracer.plans.get(key)
     if plan is None:
-        line = frame.code.instrs[header].position[0] or frame.line or frame.code.firstlineno
+        lines = [frame.code.instrs[header].position[0]]
+        if lines[0] is not None and frame.code.instrs[header].op != "FOR_ITER":  # the test stands above the body
+            jumps = (instr.position[0] for instr in frame.code.instrs if instr.target == header)
+            lines += [line for line in jumps if line is not None and line < lines[0]]
+        line = lines[-1] or frame.line or frame.code.firstlineno
         plan = tracer.plans[key] = LoopPlan(frame.code.filename, line, frame.code.name)
     return plan
 
@@ -133,6 +129,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     more = make("lt", start, stop) if forward else make("gt", start, stop)
     if short or iterator.taken < plan.peel:
         if tracer.relate(more):
+            plan.outcome = "" if short else "begun"
             item = item_at(machine, iterator, start)
             take_one(iterator)
             frame.push(item)
@@ -143,6 +140,36 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     frame.stack.pop()
     end(iterator)
     frame.index = exit_index
+
+
+def while_loop(machine: Machine, frame: Frame) -> bool:
+    """In front of the body of a `while`: keep the loop a loop, or let this iteration run by itself. The test at the top
+    was true; the one at the bottom tells after an iteration whether to go on."""
+    tracer, header = machine.tracer, frame.index
+    if not tracer.native_loops or frame.code.flags & _GENERATOR:
+        return False
+    plan = plan_of(tracer, frame, header)
+    if handlers_at(frame.code, header) is not None:
+        plan.refused = plan.refused or ("exception-handler-active", "the loop")
+    if plan.refused is not None:
+        plan.outcome = "segments"
+        if tracer.regions:
+            raise Break(*plan.refused)
+        return False
+    if (id(frame), header) in machine.entered:
+        return False
+    met = frame.visits[header] = frame.visits.get(header, 0) + 1
+    if met <= plan.peel:
+        return False
+    machine.entered.add((id(frame), header))
+    _Attempt(machine, frame, header, None, plan, (0, 2**63 - 1, 1), True, True).run()
+    machine.entered.discard((id(frame), header))
+    plan.outcome = "native"
+    return True
+
+
+LOOP_ENTRIES.append(while_loop)
+_GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 
 
 class _Differs(Exception):
@@ -160,7 +187,7 @@ class _Attempt:
     machine: Machine
     frame: Frame
     header: int
-    exit_index: int
+    exit_index: int | None  # of a `while`: not known before
     plan: LoopPlan
     bounds: tuple[Scalar, Scalar, Scalar]
     more: Scalar  # whether there is an iteration at all
@@ -172,32 +199,49 @@ class _Attempt:
     begins: dict[Path, Scalar] = field(default_factory=dict)  # of numbers that are carried
     next: dict[Path, Scalar] = field(default_factory=dict)  # and what they are after an iteration
     held: dict[Path, Value] = field(default_factory=dict)  # as the value that names hold, maybe several the same
+    merged: dict[Value, NumberValue] = field(default_factory=dict)  # the same in a loop around
     results: dict[Value, ResultValue] = field(default_factory=dict)  # what such a value is behind the loop
     learned: bool = False  # something about numbers, so that the next attempt is another
+    late: bool = False  # something has its value only behind an iteration
+    goes_on: GoesOn = True  # whether there is another iteration
 
     def run(self) -> None:
         """Trace the body, append the loop, bring the frame behind it; raises Retry where that does not work."""
         tracer, frame = self.machine.tracer, self.frame
-        self.loop = natural_loop(frame.code, self.header)
-        self.stored = _stored(frame.code, self.loop)
+        is_while = self.exit_index is None
+        whole = self.machine.while_loops(frame.code)[self.header] if is_while else None
+        self.loop = natural_loop(frame.code, self.header) if whole is None else whole
+        self.loop, exit_index = whole_loop(frame.code, self.loop, self.exit_index)
+        if exit_index is None:
+            self._refuse("loop-exit", "nothing that it tests")
+        self.stored = stored_names(frame.code, self.loop)
         # Closures may read a cell at any time, and what is in a cell of outside no loop can change.
         cells = self.stored & frame.cells.keys()
         if any(frame.cells[name].concrete is not None for name in cells):
             self._refuse("side-effect-cell", min(cells))
-        self.read = exposed(frame.code, self.loop, self.header) | cells
+        behind = self.machine.live(frame.code)[exit_index]
+        self.read = exposed(frame.code, self.loop, self.header, behind) | cells
         live = self.machine.live(frame.code)[self.header] | cells
         before = self._enter_locals(live)
+        if is_while:
+            self._bound(before)
         start, stop, step = self.bounds
         self.region = tracer.open_region(_key(tracer, frame, self.header), start, stop, step)
+        iterator = None if is_while else frame.stack[-1]
+        assert iterator is None or isinstance(iterator, IteratorValue)
+        walk = Walk(self.machine, frame, self.loop, self.header, self._refuse, exit_index, iterator)
         around = frame.stack[:]
-        state = _mutable_state(tracer, {id(frame.cells[name]) for name in cells})
+        state = mutable_state(tracer, {id(frame.cells[name]) for name in cells})
         try:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
-            self._run_body()
-            if frame.stack != around or not _unchanged(state):
+            self._run_body(walk)
+            if frame.stack != around or not unchanged(state):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            self._compare_locals(before, live)
+            after = behind | cells
+            self._compare_locals(before, live, after)
+            if is_while and not walk.leaves:
+                self._refuse("loop-exit", "nothing that it tests")
         except Returned:
             self._refuse("loop-exit", "return")
         except Break as reason:
@@ -205,7 +249,9 @@ class _Attempt:
         except Undecided as reason:
             self._promise(reason.condition)
         frame.line = frame.code.instrs[self.header].position[0] or frame.line
-        self._leave(before, live, self.machine.live(frame.code)[self.exit_index] | cells)
+        self._leave(before, live, after)
+        if is_while:
+            frame.index = exit_index
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
         self.plan.refused = (reason, detail)
@@ -250,6 +296,28 @@ class _Attempt:
                 self._set(name, None)
         return before
 
+    def _bound(self, before: dict[str, Value]) -> None:
+        """Number the iterations of a `while i < n` in which i grows by the same int each time and n stays: as many as
+        there are at most, so that i < n is known in all of them. Whether to go on is asked all the same."""
+        frame, facts = self.frame, self.machine.tracer.graph.facts
+        for left, op, right in tests(frame.code, self.header):
+            step = self.plan.steps.get((left,), 0)
+            rises = op in ("<", "<=")
+            if not step or (step > 0) != rises or right in self.stored or left not in before:
+                continue
+            begin = as_scalar(before[left])
+            value = frame.locals.get(right) if isinstance(right, str) else ConstantValue(None, right)
+            limit = None if value is None else as_scalar(realise(self.machine.tracer, value))
+            if begin is None or limit is None or kind_of(begin) != "int" or kind_of(limit) != "int":
+                continue
+            distance = make("sub", limit, begin) if rises else make("sub", begin, limit)
+            distance = make("add", distance, 1) if op.endswith("=") else distance
+            if facts.decide(make("ge", distance, 1)):
+                by = abs(step)
+                count = distance if by == 1 else make("floordiv", make("add", distance, by - 1), by)
+                self.bounds = 0, count, 1
+                return
+
     def _get(self, name: str) -> Value | None:
         """What a local, or a closure variable of this frame's own, holds."""
         cell = self.frame.cells.get(name)
@@ -271,17 +339,23 @@ class _Attempt:
             self.region.carried.append(node)
             self.leaves[path] = value, node
             return ArrayValue(None, node)
-        if _is_tuple(value):
+        if is_tuple(value):
             items = [realise(self.machine.tracer, item) for item in value.items]  # type: ignore[attr-defined]
             return SequenceValue(None, tuple, [self._enter(item, (*path, k)) for k, item in enumerate(items)])
         begin = as_scalar(value)
         if begin is not None and path in self.plan.steps:
             self.counts[path] = begin
             return NumberValue(None, self._counted(path, self._count()))
-        if begin is not None and path in self.plan.numbers:
+        if begin is not None and (path in self.plan.numbers or self._may_change(path, begin)):
             self.begins[path] = begin
-            return NumberValue(None, self.machine.tracer.carry_number(path, kind_of(begin)))
+            return NumberValue(None, self.machine.tracer.carry_number(self.region, path, kind_of(begin)))
         return value
+
+    def _may_change(self, path: Path, begin: Scalar) -> bool:
+        """Whether to take a number for one that changes until the contrary is seen: a `while` tests what it changes."""
+        if self.exit_index is not None or path in self.plan.fixed or path[0] not in self.read:
+            return False
+        return kind_of(begin) != "complex" and (type(begin) is not int or -(2**63) <= begin < 2**63)
 
     def _counted(self, path: Path, count: Scalar) -> Scalar:
         """A number that grows by the same int each time, after so many iterations."""
@@ -295,24 +369,21 @@ class _Attempt:
             return distance
         return make("neg", distance) if step == -1 else make("floordiv", distance, step)
 
-    def _run_body(self) -> None:
+    def _run_body(self, walk: Walk) -> None:
         machine, frame = self.machine, self.frame
-        iterator = frame.stack[-1]
-        assert isinstance(iterator, IteratorValue)
-        frame.push(item_at(machine, iterator, self.region.index))
-        while frame.index != self.header:
-            if frame.index not in self.loop:
-                self._refuse("loop-exit", "break")
-            machine.step(frame)
-            if frame.yielded is not None:
-                self._refuse("loop-exit", "yield")
+        if walk.iterator is not None:
+            frame.push(item_at(machine, walk.iterator, self.region.index))
+        goes_on = walk.run()
+        assert goes_on is not None
+        self.goes_on = goes_on
 
     # -- after the body ---------------------------------------------------------------------------
 
-    def _compare_locals(self, before: dict[str, Value], live: frozenset[str]) -> None:
-        """Compare what the live locals held before and after one iteration; raises Retry where something is learned."""
+    def _compare_locals(self, before: dict[str, Value], live: frozenset[str], after: frozenset[str]) -> None:
+        """Compare what the live locals held before and after one iteration; raises Retry where something is learned.
+        after: those that are live behind the loop."""
         differing: Path | None = None
-        for name in sorted(self.stored & live):
+        for name in sorted(self.stored & (live | after)):
             try:
                 self._compare((name,), before.get(name), self._get(name), name in self.read)
             except _Differs as found:
@@ -332,11 +403,11 @@ class _Attempt:
         after = realise(tracer, after)
         if path in self.leaves:
             type_ = self.leaves[path][1].array_type
-            if not isinstance(after, ArrayValue) or not _types_agree(tracer, type_, after.node.array_type):
+            if not isinstance(after, ArrayValue) or not types_agree(tracer, type_, after.node.array_type):
                 self._differs(path)
             self.ends[path] = after.node
             return
-        if before is not None and _is_tuple(before):
+        if before is not None and is_tuple(before):
             if not isinstance(after, SequenceValue) or after.kind is not tuple:
                 self._differs(path)
             items = before.items  # type: ignore[attr-defined]
@@ -349,18 +420,50 @@ class _Attempt:
             self._compare_counted(path, after)
         elif path in self.begins:
             end = as_scalar(after)
-            if end is None or kind_of(end) != kind_of(self.begins[path]) or not is_symbolic(end):
+            number = self.region.numbers[path]
+            if path not in self.plan.numbers and end is not None and kind_of(end) == number.kind:
+                self._learn_number(path, number, end)
+            if end is None or kind_of(end) != number.kind or not is_symbolic(end):
                 self._differs(path)
             self.next[path] = end
             self.held[path] = after
-        elif before is not None and _same(before, after):
+        elif before is not None and same(before, after):
             pass
         elif before is not None and read:
             self._guess_step(path, before, after)
+        elif isinstance(after, ArrayValue) and self.goes_on is not True and self._made_inside(after):
+            self._hand_out(path, after)
         elif self._made_inside(after):
             self._differs(path)
         else:
             self.final[path] = after  # it is known without the iterations before
+
+    def _learn_number(self, path: Path, number: Symbol, end: Scalar) -> None:
+        """See whether a number that was taken to change does not, or grows by the same int every time."""
+        step = make("sub", end, number) if number.kind == "int" else None
+        if end == number:
+            self.plan.fixed.add(path)
+        elif type(step) is int:
+            self.plan.steps[path] = step
+        elif len(self.plan.numbers) < MAX_NUMBERS:
+            self.plan.numbers.add(path)
+        else:
+            self._differs(path)
+        self.learned = True
+
+    def _hand_out(self, path: Path, after: ArrayValue) -> None:
+        """Carry what an iteration makes and no other reads, for the code behind the loop, which is then to have one."""
+        tracer, type_ = self.machine.tracer, after.node.array_type
+        tracer.regions.pop()
+        initial = stand_in_node(tracer, type_)
+        tracer.regions.append(self.region)
+        if initial is None:
+            self._differs(path)
+        node = self.region.graph.add_input(type_, str(path[0]))
+        self.region.carried.append(node)
+        self.leaves[path] = ArrayValue(None, initial), node
+        self.ends[path] = after.node
+        self.late = True
 
     def _compare_counted(self, path: Path, after: Value) -> None:
         end = as_scalar(after)
@@ -374,7 +477,7 @@ class _Attempt:
     def _guess_step(self, path: Path, before: Value, after: Value) -> None:
         """A number that the loop changes: suppose that it grows by the same int every time, and see."""
         begin, end = as_scalar(before), as_scalar(after)
-        if begin is None or end is None or kind_of(begin) != kind_of(end) or kind_of(end) not in ("int", "float"):
+        if begin is None or end is None or kind_of(begin) != kind_of(end) or kind_of(end) == "complex":
             self._differs(path)
         if isinstance(begin, int) and not -(2**63) <= begin < 2**63:
             self._differs(path)
@@ -404,14 +507,15 @@ class _Attempt:
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
         late += [path for path in self.next if path[0] in live]  # without an iteration it is the object that it was
         tracer.regions.pop()
-        if late and not self._runs_at_all():
+        if (late or self.late) and not self._runs_at_all():
             for name in self.stored:
                 self._set(name, before.get(name))
             return
         inputs = {path: node for path, (_, node) in self.leaves.items()}
         initial = {path: value.node for path, (value, _) in self.leaves.items()}
         numbers = {path: (begin, self.next[path]) for path, begin in self.begins.items() if path in self.next}
-        loop, places = close_region(tracer, self.region, self.bounds, inputs, initial, self.ends, numbers)
+        condition = None if self.goes_on is True else self.goes_on
+        loop, places = close_region(tracer, self.region, self.bounds, inputs, initial, self.ends, numbers, condition)
         for path, node in inputs.items():
             if node in self.region.stored:
                 note_written(self.machine, initial[path])
@@ -424,10 +528,13 @@ class _Attempt:
             for path, place in places.items()
             if path[0] in live or path[0] in entered
         }
-        left = RangeValue(None, *self.bounds)
-        note_exit(tracer, self.frame, self.header, loop, left, lambda name: self._left(name, before, places, results))
+        if self.goes_on is True:
+            left = RangeValue(None, *self.bounds)
+            held = partial(self._left, before=before, places=places, results=results)
+            note_exit(tracer, self.frame, self.header, loop, left, held)
         for name in self.stored:
-            known = name in live and (name in before or (name,) in self.final or (name,) in self.next)
+            paths = ((name,) in known for known in (self.final, self.next, self.leaves))
+            known = name in live and (name in before or any(paths))
             self._set(name, self._after((name,), before.get(name), places, results) if known else None)
 
     def _left(
@@ -454,7 +561,7 @@ class _Attempt:
             return value
         if path in self.counts:
             return counted(self.machine.tracer.number(self.counts[path]), self.plan.steps[path])
-        if before is not None and _is_tuple(before):
+        if before is not None and is_tuple(before):
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
             parts = [self._value_left((*path, k), item, places, results) for k, item in enumerate(items)]
             return SequenceValue(None, tuple, parts)
@@ -471,17 +578,37 @@ class _Attempt:
         tracer = self.machine.tracer
         for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value)]:
             end = as_scalar(self.final[path])
-            if end is None or kind_of(end) not in ("int", "float"):
+            if end is None or kind_of(end) == "complex":
                 self._refuse("loop-state", f"the local {path[0]}, which holds numbers that it computes")
             self.held[path] = self.final.pop(path)
-            self.begins[path] = 0 if kind_of(end) == "int" else 0.0
+            self.begins[path] = {"int": 0, "float": 0.0, "bool": False}[kind_of(end)]
             self.next[path] = end
-            tracer.carry_number(path, kind_of(end))
-        for path, end in self.next.items():
-            if path[0] in live and isinstance(end, Symbol):
-                self._refuse("loop-state", f"the number {path[0]}: to one that was there before, the same object")
+            tracer.carry_number(self.region, path, kind_of(end))
+        for path, begin in self.counts.items() if self.goes_on is not True else ():
+            if path[0] in live:  # how many iterations there are only the run knows
+                self.held[path] = NumberValue(None, begin)
+                self.begins[path] = begin
+                self.next[path] = self._counted(path, make("add", self._count(), 1))
+                tracer.carry_number(self.region, path, "int")
+        for path, number in self.region.numbers.items():
+            if path in self.next:
+                tracer.alternatives[number.name] = self.begins[path], self.next[path]
+        if len(tracer.regions) == 1:
+            self._tell_apart([path for path in self.next if path[0] in live])
         if len(self.next) > MAX_NUMBERS:
             self._refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
+
+    def _tell_apart(self, paths: list[Path]) -> None:
+        """Refuse numbers behind the loop that may be objects which Python knows already, or one and the same object."""
+        tracer = self.machine.tracer
+        known: set[str] = set()
+        for path in {self.held[path]: path for path in paths}.values():
+            names: set[str] = set()
+            if tracer.may_be(self.next[path], names) or not self._names_inside() & symbols_of(self.next[path]):
+                self._refuse("loop-state", f"the number {path[0]}: to one that was there before, the same object")
+            if not known.isdisjoint(names):
+                self._refuse("loop-state", f"the number {path[0]}: to another number, the same object")
+            known |= names
 
     def _runs_at_all(self) -> bool:
         """Whether there is an iteration, decided now; where that changes in a loop around, there is no loop here."""
@@ -502,15 +629,21 @@ class _Attempt:
     def _after(self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]) -> Value:
         if path in self.final:
             return self._at_last_index(self.final[path])
+        if path in self.next and self.machine.tracer.regions:
+            loop = results[places[path]].args[0]
+            assert isinstance(loop, Node)
+            symbol = loop.params["yields"][places[path] - loop.params["carried"]]
+            self.machine.tracer.alternatives[symbol.name] = self.begins[path], self.next[path]
+            return self.merged.setdefault(self.held[path], NumberValue(None, symbol))
         if path in self.next:
-            kind = int if kind_of(self.next[path]) == "int" else float
+            kind = {"int": int, "float": float, "bool": bool}[kind_of(self.next[path])]
             return self.results.setdefault(self.held[path], ResultValue(None, results[places[path]], kind))
-        assert before is not None
         if path in self.leaves:
             return ArrayValue(None, results[places[path]]) if path in places else self.leaves[path][0]
+        assert before is not None
         if path in self.counts:
             return self.machine.tracer.number(self._counted(path, self._trip()))
-        if _is_tuple(before):
+        if is_tuple(before):
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
             return SequenceValue(
                 None, tuple, [self._after((*path, k), item, places, results) for k, item in enumerate(items)]
@@ -521,8 +654,15 @@ class _Attempt:
         """Whether a number in `value` depends on one that the loop carries."""
         if isinstance(value, SequenceValue):
             return any(self._is_carried(realise(self.machine.tracer, item)) for item in value.items)
-        names = {number.name for number in self.region.numbers.values()}
+        names = self._names_inside()
+        if self.goes_on is True:
+            names.discard(self.region.index.name)
         return isinstance(value, NumberValue) and not names.isdisjoint(symbols_of(value.expr))
+
+    def _names_inside(self) -> set[str]:
+        """The names of the numbers that are others in every iteration."""
+        names = {number.name for number in self.region.numbers.values()} | {self.region.index.name}
+        return names | {symbol.name for node in self.region.graph.nodes for symbol in node.params.get("yields", ())}
 
     def _at_last_index(self, value: Value) -> Value:
         start, _, step = self.bounds
@@ -543,53 +683,7 @@ class _Attempt:
         return count if self.machine.tracer.graph.facts.decide(make("ge", distance, 0)) else make("max", count, 0)
 
 
-# -- values ----------------------------------------------------------------------------------------
-
-
-def _is_tuple(value: Value) -> bool:
-    """A tuple made in this segment: its items may change separately, nobody knows it by identity."""
-    return isinstance(value, SequenceValue) and value.kind is tuple and value.source is None
-
-
-def _types_agree(tracer: Tracer, before: ArrayType, after: ArrayType) -> bool:
-    """Whether two types are one, at every call that passes the guards."""
-    if (before.dtype, before.scalar, before.ndim) != (after.dtype, after.scalar, after.ndim):
-        return False
-    for old, new in zip(before.shape, after.shape, strict=True):
-        same = make("eq", old, new)
-        known = tracer.graph.facts.decide(same)
-        if known is False or (known is None and (tracer.varies(same) or not tracer.hint(same))):
-            return False
-        tracer.relate(same)
-    return True
-
-
-def _same(before: Value, after: Value) -> bool:
-    """Whether a value that is no array of the loop's own is the same after an iteration."""
-    if before is after:
-        return True
-    if isinstance(before, ConstantValue) and isinstance(after, ConstantValue):
-        return _same_constant(before.value, after.value)
-    if isinstance(before, NumberValue) and isinstance(after, NumberValue):
-        return kind_of(before.expr) == "int" == kind_of(after.expr) and before.expr == after.expr
-    if isinstance(before, SequenceValue) and isinstance(after, SequenceValue):
-        return (
-            before.kind is tuple is after.kind
-            and before.source == after.source
-            and len(before.items) == len(after.items)
-            and all(_same(one, other) for one, other in zip(before.items, after.items, strict=True))
-        )
-    return before.source is not None and before.source == after.source and type(before) is type(after)
-
-
-def _same_constant(before: Any, after: Any) -> bool:
-    if before is after:
-        return True
-    if type(before) is not type(after):
-        return False
-    if type(before) is float:
-        return struct.pack("d", before) == struct.pack("d", after)
-    return type(before) in (int, bool, str, bytes) and bool(before == after)
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 def _replaced(value: Scalar, index: Symbol, number: Scalar) -> Scalar:
@@ -602,123 +696,6 @@ def _replaced(value: Scalar, index: Symbol, number: Scalar) -> Scalar:
             return make(value.op, *operands)
         return ScalarOp(value.op, value.kind, operands)
     return value
-
-
-# -- what tracing may not change -------------------------------------------------------------------
-
-
-def _mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[Any, ...]]]:
-    """Everything that changes in place and can be reached, with what it holds; but for what is handled as a local."""
-    found: list[tuple[Value, tuple[Any, ...]]] = []
-    seen = set(aside)
-    work: list[Any] = [value for frame in tracer.frames for value in _held(frame)]
-    while work:
-        value = work.pop()
-        if value is None or id(value) in seen:
-            continue
-        seen.add(id(value))
-        row = _STATE.get(type(value))
-        if row is not None:
-            found.append((value, tuple(row(value))))
-        work += _parts(value)
-    return found
-
-
-def _unchanged(state: list[tuple[Value, tuple[Any, ...]]]) -> bool:
-    for value, before in state:
-        after = tuple(_STATE[type(value)](value))
-        if isinstance(value, CellValue) and before == (None,) and value.concrete is not None:
-            continue  # only read
-        if len(before) != len(after) or any(one is not other for one, other in zip(before, after, strict=True)):
-            return False
-    return True
-
-
-def _held(frame: Frame) -> Iterator[Value]:
-    yield from frame.locals.values()
-    yield from frame.stack
-    yield from frame.cells.values()
-
-
-_STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
-    SequenceValue: lambda value: value.items,
-    DictValue: lambda value: [*value.items, *value.items.values()],
-    CellValue: lambda value: [value.contents],
-    IteratorValue: lambda value: [*value.items, value.taken, value.ended],
-    GeneratorValue: lambda value: [value.ended, value.frame.index, *_held(value.frame)],
-}
-
-
-def _parts(value: Value) -> list[Value | None]:
-    """The values that `value` refers to."""
-    match value:
-        case LazyValue():
-            return [value.known]
-        case SequenceValue() | DictValue():
-            return list(value.items if isinstance(value, SequenceValue) else value.items.values())
-        case CellValue():
-            return [value.contents]
-        case IteratorValue():
-            return [value.of, *value.items, *value.parts]
-        case DictViewValue():
-            return [value.of]
-        case GeneratorValue():
-            return list(_held(value.frame))
-        case MethodValue():
-            return [value.function, value.self]
-        case FunctionValue():
-            return [*value.defaults, *value.kwdefaults.values(), *value.closure]
-        case SliceValue():
-            return [value.start, value.stop, value.step]
-    return []
-
-
-# -- the code of a loop ----------------------------------------------------------------------------
-
-
-def natural_loop(code: Code, header: int) -> frozenset[int]:
-    """The instructions from which `header` is reached again without leaving the loop that it heads."""
-    before: list[list[int]] = [[] for _ in code.instrs]
-    for index in range(len(code.instrs)):
-        for after in successors(code, index):
-            if after < len(before):
-                before[after].append(index)
-    found = {header}
-    work = [index for index in before[header] if index > header]
-    while work:
-        index = work.pop()
-        if index not in found:
-            found.add(index)
-            work += before[index]
-    return frozenset(found)
-
-
-def _stored(code: Code, loop: frozenset[int]) -> frozenset[str]:
-    names = (code.instrs[index] for index in loop)
-    return frozenset(
-        instr.arg
-        for instr in names
-        if instr.op in ("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR", "STORE_DEREF", "DELETE_DEREF")
-    )
-
-
-def exposed(code: Code, loop: frozenset[int], header: int) -> frozenset[str]:
-    """The locals that an iteration may read before it has assigned them."""
-    needed: dict[int, frozenset[str]] = dict.fromkeys(loop, frozenset())
-    changed = True
-    while changed:
-        changed = False
-        for index in sorted(loop, reverse=True):
-            instr = code.instrs[index]
-            names: frozenset[str] = frozenset()
-            for after in successors(code, index):
-                names |= needed.get(after, frozenset())
-            if OPCODES[instr.op].operand is Operand.LOCAL:
-                names = names - {instr.arg} if instr.op == "STORE_FAST" else names | {instr.arg}
-            if names != needed[index]:
-                needed[index] = names
-                changed = True
-    return needed[header]
 
 
 __all__ = ["ALWAYS_UNROLLED", "for_numbered", "plan_of", "stays_loop"]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dynamo_lite.capture.binding import bind_arguments
+from dynamo_lite.capture.loop_code import while_loops
 from dynamo_lite.capture.source import Source, constant, slot
 from dynamo_lite.capture.state import Break, Frame, Tracer
 from dynamo_lite.capture.value import (
@@ -39,6 +40,8 @@ _BREAKABLE = frozenset(
 
 Handler = Callable[["Machine", Frame, Instr], None]
 HANDLERS: dict[str, Handler] = {}
+# Called in front of the header of a `while` loop: whether it has brought the frame behind the loop (loops.py).
+LOOP_ENTRIES: list[Callable[[Machine, Frame], bool]] = []
 
 MAX_INLINE_DEPTH = 24
 _NOT_INLINED = 0x20 | 0x80 | 0x100 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
@@ -89,6 +92,8 @@ class Machine:
         self.inline_generators = inline_generators
         self.break_everywhere = break_everywhere
         self.lives: dict[int, tuple[Code, list[frozenset[str]]]] = {}
+        self.entered: set[tuple[int, int]] = set()  # frames and headers of the `while` loops being traced
+        self.loops: dict[int, tuple[Code, dict[int, frozenset[int]]]] = {}
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -115,7 +120,9 @@ class Machine:
             step += 1
 
     def step(self, frame: Frame) -> None:
-        """Run one instruction."""
+        """Run one instruction, or a loop that it heads."""
+        if frame.index in self.while_loops(frame.code) and any(enter(self, frame) for enter in LOOP_ENTRIES):
+            return
         instr = frame.code.instrs[frame.index]
         handler = HANDLERS.get(instr.op)
         if instr.position[0] is not None:
@@ -231,6 +238,13 @@ class Machine:
                 self.tracer.frames.pop()
                 return returned.value
 
+    def while_loops(self, code: Code) -> dict[int, frozenset[int]]:
+        """The `while` loops of `code` by their headers, found once a capture."""
+        known = self.loops.get(id(code))
+        if known is None:
+            known = self.loops[id(code)] = code, while_loops(code) if self.tracer.native_loops else {}
+        return known[1]
+
     def live(self, code: Code) -> list[frozenset[str]]:
         """The locals live before each instruction of `code`, computed once a capture."""
         known = self.lives.get(id(code))
@@ -255,8 +269,7 @@ def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
 def root_frame(function: types.FunctionType, code: Code, slots: tuple[Any, ...], names: tuple[str, ...]) -> Frame:
     """The frame of a call of `function` whose argument slots hold `slots`."""
     locals_: dict[str, Value] = {
-        name: LazyValue(slot(index, name), value)
-        for index, (name, value) in enumerate(zip(names, slots, strict=True))
+        name: LazyValue(slot(index, name), value) for index, (name, value) in enumerate(zip(names, slots, strict=True))
     }
     cells = {
         name: CellValue(Source("cell", None, index), None, cell)

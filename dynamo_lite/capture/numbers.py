@@ -12,6 +12,7 @@ from typing import Any
 
 from dynamo_lite.capture.state import Break, Tracer
 from dynamo_lite.capture.value import ConstantValue, NumberValue, Value
+from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_larger, is_symbolic, kind_of, make
 
 PYTHON_BINARY: dict[str, Callable[[Any, Any], Any]] = {
@@ -138,13 +139,26 @@ def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     a, b = as_scalar(lhs), as_scalar(rhs)
     assert a is not None and b is not None
     if is_symbolic(a) or is_symbolic(b):
-        exact = "complex" not in (kind_of(a), kind_of(b)) and {kind_of(a), kind_of(b)} != {"int", "float"}
+        kinds = {kind_of(a), kind_of(b)}
+        exact = "complex" not in kinds and kinds != {"int", "float"}
+        if kinds == {"int", "float"} and (tracer.varies(a) or tracer.varies(b)):
+            a, b = _as_float(a), _as_float(b)
+            exact = True  # of numbers that floats cannot hold the program declines
         if not exact or _too_wide(a) or _too_wide(b):
             lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
         else:
-            return tracer.truth(ScalarOp(SCALAR_COMPARE[op], "bool", (a, b)))
+            condition = ScalarOp(SCALAR_COMPARE[op], "bool", (a, b))
+            try:
+                return tracer.truth(condition)
+            except Undecided:
+                return NumberValue(None, condition)  # maybe a loop can choose by it
     assert isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue)
     return python_result(PYTHON_COMPARE[op], lhs.value, rhs.value)
+
+
+def _as_float(value: Scalar) -> Scalar:
+    """A small constant int as the float that compares like it."""
+    return float(value) if type(value) is int and abs(value) <= 2**53 else value
 
 
 def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:

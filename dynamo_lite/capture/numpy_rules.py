@@ -33,7 +33,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.rewrite import loop_parts, origins
+from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, product
 
 _MISSING = object()
@@ -125,7 +125,11 @@ def note_written(machine: Machine, target: Node) -> None:
 
 
 def note_carried_written(machine: Machine, loop: Node, place: int) -> None:
-    """The same for what a loop carries: everything that it may be is then written to."""
+    """The same for what a loop or a choice hands out: everything that it may be is then written to."""
+    if loop.kind is NodeKind.COND:
+        for branch in loop.regions:
+            _note_end_written(machine, branch.outputs[place], loop.args[1:])
+        return
     _, initial, captured, body = loop_parts(loop)
     pending, seen = [place], set()
     while pending:
@@ -136,18 +140,23 @@ def note_carried_written(machine: Machine, loop: Node, place: int) -> None:
         note_written(machine, initial[place])
         end = body.outputs[place]
         assert isinstance(end, Node)
-        root = root_of(end)
-        if root.kind is NodeKind.CONSTANT or _passes_broadcast(end, root):
-            raise Break("python-exception", "ValueError: assignment destination is read-only")
-        for origin in origins(end):
-            if origin.kind is NodeKind.INPUT:
-                source = origin.params["index"] - 1
-                if source < len(initial):
-                    pending.append(source)
-                else:
-                    value = captured[source - len(initial)]
-                    assert isinstance(value, Node)
-                    note_written(machine, value)
+        pending += _note_end_written(machine, end, (0, *(None for _ in initial), *captured))
+
+
+def _note_end_written(machine: Machine, end: Any, outer: tuple[Any, ...]) -> list[int]:
+    """The same for what a body returns; `outer`: what goes into it, None for what is carried, whose places it gives."""
+    root = root_of(end)
+    if root.kind is NodeKind.CONSTANT or _passes_broadcast(end, root):
+        raise Break("python-exception", "ValueError: assignment destination is read-only")
+    carried: list[int] = []
+    for origin in origins(end):
+        if origin.kind is NodeKind.INPUT:
+            place = origin.params["index"]
+            if outer[place] is None:
+                carried.append(place - 1)
+            else:
+                note_written(machine, outer[place])
+    return carried
 
 
 def _known_value(machine: Machine, node: Node) -> Value:
@@ -245,8 +254,8 @@ def _read_only(machine: Machine, target: Node, root: Node) -> bool:
 
 
 def is_loop_result(node: Node) -> bool:
-    """Whether `node` is a value that a loop carries out: it may be, or be a view of, what went in."""
-    return node.op == "tuple_get" and isinstance(node.args[0], Node) and node.args[0].kind is NodeKind.LOOP
+    """Whether `node` is a value that a loop or a choice hands out: it may be, or be a view of, what went in."""
+    return node.op == "tuple_get" and is_structured(node.args[0])
 
 
 def carried(machine: Machine, value: ArrayValue) -> bool:

@@ -1,23 +1,24 @@
-"""close_region: the traced body of a loop, closed and appended to the graph around it.
+"""close_region, close_branches: traced bodies, closed and appended to the graph around them as a loop or a choice.
 
 Enters: a Region whose nodes still refer to nodes and symbols of outside, with the values that its loop carries. Leaves:
-a LOOP node. What the body takes from outside becomes an input: arrays as such, each number (a size, an argument, the
-index of a loop around) as a Symbol of the same name. A value that every iteration hands on as it got it is not carried:
+a LOOP or a COND node. What a body takes from outside becomes an input: arrays as such, each number (a size, an
+argument, the index of a loop around) as a Symbol of the same name. A value that every iteration hands on as it got it
+is not carried:
 
     x = carried, y = carried;  y = add(y, x);  x, y = x, y   ->   x is captured, y carried
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dynamo_lite.capture.state import Region, Tracer
-from dynamo_lite.graph.facts import Facts
+from dynamo_lite.graph.facts import Facts, learn_choice
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.rewrite import map_scalars
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, renamed, symbols_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, renamed, symbols_of
 from dynamo_lite.graph.types import ArrayType
 
 Path = TypeVar("Path", bound=Hashable)
@@ -31,11 +32,12 @@ def close_region(
     initial: Mapping[Path, Node],
     ends: Mapping[Path, Node],
     numbers: Mapping[Path, tuple[Scalar, Scalar]],
+    condition: Argument | None = None,
 ) -> tuple[Node, dict[Path, int]]:
     """Append the loop to the tracer's graph, the one around `region`; also the place of each carried value in it.
 
     inputs: the body's stand-ins for the carried values; initial: what goes in for them; ends: what comes out. numbers:
-    of those that are carried, what goes in and what comes out.
+    of those that are carried, what goes in and what comes out. condition: whether to go on after an iteration.
     """
     body = region.graph
     replaced: dict[Node, Node] = {}
@@ -62,12 +64,15 @@ def close_region(
         node.args = tuple(map(inner, node.args))
     body.outputs = [inner(outcome[path]) for path in carried]
     body.outputs += [tracer.canonical(end) for _, end in numbers.values()]
+    if condition is not None:
+        body.outputs.append(inner(condition) if isinstance(condition, Node) else tracer.canonical(condition))
     tracer.canonicalise(body)
     body.facts.learn_canonical(tracer.canonical, tracer.equal)
 
     arrays = [*(inputs[path] for path in carried), *captured.values()]
     own = {path: region.numbers[path] for path in numbers}  # type: ignore[index]
-    outside = list(_symbols(body, {region.index.name, *(symbol.name for symbol in own.values())}).values())
+    names = {region.index.name, *(symbol.name for symbol in own.values()), *_yields(body)}
+    outside = list(_symbols(body, names).values())
     symbols = {
         symbol.name: Symbol(symbol.name, symbol.kind, place) for place, symbol in enumerate(outside, 1 + len(arrays))
     }
@@ -78,15 +83,99 @@ def close_region(
     for place, node in enumerate(arrays, 1):
         node.params["index"] = place
     body.nodes = arrays + [node for node in body.nodes if node not in set(arrays)]
-    body.symbols = symbols
+    body.symbols = symbols | _yields(body)
     body.facts = _facts(body.facts, tracer.graph.facts, outside, symbols)
-    _rename(body, symbols)
+    _rename(body, body.symbols)
     begins = [begin for begin, _ in numbers.values()]
     others = (*captured, *outside, *begins)
     values = tuple(initial[path] for path in carried)
     start, stop, step = map(tracer.canonical, bounds)  # as the body's facts name them
-    loop = tracer.graph.add_loop((start, stop, step), values, others, body, tracer.location(), len(begins))
+    whole, here = (start, stop, step), tracer.location()
+    loop = tracer.graph.add_loop(whole, values, others, body, here, len(begins), condition is not None)
+    if tracer.regions and numbers:
+        kinds = (kind_of(begin) for begin in begins)
+        names_ = tracer.yield_names(len(begins))
+        loop.params["yields"] = tuple(map(tracer.graph.add_yield, names_, kinds))
     return loop, {path: place for place, path in enumerate((*carried, *numbers))}
+
+
+def close_branches(
+    tracer: Tracer,
+    condition: Argument,
+    branches: tuple[Region, Region],
+    results: Sequence[tuple[Node, Node]],
+    numbers: Sequence[tuple[Scalar, Scalar]],
+) -> Node:
+    """Append the choice between two regions to the tracer's graph, the one around them.
+
+    results: nodes that either hands out; numbers: the same. A branch may hand out what comes from outside.
+    """
+    condition = condition if isinstance(condition, Node) else tracer.canonical(condition)
+    types = tuple(pair[0].array_type for pair in results)
+    kinds = [kind_of(pair[0]) for pair in numbers]
+    captured: dict[Node, None] = {}
+    outside: dict[str, Symbol] = {}
+    for place, region in enumerate(branches):
+        body = region.graph
+        inside = set(body.nodes)
+        ends = [pair[place] for pair in results]
+        for arg in (*(arg for node in body.nodes for arg in node.args), *ends):
+            if isinstance(arg, Node) and arg not in inside:
+                captured.setdefault(arg)
+        body.outputs = [*ends, *(tracer.canonical(pair[place]) for pair in numbers)]
+        tracer.canonicalise(body)
+        body.facts.learn_canonical(tracer.canonical, tracer.equal)
+    for region in branches:
+        outside |= _symbols(region.graph, set(_yields(region.graph)))
+    for node in captured:  # their sizes are numbers that go in
+        map_scalars(node.array_type.shape, lambda scalar: _note_symbols(scalar, outside))
+    symbols = {
+        symbol.name: Symbol(symbol.name, symbol.kind, place)
+        for place, symbol in enumerate(outside.values(), len(captured))
+    }
+    for region in branches:
+        body = region.graph
+        inputs = {node: body.add_input(node.array_type, node.name) for node in captured}
+        for node in body.nodes:
+            node.args = tuple(inputs.get(arg, arg) if isinstance(arg, Node) else arg for arg in node.args)
+        body.outputs = [inputs.get(end, end) if isinstance(end, Node) else end for end in body.outputs]
+        body.inputs = [*inputs.values(), *symbols.values()]
+        body.nodes = [*inputs.values(), *(node for node in body.nodes if node not in set(inputs.values()))]
+        for place, node in enumerate(inputs.values()):
+            node.params["index"] = place
+        body.symbols = symbols | _yields(body)
+        known = tracer.graph.facts.copy()
+        if not isinstance(condition, Node):
+            learn_choice(known, condition, region is branches[0])
+        facts = _facts(body.facts, tracer.graph.facts, list(outside.values()), symbols)
+        body.facts = Facts()
+        for fact in facts.learned:  # what is not known outside, nothing rests on
+            if known.decide(renamed(fact, outside)):
+                body.facts.learn(fact, True)
+        _rename(body, body.symbols)
+    return tracer.graph.add_cond(
+        condition,
+        (*captured, *outside.values()),
+        (branches[0].graph, branches[1].graph),
+        types,
+        tuple(zip(tracer.yield_names(len(kinds)), kinds, strict=True)),
+        tracer.location(),
+    )
+
+
+def _yields(body: Graph) -> dict[str, Symbol]:
+    """The numbers that the nodes of a body yield."""
+    return {symbol.name: symbol for node in body.nodes for symbol in node.params.get("yields", ())}
+
+
+def _note_symbols(value: Scalar, found: dict[str, Symbol], own: Collection[str] = ()) -> Scalar:
+    """Note the symbols in `value` but for those with a name of `own`."""
+    if isinstance(value, Symbol) and value.name not in own:
+        found.setdefault(value.name, value)
+    if isinstance(value, ScalarOp):
+        for operand in value.operands:
+            _note_symbols(operand, found, own)
+    return value
 
 
 def _symbols(body: Graph, own: set[str]) -> dict[str, Symbol]:
@@ -94,12 +183,7 @@ def _symbols(body: Graph, own: set[str]) -> dict[str, Symbol]:
     found: dict[str, Symbol] = {}
 
     def note(value: Scalar) -> Scalar:
-        if isinstance(value, Symbol) and value.name not in own:
-            found.setdefault(value.name, value)
-        if isinstance(value, ScalarOp):
-            for operand in value.operands:
-                note(operand)
-        return value
+        return _note_symbols(value, found, own)
 
     for node in body.nodes:
         for type_ in node.type if isinstance(node.type, tuple) else (node.type,):

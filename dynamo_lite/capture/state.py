@@ -13,7 +13,7 @@ from dynamo_lite._C import version_tag
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import ArrayValue, CellValue, ConstantValue, NumberValue, Value
-from dynamo_lite.graph.facts import at_worst, learn_index
+from dynamo_lite.graph.facts import at_worst, learn_choice, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Location, Node
 from dynamo_lite.graph.opdef import Undecided
@@ -25,6 +25,7 @@ from dynamo_lite.graph.scalar import (
     Symbol,
     evaluate,
     is_symbolic,
+    kind_of,
     negate,
     simplify,
     symbols_of,
@@ -75,6 +76,7 @@ class Frame:
     index: int = 0
     line: int | None = None
     yielded: Value | None = None  # by a generator expression, on its way to who takes it
+    visits: dict[int, int] = field(default_factory=dict)  # how often the header of a `while` was met
 
     def push(self, value: Value) -> None:
         self.stack.append(value)
@@ -107,10 +109,10 @@ class LoopPlan:
     """What is known of a loop of the user's before it is met; it grows from one attempt of a capture to the next.
 
     peel: how many iterations run before the loop proper. steps: by path (a local's name, places in tuples) the int
-    that a number grows by in every iteration. numbers: the paths of those that change otherwise. promises: conditions
-    on the index that are guarded to hold in every iteration, or in none, as text. refused: why it cannot stay a loop,
-    as a break's reason and detail. outcome: what became of it in this attempt: "native", "unrolled", "segments", or ""
-    if it was not met.
+    that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
+    do not. promises: conditions on the index that are guarded to hold in every iteration, or in none, as text. refused:
+    why it cannot stay a loop, as a break's reason and detail. outcome: what became of it in this attempt: "native",
+    "unrolled", "segments", "begun" with iterations before the loop, or "" if it was not met.
     """
 
     filename: str
@@ -119,6 +121,7 @@ class LoopPlan:
     peel: int = 0
     steps: dict[tuple[str | int, ...], int] = field(default_factory=dict)
     numbers: set[tuple[str | int, ...]] = field(default_factory=set)
+    fixed: set[tuple[str | int, ...]] = field(default_factory=set)
     promises: set[str] = field(default_factory=set)
     refused: tuple[str, str] | None = None
     outcome: str = ""
@@ -129,7 +132,8 @@ class Region:
     """The body of a loop while it is traced: its nodes may still refer to those of the graphs around it.
 
     carried: the body's inputs for the values that change from iteration to iteration. stored: those that are written.
-    numbers: by path the Python numbers that change, as the body knows them.
+    numbers: by path the Python numbers that change, as the body knows them. A branch of a choice is a region too, whose
+    index nothing uses; what it yields is noted with the choice.
     """
 
     key: LoopKey
@@ -166,7 +170,8 @@ class Tracer:
         self.native_loops = native_loops
         self.plans: dict[LoopKey, LoopPlan] = {} if plans is None else plans
         self.indices: set[str] = set()  # names of the indices of all loops met
-        self.carried: set[str] = set()  # names of the numbers that they carry
+        self.carried: set[str] = set()  # names of the numbers that they carry, and that they or choices yield
+        self.alternatives: dict[str, tuple[Scalar, ...]] = {}  # by such a name the numbers that it may be
         self.facts = Facts()
         self.inputs: list[Source] = []
         self.example_inputs: list[Any] = []
@@ -216,13 +221,45 @@ class Tracer:
         self.regions.append(Region(key, body, index, (start, stop, step)))
         return self.regions[-1]
 
-    def carry_number(self, path: tuple[str | int, ...], kind: str) -> Symbol:
-        """A number that the innermost loop carries, as its body knows it."""
+    def open_branch(self, key: LoopKey, condition: Scalar | Node, truth: bool) -> Region:
+        """Begin what runs where `condition` is true, or false."""
+        body = Graph()
+        body.facts = self.graph.facts.copy()
+        if not isinstance(condition, Node):
+            learn_choice(body.facts, condition, truth)
+        self.regions.append(Region(key, body, Symbol("", "int", 0), (0, 0, 1)))
+        return self.regions[-1]
+
+    def carry_number(self, region: Region, path: tuple[str | int, ...], kind: str) -> Symbol:
+        """A number that the loop of `region` carries, as its body knows it."""
         number = Symbol(f"n{len(self.carried)}", kind, 0)
         self.carried.add(number.name)
-        self.regions[-1].numbers[path] = number
-        self.regions[-1].graph.symbols[number.name] = number
+        region.numbers[path] = number
+        region.graph.symbols[number.name] = number
         return number
+
+    def yield_names(self, count: int) -> tuple[str, ...]:
+        """Names of numbers that a loop or a choice yields to the graph around it."""
+        names = tuple(f"y{len(self.carried) + place}" for place in range(count))
+        self.carried.update(names)
+        return names
+
+    def may_be(self, value: Scalar, seen: set[str] | None = None) -> set[str]:
+        """The numbers, as text, whose very object a number may be; none if it is computed. seen: gets the names of
+        those of loops that it may be."""
+        seen = set() if seen is None else seen
+        if kind_of(value) == "bool":
+            return set()
+        if not isinstance(value, Symbol):
+            small = type(value) is bool or (isinstance(value, int) and -5 <= value <= 256)  # always one object
+            return set() if isinstance(value, ScalarOp) or small else {repr(value)}
+        if value.name in self.indices or value.name in seen:
+            seen.add(value.name)
+            return set()
+        if value.name not in self.alternatives:
+            return {value.name}
+        seen.add(value.name)
+        return {number for one in self.alternatives[value.name] for number in self.may_be(one, seen)}
 
     def is_carried(self, value: Scalar) -> bool:
         """Whether `value` depends on a number that a loop carries."""
@@ -277,6 +314,13 @@ class Tracer:
                         inner.graph.facts.learn(condition, truth)
                     return truth
         raise Undecided(condition)
+
+    def may_promise(self, condition: Scalar) -> bool:
+        """Whether a condition on an index can be guarded to hold in every iteration, or in none, and does so now."""
+        if self.is_carried(condition):
+            return False
+        region = self.regions[self.owner(condition)]
+        return any(self.worst(region, wanted) is not None for wanted in (condition, negate(condition)))
 
     def owner(self, condition: Scalar) -> int:
         """The place of the innermost loop whose index is in `condition`."""

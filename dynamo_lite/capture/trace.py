@@ -31,7 +31,7 @@ from dynamo_lite.capture.wrap import realise
 from dynamo_lite.config import Config
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.rewrite import acts
+from dynamo_lite.graph.rewrite import acts, is_structured
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import OPCODES, Code, assemble, decoded, handlers_at, liveness, skeleton
 
@@ -85,7 +85,7 @@ class Capture:
     def only_scalars(self) -> bool:
         """Whether no operation works on more than one element: a program could not win what its launch costs."""
         calls = [node for node in self.graph.nodes if node.kind is not NodeKind.INPUT]
-        if any(node.kind is NodeKind.LOOP for node in calls):
+        if any(map(is_structured, calls)):
             return False
         return all(
             isinstance(node.type, ArrayType) and (node.type.scalar or ops.REGISTRY[node.op].kind is ops.OpKind.VIEW)
@@ -153,6 +153,11 @@ def _trace(
             tracer, frame, result = run(None, native_loops)
         except Retry:
             continue  # what the attempt has taught is in the plans
+        begun = [plan for plan in plans.values() if plan.outcome == "begun"]
+        if isinstance(result, Stop) and begun and native_loops:  # behind the break it is no loop any more
+            for plan in begun:
+                plan.refused = result.reason, result.detail
+            continue
         # A loop drops the locals that nobody reads behind it; a traceback shows them.
         shows_locals = isinstance(result, Stop) and result.reason == "python-exception"
         if not shows_locals or not tracer.indices:

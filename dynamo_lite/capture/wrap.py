@@ -55,9 +55,7 @@ def supported_array(array: np.ndarray[Any, Any]) -> bool:
     An array of np.broadcast_arrays is not, since NumPy warns at the first write into it.
     """
     flags = array.flags
-    return (
-        supported_dtype(array.dtype) and flags.aligned and not flags.num & _WARN_ON_WRITE and array.ndim <= MAX_DIMS
-    )
+    return supported_dtype(array.dtype) and flags.aligned and not flags.num & _WARN_ON_WRITE and array.ndim <= MAX_DIMS
 
 
 def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:

@@ -192,6 +192,20 @@ def at_worst(
     return substitute(condition, {index.name: worst})
 
 
+def learn_choice(facts: Facts, condition: Scalar, truth: bool) -> None:
+    """Note that a condition on a choice is true (or false), also as it reads with numbers in place of their equals."""
+    equal: dict[str, Scalar] = {}
+    for known in facts.learned:
+        if isinstance(known, ScalarOp) and known.op == "eq":
+            for one, other in (known.operands, known.operands[::-1]):
+                if isinstance(one, Symbol) and kind_of(other) == "int":
+                    equal[one.name] = other
+    facts.learn(condition, truth)
+    for name in symbols_of(condition) & equal.keys():
+        facts.learn(substitute(condition, {name: equal[name]}), truth)
+    facts.learn(substitute(condition, equal), truth)
+
+
 def learn_index(facts: Facts, index: Scalar, start: Scalar, stop: Scalar, step: Scalar) -> None:
     """Note what holds of the index of a loop in every iteration; nothing where the sign of the step is not known."""
     if facts.decide(make("ge", step, 1)):

@@ -97,15 +97,17 @@ class Graph:
         body: Graph,
         location: Location | None = None,
         numbers: int = 0,
+        has_condition: bool = False,
     ) -> Node:
         """Append a loop over range(*bounds) that hands `carried` through `body`; `captured` are body's other inputs, of
-        which the last `numbers` are handed through too."""
+        which the last `numbers` are handed through too. has_condition: body's last output tells whether to go on."""
         counted: tuple[Any, ...] = captured[len(captured) - numbers :]
+        params: dict[str, Any] = {"carried": len(carried)} | ({"numbers": numbers} if numbers else {})
         node = Node(
             NodeKind.LOOP,
             "loop",
             (*bounds, *carried, *captured),
-            {"carried": len(carried)} | ({"numbers": numbers} if numbers else {}),
+            params | ({"while": True} if has_condition else {}),
             (*(value.array_type for value in carried), *map(number_type, counted)),
             self._name("loop"),
             location,
@@ -124,6 +126,38 @@ class Graph:
         node = Node(NodeKind.LEAVE, "leave", (loop, *values), {"exit": exit_}, None, self._name("leave"))
         self.nodes.insert(last + 1, node)
         return node
+
+    def add_cond(
+        self,
+        condition: Argument,
+        operands: tuple[Argument, ...],
+        branches: tuple[Graph, Graph],
+        types: tuple[ArrayType, ...],
+        numbers: tuple[tuple[str, str], ...] = (),
+        location: Location | None = None,
+    ) -> Node:
+        """Append the choice between two bodies that take `operands`; they return values of `types`, then numbers, which
+        get symbols of these names and kinds."""
+        yields = tuple(self.add_yield(name, kind) for name, kind in numbers)
+        node = Node(
+            NodeKind.COND,
+            "cond",
+            (condition, *operands),
+            {"numbers": len(yields), "yields": yields} if yields else {},
+            (*types, *map(number_type, yields)),
+            self._name("cond"),
+            location,
+            branches,
+        )
+        self.nodes.append(node)
+        return node
+
+    def add_yield(self, name: str, kind: str) -> Symbol:
+        """A Symbol for a number that a node of this graph yields."""
+        place = -1 - sum(symbol.input < 0 for symbol in self.symbols.values())
+        symbol = Symbol(name, kind, place)
+        self.symbols[name] = symbol
+        return symbol
 
     def __str__(self) -> str:
         return to_text(self)

@@ -2,8 +2,9 @@
 
 Enters: a graph and its inputs as real arrays, NumPy scalars and Python numbers. Leaves: the outputs, in order. Views
 are real views and stores real stores, so inputs change as the graph says; floating-point errors are reported by the
-errstate that is in force. Every op is its OpDef.evaluate. A loop runs its body for every number of its range; the
-values it carries are handed on as they are, so that after no iteration they are the initial objects.
+errstate that is in force. Every op is its OpDef.evaluate. A loop runs its body for every number of its range, or until
+its condition is false; the values it carries are handed on as they are, so that after no iteration they are the initial
+objects. Of a choice one branch runs.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ def symbol_values(graph: Graph, inputs: Sequence[Any]) -> dict[str, Number]:
     return {
         symbol.name: inputs[symbol.input] if symbol.axis is None else inputs[symbol.input].shape[symbol.axis]
         for symbol in graph.symbols.values()
+        if symbol.input >= 0
     }
 
 
@@ -57,8 +59,22 @@ def interpret(
             split = len(captured) - node.params.get("numbers", 0)
             for index in range(start, stop, step):
                 outputs = interpret(node.regions[0], [index, *carried, *captured], before_call)
+                goes_on = not node.params.get("while") or outputs.pop()
                 carried, captured = outputs[: len(carried)], captured[:split] + outputs[len(carried) :]
-            values[node] = (*carried, *(NUMBER_DTYPES[type(number)].type(number) for number in captured[split:]))
+                if not goes_on:
+                    break
+            values[node] = results(node, carried, captured[split:], env)
+        elif node.kind is NodeKind.COND:
+            condition, *operands = map(concrete, node.args)
+            outputs = interpret(node.regions[0 if condition else 1], operands, before_call)
+            split = len(outputs) - node.params.get("numbers", 0)
+            values[node] = results(node, outputs[:split], outputs[split:], env)
         elif node.kind is not NodeKind.LEAVE:
             raise NotImplementedError(f"{node.name}: no interpretation of {node.kind.value} nodes")
     return [concrete(output) for output in graph.outputs]
+
+
+def results(node: Node, nodes: list[Any], numbers: list[Any], env: dict[str, Number]) -> tuple[Any, ...]:
+    """What a loop or a choice yields; its symbols get their numbers in `env`."""
+    env.update((symbol.name, number) for symbol, number in zip(node.params.get("yields", ()), numbers, strict=False))
+    return *nodes, *(NUMBER_DTYPES[type(number)].type(number) for number in numbers)

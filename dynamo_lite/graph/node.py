@@ -44,7 +44,12 @@ class Node:
     the captured values; it refers to nothing of this graph, and returns the carried values of the next iteration. The
     type is the tuple of the carried values' types, read by "tuple_get": what a loop over range(start, stop, step) ends
     with, the initial values themselves when it has no iteration. Stores of the body into what it captured, or into
-    carried arrays, are effects of the loop.
+    carried arrays, are effects of the loop. params["while"]: the body's last output is no value but the condition to go
+    on, a bool Scalar or a bool NumPy scalar, looked at when the others have been handed on.
+    COND: op "cond", args = (condition, what the branches take), regions = (then, otherwise): bodies with the same
+    inputs and outputs of the same types, of which one runs. The condition is a bool Scalar or a bool NumPy scalar.
+    Outputs are nodes, then params["numbers"] many numbers. Type and effects are as those of a LOOP.
+    params["yields"] of both: Symbols of this graph, one for each number that the node yields.
     LEAVE: op "leave", args = (loop, values...): a program may end here when that loop, which stands right before it
     but for its tuple_gets, was left between two iterations; then its tuple_gets are what was carried so far, and the
     program's outputs are these values. params["exit"] numbers the LEAVE nodes of a graph. The graph's

@@ -41,21 +41,44 @@ def loop_parts(node: Node) -> tuple[tuple[Scalar, Scalar, Scalar], tuple[Node, .
     return (start, stop, step), initial, tuple(rest[split:]), node.regions[0]  # type: ignore[return-value]
 
 
+def is_structured(node: object) -> bool:
+    """Whether `node` is a loop or a choice: it has bodies, which read, write and hand out what goes in."""
+    return isinstance(node, Node) and node.kind in (NodeKind.LOOP, NodeKind.COND)
+
+
 def origins(node: Node) -> set[Node]:
-    """Every node whose memory `node` may show: its root, and behind an array that a loop carries the loop itself, which
-    stands for what its body makes, and the values that went in.
+    """Every node whose memory `node` may show: its root, and behind an array that a loop or a choice hands out that
+    node itself, which stands for what its bodies make, and the values that went in.
 
     INVARIANT: of two nodes without a common origin neither shows the other's memory, unless inputs overlap.
     """
     base = root(node)
-    if base.op != "tuple_get" or not isinstance(base.args[0], Node) or base.args[0].kind is not NodeKind.LOOP:
+    if base.op != "tuple_get" or not is_structured(base.args[0]):
         return {base}
-    loop, place = base.args[0], base.params["index"]
-    if place >= loop.params["carried"]:
+    source, place = base.args[0], base.params["index"]
+    assert isinstance(source, Node)
+    found = {base, source}  # two results may be one array that a body made
+    if source.kind is NodeKind.COND:
+        outers = _chosen_from(source, place)
+    elif place < source.params["carried"]:
+        outers = _carried_from(source, place)
+    else:
         return {base}  # a number
-    found = {base, loop}  # two results of a loop may be one array that the body made
-    for outer in _carried_from(loop, place):
+    for outer in outers:
         found |= origins(outer)
+    return found
+
+
+def _chosen_from(cond: Node, place: int) -> set[Node]:
+    """The operands of `cond` that its result number `place` may be, or be a view of."""
+    found: set[Node] = set()
+    for branch in cond.regions:
+        output = branch.outputs[place]
+        for origin in origins(output) if isinstance(output, Node) else ():
+            if origin.kind is NodeKind.INPUT:
+                value = cond.args[1 + origin.params["index"]]
+                assert isinstance(value, Node), cond.name
+                found.add(value)
     return found
 
 
@@ -86,7 +109,7 @@ def _carried_from(loop: Node, place: int) -> set[Node]:
 
 
 def written(node: Node) -> set[Node]:
-    """The inputs and fresh arrays of the graph whose memory `node`, a store or a loop, may change."""
+    """The inputs and fresh arrays of the graph whose memory `node`, a store, a loop or a choice, may change."""
     if node.kind is NodeKind.STORE:
         target = node.args[0]
         assert isinstance(target, Node), node.name
@@ -103,14 +126,23 @@ def written(node: Node) -> set[Node]:
                 for value in hit:
                     assert isinstance(value, Node), node.name
                     found |= origins(value)
+    if node.kind is NodeKind.COND:
+        for inner in (inner for branch in node.regions for inner in branch.nodes):
+            for origin in written(inner):
+                if origin.kind is NodeKind.INPUT:
+                    value = node.args[1 + origin.params["index"]]
+                    assert isinstance(value, Node), node.name
+                    found |= origins(value)
     return found
 
 
 def acts(node: Node, keep: Callable[[Node], bool]) -> bool:
-    """Whether a loop does anything but yield values: it stores, or holds a call that `keep` says has to run."""
-    return node.kind is NodeKind.LOOP and any(
+    """Whether a loop or a choice does anything but yield values: it stores, or holds a call that `keep` says has to
+    run. NB: a loop with a condition may not end."""
+    return bool(node.params.get("while")) or any(
         inner.kind is NodeKind.STORE or (inner.kind is NodeKind.CALL and keep(inner)) or acts(inner, keep)
-        for inner in node.regions[0].nodes
+        for region in node.regions
+        for inner in region.nodes
     )
 
 
@@ -138,14 +170,15 @@ def replace_uses(graph: Graph, mapping: Mapping[Node, Argument]) -> None:
 
 
 def drop_unused(graph: Graph, keep: Callable[[Node], bool]) -> None:
-    """Remove calls, constants and loops that nothing reads, unless `keep` says that they have to stay. Stores stay, and
-    so does a loop whose body stores or holds a call to keep; bodies are left as they are."""
+    """Remove calls, constants, loops and choices that nothing reads, unless `keep` says that they have to stay. Stores
+    stay, and so does what stores or holds a call to keep in a body, or yields numbers; bodies are left as they are."""
     live: set[Node] = {output for output in graph.outputs if isinstance(output, Node)}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        removable = node.kind in (NodeKind.CALL, NodeKind.CONSTANT, NodeKind.LOOP)
         if node.kind is NodeKind.LEAVE and not _stays(node.args[0], live, keep):
             continue
+        structured = is_structured(node) and not node.params.get("yields")
+        removable = structured or node.kind in (NodeKind.CALL, NodeKind.CONSTANT)
         if not removable or node in live or (node.kind is NodeKind.CALL and keep(node)) or acts(node, keep):
             kept.append(node)
             live.update(arg for arg in node.args if isinstance(arg, Node))

@@ -5,7 +5,8 @@
     return %add
     assuming ge(s0, 4)
 
-Equal graphs print equal text; node names are unique in a graph. A loop's body stands indented below it.
+Equal graphs print equal text; node names are unique in a graph. A loop's body stands indented below it, and so do the
+branches of a choice, with "else" between them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def to_text(graph: Graph, locations: bool = True) -> str:
     ]
     for node in graph.nodes:
         lines.append(node_text(node, locations))
-        for region in node.regions:
+        for place, region in enumerate(node.regions):
+            lines += ["  else"] if place else []
             lines += ["    " + line for line in to_text(region, locations).splitlines()]
     lines.append("return " + ", ".join(map(value_text, graph.outputs)))
     lines += [f"assuming {condition}" for condition in graph.facts.learned]

@@ -9,7 +9,12 @@ import numpy as np
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of
 
 MAX_DIMS = 8  # csrc/program.h has room for so many
-NUMBER_DTYPES: dict[type, np.dtype[np.generic]] = {int: np.dtype(np.int64), float: np.dtype(np.float64)}
+NUMBER_DTYPES: dict[type, np.dtype[np.generic]] = {
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    bool: np.dtype(np.bool_),
+}
+_KINDS: dict[str, type] = {"int": int, "float": float, "bool": bool}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,5 +40,5 @@ class ArrayType:
 
 
 def number_type(number: Scalar) -> ArrayType:
-    """The NumPy scalar that a loop hands out for an int or float that it carries."""
-    return ArrayType(NUMBER_DTYPES[float if kind_of(number) == "float" else int], (), True)
+    """The NumPy scalar that a loop hands out for a number that it carries."""
+    return ArrayType(NUMBER_DTYPES[_KINDS[kind_of(number)]], (), True)

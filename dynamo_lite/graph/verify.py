@@ -2,14 +2,17 @@
 
 Enters: any graph, from capture or after a pass. Leaves: nothing, or GraphError naming the node. Types are inferred
 again from the graph's own facts alone, so a type that rests on an unguarded relation is an error too. The body of a
-loop is checked as a graph of its own, and what it takes for granted has to follow from the facts outside.
+loop is checked as a graph of its own, and what it takes for granted has to follow from the facts outside; so is a
+branch, where the condition is one of these facts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dynamo_lite.graph.facts import Facts, at_worst, learn_index
+import numpy as np
+
+from dynamo_lite.graph.facts import Facts, at_worst, learn_choice, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, Undecided
@@ -174,13 +177,16 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     first = len(outer) - node.params.get("numbers", 0)
     changing = {index.name}
     for symbol in body.inputs[first:]:
-        if not isinstance(symbol, Symbol) or symbol.kind not in ("int", "float"):
+        if not isinstance(symbol, Symbol) or symbol.kind not in ("int", "float", "bool"):
             raise GraphError(f"{node.name}: the body hands on %{symbol.name}, which is no number")
         outside[symbol.name] = Symbol(f"{node.name}.{symbol.name}", symbol.kind, -1)
         changing.add(symbol.name)
     for symbol in body.symbols.values():
         if symbol.axis is not None:
             raise GraphError(f"{node.name}: the body's size {symbol} is no number that goes in")
+        if symbol.input < 0:
+            changing.add(symbol.name)
+            continue
         value = outer[symbol.input]
         if symbol.input and (isinstance(value, Node) or kind_of(value) != symbol.kind):
             raise GraphError(f"{node.name}: what goes in for the number {symbol} is no {symbol.kind}")
@@ -194,19 +200,26 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
             raise GraphError(f"{node.name}: {value.type} goes in for %{inner.name}, input {place}: {inner.type}")
     facts = graph.facts.copy()
     learn_index(facts, fresh, *bounds)
+    own = _yielded(body)
     for condition in body.facts.learned:
+        if own & symbols_of(condition):
+            raise GraphError(f"{node.name}: the body takes {condition} for granted, of a number that it computes")
         known = substitute(condition, outside)
         worst = at_worst(facts, known, fresh, *bounds)
         if not _follows(facts, known) and (worst is None or not _follows(facts, worst)):
             raise GraphError(f"{node.name}: the body takes {condition} for granted, which is not known outside")
     changing |= {name for name, value in outside.items() if varying & symbols_of(value)}
     verify(body, frozenset(changing))
-    if len(body.outputs) != len(initial) + len(outer) - first:
+    outputs = body.outputs
+    if node.params.get("while"):
+        outputs = body.outputs[:-1]
+        _check_condition(node, body.outputs[-1] if body.outputs else 0)
+    if len(outputs) != len(initial) + len(outer) - first:
         raise GraphError(f"{node.name}: {len(initial)} values are carried, the body returns {len(body.outputs)}")
-    for symbol, number in zip(body.inputs[first:], body.outputs[len(initial) :], strict=True):
+    for symbol, number in zip(body.inputs[first:], outputs[len(initial) :], strict=True):
         if isinstance(number, Node) or kind_of(number) != symbol.kind:
             raise GraphError(f"{node.name}: the number {symbol} is of another kind after an iteration")
-    for place, output in enumerate(body.outputs[: len(initial)]):
+    for place, output in enumerate(outputs[: len(initial)]):
         carried = body.inputs[1 + place]
         if isinstance(carried, Symbol) or not isinstance(output, Node):
             raise GraphError(f"{node.name}: carried value {place} is a number")
@@ -215,6 +228,79 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     types = (*(value.array_type for value in initial), *map(number_type, outer[first:]))  # type: ignore[arg-type]
     if not same_type(graph, node.type, types):
         raise GraphError(f"{node.name}: it yields {_types(tuple(value.type for value in initial))}")
+    _check_yields(graph, node, tuple(kind_of(number) for number in outer[first:]))  # type: ignore[arg-type]
+
+
+def _yielded(graph: Graph) -> set[str]:
+    """The names of the numbers that nodes of `graph` yield."""
+    return {symbol.name for symbol in graph.symbols.values() if symbol.input < 0}
+
+
+def _check_condition(node: Node, condition: Argument) -> None:
+    if isinstance(condition, Node):
+        type_ = condition.type
+        if not isinstance(type_, ArrayType) or not type_.scalar or type_.dtype != np.dtype(bool):
+            raise GraphError(f"{node.name}: its condition %{condition.name} is no bool")
+    elif kind_of(condition) != "bool":
+        raise GraphError(f"{node.name}: its condition {condition} is no bool")
+
+
+def _check_yields(graph: Graph, node: Node, kinds: tuple[str, ...]) -> None:
+    symbols = node.params.get("yields", ())
+    if symbols and tuple(symbol.kind for symbol in symbols) != kinds:
+        raise GraphError(f"{node.name}: its numbers are {kinds}, its symbols {symbols}")
+    for symbol in symbols:
+        if symbol.input >= 0 or graph.symbols.get(symbol.name) != symbol:
+            raise GraphError(f"{node.name}: {symbol} is no number that a node of the graph yields")
+
+
+def _check_cond(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+    if not node.args or len(node.regions) != 2 or not isinstance(node.type, tuple):
+        raise GraphError(f"{node.name}: a choice has a condition and two branches")
+    condition, *outer = node.args
+    _check_condition(node, condition)
+    split = len(node.type) - node.params.get("numbers", 0)
+    kinds: list[tuple[str, ...]] = []
+    for truth, body in zip((True, False), node.regions, strict=True):
+        if len(body.inputs) != len(outer):
+            raise GraphError(f"{node.name}: {len(outer)} values go into a branch of {len(body.inputs)} inputs")
+        outside: dict[str, Scalar] = {}
+        for symbol in body.symbols.values():
+            if symbol.axis is not None:
+                raise GraphError(f"{node.name}: the branch's size {symbol} is no number that goes in")
+            if symbol.input < 0:
+                continue
+            value = outer[symbol.input]
+            if isinstance(value, Node) or kind_of(value) != symbol.kind:
+                raise GraphError(f"{node.name}: what goes in for the number {symbol} is no {symbol.kind}")
+            outside[symbol.name] = value
+        for place, (inner, value) in enumerate(zip(body.inputs, outer, strict=True)):
+            if isinstance(inner, Symbol):
+                continue
+            if not isinstance(value, Node):
+                raise GraphError(f"{node.name}: the number {value} goes in for the array %{inner.name}")
+            if not same_type(graph, substitute_type(inner.array_type, outside), value.type):
+                raise GraphError(f"{node.name}: {value.type} goes in for %{inner.name}, input {place}: {inner.type}")
+        facts = graph.facts.copy()
+        if not isinstance(condition, Node):
+            learn_choice(facts, condition, truth)
+        own = _yielded(body)
+        for known in body.facts.learned:
+            if own & symbols_of(known) or not facts.decide(substitute(known, outside)):
+                raise GraphError(f"{node.name}: a branch takes {known} for granted, which is not known outside")
+        changing = own | {name for name, value in outside.items() if varying & symbols_of(value)}
+        verify(body, frozenset(changing))
+        types = tuple(
+            substitute_type(output.array_type, outside) for output in body.outputs[:split] if isinstance(output, Node)
+        )
+        if len(body.outputs) != len(node.type) or not same_type(graph, types, node.type[:split]):
+            raise GraphError(f"{node.name}: a branch returns {_types(types)}, the node says {_types(node.type)}")
+        kinds.append(tuple("" if isinstance(one, Node) else kind_of(one) for one in body.outputs[split:]))
+    if kinds[0] != kinds[1]:
+        raise GraphError(f"{node.name}: one branch returns numbers that are {kinds[0]}, the other {kinds[1]}")
+    if kinds[0] and len(node.params.get("yields", ())) != len(kinds[0]):
+        raise GraphError(f"{node.name}: it has no symbols for its numbers")
+    _check_yields(graph, node, kinds[0])
 
 
 def _follows(facts: Facts, condition: Scalar) -> bool:
@@ -251,4 +337,5 @@ _CHECKS = {
     NodeKind.STORE: _check_store,
     NodeKind.LOOP: _check_loop,
     NodeKind.LEAVE: _check_leave,
+    NodeKind.COND: _check_cond,
 }

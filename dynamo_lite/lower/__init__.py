@@ -1,7 +1,7 @@
 """Lowering: Graph -> Graph in primitives, by passes that each keep every bit of the result.
 
 Enters: a graph from capture, left as it is. Leaves: a copy for scheduling. ``lower`` is the list of passes in order;
-the bodies of loops go through it as graphs of their own.
+the bodies of loops and branches go through it as graphs of their own.
 """
 
 from dynamo_lite.graph.graph import Graph

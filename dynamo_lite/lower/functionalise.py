@@ -7,8 +7,8 @@ a store that is overwritten unread is gone, and so is a store into a fresh array
 
 INVARIANT: memory order and identity stay. With two or more axes a value takes an array's place only if it was made from
 that array alone, so that NumPy gives it the same order of axes ("K"). Both own their memory: np.tile and np.linspace,
-for two, hand out views of arrays of their own. A loop may read and hand on, and write if it stores at all, whatever
-goes into it: nothing is known behind it of memory that was known before.
+for two, hand out views of arrays of their own. A loop or a choice may read and hand on, and write if it stores at all,
+whatever goes into it: nothing is known behind it of memory that was known before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.rewrite import is_view, origins, root, users, written
+from dynamo_lite.graph.rewrite import is_structured, is_view, origins, root, users, written
 from dynamo_lite.graph.scalar import make
 
 
@@ -105,7 +105,7 @@ def _forward_stores(graph: Graph) -> None:
                 else arg
                 for arg in node.args
             )
-        if node.kind is NodeKind.LOOP:
+        if is_structured(node):
             contents = {}
         if node.kind is not NodeKind.STORE:
             continue
@@ -140,7 +140,7 @@ def _drop_overwritten(graph: Graph) -> None:
             for arg in node.args:
                 if isinstance(arg, Node):
                     latest = _without(latest, arg)
-        elif node.kind is NodeKind.LOOP:
+        elif is_structured(node):
             latest = {}
     graph.nodes = [node for node in graph.nodes if node not in dead]
 
@@ -173,8 +173,9 @@ def _replace_fresh(graph: Graph) -> None:
             continue
         if not (_is_value(value, stored) and _same_type(graph, value, array) and _follows(value, array)):
             continue
-        if any(use.kind in (NodeKind.LOOP, NodeKind.LEAVE) for node in (value, array) for use in _all_uses(node, uses)):
-            continue  # either may come out of the loop, or of the program, as it is
+        users_ = [use for node in (value, array) for use in _all_uses(node, uses)]
+        if any(is_structured(use) or use.kind is NodeKind.LEAVE for use in users_):
+            continue  # either may come out of it, or of the program, as it is
         escapes = array in outputs
         if escapes and not (_owns(value) and _owns(array)):
             continue

@@ -15,7 +15,7 @@ import numpy as np
 from dynamo_lite._C import Declined, has_other_threads
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
-from dynamo_lite.graph.rewrite import written
+from dynamo_lite.graph.rewrite import is_structured, written
 
 
 def transaction(
@@ -24,7 +24,7 @@ def transaction(
     """`function` with NumPy's floating-point errors raised (those that `np.geterr()` does not ignore) and, where it
     raises, the written inputs put back and Declined raised. on_failure is told of the exception first."""
     roots = {origin for node in graph.nodes for origin in written(node)}
-    loops = any(node.kind is NodeKind.LOOP for node in graph.nodes)
+    loops = any(map(is_structured, graph.nodes))
     changed = sorted(node.params["index"] for node in roots if node.kind is NodeKind.INPUT)
 
     def strictly(*inputs: Any) -> Sequence[Any]:

@@ -1,11 +1,11 @@
 """Scheduling: a lowered graph becomes the steps of a program.
 
 Enters: the graph ``lower`` leaves and what the backend can compile. Leaves: a Schedule (steps.py), which csrc/launch.c
-runs and ``interpret`` explains. ``schedule`` is the list of passes in order; the bodies of loops go through it first.
+runs and ``interpret`` explains. ``schedule`` is the list of passes in order; the bodies of loops and branches go first.
 """
 
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import NodeKind
+from dynamo_lite.graph.rewrite import is_structured
 from dynamo_lite.schedule.alias import merge_views
 from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes
 from dynamo_lite.schedule.emit import emit
@@ -25,7 +25,11 @@ def schedule(graph: Graph, target: Target) -> Schedule:
 
 
 def _schedule(graph: Graph, target: Target, is_body: bool) -> Schedule:
-    bodies = {node: _schedule(node.regions[0], target, True) for node in graph.nodes if node.kind is NodeKind.LOOP}
+    bodies = {
+        node: tuple(_schedule(region, target, True) for region in node.regions)
+        for node in graph.nodes
+        if is_structured(node)
+    }
     merge_views(graph)
     units, forms = fuse(graph, target)
     return emit(graph, units, forms, target, bodies, is_body)

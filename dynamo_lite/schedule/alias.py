@@ -12,7 +12,7 @@ from typing import Any
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
-from dynamo_lite.graph.rewrite import is_view, origins, root
+from dynamo_lite.graph.rewrite import is_structured, is_view, origins, root
 
 __all__ = ["is_address", "is_external", "may_share", "merge_views", "same_positions"]
 
@@ -54,11 +54,11 @@ def is_external(node: Node) -> bool:
 
 
 def merge_views(graph: Graph) -> None:
-    """Let equal views of one array be one node, but for those that are returned, or go into a loop, which may return
-    them: these are objects of their own."""
+    """Let equal views of one array be one node, but for those that are returned, or go into a loop or a choice, which
+    may return them: these are objects of their own."""
     outputs = {output for output in graph.outputs if isinstance(output, Node)}
     for node in graph.nodes:
-        if node.kind in (NodeKind.LOOP, NodeKind.LEAVE):
+        if is_structured(node) or node.kind is NodeKind.LEAVE:
             outputs.update(arg for arg in node.args if isinstance(arg, Node))
     known: dict[tuple[str, Node, str], Node] = {}
     merged: dict[Node, Node] = {}

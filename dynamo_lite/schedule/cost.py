@@ -3,7 +3,8 @@
 Enters the graph as captured, its Schedule and example inputs; leaves the range of sizes in which the program is
 expected to be the faster one, or raises DoesNotPay when there is none near. Calls of other sizes run plainly. Times
 are rough, in nanoseconds, for one core; only their ratio counts, and both sides are charged alike for what both do (a
-NumPy loop's own time, a matmul). A loop takes what its middle iteration takes, times the number of them.
+NumPy loop's own time, a matmul). A loop takes what its middle iteration takes, times the number of them; a choice the
+mean of its branches.
 docs/performance.md has the measurements.
 """
 
@@ -23,7 +24,7 @@ from dynamo_lite.graph.rewrite import loop_parts
 from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar, is_symbolic
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
-from dynamo_lite.schedule.steps import Alloc, Call, Loop, Map, Reduce, Reg, Save, Schedule
+from dynamo_lite.schedule.steps import Alloc, Call, Cond, Loop, Map, Reduce, Reg, Save, Schedule, bodies
 from dynamo_lite.schedule.target import Target
 
 # What plain Python and NumPy take, besides memory traffic.
@@ -47,6 +48,8 @@ COMPLEX_NS = 2.0  # of an operation on a complex number: NumPy's loop on tiles, 
 COMPILED_NS = 0.06  # of a compiled operation on one element
 TILE = 16  # elements that take as long as one
 BATCH = 16  # iterations of a kernel in which arrays go through memory once
+WHILE_LENGTH = 10  # iterations of a loop with a condition
+CHOICE = 40.0
 KERNEL = 100.0  # of a Map or Reduce, a result's array included
 RESULT = 60.0  # of each further one
 CALL = 450.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
@@ -161,26 +164,42 @@ def _types(node: Node) -> list[ArrayType]:
     return [type_ for type_ in types if type_ is not None]
 
 
-def _middle(bounds: Sequence[Any], values: Sequence[Any], symbols: Iterable[Symbol], env: Env) -> tuple[int, Env]:
+def _middle(
+    bounds: Sequence[Any], values: Sequence[Any], symbols: Iterable[Symbol], env: Env, has_condition: bool
+) -> tuple[int, Env]:
     """How many iterations a loop has, and what the numbers of its body are in the middle one.
 
     One of open length counts for a few at least: what is decided for a call without any serves the others too.
     """
     limits: list[Any] = [evaluate(bound, env) for bound in bounds]
     numbers = range(*limits) if limits[2] else range(0)
+    if has_condition:
+        numbers = numbers[:WHILE_LENGTH]
     index = numbers[len(numbers) // 2] if numbers else limits[0]
-    inside = {
-        symbol.name: evaluate(values[symbol.input - 1], env) if symbol.input else index
-        for symbol in symbols
-        if symbol.axis is None
-    }
-    return max(len(numbers), OPEN_LENGTH if any(map(is_symbolic, bounds)) else 0), inside
+    least = OPEN_LENGTH if any(map(is_symbolic, bounds)) else 0
+    return max(len(numbers), least), _inside((index, *values), symbols, env)
+
+
+def _inside(values: Sequence[Any], symbols: Iterable[Symbol], env: Env) -> Env:
+    """What the numbers of a body are, into which `values` go; of what it computes nobody knows."""
+    inside: dict[str, Number] = {}
+    for symbol in symbols:
+        try:
+            inside[symbol.name] = evaluate(values[symbol.input], env) if symbol.input >= 0 else 1
+        except ArithmeticError:  # of the numbers that nobody knows
+            inside[symbol.name] = 1
+    return inside
 
 
 def _loop_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:
     bounds, initial, captured, body = loop_parts(node)
-    count, inside = _middle(bounds, (*initial, *captured), body.symbols.values(), env)
+    values, has_condition = (*initial, *captured), bool(node.params.get("while"))
+    count, inside = _middle(bounds, values, body.symbols.values(), env, has_condition)
     return count * time(body, inside)
+
+
+def _cond_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:
+    return sum(time(one, _inside(node.args[1:], one.symbols.values(), env)) for one in node.regions) / 2
 
 
 def _shared_time(graph: Graph, env: Env) -> float:
@@ -198,6 +217,8 @@ def _own_time(node: Node, env: Env) -> float:
     """What a node takes wherever it runs: the arithmetic, and all of an opaque call."""
     if node.kind is NodeKind.LOOP:
         return _loop_time(node, env, _shared_time)
+    if node.kind is NodeKind.COND:
+        return _cond_time(node, env, _shared_time)
     if node.kind is not NodeKind.CALL or node.op in _SIMPLE:
         return 0.0
     op = REGISTRY[node.op]
@@ -218,6 +239,8 @@ def _numpy_time(node: Node, env: Env) -> float:
     """What plain NumPy takes for a node besides: the call, and memory traffic."""
     if node.kind is NodeKind.LOOP:
         return _loop_time(node, env, _plain_time)
+    if node.kind is NodeKind.COND:
+        return _cond_time(node, env, _plain_time)
     if node.kind is NodeKind.STORE:
         target, value = node.args
         assert isinstance(target, Node)
@@ -255,7 +278,7 @@ def _calls(schedule: Schedule, target: Target) -> bool:
     return any(
         isinstance(step, Call)
         or (isinstance(step, Reduce) and not target.folds(step.ufunc, step.dtype))
-        or (isinstance(step, Loop) and step.machine is None and _calls(step.body, target))
+        or (getattr(step, "machine", None) is None and any(_calls(body, target) for body in bodies(step)))
         for step in schedule.steps
     )
 
@@ -293,12 +316,15 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += (steps or number) * (ITERATION + _steps_time(step.body, inside, target))
             if step.body.iterated is not None and number > 1:
                 time += KERNEL + number * _iterated_time(step.body.iterated, inside)
+        elif isinstance(step, Cond):
+            insides = [(body, _inside(step.operands, body.symbols, env)) for body in bodies(step)]
+            time += CHOICE + sum(_steps_time(body, inside, target) for body, inside in insides) / 2
     return time
 
 
 def _iterations(step: Loop, env: Env) -> tuple[int, Env]:
     bounds = (step.start, step.stop, step.step)
-    return _middle(bounds, (*step.carried, *step.captured), step.body.symbols, env)
+    return _middle(bounds, (*step.carried, *step.captured), step.body.symbols, env, step.goes_on)
 
 
 def _machine_time(loop: Loop, env: Env) -> float:

@@ -26,6 +26,7 @@ from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
+    Cond,
     Leave,
     Loop,
     Map,
@@ -50,10 +51,10 @@ def emit(
     units: list[Unit],
     forms: dict[Node, Form],
     target: Target,
-    bodies: Mapping[Node, Schedule],
+    bodies: Mapping[Node, tuple[Schedule, ...]],
     is_body: bool = False,
 ) -> Schedule:
-    """The schedule of the units. bodies: those of the loops; is_body: `graph` is one."""
+    """The schedule of the units. bodies: those of the loops and branches; is_body: `graph` is one."""
     emitter = _Emitter(graph, forms, target, bodies)
     for unit in units:
         emitter.unit(unit)
@@ -61,7 +62,9 @@ def emit(
 
 
 class _Emitter:
-    def __init__(self, graph: Graph, forms: dict[Node, Form], target: Target, bodies: Mapping[Node, Schedule]) -> None:
+    def __init__(
+        self, graph: Graph, forms: dict[Node, Form], target: Target, bodies: Mapping[Node, tuple[Schedule, ...]]
+    ) -> None:
         self.graph = graph
         self.bodies = bodies
         self.forms = forms
@@ -214,6 +217,8 @@ class _Emitter:
             self.loop(node)
         elif node.kind is NodeKind.LEAVE:
             self.steps.append(Leave(node.params["exit"], tuple(map(self.operand, node.args[1:]))))
+        elif node.kind is NodeKind.COND:
+            self.cond(node)
         elif node.kind is not NodeKind.CALL:
             raise NotImplementedError(f"{node.name}: {node.kind.value} nodes have no schedule")
         elif node.op in _SINGLE and _SINGLE[node.op](self, node):
@@ -240,18 +245,30 @@ class _Emitter:
 
     def loop(self, node: Node) -> None:
         bounds, initial, captured, _ = loop_parts(node)
+        dsts = self.structured(node)
+        carried, others = tuple(map(self.operand, initial)), tuple(map(self.operand, captured))
+        (body,) = self.bodies[node]
+        goes_on, yields = bool(node.params.get("while")), node.params.get("yields", ())
+        if not goes_on and not yields:
+            body = replace(body, iterated=iterated(body, len(carried), node.regions[0].facts))
+        types = tuple(value.array_type if isinstance(value, Node) else None for value in (*initial, *captured))
+        self.steps.append(Loop(dsts, body, *bounds, carried, others, types, None, goes_on, yields))
+
+    def cond(self, node: Node) -> None:
+        dsts = self.structured(node)
+        condition, *operands = map(self.operand, node.args)
+        then, orelse = self.bodies[node]
+        self.steps.append(Cond(dsts, condition, then, orelse, tuple(operands), node.params.get("yields", ())))
+
+    def structured(self, node: Node) -> tuple[int, ...]:
+        """The registers of what a loop or a choice yields; notes what it writes."""
         assert isinstance(node.type, tuple)
         self.parts[node] = dsts = tuple(self.fresh() for _ in node.type)
         changed = written(node)
         for array in self.graph.inputs:
             if isinstance(array, Node) and array in changed:
                 self.note_write(array)
-        carried, others = tuple(map(self.operand, initial)), tuple(map(self.operand, captured))
-        types = tuple(value.array_type if isinstance(value, Node) else None for value in (*initial, *captured))
-        body = self.bodies[node]
-        if not node.params.get("while"):
-            body = replace(body, iterated=iterated(body, len(carried), node.regions[0].facts))
-        self.steps.append(Loop(dsts, body, *bounds, carried, others, types))
+        return dsts
 
     def tuple_get(self, node: Node) -> bool:
         parent = node.args[0]

@@ -21,7 +21,7 @@ import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.rewrite import root, users
+from dynamo_lite.graph.rewrite import is_structured, root, users
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
@@ -110,7 +110,7 @@ class _Fusion:
                 self.finished.add(node)
             elif node.kind is NodeKind.STORE:
                 self.store(node)
-            elif node.kind in (NodeKind.LOOP, NodeKind.LEAVE):
+            elif is_structured(node) or node.kind is NodeKind.LEAVE:
                 self.materialise(list(self.waiting))
                 self.single(node)
             elif self.joins(node):

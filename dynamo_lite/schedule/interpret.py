@@ -18,6 +18,7 @@ from dynamo_lite.graph.types import NUMBER_DTYPES
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
+    Cond,
     Kernel,
     Loop,
     Map,
@@ -34,6 +35,7 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
     env: dict[str, Number] = {
         symbol.name: inputs[symbol.input] if symbol.axis is None else inputs[symbol.input].shape[symbol.axis]
         for symbol in schedule.symbols
+        if symbol.input >= 0
     }
     registers: dict[int, Any] = dict(enumerate(inputs)) | dict(schedule.constants)
 
@@ -77,10 +79,23 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             split = len(captured) - (len(step.dsts) - len(carried))
             for index in range(*concrete((step.start, step.stop, step.step))):
                 outputs = interpret(step.body, [index, *carried, *captured])
+                goes_on = not step.goes_on or outputs.pop()
                 carried, captured = outputs[: len(carried)], captured[:split] + outputs[len(carried) :]
-            numbers = [NUMBER_DTYPES[type(number)].type(number) for number in captured[split:]]
-            registers.update(zip(step.dsts, [*carried, *numbers], strict=True))
+                if not goes_on:
+                    break
+            registers.update(zip(step.dsts, _results(step, [*carried, *captured[split:]], env), strict=True))
+        elif isinstance(step, Cond):
+            branch = step.then if concrete(step.condition) else step.orelse
+            outputs = interpret(branch, concrete(list(step.operands)))
+            registers.update(zip(step.dsts, _results(step, outputs, env), strict=True))
     return [concrete(output) for output in schedule.outputs]
+
+
+def _results(step: Loop | Cond, outputs: list[Any], env: dict[str, Number]) -> list[Any]:
+    """What a loop or a choice puts into its registers; its symbols get their numbers in `env`."""
+    numbers = [output for output in outputs if type(output) in NUMBER_DTYPES]
+    env.update((symbol.name, number) for symbol, number in zip(step.yields, numbers, strict=False))
+    return [NUMBER_DTYPES[type(out)].type(out) if type(out) in NUMBER_DTYPES else out for out in outputs]
 
 
 def run_kernel(kernel: Kernel, operands: Sequence[Any]) -> list[Any]:

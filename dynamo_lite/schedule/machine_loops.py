@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dynamo_lite.schedule.steps import Loop, Schedule, Step
+from dynamo_lite.schedule.steps import Cond, Loop, Schedule, Step, bodies
 from dynamo_lite.schedule.target import Target
 
 
 def machine_loops(schedule: Schedule, target: Target) -> Schedule:
     """The schedule with the machine forms that the target has."""
-    if not any(isinstance(step, Loop) for step in schedule.steps):
+    if not any(map(bodies, schedule.steps)):
         return schedule
     return replace(schedule, steps=tuple(_machine_loop(step, target) for step in schedule.steps))
 
 
 def _machine_loop(step: Step, target: Target) -> Step:
+    if isinstance(step, Cond):
+        return replace(step, then=machine_loops(step.then, target), orelse=machine_loops(step.orelse, target))
     if not isinstance(step, Loop):
         return step
     machine = target.machine(step)

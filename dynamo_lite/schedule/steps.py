@@ -166,7 +166,10 @@ class Loop:
     last captured ones, whose dsts hold NumPy scalars. With no iteration dsts are the initial values themselves. The
     body saves nothing: what it writes (body.written) is saved by the outermost schedule. An iteration in which a
     written input may share memory with another input of the body declines. types: of what is carried and captured, None
-    for numbers; () where they are not known. machine: how the whole loop runs as machine code, if it can.
+    for numbers; () where they are not known. machine: how the whole loop runs as machine code, if it can. goes_on: the
+    body's last output is the
+    condition to go on, a number or a bool NumPy scalar, looked at when the others have been handed on. yields: for each
+    number, the Symbol that it is to the steps behind.
     """
 
     dsts: tuple[int, ...]
@@ -178,6 +181,8 @@ class Loop:
     captured: tuple[Operand, ...]
     types: tuple[ArrayType | None, ...] = ()
     machine: Machine | None = None
+    goes_on: bool = False
+    yields: tuple[Symbol, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +207,31 @@ class Leave:
     outputs: tuple[Operand, ...]
 
 
-Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave
+@dataclass(frozen=True, slots=True)
+class Cond:
+    """dsts = the outputs of `then` or, if the condition is false, of `orelse`: Schedules whose inputs are `operands`.
+
+    condition: a number, or a register that holds a bool NumPy scalar. Outputs are registers, then numbers, whose dsts
+    hold NumPy scalars and which are `yields` to the steps behind. Like a Loop's body a branch saves nothing, and
+    declines when what it writes may share memory with another of its inputs.
+    """
+
+    dsts: tuple[int, ...]
+    condition: Operand
+    then: Schedule
+    orelse: Schedule
+    operands: tuple[Operand, ...]
+    yields: tuple[Symbol, ...] = ()
+
+
+Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond
+
+
+def bodies(step: Step) -> tuple[Schedule, ...]:
+    """The schedules inside a step."""
+    if isinstance(step, Loop):
+        return (step.body,)
+    return (step.then, step.orelse) if isinstance(step, Cond) else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
+    Cond,
     Kernel,
     Leave,
     Loop,
@@ -75,6 +76,10 @@ def _targets(step: Map) -> str:
     return ", ".join(f"r{out}{'[...]' if into else ''}" for out, into in zip(step.outs, step.into, strict=True))
 
 
+def _yields(step: Loop | Cond) -> str:
+    return f" yields {', '.join(map(str, step.yields))}" if step.yields else ""
+
+
 def _step(step: Step) -> list[str]:
     if isinstance(step, Map):
         head = f"{_targets(step)} = map{_shape(step.shape)}({', '.join(map(_value, step.operands))})"
@@ -103,12 +108,18 @@ def _step(step: Step) -> list[str]:
         carried, captured = (", ".join(map(_value, values)) for values in (step.carried, step.captured))
         head = f"{dsts + ' = ' if dsts else ''}loop range({bounds}) carried({carried}) captured({captured})"
         head += " machine code" if step.machine is not None else ""
+        head += (" while" if step.goes_on else "") + _yields(step)
         lines = ["  " + line for line in to_text(step.body).splitlines()]
         if step.body.iterated is not None:
             targets, operands = _targets(step.body.iterated), ", ".join(map(_value, step.body.iterated.operands))
             lines += [f"    many iterations: {targets} = map{_shape(step.body.iterated.shape)}({operands})"]
             lines += ["      " + line for line in kernel_text(step.body.iterated.kernel)]
         return [head, *lines]
+    if isinstance(step, Cond):
+        dsts = ", ".join(f"r{dst}" for dst in step.dsts)
+        head = f"{dsts + ' = ' if dsts else ''}cond {_value(step.condition)}({', '.join(map(_value, step.operands))})"
+        then, orelse = (["    " + line for line in to_text(body).splitlines()] for body in (step.then, step.orelse))
+        return [head + _yields(step), *then, "  else", *orelse]
     if isinstance(step, Leave):
         return [f"leave exit={step.exit} ({', '.join(map(_value, step.outputs))})"]
     assert isinstance(step, Require)

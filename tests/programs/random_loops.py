@@ -1,7 +1,8 @@
 """Random functions with loops over ranges and arrays, which hand on, swap and change arrays, and views of them.
 
 `source(seed)` is the text of a function f(a, b, c, m, n, k); `arguments(seed, n)` makes its arguments, which may be one
-object, or overlap. Values stay small, so that nothing warns.
+object, or overlap. Values stay small, so that nothing warns. With `choices` there are `while`, `if`, `break` and
+`continue` on what the loops compute as well.
 """
 
 from __future__ import annotations
@@ -61,11 +62,44 @@ _SIMPLE = (
 )
 _RANGES = ("n", "1, n", "n, 0, -1", "0, n, 2", "i", "3", "10", "len(a)", "i, n", "2, a.shape[0]")
 _ITEMS = ("q in {v}", "{i}, q in enumerate({v})", "q, p in zip({v}, {w})", "{i}, (p, q) in enumerate(zip({v}, {w}), 2)")
+_CONDITIONS = (
+    "{v}[0] > {w}[0]",
+    "{v}[i % 4] < 0.4",
+    "f > 0.5",
+    "f < g",
+    "g >= 1",
+    "j % 2 == 0",
+    "j < i",
+    "i > 2",
+    "i % 3 == 1",
+    "s > 0.3",
+    "s",
+    "j",
+    "q",
+    "{v}.sum() > 2.0",
+    "np.abs({v} - {w}).max() > 0.3",
+    "{v}[0] != {w}[1]",
+    "h",
+    "not h",
+)
+_EXPRESSIONS = (
+    "f = f * 0.5 if {c} else g",
+    "f = 0.25 if {c} else f * 0.75",
+    "s = {v}[0] if {c} else {w}[1]",
+    "j = j + 1 if {c} else j",
+    "{v} = {v} * 0.5 if {c} else {w}",
+    "h = {c}",
+    "h = not h",
+    "j += 1",
+    "f, g = (g, f) if {c} else (f, g * 0.5)",
+)
 _LAST = "return a, b, c, s, j, total, state, i, q, f, g"
 
 
-def source(seed: int) -> str:
+def source(seed: int, choices: bool = False) -> str:
     """The text of a function."""
+    if choices:
+        return _with_choices(random.Random(seed))
     pick = random.Random(seed)
     lines = ["def f(a, b, c, m, n, k):", "    s = a[0]; j = 3; total = 0; state = (b, 0.5); i = 1; t = a"]
     lines.append("    q = p = 0; f = 0.75; g = 2.0")
@@ -75,6 +109,67 @@ def source(seed: int) -> str:
             lines.append("    " + _statement(pick))
     lines.append("    " + _LAST)
     return "\n".join(lines) + "\n"
+
+
+def _with_choices(pick: random.Random) -> str:
+    lines = ["def f(a, b, c, m, n, k):", "    s = a[0]; j = 3; total = 0; state = (b, 0.5); i = 1; t = a"]
+    lines.append("    q = p = 0; f = 0.75; g = 2.0; h = False")
+    if pick.random() < 0.3:
+        lines.append("    s = 0.5")
+    for _ in range(pick.choice((1, 1, 2))):
+        lines += _choosing_loop(pick, "    ", 0)
+        if pick.random() < 0.3:
+            lines.append("    " + _statement(pick))
+    lines.append("    " + pick.choice((_LAST + ", h", "return a, b, s", "return a, b, c, f, j", "return a, i, g")))
+    return "\n".join(lines) + "\n"
+
+
+def _choosing_loop(pick: random.Random, indent: str, depth: int) -> list[str]:
+    """A loop that may end early, in which statements depend on conditions."""
+    name = "i" if depth == 0 else f"i{depth}"
+    if pick.random() < 0.5:
+        count = pick.choice(("n", "n", "4", "m"))
+        more = pick.choice(("", "", f" and ({_condition(pick)})"))
+        lines = [f"{indent}{name} = 0", f"{indent}while {name} < {count}{more}:", f"{indent}    {name} += 1"]
+        if pick.random() < 0.2:
+            lines = [f"{indent}{name} = 0", f"{indent}while True:", f"{indent}    {name} += 1"]
+            lines += [f"{indent}    if {name} > {count}:", f"{indent}        break"]
+    else:
+        lines = [f"{indent}for {name} in range({pick.choice(_RANGES[:4] if depth == 0 else _RANGES)}):"]
+        if pick.random() < 0.2:
+            items = pick.choice(_ITEMS).format(v=pick.choice(ARRAYS), w=pick.choice(ARRAYS), i=name)
+            lines = [f"{indent}for {items}:"]
+    return lines + _block(pick, indent + "    ", depth, 0)
+
+
+def _block(pick: random.Random, indent: str, depth: int, nested: int) -> list[str]:
+    lines: list[str] = []
+    for _ in range(pick.randint(1, 4 if nested == 0 else 2)):
+        chance = pick.random()
+        if depth < 1 and nested < 2 and chance < 0.06:
+            lines += _choosing_loop(pick, indent, depth + 1)
+        elif nested < 2 and chance < 0.35:
+            lines += [f"{indent}if {_condition(pick)}:", *_block(pick, indent + "    ", depth, nested + 1)]
+            if pick.random() < 0.3:
+                lines += [f"{indent}elif {_condition(pick)}:", *_block(pick, indent + "    ", depth, nested + 1)]
+            if pick.random() < 0.5:
+                lines += [f"{indent}else:", *_block(pick, indent + "    ", depth, nested + 1)]
+        elif nested and chance < 0.5:
+            lines.append(indent + pick.choice(("break", "break", "continue")))
+            break
+        elif chance < 0.65:
+            v, w = pick.choice(ARRAYS), pick.choice(ARRAYS)
+            lines.append(indent + pick.choice(_EXPRESSIONS).format(v=v, w=w, c=_condition(pick)))
+        else:
+            lines.append(indent + _statement(pick))
+    return lines
+
+
+def _condition(pick: random.Random) -> str:
+    text = pick.choice(_CONDITIONS).format(v=pick.choice(ARRAYS), w=pick.choice(ARRAYS))
+    if pick.random() < 0.25:
+        return f"({text}) {pick.choice(('and', 'or'))} ({_condition(pick)})"
+    return text
 
 
 def _loop(pick: random.Random, indent: str, depth: int) -> list[str]:
@@ -108,10 +203,10 @@ def half(x: Any) -> Any:
     return x
 
 
-def function(seed: int) -> Callable[..., Any]:
+def function(seed: int, choices: bool = False) -> Callable[..., Any]:
     """The function itself."""
     space: dict[str, Any] = {"np": np, "half": half, "__name__": __name__}
-    exec(compile(source(seed), f"<random loop {seed}>", "exec"), space)
+    exec(compile(source(seed, choices), f"<random loop {seed}>", "exec"), space)
     made: Callable[..., Any] = space["f"]
     return made
 

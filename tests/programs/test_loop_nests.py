@@ -203,7 +203,7 @@ def prints(x, n):  # type: ignore[no-untyped-def]
     return x
 
 
-@case(vector, plain=True)
+@case(vector)
 def data_dependent(x, n):  # type: ignore[no-untyped-def]
     for i in range(n):
         if x[0] > 0.5:
@@ -212,7 +212,7 @@ def data_dependent(x, n):  # type: ignore[no-untyped-def]
     return x
 
 
-@case(vector, plain=True)
+@case(vector)
 def breaks(x, n):  # type: ignore[no-untyped-def]
     for i in range(n):
         x = x * 0.5 + 1.0
@@ -282,7 +282,7 @@ def alternates_types(x, n):  # type: ignore[no-untyped-def]
     return x, y
 
 
-@case(vector, plain=True)
+@case(vector)
 def parity(x, n):  # type: ignore[no-untyped-def]
     for i in range(n):
         x = x + 1.0 if i % 2 else x * 0.5

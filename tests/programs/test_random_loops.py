@@ -19,16 +19,17 @@ def test_found_before(seed: int) -> None:
     require_equal(function(seed), lambda: arguments(seed, 3), compile=dynamo_lite.compile, compile_options=options)
 
 
+@pytest.mark.parametrize("choices", [False, True], ids=["straight", "choices"])
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("start", range(0, budget("LOOP_FUZZ", 60), BATCH))
-def test_random_loops(start: int, backend: str) -> None:
+def test_random_loops(start: int, backend: str, choices: bool) -> None:
     kept = 0
     for seed in range(start, start + BATCH):
         variants = [lambda n=n, s=seed: arguments(s, n) for n in (0, 1, 2, 7)]  # type: ignore[misc]
         variants.append(lambda s=seed: arguments(s, 4, 9))  # type: ignore[misc]
         try:
             report = require_equal(
-                function(seed),
+                function(seed, choices),
                 lambda s=seed: arguments(s, 3),  # type: ignore[misc]
                 variants=variants,
                 compile=dynamo_lite.compile,
@@ -36,7 +37,7 @@ def test_random_loops(start: int, backend: str) -> None:
                 calls=1,
             )
         except BaseException as error:
-            error.add_note(f"seed {seed}:\n{source(seed)}")
+            error.add_note(f"seed {seed}:\n{source(seed, choices)}")
             raise
         segments = report.compiled._compilation.segments
         kept += any(loops_in(segment.capture.graph) for segment in segments)

@@ -166,6 +166,8 @@ def known_equal(machine: Machine, lhs: Value, rhs: Value) -> bool:
         raise Break("unsupported-operation", "comparison of sequences that hold arrays")
     refuse_nan(machine.tracer, lhs)
     result = compare(machine, "==", lhs, rhs)
+    if isinstance(result, NumberValue):
+        return machine.tracer.relate(result.expr)
     assert isinstance(result, ConstantValue)
     return bool(result.value)
 

@@ -1,0 +1,177 @@
+/* Build Cond steps, their branches, and the numbers that steps yield (see cond.c). */
+#include "build.h"
+
+/* ---- what a step yields ---- */
+
+DlYields *
+dl_build_yields_of(DlStep *step)
+{
+    return step->kind == DL_STEP_LOOP ? &step->loop.yields : step->kind == DL_STEP_COND ? &step->cond.yields : NULL;
+}
+
+int
+dl_build_yields(DlBuilder *builder, PyObject *object, DlYields *yields, int n)
+{
+    PyObject *symbols = dl_build_tuple(object, "yields");
+    if (symbols == NULL) {
+        return -1;
+    }
+    int count = (int)PyTuple_GET_SIZE(symbols), status = 0;
+    yields->values = dl_build_rows(count, sizeof *yields->values);
+    if (yields->values == NULL || (count != 0 && count != n)) {
+        status = yields->values == NULL ? -1 : dl_build_refuse(builder, "another number of symbols", object);
+    }
+    for (; status == 0 && yields->n < count; yields->n++) {
+        int32_t value = dl_scalar_add(&builder->program->numbers, PyTuple_GET_ITEM(symbols, yields->n));
+        yields->values[yields->n] = value;
+        if (value < 0) {
+            status = -1;
+            break;
+        }
+    }
+    Py_DECREF(symbols);
+    return status;
+}
+
+/* ---- the branch ---- */
+
+int
+dl_build_branch(DlBuilder *builder)
+{
+    DlProgram *self = builder->program;
+    DlBody *body = self->body = dl_build_rows(1, sizeof *body);
+    if (body == NULL || (body->returned = dl_build_rows(self->n_inputs, 1)) == NULL
+        || (body->needs_object = dl_build_rows(self->n_outputs, 1)) == NULL) {
+        return -1;
+    }
+    while (body->n_numbers < self->n_outputs
+           && self->outputs[self->n_outputs - 1 - body->n_numbers].kind == DL_FROM_NUMBER) {
+        body->n_numbers++;
+    }
+    body->n_carried = self->n_outputs - body->n_numbers;
+    for (int k = 0; k < body->n_carried; k++) {
+        if (self->outputs[k].kind != DL_FROM_REG) {
+            return dl_build_refuse(builder, "a branch returns registers, then numbers", self->schedule);
+        }
+        for (int i = 0; i < body->n_carried; i++) {
+            body->needs_object[k] |= i != k && self->outputs[i].index == self->outputs[k].index;
+        }
+        if (self->outputs[k].index < self->n_inputs) {
+            body->returned[self->outputs[k].index] = 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether a branch fits the step around it; 0 or -1. */
+static int
+check_branch(DlBuilder *builder, PyObject *object, const DlCondStep *step, const DlProgram *branch)
+{
+    const DlScalars *inner = &branch->numbers, *outer = &builder->program->numbers;
+    if (branch->n_inputs != step->n_operands || branch->n_outputs != step->n_dsts
+        || branch->body->n_numbers != step->branches[0]->body->n_numbers) {
+        return dl_build_refuse(builder, "another number of values goes into a branch or comes out", object);
+    }
+    for (int32_t i = 0; i < inner->n_loads; i++) {
+        const DlScalarLoad *load = &inner->loads[i];
+        if (load->input < 0) {
+            continue;
+        }
+        const DlOperand *operand = &step->operands[load->input];
+        int is_number = operand->kind == DL_FROM_NUMBER;
+        if (is_number != (load->axis < 0) || (is_number && outer->kinds[operand->index] != inner->kinds[load->value])) {
+            return dl_build_refuse(builder, "what goes into a branch is of another kind", object);
+        }
+    }
+    for (int k = 0; k < step->n_operands; k++) {
+        if (step->operands[k].kind == DL_FROM_NUMBER && branch->body->returned[k]) {
+            return dl_build_refuse(builder, "a number is returned as an array", object);
+        }
+    }
+    for (int j = 0; j < step->yields.n; j++) {
+        const DlOperand *output = &branch->outputs[branch->body->n_carried + j];
+        if (inner->kinds[output->index] != outer->kinds[step->yields.values[j]]) {
+            return dl_build_refuse(builder, "a branch yields a number of another kind", object);
+        }
+    }
+    return 0;
+}
+
+/* ---- the step ---- */
+
+/* The branch that attribute `name` holds; 0 or -1. */
+static int
+build_branch(DlBuilder *builder, PyObject *object, const char *name, DlProgram **branch)
+{
+    PyObject *schedule = PyObject_GetAttrString(object, name);
+    if (schedule == NULL || Py_EnterRecursiveCall(" while building a branch") != 0) {
+        Py_XDECREF(schedule);
+        return -1;
+    }
+    *branch = dl_program_make(schedule, builder->program->compile_kernel, DL_BRANCH);
+    Py_LeaveRecursiveCall();
+    Py_DECREF(schedule);
+    if (*branch == NULL) {
+        return -1;
+    }
+    builder->program->has_calls |= (*branch)->has_calls;
+    builder->program->has_loops |= (*branch)->has_loops;
+    return 0;
+}
+
+/* The condition, what goes in and what comes out; 0 or -1. */
+static int
+build_values(DlBuilder *builder, PyObject *object, PyObject *condition, PyObject *operands, PyObject *dsts,
+             DlCondStep *step)
+{
+    int n_operands = (int)PyTuple_GET_SIZE(operands), n_dsts = (int)PyTuple_GET_SIZE(dsts);
+    step->operands = dl_build_rows(n_operands, sizeof *step->operands);
+    step->dsts = dl_build_rows(n_dsts, sizeof *step->dsts);
+    if (step->operands == NULL || step->dsts == NULL || dl_build_input(builder, condition, &step->condition) < 0) {
+        return -1;
+    }
+    if (step->condition.kind == DL_FROM_NUMBER && builder->program->numbers.kinds[step->condition.index] == DL_FLOAT) {
+        return dl_build_refuse(builder, "a condition is a float", object);
+    }
+    for (; step->n_operands < n_operands; step->n_operands++) {
+        PyObject *value = PyTuple_GET_ITEM(operands, step->n_operands);
+        if (dl_build_input(builder, value, &step->operands[step->n_operands]) < 0) {
+            return -1;
+        }
+    }
+    for (; step->n_dsts < n_dsts; step->n_dsts++) {
+        long reg = PyLong_AsLong(PyTuple_GET_ITEM(dsts, step->n_dsts));
+        if (reg < 0 || reg > INT32_MAX) {
+            return PyErr_Occurred() ? -1 : dl_build_refuse(builder, "no such register", object);
+        }
+        step->dsts[step->n_dsts] = (int32_t)reg;
+        if (dl_build_set(builder, (int32_t)reg, object) < 0) {
+            return -1;
+        }
+    }
+    if (dl_build_yields(builder, object, &step->yields, step->branches[0]->body->n_numbers) < 0) {
+        return -1;
+    }
+    if (step->branches[0]->body->n_numbers > DL_MAX_CARRIED_NUMBERS) {
+        return dl_build_refuse(builder, "it yields too many numbers", object);
+    }
+    int status = check_branch(builder, object, step, step->branches[0]);
+    return status ? status : check_branch(builder, object, step, step->branches[1]);
+}
+
+int
+dl_build_cond(DlBuilder *builder, PyObject *object, DlCondStep *step)
+{
+    if (build_branch(builder, object, "then", &step->branches[0]) < 0
+        || build_branch(builder, object, "orelse", &step->branches[1]) < 0) {
+        return -1;
+    }
+    PyObject *condition = PyObject_GetAttrString(object, "condition");
+    PyObject *operands = condition ? dl_build_tuple(object, "operands") : NULL;
+    PyObject *dsts = operands ? dl_build_tuple(object, "dsts") : NULL;
+    int status = dsts ? build_values(builder, object, condition, operands, dsts, step) : -1;
+    Py_XDECREF(condition);
+    Py_XDECREF(operands);
+    Py_XDECREF(dsts);
+    return status;
+}

@@ -1,0 +1,189 @@
+/* Cond: look at a condition and run one of two branches, each a program of its own in a run of its own.
+ *
+ * A branch takes registers and numbers of the run around it, and puts its outputs into registers there; numbers become
+ * values of the table, too, and what waits for them is evaluated. INVARIANT: of the branch that does not run nothing
+ * happens. What a branch writes was saved by the outermost program; floating-point flags stay set for the loop around.
+ */
+#include "program.h"
+
+enum {
+    SMALL_REGISTERS = 12,
+    SMALL_NUMBERS = 48,
+};
+
+int
+dl_cond_truth(DlRun *run, const DlOperand *condition)
+{
+    if (condition->kind == DL_FROM_NUMBER) {
+        return run->numbers[condition->index].i != 0;
+    }
+    DlReg *reg = &run->regs[condition->index];
+    char *cell = reg->kind == DL_SCALAR ? dl_reg_cell(reg) : NULL;
+    if (cell == NULL || reg->descr->type_num != NPY_BOOL) {
+        return -dl_decline(run, DL_REASON_INPUT);
+    }
+    return *cell != 0;
+}
+
+DlStatus
+dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbers)
+{
+    for (int j = 0; j < yields->n; j++) {
+        run->numbers[yields->values[j]] = numbers[j];
+    }
+    if (yields->last > yields->first
+        && dl_scalar_eval(&run->program->numbers, yields->first, yields->last, run->numbers)) {
+        return dl_decline(run, DL_REASON_NUMBER);
+    }
+    return 0;
+}
+
+/* Fill the branch's registers and numbers from those outside. */
+static DlStatus
+load(DlRun *run, DlRun *outer, const DlCondStep *step)
+{
+    const DlProgram *program = run->program;
+    const DlScalars *table = &program->numbers;
+    for (int k = 0; k < step->n_operands; k++) {
+        if (step->operands[k].kind != DL_FROM_REG) {
+            continue;
+        }
+        DlReg *src = &outer->regs[step->operands[k].index], *dst = &run->regs[k];
+        if (program->body->returned[k] && dl_reg_object(src) == NULL) {
+            return -1;
+        }
+        dl_reg_copy(dst, src);
+        dst->object = Py_XNewRef(src->object);
+    }
+    for (int i = 0; i < program->n_constants; i++) {
+        dl_reg_take(&run->regs[program->constant_regs[i]], Py_NewRef(program->constants[i]));
+    }
+    if (table->n_values == 0) {
+        return 0;
+    }
+    memcpy(run->numbers, table->initial, (size_t)table->n_values * sizeof *run->numbers);
+    for (int32_t i = 0; i < table->n_loads; i++) {
+        const DlScalarLoad *number = &table->loads[i];
+        if (number->input < 0) {
+            continue;
+        }
+        if (number->axis < 0) {
+            run->numbers[number->value] = outer->numbers[step->operands[number->input].index];
+            continue;
+        }
+        const DlReg *reg = &run->regs[number->input];
+        if (reg->kind != DL_ARRAY || number->axis >= reg->nd) {
+            return dl_decline(run, DL_REASON_INPUT);
+        }
+        run->numbers[number->value].i = reg->shape[number->axis];
+    }
+    return dl_scalar_eval(table, 0, program->n_early, run->numbers) ? dl_decline(run, DL_REASON_NUMBER) : 0;
+}
+
+/* Decline when an array that the branch writes may share memory with another of its inputs. */
+static DlStatus
+check_overlap(DlRun *run)
+{
+    const DlProgram *program = run->program;
+    DlStatus status = 0;
+    for (int i = 0; i < program->n_written && status == 0; i++) {
+        status = dl_overlap_check_target(run, program->written[i]);
+        for (int other = 0; other < program->n_inputs && status == 0; other++) {
+            status = dl_overlap_check_pair(run, program->written[i], other, 1);
+        }
+    }
+    return status;
+}
+
+/* Hand the outputs to the registers outside. */
+static DlStatus
+take_outputs(DlRun *run, DlRun *outer, const DlCondStep *step)
+{
+    const DlProgram *program = run->program;
+    DlNumber numbers[DL_MAX_CARRIED_NUMBERS];
+    int n_nodes = program->body->n_carried;
+    for (int k = 0; k < n_nodes; k++) {
+        DlReg *src = &run->regs[program->outputs[k].index], *dst = &outer->regs[step->dsts[k]];
+        if ((src->kind == DL_ARRAY || program->body->needs_object[k]) && dl_reg_object(src) == NULL) {
+            return -1;
+        }
+        dl_reg_copy(dst, src);
+        dst->object = Py_XNewRef(src->object);
+    }
+    for (int j = 0; j < program->body->n_numbers; j++) {
+        int32_t value = program->outputs[n_nodes + j].index;
+        numbers[j] = run->numbers[value];
+        dl_reg_take_number(&outer->regs[step->dsts[n_nodes + j]], numbers[j], program->numbers.kinds[value]);
+    }
+    return dl_yields_set(outer, &step->yields, numbers);
+}
+
+/* Run a branch in `run`, whose registers and numbers have room for it. */
+static DlStatus
+run_branch(DlRun *run, DlRun *outer, const DlCondStep *step)
+{
+    DlProgram *program = run->program;
+    for (int i = 0; i < program->n_registers; i++) {
+        run->regs[i].kind = DL_EMPTY;
+        run->regs[i].fresh = 0;
+        run->regs[i].object = NULL;
+    }
+    DlStatus status = load(run, outer, step);
+    if (status == 0 && program->n_written) {
+        status = check_overlap(run);
+    }
+    status = status ? status : dl_steps_run(run, 0);
+    outer->flags = run->flags;
+    outer->errstate = run->errstate;
+    outer->knows_reported = run->knows_reported;
+    outer->reported = run->reported;
+    if (status == 0) {
+        status = take_outputs(run, outer, step);
+    }
+    else if (status > 0) {
+        dl_decline(outer, run->reason);
+    }
+    for (int i = 0; i < program->n_registers; i++) {
+        Py_XDECREF(run->regs[i].object);
+    }
+    if (program->never && !outer->program->never) {
+        outer->program->never = program->never;
+        Py_XSETREF(outer->program->failure, Py_XNewRef(program->failure));
+    }
+    return status;
+}
+
+DlStatus
+dl_cond_run(DlRun *outer, DlCondStep *step)
+{
+    int truth = dl_cond_truth(outer, &step->condition);
+    if (truth < 0) {
+        return 1;
+    }
+    DlProgram *program = step->branches[truth ? 0 : 1];
+    if (program->never) {
+        return dl_decline(outer, program->never);
+    }
+    DlReg small_regs[SMALL_REGISTERS];
+    DlNumber small_numbers[SMALL_NUMBERS];
+    DlRun run = *outer;
+    run.program = program;
+    run.regs = small_regs;
+    run.numbers = small_numbers;
+    run.saved = NULL;
+    if (program->n_registers > SMALL_REGISTERS) {
+        run.regs = PyMem_New(DlReg, program->n_registers);
+    }
+    if (program->numbers.n_values > SMALL_NUMBERS) {
+        run.numbers = PyMem_New(DlNumber, program->numbers.n_values);
+    }
+    DlStatus status = run.regs == NULL || run.numbers == NULL ? dl_decline(outer, DL_REASON_MEMORY)
+                                                              : run_branch(&run, outer, step);
+    if (run.regs != small_regs) {
+        PyMem_Free(run.regs);
+    }
+    if (run.numbers != small_numbers) {
+        PyMem_Free(run.numbers);
+    }
+    return status;
+}

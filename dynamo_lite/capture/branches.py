@@ -1,0 +1,372 @@
+"""Walk: one iteration of a loop traced along all of its ways, choices on data included.
+
+Enters: a frame at the first instruction of an iteration. Leaves: the frame at its end, and whether the loop goes on:
+True, False, or a condition. At a jump that data decides both ways are traced, each into a Region, up to where they meet
+(the immediate post-dominator inside the iteration, or its end); there the locals and the stack are merged:
+
+    if c: x = a          %cond: T = cond(c, %a, %b): then returns %a, else returns %b;  x is tuple_get(%cond)
+    else: x = b
+
+A `break` ends its way with False; what follows it in the iteration is then on the other way. INVARIANT: what differs at
+the end of two ways is an array, a NumPy scalar or a number, of one type, or nobody reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+
+from dynamo_lite import ops
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.loop_code import joins, same_code
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.region import close_branches
+from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
+from dynamo_lite.capture.state import Frame, Region, Tracer
+from dynamo_lite.capture.value import ArrayValue, ConstantValue, IteratorValue, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify
+from dynamo_lite.graph.types import ArrayType
+
+GoesOn: TypeAlias = Scalar | Node
+Refuse: TypeAlias = Callable[[str, str], NoReturn]
+
+MAX_FORKS = 100  # in one iteration, written out
+MAX_YIELDS = 16  # numbers of one choice: csrc/cond.c has room for so many
+
+
+@dataclass(eq=False, slots=True)
+class _End:
+    """The end of one of two ways. goes_on: None where it meets the other inside the iteration."""
+
+    region: Region
+    goes_on: GoesOn | None
+    locals: dict[str, Value]
+    contents: dict[str, Value | None]
+    stack: list[Value]
+
+
+@dataclass(eq=False)
+class Walk:
+    """One iteration of the loop of `frame` that `header` heads. exit: where it goes on behind the loop.
+
+    loop: its instructions, those on the way out of it too. iterator: of a `for`, which lies on the stack. refuse: what
+    to do where it cannot be traced, with a break's reason and detail; it does not return.
+    """
+
+    machine: Machine
+    frame: Frame
+    loop: frozenset[int]
+    header: int
+    refuse: Refuse
+    exit: int
+    iterator: IteratorValue | None
+    leaves: bool = False  # some way does
+    forks: int = 0
+
+    def __post_init__(self) -> None:
+        self.joins = joins(self.frame.code, self.loop, self.header)
+        self.depth = len(self.frame.stack)
+
+    def run(self, join: int | None = None, begins: bool = True) -> GoesOn | None:
+        """Trace up to `join`, or to the end of the iteration; None at `join`. begins: the header is the first."""
+        frame = self.frame
+        while True:
+            if frame.index == join:
+                return None
+            if frame.index == self.header and not begins:
+                return True
+            begins = False
+            if frame.index not in self.loop:
+                self._leave()
+                return False
+            instr = frame.code.instrs[frame.index]
+            if instr.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+                condition = data_condition(self.machine, frame.stack[-1])
+                if condition is not None:
+                    goes_on = self._fork(condition)
+                    if goes_on is not None:
+                        return goes_on
+                    continue
+            self.machine.step(frame)
+            if frame.yielded is not None:
+                self.refuse("loop-exit", "yield")
+
+    def _leave(self) -> None:
+        """At the end of a way out of the loop, which has taken the iterator off the stack."""
+        frame = self.frame
+        self.leaves = True
+        if not same_code(frame.code, self.exit, frame.index):
+            self.refuse("loop-exit", "break, to another place than where it ends by itself (else, or return)")
+        if self.iterator is not None:
+            frame.push(self.iterator)
+        if len(frame.stack) != self.depth:
+            self.refuse("loop-exit", "return")
+
+    # -- choices ----------------------------------------------------------------------------------
+
+    def _fork(self, condition: GoesOn) -> GoesOn | None:
+        """Trace both ways from the jump at hand to where they meet, and merge what they leave."""
+        machine, frame = self.machine, self.frame
+        tracer, index = machine.tracer, frame.index
+        instr = frame.code.instrs[index]
+        assert instr.target is not None
+        self.forks += 1
+        if self.forks > MAX_FORKS:
+            self.refuse("graph-too-large", f"more than {MAX_FORKS} choices")
+        join = self.joins[index]
+        frame.stack.pop()
+        frame.line = instr.position[0] or frame.line
+        line = frame.line
+        state = mutable_state(tracer, {id(cell) for cell in frame.cells.values() if cell.concrete is None})
+        before = dict(frame.locals), {name: cell.contents for name, cell in frame.cells.items()}, frame.stack[:]
+        ends: list[_End] = []
+        for truth in (True, False):
+            if ends:
+                self._restore(*before)
+            jumps = truth == (instr.op == "POP_JUMP_IF_TRUE")
+            frame.index, frame.line = instr.target if jumps else index + 1, line
+            region = tracer.open_branch((*self._key(), index, truth), condition, truth)
+            goes_on = self.run(join, begins=False)
+            tracer.regions.pop()
+            contents = {name: cell.contents for name, cell in frame.cells.items()}
+            ends.append(_End(region, goes_on, dict(frame.locals), contents, frame.stack[:]))
+            if not unchanged(state):
+                self.refuse("loop-state", "a list, dict or iterator that a branch changes")
+        frame.line = line
+        return self._merge(condition, ends[0], ends[1], join)
+
+    def _key(self) -> tuple[Any, ...]:
+        region = self.machine.tracer.regions[-1]
+        return region.key
+
+    def _restore(self, locals_: dict[str, Value], contents: dict[str, Value | None], stack: list[Value]) -> None:
+        self.frame.locals.clear()
+        self.frame.locals.update(locals_)
+        for name, value in contents.items():
+            self.frame.cells[name].contents = value
+        self.frame.stack[:] = stack
+
+    # -- merging ----------------------------------------------------------------------------------
+
+    def _merge(self, condition: GoesOn, then: _End, orelse: _End, join: int | None) -> GoesOn | None:
+        """The state behind both ways; whether the loop goes on, where they meet at the end of the iteration."""
+        frame = self.frame
+        merge = _Merge(self.machine.tracer, self.refuse, then.region, orelse.region)
+        wanted = [self._live(end, join) for end in (then, orelse)]
+        locals_: dict[str, Value] = {}
+        for name in {**then.locals, **orelse.locals}:
+            pair = then.locals.get(name), orelse.locals.get(name)
+            value = merge.local(name, pair, (name in wanted[0], name in wanted[1]))
+            if value is not None:
+                locals_[name] = value
+        contents = {
+            name: merge.local(name, (value, orelse.contents[name]), (True, True))
+            for name, value in then.contents.items()
+        }
+        if len(then.stack) != len(orelse.stack):
+            self.refuse("loop-state", "what lies on the stack behind an if")
+        stack = [
+            merge.value("an expression", pair, (True, True)) for pair in zip(then.stack, orelse.stack, strict=True)
+        ]
+        goes_on = None if join is not None else self._goes_on(condition, then, orelse, merge)
+        node = merge.close(condition)
+        self._restore(locals_, contents, stack)
+        if join is not None:
+            frame.index = join
+        if isinstance(goes_on, int) and not isinstance(goes_on, bool):  # the place of a number that the choice yields
+            assert node is not None
+            goes_on = node.params["yields"][goes_on]
+        return goes_on
+
+    def _live(self, end: _End, join: int | None) -> frozenset[str]:
+        """The locals that may be read behind the end of a way."""
+        live = self.machine.live(self.frame.code)
+        if join is not None:
+            return live[join]
+        after: frozenset[str] = frozenset()
+        if end.goes_on is not False:
+            after |= live[self.header]
+        if end.goes_on is not True or self.iterator is not None:
+            after |= live[self.exit]
+        return after
+
+    def _goes_on(self, condition: GoesOn, then: _End, orelse: _End, merge: _Merge) -> GoesOn:
+        """Whether the loop goes on; an int stands for the number in that place of what the choice yields."""
+        first, second = then.goes_on, orelse.goes_on
+        assert first is not None and second is not None
+        if isinstance(first, bool) and first is second:
+            return first
+        if first is True and second is False:
+            return condition
+        if first is False and second is True and not isinstance(condition, Node):
+            return simplify(negate(condition))
+        numbers = [
+            _as_number(self.machine.tracer, end.region, goes_on) for end, goes_on in ((then, first), (orelse, second))
+        ]
+        return merge.number(numbers[0], numbers[1])
+
+
+def _as_number(tracer: Tracer, region: Region, goes_on: GoesOn) -> Scalar:
+    """A condition as a number of the branch that has it."""
+    if not isinstance(goes_on, Node):
+        return goes_on
+    tracer.regions.append(region)
+    empty = [tracer.open_branch((*region.key, truth), goes_on, truth) for truth in (True, False)]
+    del tracer.regions[-2:]
+    choice = close_branches(tracer, goes_on, (empty[0], empty[1]), (), ((True, False),))
+    tracer.regions.pop()
+    number: Scalar = choice.params["yields"][0]
+    return number
+
+
+@dataclass(eq=False)
+class _Merge:
+    """The values behind two ways, and what the choice has to hand out for them."""
+
+    tracer: Tracer
+    refuse: Refuse
+    then: Region
+    orelse: Region
+    nodes: list[tuple[Node, Node]] = field(default_factory=list)
+    numbers: list[tuple[Scalar, Scalar]] = field(default_factory=list)
+    arrays: list[ArrayValue] = field(default_factory=list)  # of the nodes
+    scalars: list[tuple[NumberValue, int]] = field(default_factory=list)  # of the numbers, with their place
+    known: dict[tuple[int, int], Value] = field(default_factory=dict)
+
+    def local(self, name: str, pair: tuple[Value | None, Value | None], wanted: tuple[bool, bool]) -> Value | None:
+        """What a local holds; None if nothing, or nobody reads it."""
+        first, second = pair
+        if first is second:
+            return first
+        if not any(wanted):
+            return None
+        if (first is None and wanted[0]) or (second is None and wanted[1]):
+            self.refuse("loop-state", f"the local {name}, which one branch of an if does not assign")
+        return self.value(f"the local {name}", (first, second), wanted)
+
+    def value(self, what: str, pair: tuple[Value | None, Value | None], wanted: tuple[bool, bool]) -> Value:
+        """What stands for one value or the other; where one is not wanted, anything of the other's type does."""
+        first, second = (None if value is None else realise(self.tracer, value) for value in pair)
+        if not wanted[0] or first is None:
+            first = self.stand_in(what, second, first, self.then)
+        if not wanted[1] or second is None:
+            second = self.stand_in(what, first, second, self.orelse)
+        assert first is not None and second is not None
+        if same(first, second):
+            return first
+        known = self.known.get((id(first), id(second)))
+        if known is None:
+            known = self.known[id(first), id(second)] = self.differing(what, first, second, wanted)
+        return known
+
+    def differing(self, what: str, first: Value, second: Value, wanted: tuple[bool, bool]) -> Value:
+        if isinstance(first, ArrayValue) and isinstance(second, ArrayValue):
+            if first.node is second.node:
+                return first
+            if types_agree(self.tracer, first.node.array_type, second.node.array_type):
+                self.nodes.append((first.node, second.node))
+                self.arrays.append(ArrayValue(None, first.node))
+                return self.arrays[-1]
+        if is_tuple(first) and is_tuple(second):
+            assert isinstance(first, SequenceValue) and isinstance(second, SequenceValue)
+            if len(first.items) == len(second.items):
+                pairs = zip(first.items, second.items, strict=True)
+                return SequenceValue(None, tuple, [self.value(what, pair, wanted) for pair in pairs])
+        one, other = as_scalar(first), as_scalar(second)
+        if one is not None and other is not None and kind_of(one) == kind_of(other) != "complex":
+            value = NumberValue(None, one)
+            self.scalars.append((value, self.number(one, other)))
+            return value
+        self.refuse("loop-state", f"{what}, which is of one type in one branch and of another in the other")
+
+    def number(self, one: Scalar, other: Scalar) -> int:
+        """The place of a number that the choice yields."""
+        if len(self.numbers) == MAX_YIELDS:
+            self.refuse("loop-state", f"more than {MAX_YIELDS} numbers that differ behind an if")
+        if any(isinstance(number, int) and not -(2**63) <= number < 2**63 for number in (one, other)):
+            self.refuse("loop-state", "an int of more than 64 bits")
+        self.numbers.append((one, other))
+        return len(self.numbers) - 1
+
+    def stand_in(self, what: str, value: Value | None, instead: Value | None, region: Region) -> Value:
+        """Something of the type of `value` for a branch behind which nobody reads it: `instead`, if it is such."""
+        assert value is not None
+        if not isinstance(value, ArrayValue):
+            if is_tuple(value):
+                assert isinstance(value, SequenceValue)
+                items = [self.stand_in(what, realise(self.tracer, item), None, region) for item in value.items]
+                return SequenceValue(None, tuple, items)
+            number = as_scalar(value)
+            if number is None or not is_symbolic(number):
+                return value
+            return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[kind_of(number)])
+        type_ = value.node.array_type
+        if isinstance(instead, ArrayValue) and types_agree(self.tracer, type_, instead.node.array_type):
+            return instead
+        self.tracer.regions.append(region)
+        node = stand_in_node(self.tracer, type_)
+        self.tracer.regions.pop()
+        if node is None:
+            self.refuse("loop-state", f"{what}, whose size one branch decides")
+        return ArrayValue(None, node)
+
+    def close(self, condition: GoesOn) -> Node | None:
+        """Append the choice, if anything hangs on it, and let the merged values be what it yields."""
+        graph = self.tracer.graph
+        if not self.nodes and not self.numbers and not self.then.graph.nodes and not self.orelse.graph.nodes:
+            return None
+        node = close_branches(self.tracer, condition, (self.then, self.orelse), self.nodes, self.numbers)
+        for place, array in enumerate(self.arrays):
+            array.node = ops.call(graph, "tuple_get", (node,), {"index": place}, self.tracer.location())
+        for value, place in self.scalars:
+            value.expr = node.params["yields"][place]
+        for symbol, pair in zip(node.params.get("yields", ()), self.numbers, strict=True):
+            self.tracer.alternatives[symbol.name] = pair
+        return node
+
+
+def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
+    """A node of that type whose value nobody reads; None where its size is not known in the graph at hand."""
+    if type_.scalar:
+        return tracer.graph.add_constant(np.zeros((), type_.dtype)[()])
+    if any(tracer.varies(dim) for dim in type_.shape):
+        return None
+    return ops.call(
+        tracer.graph, "empty", (), {"shape": type_.shape, "dtype": type_.dtype, "order": "C"}, tracer.location()
+    )
+
+
+def data_condition(machine: Machine, value: Value) -> GoesOn | None:
+    """The truth of a value as a condition that only the run knows; None where capture decides it."""
+    tracer = machine.tracer
+    value = realise(tracer, value)
+    condition: Scalar
+    if isinstance(value, NumberValue):
+        kind = kind_of(value.expr)
+        zero = 0.0 if kind == "float" else 0
+        condition = value.expr if kind == "bool" else ScalarOp("ne", "bool", (value.expr, zero))
+    elif isinstance(value, ArrayValue) and value.number is not None:
+        condition = value.number if kind_of(value.number) == "bool" else make("ne", value.number, 0)
+    elif isinstance(value, ArrayValue) and value.node.array_type.scalar:
+        dtype = value.node.array_type.dtype
+        if dtype.kind == "b":
+            return value.node
+        if dtype.kind not in "iufc":
+            return None
+        truth = numpy_rules.compare(machine, "!=", value, ConstantValue(None, 0))
+        return truth.node if isinstance(truth, ArrayValue) and truth.number is None else None
+    else:
+        return None
+    condition = simplify(condition)
+    if not is_symbolic(condition) or not tracer.varies(condition) or tracer.graph.facts.decide(condition) is not None:
+        return None
+    return None if tracer.may_promise(condition) else condition
+
+
+__all__ = ["GoesOn", "Walk", "data_condition", "stand_in_node"]

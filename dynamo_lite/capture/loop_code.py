@@ -1,0 +1,205 @@
+"""The instructions of a loop: which they are, what they assign and read, where their ways meet.
+
+Enters a Code and the index of a loop's header; leaves sets of instructions and names. A `for` is headed by its
+FOR_ITER; a `while` by the first instruction of its body, since CPython repeats the test at the bottom.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from dynamo_lite.pycode import OPCODES, Code
+from dynamo_lite.pycode.flow import successors
+from dynamo_lite.pycode.opcodes import Operand
+
+COPIED = 32  # instructions that are compared
+
+
+def while_loops(code: Code) -> dict[int, frozenset[int]]:
+    """The loops that are no `for`: their instructions by their header.
+
+    A `continue` jumps to the test at the top, which then heads a loop of its own around the one headed by the body. It
+    is taken to be part of that.
+    """
+    jumps = {instr.target for index, instr in enumerate(code.instrs) if instr.target in range(index + 1)}
+    heads = sorted(head for head in jumps if head is not None and code.instrs[head].op not in ("FOR_ITER", "SEND"))
+    loops = {head: natural_loop(code, head) for head in heads}
+    for outer, inner in itertools.pairwise(heads):
+        test = range(outer, inner)
+        if inner in loops[outer] and all(
+            after in test or after == inner or after not in loops[outer]
+            for index in test
+            for after in successors(code, index)
+        ):
+            loops[inner] |= loops.pop(outer)
+    return loops
+
+
+def tests(code: Code, header: int) -> list[tuple[str, str, Any]]:
+    """The comparisons of a local with another or an int that hold whenever the body of a `while` begins: parts, joined
+    by `and`, of its test, which stands above the body and once more at its bottom."""
+    found: list[tuple[str, str, Any]] = []
+    jumps = [index for index, instr in enumerate(code.instrs) if instr.target == header]
+    if len(jumps) != 1 or code.instrs[jumps[0]].op != "POP_JUMP_IF_TRUE" or not header:
+        return found
+    end, leaves = code.instrs[header - 1], {code.instrs[header - 1].target, jumps[0] + 1}
+    if end.op != "POP_JUMP_IF_FALSE":
+        return found
+    for back in range(1, min(header, jumps[0] - header)):
+        top, bottom = header - 1 - back, jumps[0] - back
+        one, other = code.instrs[top], code.instrs[bottom]
+        is_exit = one.op == "POP_JUMP_IF_FALSE" and one.target in leaves and other.target in leaves
+        if (one.op, one.arg) != (other.op, other.arg) or one.op.startswith(("STORE", "DELETE")):
+            break
+        if one.target is not None and not is_exit:
+            break
+        left, right, jump = code.instrs[max(top - 1, 0)], one, code.instrs[top + 2]
+        if code.instrs[top + 1].op != "COMPARE_OP" or not jump.op.startswith("POP_JUMP_IF") or back < 2:
+            continue
+        copy = code.instrs[bottom - 1]
+        if (left.op, left.arg) != (copy.op, copy.arg) or left.op != "LOAD_FAST":
+            continue
+        if right.op == "LOAD_FAST" or (right.op == "LOAD_CONST" and type(right.arg) is int):
+            found.append((left.arg, code.instrs[top + 1].arg, right.arg))
+    return found
+
+
+def whole_loop(code: Code, loop: frozenset[int], exit_index: int | None) -> tuple[frozenset[int], int | None]:
+    """`loop` with what runs on the way out of it, and where it goes on behind it: where most ways out meet.
+
+    exit_index: where that is, of a `for`.
+    """
+    ways = sorted({after for index in loop for after in successors(code, index)} - loop)
+    if exit_index is None:
+        behind = _behind(code, range(len(code.instrs)), lambda after: after)
+        chains = [_chain(behind, way) for way in ways]
+        best = 0
+        for candidate in (index for chain in chains for index in chain):
+            meets = sum(any(same_code(code, candidate, other) for other in chain) for chain in chains)
+            if meets > best:
+                best, exit_index = meets, candidate
+    if exit_index is None:
+        return loop, None
+    exit_index = followed(code, exit_index)
+    found = set(loop)
+    work = [way for way in ways if not same_code(code, way, exit_index)]
+    while work:
+        index = work.pop()
+        if index not in found:
+            found.add(index)
+            work += [after for after in successors(code, index) if not same_code(code, after, exit_index)]
+    return frozenset(found), exit_index
+
+
+def _chain(behind: dict[int | None, int], index: int) -> list[int]:
+    """The instructions that every way from `index` on runs, in that order."""
+    common = [one for one in behind if one is not None and behind[index] >> one & 1]
+    return sorted(common, key=lambda one: -behind[one].bit_count())
+
+
+def _behind(code: Code, order: Iterable[int], goes: Callable[[int], int | None]) -> dict[int | None, int]:
+    """For each instruction the set, by bit, of those that every way from it on runs; of None, the end, the highest."""
+    indices = sorted(order, reverse=True)
+    end = 1 << len(code.instrs)
+    after: dict[int, set[int | None]] = {index: {goes(one) for one in successors(code, index)} for index in indices}
+    behind: dict[int | None, int] = dict.fromkeys(indices, 2 * end - 1)
+    behind[None] = end
+    changed = True
+    while changed:
+        changed = False
+        for index in indices:
+            common = 2 * end - 1 if after[index] else end
+            for one in after[index]:
+                common &= behind.get(one, end)
+            if common | 1 << index != behind[index]:
+                behind[index] = common | 1 << index
+                changed = True
+    return behind
+
+
+def joins(code: Code, loop: frozenset[int], header: int) -> dict[int, int | None]:
+    """Where all ways from each instruction of a loop to the end of the iteration meet first; None: at its end."""
+    behind = _behind(code, loop, lambda after: after if after in loop and after != header else None)
+    result: dict[int, int | None] = {}
+    for index in loop:
+        others = behind[index] & ~(1 << index)
+        result[index] = next((one for one in loop if others >> one & 1 and behind[one] == others), None)
+    return result
+
+
+def followed(code: Code, index: int) -> int:
+    """Where control gets to from `index` without doing anything."""
+    seen: set[int] = set()
+    while code.instrs[index].op in ("JUMP", "NOP") and index not in seen:
+        seen.add(index)
+        target = code.instrs[index].target
+        index = index + 1 if target is None else target
+    return index
+
+
+def same_code(code: Code, one: int, other: int) -> bool:
+    """Whether the same happens from one instruction on as from the other: CPython copies short ends of functions."""
+    for _ in range(COPIED):
+        one, other = followed(code, one), followed(code, other)
+        if one == other:
+            return True
+        first, second = code.instrs[one], code.instrs[other]
+        if (first.op, first.arg, first.position[0]) != (second.op, second.arg, second.position[0]):
+            return False
+        if type(first.arg) is not type(second.arg) or first.target is not None:
+            return False
+        if OPCODES[first.op].ends:
+            return True
+        one, other = one + 1, other + 1
+    return False
+
+
+def natural_loop(code: Code, header: int) -> frozenset[int]:
+    """The instructions from which `header` is reached again without leaving the loop that it heads."""
+    before: list[list[int]] = [[] for _ in code.instrs]
+    for index in range(len(code.instrs)):
+        for after in successors(code, index):
+            if after < len(before):
+                before[after].append(index)
+    found = {header}
+    work = [index for index in before[header] if index > header]
+    while work:
+        index = work.pop()
+        if index not in found:
+            found.add(index)
+            work += before[index]
+    return frozenset(found)
+
+
+def stored_names(code: Code, loop: frozenset[int]) -> frozenset[str]:
+    names = (code.instrs[index] for index in loop)
+    return frozenset(
+        instr.arg
+        for instr in names
+        if instr.op in ("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR", "STORE_DEREF", "DELETE_DEREF")
+    )
+
+
+def exposed(code: Code, loop: frozenset[int], header: int, behind: frozenset[str]) -> frozenset[str]:
+    """The locals that an iteration may read before it has assigned them, or leave as they are when it ends the loop.
+
+    behind: those that are live behind the loop.
+    """
+    needed: dict[int, frozenset[str]] = dict.fromkeys(loop, frozenset())
+    changed = True
+    while changed:
+        changed = False
+        for index in sorted(loop, reverse=True):
+            instr = code.instrs[index]
+            names: frozenset[str] = frozenset()
+            for after in successors(code, index):
+                leaves = index != header or instr.op != "FOR_ITER"
+                names |= needed.get(after, behind if leaves else frozenset())
+            if OPCODES[instr.op].operand is Operand.LOCAL:
+                names = names - {instr.arg} if instr.op == "STORE_FAST" else names | {instr.arg}
+            if names != needed[index]:
+                needed[index] = names
+                changed = True
+    return needed[header]

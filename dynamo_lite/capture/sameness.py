@@ -1,0 +1,150 @@
+"""What may differ between two states of one frame: before and after an iteration, at the ends of two branches.
+
+Enters values of the interpreter; leaves whether they are the same to the code that goes on, and whether anything that
+changes in place has been changed. loops.py and branches.py ask: what is the same needs not be handed on.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dynamo_lite.capture.state import Frame, Tracer
+from dynamo_lite.capture.value import (
+    CellValue,
+    ConstantValue,
+    DictValue,
+    DictViewValue,
+    FunctionValue,
+    GeneratorValue,
+    IteratorValue,
+    LazyValue,
+    MethodValue,
+    NumberValue,
+    SequenceValue,
+    SliceValue,
+    Value,
+)
+from dynamo_lite.graph.scalar import kind_of, make
+from dynamo_lite.graph.types import ArrayType
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def is_tuple(value: Value) -> bool:
+    """A tuple made in this segment: its items may change separately, nobody knows it by identity."""
+    return isinstance(value, SequenceValue) and value.kind is tuple and value.source is None
+
+
+def types_agree(tracer: Tracer, before: ArrayType, after: ArrayType) -> bool:
+    """Whether two types are one, at every call that passes the guards."""
+    if (before.dtype, before.scalar, before.ndim) != (after.dtype, after.scalar, after.ndim):
+        return False
+    for old, new in zip(before.shape, after.shape, strict=True):
+        same = make("eq", old, new)
+        known = tracer.graph.facts.decide(same)
+        if known is False or (known is None and (tracer.varies(same) or not tracer.hint(same))):
+            return False
+        tracer.relate(same)
+    return True
+
+
+def same(before: Value, after: Value) -> bool:
+    """Whether a value that is no array of the loop's own is the same after an iteration."""
+    if before is after:
+        return True
+    if isinstance(before, ConstantValue) and isinstance(after, ConstantValue):
+        return _same_constant(before.value, after.value)
+    if isinstance(before, NumberValue) and isinstance(after, NumberValue):
+        return kind_of(before.expr) == "int" == kind_of(after.expr) and before.expr == after.expr
+    if isinstance(before, SequenceValue) and isinstance(after, SequenceValue):
+        return (
+            before.kind is tuple is after.kind
+            and before.source == after.source
+            and len(before.items) == len(after.items)
+            and all(same(one, other) for one, other in zip(before.items, after.items, strict=True))
+        )
+    return before.source is not None and before.source == after.source and type(before) is type(after)
+
+
+def _same_constant(before: Any, after: Any) -> bool:
+    if before is after:
+        return True
+    if type(before) is not type(after):
+        return False
+    if type(before) is float:
+        return struct.pack("d", before) == struct.pack("d", after)
+    return type(before) in (int, bool, str, bytes) and bool(before == after)
+
+
+# -- what tracing may not change -------------------------------------------------------------------
+
+
+def mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[Any, ...]]]:
+    """Everything that changes in place and can be reached, with what it holds; but for what is handled as a local."""
+    found: list[tuple[Value, tuple[Any, ...]]] = []
+    seen = set(aside)
+    work: list[Any] = [value for frame in tracer.frames for value in _held(frame)]
+    while work:
+        value = work.pop()
+        if value is None or id(value) in seen:
+            continue
+        seen.add(id(value))
+        row = _STATE.get(type(value))
+        if row is not None:
+            found.append((value, tuple(row(value))))
+        work += _parts(value)
+    return found
+
+
+def unchanged(state: list[tuple[Value, tuple[Any, ...]]]) -> bool:
+    for value, before in state:
+        after = tuple(_STATE[type(value)](value))
+        if isinstance(value, CellValue) and before == (None,) and value.concrete is not None:
+            continue  # only read
+        if len(before) != len(after) or any(one is not other for one, other in zip(before, after, strict=True)):
+            return False
+    return True
+
+
+def _held(frame: Frame) -> Iterator[Value]:
+    yield from frame.locals.values()
+    yield from frame.stack
+    yield from frame.cells.values()
+
+
+_STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
+    SequenceValue: lambda value: value.items,
+    DictValue: lambda value: [*value.items, *value.items.values()],
+    CellValue: lambda value: [value.contents],
+    IteratorValue: lambda value: [*value.items, value.taken, value.ended],
+    GeneratorValue: lambda value: [value.ended, value.frame.index, *_held(value.frame)],
+}
+
+
+def _parts(value: Value) -> list[Value | None]:
+    """The values that `value` refers to."""
+    match value:
+        case LazyValue():
+            return [value.known]
+        case SequenceValue() | DictValue():
+            return list(value.items if isinstance(value, SequenceValue) else value.items.values())
+        case CellValue():
+            return [value.contents]
+        case IteratorValue():
+            return [value.of, *value.items, *value.parts]
+        case DictViewValue():
+            return [value.of]
+        case GeneratorValue():
+            return list(_held(value.frame))
+        case MethodValue():
+            return [value.function, value.self]
+        case FunctionValue():
+            return [*value.defaults, *value.kwdefaults.values(), *value.closure]
+        case SliceValue():
+            return [value.start, value.stop, value.step]
+    return []
+
+
+__all__ = ["is_tuple", "mutable_state", "same", "types_agree", "unchanged"]
