@@ -555,7 +555,7 @@ build_body(DlBuilder *builder, PyObject *schedule, PyObject *steps)
             return -1;
         }
     }
-    if (builder->is_body) {
+    if (builder->part == DL_LOOP_BODY || builder->part == DL_WHILE_BODY) {
         self->body = dl_build_rows(1, sizeof *self->body);
         if (self->body == NULL || dl_build_iterated(builder, schedule, &self->body->kernel) < 0) {
             return -1;

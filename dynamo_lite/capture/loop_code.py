@@ -182,10 +182,13 @@ def stored_names(code: Code, loop: frozenset[int]) -> frozenset[str]:
     )
 
 
-def exposed(code: Code, loop: frozenset[int], header: int, behind: frozenset[str]) -> frozenset[str]:
+def exposed(
+    code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str] = frozenset()
+) -> frozenset[str]:
     """The locals that an iteration may read before it has assigned them, or leave as they are when it ends the loop.
 
-    behind: those that are live behind the loop.
+    behind: those that are live behind the loop. through: those that count, too, where some way through the iteration
+    does not assign them.
     """
     needed: dict[int, frozenset[str]] = dict.fromkeys(loop, frozenset())
     changed = True
@@ -197,6 +200,8 @@ def exposed(code: Code, loop: frozenset[int], header: int, behind: frozenset[str
             for after in successors(code, index):
                 leaves = index != header or instr.op != "FOR_ITER"
                 names |= needed.get(after, behind if leaves else frozenset())
+                if after == header:
+                    names |= through
             if OPCODES[instr.op].operand is Operand.LOCAL:
                 names = names - {instr.arg} if instr.op == "STORE_FAST" else names | {instr.arg}
             if names != needed[index]:

@@ -239,6 +239,9 @@ class _Attempt:
             if frame.stack != around or not unchanged(state):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
             after = behind | cells
+            if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
+                # What one way leaves as it was depends on the iteration before.
+                self.read |= exposed(frame.code, self.loop, self.header, behind, self.stored)
             self._compare_locals(before, live, after)
             if is_while and not walk.leaves:
                 self._refuse("loop-exit", "nothing that it tests")

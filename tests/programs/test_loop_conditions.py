@@ -14,6 +14,45 @@ from tests.programs.loop_cases import BACKENDS, OPTIONS, check, loops_in, matrix
 CASES, case = registry()
 
 
+# -- what one way leaves as it was -------------------------------------------------------------------
+
+
+@case(lambda count, size: (rng(size).random(count + 2),))
+def place_of_the_largest(x: Any) -> Any:
+    best = x[0]
+    at = 0
+    for i in range(1, x.shape[0]):
+        if x[i] > best:
+            best = x[i]
+            at = i
+    return best, at
+
+
+@case(lambda count, size: (rng(size).random((count + 2, size)),), loops=2)
+def place_in_two_axes(x: Any) -> Any:
+    best = x[0, 0]
+    row = column = hits = 0
+    for i in range(x.shape[0]):
+        for j in range(1, x.shape[1]):
+            if x[i, j] > best:
+                best = x[i, j]
+                row, column = i, j
+            elif x[i, j] < 0.1:
+                hits += 1
+    return best, row, column, hits
+
+
+@case(lambda count, size: (rng(size).random(count + 2), 0.7))
+def last_above(x: Any, tol: float) -> Any:
+    k = 0
+    found = False
+    while k < x.shape[0]:
+        if x[k] > tol:
+            found = True
+        k += 1
+    return k, found
+
+
 # -- while ---------------------------------------------------------------------------------------------
 
 
