@@ -21,10 +21,11 @@ def while_loops(code: Code) -> dict[int, frozenset[int]]:
     """The loops that are no `for`: their instructions by their header.
 
     A `continue` jumps to the test at the top, which then heads a loop of its own around the one headed by the body. It
-    is taken to be part of that.
+    is taken to be part of that. A handler, which stands at the end, also jumps back to where the function goes on.
     """
-    jumps = {instr.target for index, instr in enumerate(code.instrs) if instr.target in range(index + 1)}
-    heads = sorted(head for head in jumps if head is not None and code.instrs[head].op not in ("FOR_ITER", "SEND"))
+    jumps = [(index, instr.target) for index, instr in enumerate(code.instrs) if instr.target in range(index + 1)]
+    targets = {head for index, head in jumps if head is not None and index in _reached(code, head)}
+    heads = sorted(head for head in targets if code.instrs[head].op not in ("FOR_ITER", "SEND"))
     loops = {head: natural_loop(code, head) for head in heads}
     for outer, inner in itertools.pairwise(heads):
         test = range(outer, inner)
@@ -171,6 +172,18 @@ def natural_loop(code: Code, header: int) -> frozenset[int]:
             found.add(index)
             work += before[index]
     return frozenset(found)
+
+
+def _reached(code: Code, start: int) -> set[int]:
+    """The instructions that may run from `start` on when nothing raises."""
+    found: set[int] = set()
+    work = [start]
+    while work:
+        index = work.pop()
+        if index not in found:
+            found.add(index)
+            work += successors(code, index)
+    return found
 
 
 def stored_names(code: Code, loop: frozenset[int]) -> frozenset[str]:
