@@ -339,6 +339,13 @@ def test_a_signal_ends_a_long_loop(make: Callable[[], Program]) -> None:
         signal.signal(signal.SIGALRM, old)
 
 
+def run_plainly() -> None:
+    """A minute of plain Python, which takes an interrupt at its next instruction."""
+    end = time.monotonic() + 60.0
+    while time.monotonic() < end:
+        pass
+
+
 def test_an_interrupt_ends_a_long_loop() -> None:
     run = long_running()
     timer = threading.Timer(0.05, _thread.interrupt_main)
@@ -347,9 +354,7 @@ def test_an_interrupt_ends_a_long_loop() -> None:
         try:
             run(np.ones(3), FOREVER, np.zeros(3))
         except Declined:
-            end = time.monotonic() + 60.0
-            while time.monotonic() < end:  # plain Python takes it at its next instruction
-                pass
+            run_plainly()
     timer.join()
 
 
