@@ -287,13 +287,13 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word)
         }
         dl_reg_take_cell(dst, run->regs[step->operands[k].index].descr, word);
     }
+    DlNumber numbers[DL_MAX_CARRIED_NUMBERS];
     for (int j = 0; j < body->body->n_numbers; j++, word++) {
         int kind = body->numbers.kinds[body->body->number_out[j]];
-        PyArray_Descr *descr = PyArray_DescrFromType(kind == DL_FLOAT ? NPY_DOUBLE : NPY_INT64);
-        dl_reg_take_cell(&run->regs[step->dsts[step->n_carried + j]], descr, word);
-        Py_DECREF(descr); /* NB: NumPy's builtin dtypes live for ever */
+        memcpy(&numbers[j], word, sizeof *numbers);
+        dl_reg_take_number(&run->regs[step->dsts[step->n_carried + j]], numbers[j], kind);
     }
-    return 0;
+    return dl_yields_set(run, &step->yields, numbers);
 }
 
 /* Why the code has stopped. */

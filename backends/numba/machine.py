@@ -10,14 +10,16 @@ that it wrote is kept. block: see `layout`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from dynamo_lite.backends.numba.codegen import literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_numbers import FLOAT64, HELPERS, LEAST, MOST, NotScalar, Number
 from dynamo_lite.backends.numba.machine_steps import (
+    BOOL,
     INT64,
     Array,
     Element,
@@ -28,7 +30,20 @@ from dynamo_lite.backends.numba.machine_steps import (
 )
 
 from dynamo_lite.graph.scalar import kind_of
-from dynamo_lite.schedule.steps import Call, DType, KernelOp, Loop, Machine, Map, Reg, Schedule, Step, View
+from dynamo_lite.schedule.steps import (
+    Call,
+    Cond,
+    DType,
+    KernelOp,
+    Loop,
+    Machine,
+    Map,
+    Reg,
+    Require,
+    Schedule,
+    Step,
+    View,
+)
 
 # What the function returns; csrc/machine.c.
 STATUS = {"failed": 1, "nan": 4, "index": 8, "number": 16, "convert": 32, "range": 64, "looked": 128, "condition": 256}
@@ -54,7 +69,7 @@ def layout(machine: Machine) -> Layout:
     for dtype, ndim in zip(machine.dtypes, machine.ndims, strict=True):
         inputs.append(at)
         at += 1 if dtype is None else 2 if ndim < 0 else 1 + 2 * ndim
-    for place in range(len(machine.loop.body.outputs)):
+    for place in range(len(machine.loop.dsts)):
         results.append(at)
         at += 3 if place < len(machine.loop.carried) else 1
     return Layout(tuple(inputs), tuple(results), at + at % 2)
@@ -85,6 +100,10 @@ def generate(machine: Machine, classes: str) -> tuple[str, tuple[KernelOp, ...]]
     """The LLVM module that defines NAME, and the NumPy loops it calls. classes: "c" for an array whose last axis is
     contiguous."""
     return _Writer(machine, classes).run()
+
+
+Either: TypeAlias = Callable[[str, str | None, str | None], str]  # a phi of that LLVM type
+_DTYPES = {"bool": BOOL, "int": INT64, "float": FLOAT64}  # of the NumPy scalars that hold numbers
 
 
 class _Writer(StepWriter):
@@ -126,6 +145,9 @@ class _Writer(StepWriter):
         finals = self.iterate(loop, frame, first, stop, pace, last, "all")
         self.require_distinct(finals)
         for word, final in zip(self.layout.results, finals, strict=True):
+            if isinstance(final, Number) and final.kind == "bool":
+                self.store_word("i64", lines.do(f"zext i1 {final.name} to i64"), word)
+                continue
             self.store_word(llvm_type(final), final.name, word)
             if isinstance(final, Value):
                 self.store_word("i64", lines.do(f"zext i8 {final.origin} to i64"), word + 2)
@@ -212,8 +234,6 @@ class _Writer(StepWriter):
 
     def inner_loop(self, loop: Loop, frame: Frame) -> None:
         """A loop in a body."""
-        if loop.goes_on or loop.yields:
-            raise NotScalar("a loop with a condition, or whose numbers are used")
         lines = self.lines
         start, stop, by = (self.number(bound, frame) for bound in (loop.start, loop.stop, loop.step))
         if any(bound.kind != "int" for bound in (start, stop, by)):
@@ -239,13 +259,79 @@ class _Writer(StepWriter):
         def either(kind: str, first: str | None, final: str | None) -> str:
             return lines.do(f"phi {kind} [ {first}, %{before} ], [ {final}, %{inside} ]")
 
-        for dst, first, final in zip(loop.dsts, firsts, finals, strict=True):
-            name = either(llvm_type(final), first.name, final.name)
-            if isinstance(first, Value) and isinstance(final, Value):
-                origin = either("i8", first.origin, final.origin)
-                frame.registers[dst] = Value(final.dtype, name, origin, first.makers | final.makers)
-            elif isinstance(final, Number):
-                frame.registers[dst] = fresh(INT64 if final.kind == "int" else FLOAT64, name)
+        self.results(loop, frame, firsts, finals, either)
+
+    def results(
+        self, step: Loop | Cond, frame: Frame, ones: list[Value | Number], others: list[Value | Number], either: Either
+    ) -> None:
+        """Put what a step yields, from the one side or the other, into its registers and numbers."""
+        merged: list[Value | Number] = []
+        for one, other in zip(ones, others, strict=True):
+            name = either(llvm_type(one), one.name, other.name)
+            if isinstance(one, Value) and isinstance(other, Value):
+                leaves = one.origin is not None and other.origin is not None
+                origin = either("i8", one.origin, other.origin) if leaves else None
+                merged.append(Value(one.dtype, name, origin, one.makers | other.makers))
+            elif isinstance(one, Number) and isinstance(other, Number):
+                merged.append(Number(one.kind, name, min(one.least, other.least), max(one.most, other.most)))
+        numbers = [value for value in merged if isinstance(value, Number)]
+        for symbol, number in zip(step.yields, numbers, strict=False):
+            frame.numbers[symbol.input] = number
+        for dst, value in zip(step.dsts, merged, strict=True):
+            if isinstance(value, Value):
+                frame.registers[dst] = value
+                continue
+            name = self.lines.do(f"zext i1 {value.name} to i8") if value.kind == "bool" else value.name
+            frame.registers[dst] = fresh(_DTYPES[value.kind], name)
+
+    def cond(self, step: Cond, frame: Frame) -> None:
+        """A choice between two bodies."""
+        lines, stem, budget = self.lines, self.lines.name("choice"), self.budget
+        condition = self.truth(step.condition, frame)
+        lines.put(f"  br i1 {condition}, label %{stem}.then, label %{stem}.else")
+        ends: list[str] = []
+        budgets: list[str] = []
+        sides: list[list[Value | Number]] = []
+        for name, branch in (("then", step.then), ("else", step.orelse)):
+            lines.label(f"{stem}.{name}")
+            self.budget = budget
+            around = Frame(frame.registers, frame.numbers)  # what is computed here is not known behind
+            inner = Frame()
+            for place, operand in enumerate(step.operands):
+                if isinstance(operand, Reg):
+                    inner.registers[place] = self.register(operand.index, frame)
+                else:
+                    inner.numbers[place] = self.number(operand, around)
+            self.body(branch, inner)
+            sides.append([self.output(output, inner) for output in branch.outputs])
+            budgets.append(self.budget)
+            ends.append(lines.block)
+            lines.put(f"  br label %{stem}.end")
+        lines.label(f"{stem}.end")
+
+        def either(kind: str, one: str | None, other: str | None) -> str:
+            return lines.do(f"phi {kind} [ {one}, %{ends[0]} ], [ {other}, %{ends[1]} ]")
+
+        self.budget = either("i64", *budgets)
+        if list(map(_form, sides[0])) != list(map(_form, sides[1])):
+            raise NotScalar("a choice between unlike values")
+        self.results(step, frame, sides[0], sides[1], either)
+
+    def output(self, output: Any, frame: Frame) -> Value | Number:
+        """What a branch yields."""
+        return self.scalar(output, frame) if isinstance(output, Reg) else self.number(output, frame)
+
+    def truth(self, condition: Any, frame: Frame) -> str:
+        """A condition, as an i1."""
+        if isinstance(condition, Reg):
+            value = self.scalar(condition, frame)
+            if value.dtype.kind != "b":
+                raise NotScalar("a condition that is no bool")
+            return self.lines.do(f"icmp ne i8 {value.name}, 0")
+        number = self.number(condition, frame)
+        if number.kind == "float":
+            raise NotScalar("a condition that is a float")
+        return number.name if number.kind == "bool" else self.lines.do(f"icmp ne i64 {number.name}, 0")
 
     def bounds(self, start: Number, stop: Number, by: Number) -> tuple[str, str]:
         """Whether the range is empty (an i1), and its last number if it is not."""
@@ -278,7 +364,7 @@ class _Writer(StepWriter):
         result: list[Value | Number] = []
         for place in carried_places(loop):
             value = frame.registers[place] if place <= len(loop.carried) else frame.numbers[place]
-            carries = value.kind != "bool" if isinstance(value, Number) else getattr(value, "origin", None) is not None
+            carries = True if isinstance(value, Number) else getattr(value, "origin", None) is not None
             if not carries:
                 raise NotScalar("what is carried is no NumPy scalar and no int or float")
             assert isinstance(value, Value | Number)
@@ -310,8 +396,12 @@ class _Writer(StepWriter):
         frame.numbers[0] = Number("int", index, *_index_range(start, stop, by))
         self.budget = budget
         self.body(loop.body, frame)
-        finals = [self.final(output, first, frame) for output, first in zip(loop.body.outputs, firsts, strict=True)]
+        outputs = loop.body.outputs[: len(firsts)]
+        finals = [self.final(output, first, frame) for output, first in zip(outputs, firsts, strict=True)]
         done = lines.do(f"icmp eq i64 {index}, {last}")
+        if loop.goes_on:
+            stops = lines.do(f"xor i1 {self.truth(loop.body.outputs[-1], frame)}, true")
+            done = lines.do(f"or i1 {done}, {stops}")
         lines.put(f"  br i1 {done}, label %{stem}.done, label %{stem}.on")
         lines.label(f"{stem}.on")
         if stem == "all" and any(isinstance(step, Loop) for step in loop.body.steps):
@@ -388,6 +478,11 @@ class _Writer(StepWriter):
             self.call(step, frame)
         elif isinstance(step, Loop):
             self.inner_loop(step, frame)
+        elif isinstance(step, Cond):
+            self.cond(step, frame)
+        elif isinstance(step, Require):
+            fails = self.lines.do(f"xor i1 {self.truth(step.condition, frame)}, true")
+            self.lines.decline_if(fails, "condition")
         else:
             raise NotScalar(f"a step {type(step).__name__}")
 
@@ -401,9 +496,13 @@ def _index_range(start: Number, stop: Number, by: Number) -> tuple[int, int]:
     return LEAST, MOST
 
 
+def _form(value: Value | Number) -> DType | str:
+    return value.dtype if isinstance(value, Value) else value.kind
+
+
 def carried_places(loop: Loop) -> list[int]:
     """The inputs of the body that are carried: NumPy scalars, then numbers."""
-    numbers = len(loop.body.outputs) - len(loop.carried)
+    numbers = len(loop.dsts) - len(loop.carried)
     total = len(loop.carried) + len(loop.captured)
     return [*range(1, 1 + len(loop.carried)), *range(1 + total - numbers, 1 + total)]
 
@@ -411,5 +510,5 @@ def carried_places(loop: Loop) -> list[int]:
 def llvm_type(value: Value | Number) -> str:
     """The LLVM type of a value that is handed on."""
     if isinstance(value, Number):
-        return {"int": "i64", "float": "double"}[value.kind]
+        return {"bool": "i1", "int": "i64", "float": "double"}[value.kind]
     return scalar_type(value.dtype)

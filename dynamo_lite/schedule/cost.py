@@ -330,12 +330,21 @@ def _iterations(step: Loop, env: Env) -> tuple[int, Env]:
 def _machine_time(loop: Loop, env: Env) -> float:
     """What a loop takes inside a machine loop, or as one."""
     number, inside = _iterations(loop, env)
-    each = MACHINE_STEP
-    for step in loop.body.steps:
-        each += _machine_time(step, inside) if isinstance(step, Loop) else MACHINE_STEP
-        if isinstance(step, Map):
-            each += sum(MACHINE_LOOP if op.op == "loop" else MACHINE_STEP for op in step.kernel.ops)
-    return number * each
+    return number * (MACHINE_STEP + _machine_steps(loop.body, inside))
+
+
+def _machine_steps(schedule: Schedule, env: Env) -> float:
+    time = 0.0
+    for step in schedule.steps:
+        time += MACHINE_STEP
+        if isinstance(step, Loop):
+            time += _machine_time(step, env)
+        elif isinstance(step, Cond):
+            insides = [(body, _inside(step.operands, body.symbols, env)) for body in bodies(step)]
+            time += sum(_machine_steps(body, inside) for body, inside in insides) / 2
+        elif isinstance(step, Map):
+            time += sum(MACHINE_LOOP if op.op == "loop" else MACHINE_STEP for op in step.kernel.ops)
+    return time
 
 
 def _iterated_time(step: Map, env: Env) -> float:

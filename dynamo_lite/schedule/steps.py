@@ -167,9 +167,8 @@ class Loop:
     body saves nothing: what it writes (body.written) is saved by the outermost schedule. An iteration in which a
     written input may share memory with another input of the body declines. types: of what is carried and captured, None
     for numbers; () where they are not known. machine: how the whole loop runs as machine code, if it can. goes_on: the
-    body's last output is the
-    condition to go on, a number or a bool NumPy scalar, looked at when the others have been handed on. yields: for each
-    number, the Symbol that it is to the steps behind.
+    body's last output is the condition to go on, a number or a bool NumPy scalar, looked at when the others have been
+    handed on. yields: for each number, the Symbol that it is to the steps behind.
     """
 
     dsts: tuple[int, ...]
@@ -190,7 +189,7 @@ class Machine:
     """A Loop over single elements that a backend compiles whole.
 
     dtypes and ndims: of what is carried and captured: an array's, a NumPy scalar's (ndim -1), or a number's (dtype
-    None). words: the argument block of its code, see csrc/machine.c.
+    None).
     """
 
     loop: Loop
