@@ -50,6 +50,7 @@ class _Program:
         self.pick = pick
         self.floats = pick.random() < 0.6
         self.choices = pick.choice((0, 0, 0.3))
+        self.ends = pick.choice((0, 0, 0, 0.4))  # how often a loop has a condition
 
     def text(self) -> str:
         first = self.pick.choice(("0", "0.5", "a[0]", "x", "b[1] * 2"))
@@ -59,8 +60,13 @@ class _Program:
         return "\n".join([*lines, "    return s, t, k, g, i, j"]) + "\n"
 
     def loop(self, indent: str, depth: int) -> list[str]:
-        bounds = self.pick.choice(_INNER if depth else _RANGES)
-        lines = [f"{indent}for {'ijh'[depth]} in range({bounds}):"]
+        index, last = "ijh"[depth], ""
+        if self.pick.random() < self.ends:
+            start, test = self.pick.choice((("1", ""), ("0", f" and {self.condition(depth, 1)}"), ("1", " and s < 50")))
+            lines = [f"{indent}{index} = {start}", f"{indent}while {index} < n{test}:"]
+            last = f"{indent}    {index} += {self.pick.choice('112')}"
+        else:
+            lines = [f"{indent}for {index} in range({self.pick.choice(_INNER if depth else _RANGES)}):"]
         if depth < 2 and self.pick.random() < (0.5, 0.15)[depth]:
             if self.pick.random() < 0.4:
                 lines.append(f"{indent}    {self.statement(depth)}")
@@ -68,12 +74,20 @@ class _Program:
         for _ in range(self.pick.randint(1, 3)):
             lines += self.choice(indent + "    ", depth) if self.pick.random() < self.choices else []
             lines.append(f"{indent}    {self.statement(depth)}")
-        return lines
+        if self.pick.random() < self.ends:
+            lines += [f"{indent}    if {self.condition(depth, 1)}:"]
+            if self.pick.random() < 0.4:
+                lines.append(f"{indent}        {self.statement(depth)}")
+            lines += [f"{indent}        break"]
+        return [*lines, last] if last else lines
+
+    def condition(self, depth: int, size: int) -> str:
+        compared = self.pick.choice(("<", ">", "<=", "==", "!="))
+        return f"{self.expression(depth, size)} {compared} {self.atom(depth)}"
 
     def choice(self, indent: str, depth: int) -> list[str]:
         """An if of which both branches compute."""
-        compared = self.pick.choice(("<", ">", "<=", "==", "!="))
-        lines = [f"{indent}if {self.expression(depth, 1)} {compared} {self.atom(depth)}:"]
+        lines = [f"{indent}if {self.condition(depth, 1)}:"]
         lines.append(f"{indent}    {self.statement(depth)}")
         if self.pick.random() < 0.5:
             lines += [f"{indent}else:", f"{indent}    {self.statement(depth)}"]

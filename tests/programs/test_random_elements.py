@@ -8,7 +8,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import _C
-from dynamo_lite.schedule.steps import Loop, Schedule
+from dynamo_lite.schedule.steps import Loop, Schedule, bodies
 from tests.conftest import budget
 from tests.oracle import Conditions, require_equal
 from tests.programs.loop_cases import OPTIONS
@@ -21,8 +21,10 @@ def machines_in(schedule: Schedule) -> int:
     """The machine loops of a program."""
     found = 0
     for step in schedule.steps:
-        if isinstance(step, Loop):
-            found += 1 if step.machine is not None else machines_in(step.body)
+        if isinstance(step, Loop) and step.machine is not None:
+            found += 1
+        else:
+            found += sum(map(machines_in, bodies(step)))
     return found
 
 
