@@ -592,7 +592,23 @@ frame_reasons(PyObject *module, PyObject *unused)
     return result;
 }
 
+/* unseen(function, *args): the result of the call, whose frames the hook lets pass. */
+static PyObject *
+unseen(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    if (n_args < 1) {
+        return PyErr_Format(PyExc_TypeError, "unseen: expected a function");
+    }
+    dl_hook_pause();
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)n_args - 1, NULL);
+    dl_hook_resume();
+    return result;
+}
+
 static PyMethodDef functions[] = {
+    {"unseen", (PyCFunction)(void (*)(void))unseen, METH_FASTCALL,
+     "unseen(function, *args): call it for the compiler's own work; the hook lets its frames pass."},
     {"hook_enter", hook_enter, METH_NOARGS, "Show the frames of this thread to the hook, until hook_exit()."},
     {"hook_exit", hook_exit, METH_NOARGS, "Undo one hook_enter() of this thread."},
     {"hook_enable", hook_enable, METH_VARARGS,

@@ -5,11 +5,13 @@ docs/architecture.md, "Segments", tells how a call passes through it.
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from dynamo_lite.schedule.steps import Kernel, Schedule
+
+_T = TypeVar("_T")
 
 HasCode: TypeAlias = types.CodeType | Callable[..., Any]  # a code object, or a plain Python function for its own
 GUARD_KINDS: tuple[tuple[str, str, str], ...]  # the rows of csrc/guards.def: name, operands, words
@@ -155,6 +157,9 @@ def set_skip(code: HasCode, skip: bool, reason: int = 0, owner: object = None) -
 
 def counters(code: HasCode | None = None, /) -> dict[str, int]:
     """hits misses native_calls plain_calls declines breaks retired leaves: of code, or of the process."""
+
+def unseen(function: Callable[..., _T], /, *args: Any) -> _T:
+    """function(*args) for the compiler's own work; the hook lets its frames pass."""
 
 def hook_enter() -> None:
     """Show the frames of this thread to the hook; RuntimeError in a Python whose frames are not known."""

@@ -20,7 +20,7 @@ from dynamo_lite.backends.numba.codegen import generate
 from dynamo_lite.backends.numba.iterate import generate_iterations, plan_iterations
 from dynamo_lite.backends.numba.plan import Plan, plan
 
-from dynamo_lite._C import CompiledKernel
+from dynamo_lite._C import CompiledKernel, unseen
 from dynamo_lite.schedule.steps import Kernel, Machine
 
 
@@ -76,8 +76,11 @@ os.register_at_fork(after_in_child=_after_fork)
 
 def compile_kernel(kernel: Kernel | Machine, classes: str) -> CompiledKernel:
     """The machine code of `kernel` for these stride classes, compiled now or earlier; ``keep`` is its Plan."""
-    if isinstance(kernel, Machine):
-        return _compile_machine(kernel, classes)
+    # NB: a frame that the hook compiled meanwhile would wait for the lock for ever.
+    return unseen(_compile_machine if isinstance(kernel, Machine) else _compile_kernel, kernel, classes)
+
+
+def _compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:
     key = (kernel, classes)
     with _STATE.lock:
         found = _STATE.kernels.get(key)

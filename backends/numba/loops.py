@@ -9,8 +9,6 @@ NaN operands gives the payload does depend on the position in NumPy, so any NaN 
 from __future__ import annotations
 
 import ctypes
-import os
-import threading
 from itertools import combinations, pairwise
 from typing import Any, cast
 
@@ -146,16 +144,6 @@ def same_values(left: Array, right: Array) -> bool:
 
 
 _KNOWN: dict[tuple[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool] = {}
-_LOCK = threading.Lock()
-
-
-def _after_fork() -> None:
-    """In a forked child no other thread lives that could still release the lock."""
-    global _LOCK
-    _LOCK = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_after_fork)
 
 
 def loop_is_elementwise(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> bool:
@@ -164,14 +152,13 @@ def loop_is_elementwise(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensi
     zero_dimensional tells which operands have no axes: their stride is zero in every call, ours and NumPy's, and some
     loops (power) compute otherwise then.
     """
-    with _LOCK:
-        for mask in dict.fromkeys(((False,) * ufunc.nin, zero_dimensional)):
-            key = (ufunc, dtypes, mask)
-            if key not in _KNOWN:
-                _KNOWN[key] = _probe(ufunc, dtypes, mask)
-            if _KNOWN[key]:
-                return True
-        return False
+    for mask in dict.fromkeys(((False,) * ufunc.nin, zero_dimensional)):
+        key = (ufunc, dtypes, mask)
+        if key not in _KNOWN:
+            _KNOWN[key] = _probe(ufunc, dtypes, mask)  # the same in every thread
+        if _KNOWN[key]:
+            return True
+    return False
 
 
 def _probe(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> bool:

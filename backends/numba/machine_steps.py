@@ -26,7 +26,7 @@ from dynamo_lite.backends.numba.machine_numbers import (
     NumberWriter,
 )
 from dynamo_lite.backends.numba.machine_operators import INTEGER_OPERATORS, LOOPS, OPERATORS
-from dynamo_lite.backends.numba.plan import first_values, meets_nan
+from dynamo_lite.backends.numba.plan import first_values, meets_nan, spreads_nan
 
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of
 from dynamo_lite.schedule.emit import assign
@@ -415,11 +415,3 @@ class StepWriter(NumberWriter):
         if kinds == {"int"} and value.op != "truediv":
             return self.integer_op(value.op, operands)
         return self.float_op(value.op, operands)
-
-
-_SPREADING = frozenset(("add", "subtract", "multiply", "divide", "reciprocal", "sqrt", "square", "negative", "cast"))
-
-
-def spreads_nan(op: KernelOp) -> bool:
-    """Whether the result is NaN where an operand is."""
-    return op.op in _SPREADING and op.dtypes[0].kind == "f" and all(dtype.kind == "f" for dtype in op.in_dtypes)

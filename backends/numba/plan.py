@@ -111,6 +111,11 @@ def meets_nan(op: KernelOp) -> bool:
     return op.op in ("add", "multiply") and op.dtypes[0].kind == "f" and op.operands[0] != op.operands[1]
 
 
+def spreads_nan(op: KernelOp) -> bool:
+    """Whether the result is NaN where an operand is."""
+    return op.op in _ARITHMETIC and op.dtypes[0].kind == "f" and all(dtype.kind == "f" for dtype in op.in_dtypes)
+
+
 def plan(kernel: Kernel, classes: str) -> Plan:
     """Cut the kernel into steps and place every value. A "!" behind the classes asks for a strict plan."""
     strict = classes.endswith("!")
@@ -374,5 +379,4 @@ class Planner:
         return tuple(tests), tuple(sorted(numbers))
 
     def spreads_nan(self, index: int) -> bool:
-        op = self.kernel.ops[index]
-        return op.op in _ARITHMETIC and op.dtypes[0].kind == "f" and all(dtype.kind == "f" for dtype in op.in_dtypes)
+        return spreads_nan(self.kernel.ops[index])

@@ -113,6 +113,23 @@ def test_stress_modes(mode: str, tmp_path: Path) -> None:
     assert seen and int(seen.group(1)) > 0
 
 
+def test_a_program_may_use_the_compiler_itself(tmp_path: Path) -> None:
+    """Its frames are the program's then, and capturing them asks for the same compiler."""
+    (tmp_path / "compiles.py").write_text(
+        "import numpy as np\n"
+        "from dynamo_lite.backends.numba import compile_graph\n"
+        "from tests.schedule.tracing import trace\n"
+        "x = np.arange(2000.0)\n"
+        "for function in (lambda x: np.log(x + 1) * 2, lambda x: np.hypot(x, x + 3) - 1):\n"
+        "    (found,) = compile_graph(trace(function, x), (x,))(x)\n"
+        "    assert found.tobytes() == function(x).tobytes()\n"
+    )
+    done = run(
+        "-m", "dynamo_lite", "run", "compiles.py", cwd=tmp_path, DYNAMO_LITE_STRESS="compile", PYTHONPATH=str(Path(__file__).parent.parent.parent)
+    )
+    assert done.returncode == 0 and " captured " in done.stderr, done.stderr
+
+
 def test_forked_child_prints_no_closing_line(tmp_path: Path) -> None:
     (tmp_path / "forks.py").write_text(
         "import os, sys\npid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\nelse:\n    sys.exit(0)\n"
