@@ -124,9 +124,8 @@ def test_a_program_may_use_the_compiler_itself(tmp_path: Path) -> None:
         "    (found,) = compile_graph(trace(function, x), (x,))(x)\n"
         "    assert found.tobytes() == function(x).tobytes()\n"
     )
-    done = run(
-        "-m", "dynamo_lite", "run", "compiles.py", cwd=tmp_path, DYNAMO_LITE_STRESS="compile", PYTHONPATH=str(Path(__file__).parent.parent.parent)
-    )
+    mode = {"DYNAMO_LITE_STRESS": "compile", "PYTHONPATH": str(Path(__file__).parent.parent.parent)}
+    done = run("-m", "dynamo_lite", "run", "compiles.py", cwd=tmp_path, **mode)
     assert done.returncode == 0 and " captured " in done.stderr, done.stderr
 
 

@@ -62,7 +62,7 @@ def run(target: str, mode: str, folder: Path, timeout: float) -> Outcome:
     command = ["unittest", f"test.{target}"] if own else ["pytest", "-q", "-rfE", "-p", "no:cacheprovider", target]
     before = ["-m", "dynamo_lite", "run"] if mode else []
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DYNAMO_LITE_")}
-    log = folder / f"{target.replace('/', '_')}.{mode or 'plain'}.log"
+    log = log_of(target, mode, folder)
     began = time.perf_counter()
     with open(log, "w") as output:
         try:
@@ -78,6 +78,11 @@ def run(target: str, mode: str, folder: Path, timeout: float) -> Outcome:
         except subprocess.TimeoutExpired:
             code = -1
     return read(log, code, time.perf_counter() - began)
+
+
+def log_of(target: str, mode: str, folder: Path) -> Path:
+    """Where the output of a run is kept."""
+    return folder / f"{target.replace('/', '_')}.{mode or 'plain'}.log"
 
 
 def read(log: Path, code: int, seconds: float) -> Outcome:
@@ -127,22 +132,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--modes", default=",".join(MODES), help="joined by commas; also break and miss")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds for one run")
     parser.add_argument("--floor", type=float, default=0.2, help="least share of frames captured in mode compile")
+    parser.add_argument("--keep-plain", action="store_true", help="read the outputs of the last plain runs instead")
     parser.add_argument("--logs", type=Path, default=Path("build/stress"), help="where the outputs go")
 
 
 def main(options: argparse.Namespace) -> int:
     """Run all targets and print the table; 1 when something was found."""
-    return survey(options.targets or CPYTHON, options.modes.split(","), options.logs, options.timeout, options.floor)
+    targets, modes = options.targets or CPYTHON, [mode for mode in options.modes.split(",") if mode]
+    return survey(targets, modes, options.logs, options.timeout, options.floor, options.keep_plain)
 
 
-def survey(targets: Sequence[str], modes: Sequence[str], logs: Path, timeout: float, floor: float) -> int:
+def survey(
+    targets: Sequence[str], modes: Sequence[str], logs: Path, timeout: float, floor: float, keep_plain: bool = False
+) -> int:
     """Run `targets` under `modes`; 1 when something was found."""
     logs = logs / "{}.{}".format(*sys.version_info[:2])
     logs.mkdir(parents=True, exist_ok=True)
     total = 0
     print(f"Python {sys.version.split()[0]}; outputs in {logs}")
     for target in targets:
-        plain = run(target, "", logs, timeout)
+        log = log_of(target, "", logs)
+        plain = read(log, 0, 0.0) if keep_plain and log.exists() else run(target, "", logs, timeout)
         print(f"{target:18} plain    {plain.counts}, {len(plain.failed)} failed, {plain.seconds:.1f} s", flush=True)
         if plain.counts.startswith(("0 run", "did not end")):
             total += 1
