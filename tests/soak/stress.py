@@ -41,6 +41,7 @@ ROOT = Path(__file__).parent.parent.parent
 _CLOSING = re.compile(
     r"^frames seen (\d+) captured (\d+) skipped (\d+)(?: \((.*)\))?(?:, rewritten (\d+))?(?:, plain .*)?$", re.M
 )
+_OPTION = re.compile(r"DYNAMO_LITE_(?!(FUZZ|LEAK|OPS|SOAK|THREAD)_)")  # the others say how much the tests do
 _DEFECTS = re.compile(r"(?:internal-error|backend-failed) \d+")
 
 
@@ -61,7 +62,7 @@ def run(target: str, mode: str, folder: Path, timeout: float) -> Outcome:
     own = target.startswith("test_") and not Path(target).exists()
     command = ["unittest", f"test.{target}"] if own else ["pytest", "-q", "-rfE", "-p", "no:cacheprovider", target]
     before = ["-m", "dynamo_lite", "run"] if mode else []
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("DYNAMO_LITE_")}
+    environment = {name: value for name, value in os.environ.items() if not _OPTION.match(name)}
     log = log_of(target, mode, folder)
     began = time.perf_counter()
     with open(log, "w") as output:
