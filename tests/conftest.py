@@ -14,11 +14,13 @@ import hypothesis
 import pytest
 
 import dynamo_lite
+from dynamo_lite import _C
 
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
+HOOK_IS_TAKEN = "the frame hook is in use"
 BACKENDS = ("reference", "numba")
 
 
@@ -33,6 +35,13 @@ def backend(request: pytest.FixtureRequest) -> str:
     """Each backend by name."""
     name: str = request.param
     return name
+
+
+@pytest.fixture
+def own_hook() -> None:
+    """For a test that sets the frame hook up itself, and would end the stress mode of a whole process."""
+    if _C.hook_installed():
+        pytest.skip(HOOK_IS_TAKEN)
 
 
 def budget(name: str, quick: int) -> int:

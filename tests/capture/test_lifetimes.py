@@ -225,6 +225,7 @@ def test_deaths_are_those_of_plain_python(function: Callable[..., Any], stress: 
     assert fast.stats()["breaks"] > 0
 
 
+@pytest.mark.usefixtures("own_hook")
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: str(function.__name__))
 def test_deaths_under_the_hook(function: Callable[..., Any]) -> None:
     _C.hook_enable(None)

@@ -39,8 +39,8 @@ def decline(*inputs: Any) -> Any:
     raise _C.Declined("for a reason")
 
 
-@pytest.fixture(autouse=True)
-def no_stress() -> Iterator[None]:
+@pytest.fixture
+def no_stress(own_hook: None) -> Iterator[None]:
     yield
     _C.set_stress(None)
 
@@ -645,6 +645,7 @@ def test_threads_add_and_clear_while_others_run() -> None:
     assert not failures
 
 
+@pytest.mark.usefixtures("no_stress")
 def test_stress_miss_always_asks() -> None:
     asked: list[Any] = []
 

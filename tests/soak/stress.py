@@ -18,6 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.conftest import HOOK_IS_TAKEN
+
 MODES = ("hook", "rewrite", "compile")
 CPYTHON = (
     "test_grammar",
@@ -55,12 +57,13 @@ class Outcome:
     seconds: float
     log: Path
     closing: tuple[int, int, int, str, int] | None  # seen, captured, skipped, why, rewritten
+    taken: int = 0  # tests of the hook itself, which ran only without a mode; part of those run
 
 
 def run(target: str, mode: str, folder: Path, timeout: float) -> Outcome:
     """Run `target` under `mode` ("" is plain Python); the output is kept in `folder`."""
     own = target.startswith("test_") and not Path(target).exists()
-    command = ["unittest", f"test.{target}"] if own else ["pytest", "-q", "-rfE", "-p", "no:cacheprovider", target]
+    command = ["unittest", f"test.{target}"] if own else ["pytest", "-q", "-rfEs", "-p", "no:cacheprovider", target]
     before = ["-m", "dynamo_lite", "run"] if mode else []
     environment = {name: value for name, value in os.environ.items() if not _OPTION.match(name)}
     log = log_of(target, mode, folder)
@@ -90,6 +93,7 @@ def read(log: Path, code: int, seconds: float) -> Outcome:
     """What the output of unittest or pytest says."""
     text = log.read_text(errors="replace")
     failed = re.findall(r"^(?:FAIL|ERROR): (.*)$", text, re.M) or re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M)
+    taken = 0
     unittest = re.findall(r"^Ran (\d+) tests?", text, re.M)
     if unittest:
         skipped = re.search(r"^(?:OK|FAILED) \(.*?skipped=(\d+)", text, re.M)
@@ -98,13 +102,14 @@ def read(log: Path, code: int, seconds: float) -> Outcome:
         summary = re.findall(r"^(?=.*\d+ (?:passed|failed|error)).* in [\d.]+s.*$", text, re.M)
         found = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", summary[-1])} if summary else {}
         run_ = sum(found.get(word, 0) for word in ("passed", "failed", "xfailed", "error", "errors"))
-        counts = f"{run_} run, {found.get('skipped', 0)} skipped" if summary else "did not end"
+        taken = sum(map(int, re.findall(rf"^SKIPPED \[(\d+)\] .*: {HOOK_IS_TAKEN}$", text, re.M)))
+        counts = f"{run_ + taken} run, {found.get('skipped', 0) - taken} skipped" if summary else "did not end"
     last = _CLOSING.findall(text)
     closing = None
     if last:
         seen, captured, skipped_frames, why, rewritten = last[-1]
         closing = (int(seen), int(captured), int(skipped_frames), why, int(rewritten or 0))
-    return Outcome(frozenset(failed), counts, code, seconds, log, closing)
+    return Outcome(frozenset(failed), counts, code, seconds, log, closing, taken)
 
 
 def findings(mode: str, plain: Outcome, ours: Outcome, floor: float) -> list[str]:
@@ -163,7 +168,9 @@ def survey(
             ours = run(target, mode, logs, timeout)
             found = findings(mode, plain, ours, floor)
             total += len(found)
-            print(f"{target:18} {mode:8} {ours.counts}, {len(found)} new, {ours.seconds:.1f} s; {_frames(ours)}")
+            taken = f" ({ours.taken} only plainly: they set the hook up themselves)" if ours.taken else ""
+            head = f"{target:18} {mode:8} {ours.counts}{taken}"
+            print(f"{head}, {len(found)} new, {ours.seconds:.1f} s; {_frames(ours)}")
             for name in sorted(ours.failed - plain.failed):
                 if (mode, name) in KNOWN:
                     print(f"    known: {name} {KNOWN[mode, name]}")
