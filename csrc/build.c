@@ -7,10 +7,10 @@
 
 #include "machine.h"
 
-enum { N_TYPES = 11 };
+enum { N_TYPES = 12 };
 static const char *const type_names[N_TYPES] = {"View", "Alloc",   "Map",  "Reduce", "Call",
                                                 "Save", "Require", "Loop", "Leave",  "Cond",
-                                                "Reg"};
+                                                "Masked", "Reg"};
 static PyObject *types[N_TYPES]; /* of dynamo_lite.schedule.steps, once needed; all but the last by DlStepKind */
 
 /* ---- reading Python objects ---- */
@@ -398,6 +398,8 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
         return dl_build_leave(builder, object, &step->leave);
     case DL_STEP_COND:
         return dl_build_cond(builder, object, &step->cond);
+    case DL_STEP_MASKED:
+        return dl_build_masked(builder, object, &step->masked);
     default:
         step->kind = DL_STEP_SAVE; /* owns nothing */
         return dl_build_refuse(builder, "not a step", object);
@@ -752,6 +754,7 @@ clear_step(DlStep *step)
         break;
     case DL_STEP_SAVE:
     case DL_STEP_REQUIRE:
+    case DL_STEP_MASKED:
         break;
     }
 }

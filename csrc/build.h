@@ -59,6 +59,7 @@ int dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands,
 /* Attribute "iterated" of a body: what one kernel does of many iterations, a Map, or None. */
 int dl_build_iterated(DlBuilder *builder, PyObject *schedule, DlLoopKernel **kernel);
 int dl_build_cond(DlBuilder *builder, PyObject *object, DlCondStep *step);
+int dl_build_masked(DlBuilder *builder, PyObject *object, DlMaskedStep *step);
 /* One value that goes into a body: a register or a number. */
 int dl_build_input(DlBuilder *builder, PyObject *object, DlOperand *operand);
 /* The Symbols of `n` numbers that a step yields, if it has them. */

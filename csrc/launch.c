@@ -366,6 +366,8 @@ run_step(DlRun *run, DlStep *step)
         return 0;
     case DL_STEP_COND:
         return dl_cond_run(run, &step->cond);
+    case DL_STEP_MASKED:
+        return dl_masked_run(run, &step->masked);
     }
     Py_UNREACHABLE();
 }

@@ -204,6 +204,14 @@ typedef struct {
     DlYields yields;
 } DlLoopStep;
 
+/* What a mask selects (masked.c). count: a number; what a count yields. */
+typedef enum { DL_MASKED_COUNT, DL_MASKED_GET, DL_MASKED_PUT } DlMaskedKind;
+typedef struct {
+    DlMaskedKind kind;
+    int32_t mask, src, value, dst, count;
+    DlYields yields;
+} DlMaskedStep;
+
 typedef struct {
     int exit, n_outputs;
     DlOperand *outputs;
@@ -229,7 +237,8 @@ typedef enum {
     DL_STEP_REQUIRE,
     DL_STEP_LOOP,
     DL_STEP_LEAVE,
-    DL_STEP_COND
+    DL_STEP_COND,
+    DL_STEP_MASKED
 } DlStepKind;
 
 typedef struct {
@@ -248,6 +257,7 @@ typedef struct {
         DlLoopStep loop;
         DlLeaveStep leave;
         DlCondStep cond;
+        DlMaskedStep masked;
     };
 } DlStep;
 
@@ -425,6 +435,9 @@ DlStatus dl_cond_run(DlRun *run, DlCondStep *step);
 int dl_cond_truth(DlRun *run, const DlOperand *condition);
 /* Set the numbers that a step yields, and all that waits for them; 0 or 1. */
 DlStatus dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbers);
+
+/* ---- masked.c ---- */
+DlStatus dl_masked_run(DlRun *run, const DlMaskedStep *step);
 
 /* ---- build.c ---- */
 

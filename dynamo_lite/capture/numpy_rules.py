@@ -15,6 +15,7 @@ from numpy._core import _methods
 from numpy.lib.array_utils import normalize_axis_index
 
 from dynamo_lite import ops
+from dynamo_lite.capture import masks
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar
 from dynamo_lite.capture.source import constant
@@ -285,7 +286,15 @@ def _index_items(machine: Machine, index: Value) -> Any:
 
 def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
     """array[index]."""
-    return complete(machine, _indexed(array, _index_items(machine, index)))
+    items = _index_items(machine, index)
+    if len(items) == 1 and ops.masks.is_mask(items[0]) and array.node.array_type.shape:
+        try:
+            node = masks.get(machine.tracer, array.node, items[0])
+        except ops.OpError as error:
+            raise no_rule(error) from None
+        machine.tracer.check_size()
+        return ArrayValue(None, node)
+    return complete(machine, _indexed(array, items))
 
 
 def _indexed(array: ArrayValue, items: tuple[Any, ...]) -> ops.Bound:
@@ -301,9 +310,12 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
         raise Break("python-exception", "TypeError: a NumPy scalar does not support item assignment")
     tracer = machine.tracer
     note_written(machine, array.node)
-    key = raw(machine, index)
+    key, stored = raw(machine, index), raw(machine, value)
     try:
-        ops.store_index(tracer.graph, array.node, key, raw(machine, value), tracer.location(), tracer.relate)
+        if ops.masks.is_mask(key) and isinstance(stored, Node) and stored.array_type.shape:
+            masks.put(tracer, array.node, key, stored)
+        else:
+            ops.store_index(tracer.graph, array.node, key, stored, tracer.location(), tracer.relate)
     except ops.OpError as error:
         raise no_rule(error) from None
     tracer.check_size()

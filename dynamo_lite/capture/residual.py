@@ -153,7 +153,11 @@ class Residual:
             case ArrayValue():
                 self.emit("LOAD_FAST", self.output(value.node))
             case NumberValue():
-                if isinstance(value.expr, Symbol) and value.expr.axis is None and value.expr.input < len(self.inputs):
+                if (
+                    isinstance(value.expr, Symbol)
+                    and value.expr.axis is None
+                    and 0 <= value.expr.input < len(self.inputs)
+                ):
                     self.load_source(self.inputs[value.expr.input])
                 elif is_symbolic(value.expr):
                     self.emit("LOAD_FAST", self.output(value.expr))

@@ -291,6 +291,8 @@ class Tracer:
         if known is not None:
             return known
         if self.varies(condition):
+            if not self.regions:
+                raise Break("data-dependent-number", f"how many elements a mask selects ({condition})")
             return self._promised(condition)
         truth = bool(self.hint(condition))
         if is_symbolic(condition) and not _beyond_int64(condition):

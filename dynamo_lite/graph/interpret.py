@@ -48,11 +48,12 @@ def interpret(
             target, value = map(concrete, node.args)
             target[...] = value
         elif node.kind is NodeKind.CALL:
-            params = {key: concrete(value) for key, value in node.params.items()}
+            params = {key: concrete(value) for key, value in node.params.items() if key != "yields"}
             args = tuple(map(concrete, node.args))
             if before_call is not None:
                 before_call(node.op, args)
             values[node] = REGISTRY[node.op].evaluate(args, params)
+            env.update((symbol.name, int(values[node])) for symbol in node.params.get("yields", ()))
         elif node.kind is NodeKind.LOOP:
             start, stop, step, *rest = map(concrete, node.args)
             carried, captured = rest[: node.params["carried"]], rest[node.params["carried"] :]

@@ -177,8 +177,8 @@ def drop_unused(graph: Graph, keep: Callable[[Node], bool]) -> None:
     for node in reversed(graph.nodes):
         if node.kind is NodeKind.LEAVE and not _stays(node.args[0], live, keep):
             continue
-        structured = is_structured(node) and not node.params.get("yields")
-        removable = structured or node.kind in (NodeKind.CALL, NodeKind.CONSTANT)
+        removable = is_structured(node) or node.kind in (NodeKind.CALL, NodeKind.CONSTANT)
+        removable = removable and not node.params.get("yields")
         if not removable or node in live or (node.kind is NodeKind.CALL and keep(node)) or acts(node, keep):
             kept.append(node)
             live.update(arg for arg in node.args if isinstance(arg, Node))

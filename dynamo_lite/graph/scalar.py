@@ -26,8 +26,8 @@ class Symbol:
     """A number known only at the call: ``axis`` of graph input ``input``, or (axis None) that input's own value.
 
     A size (axis given) is never negative and never 1: an axis of size 1 is the constant 1 (see ArrayType). One with a
-    negative input, and no axis, is a number that a node of the graph yields (``yields`` of a LOOP or COND); no other
-    number of the graph has that input.
+    negative input, and no axis, is a number that a node of the graph yields (``yields`` of a LOOP, a COND or a
+    count_true); no other number of the graph has that input. As a size it may be 1.
     """
 
     name: str

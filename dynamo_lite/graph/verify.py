@@ -32,6 +32,7 @@ def verify(graph: Graph, varying: frozenset[str] = frozenset()) -> None:
     """
     defined: set[Node] = set()
     names: set[str] = set()
+    varying |= _yielded(graph)
     for node in graph.nodes:
         for arg in node.args:
             _check_argument(graph, node.name, arg, defined)
@@ -110,6 +111,8 @@ def _check_call(graph: Graph, node: Node, varying: frozenset[str]) -> None:
         _check_type(graph, node, type_, varying)
     if not same_type(graph, inferred, node.type):
         raise GraphError(f"{node.name}: {node.op} yields {_types(inferred)}, the node says {_types(node.type)}")
+    if "yields" in node.params:
+        _check_yields(graph, node, ("int",))
 
 
 def _types(type_: object) -> str:

@@ -39,7 +39,9 @@ def _target(store: Node) -> Node:
 
 def _is_value(node: Argument, stored: set[Node]) -> bool:
     """Whether `node` is a fresh array that no store ever changes."""
-    return isinstance(node, Node) and node.kind is NodeKind.CALL and node not in stored and origins(node) == {node}
+    if not isinstance(node, Node) or node.kind is not NodeKind.CALL or node.op == "put_masked":  # it works in place
+        return False
+    return node not in stored and origins(node) == {node}
 
 
 def _same_type(graph: Graph, left: Node, right: Node) -> bool:
@@ -97,7 +99,7 @@ def _forward_stores(graph: Graph) -> None:
     contents: dict[Node, Node] = {}
     for node in graph.nodes:
         # What calls and reductions give depends on the layout of their operands, which the value may not share.
-        if node.kind is NodeKind.CALL and not is_view(node):
+        if node.kind is NodeKind.CALL and not is_view(node) and node.op != "put_masked":
             any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE
             node.args = tuple(
                 contents[arg]

@@ -3,7 +3,7 @@
 Importing the package fills the registry. Capture uses the names below; lowering reads ``REGISTRY[node.op]``.
 """
 
-from dynamo_lite.ops import calls, creation, elementwise, operators, rearrange, reductions, transforms, views
+from dynamo_lite.ops import calls, creation, elementwise, masks, operators, rearrange, reductions, transforms, views
 from dynamo_lite.ops.index import index, store_index
 from dynamo_lite.ops.operators import binary_operator, inplace_operator, unary_operator
 from dynamo_lite.ops.registry import (
@@ -43,6 +43,7 @@ __all__ = [
     "index",
     "inplace_operator",
     "lookup",
+    "masks",
     "may_report",
     "method",
     "operators",

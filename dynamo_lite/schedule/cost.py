@@ -64,6 +64,8 @@ SAVE_FRESH_PER_BYTE = 0.25  # from LARGE on: pages that the system clears first,
 LARGE = 1 << 22
 FOLD_PER_BYTE = 0.028  # of memory that is only reduced
 LOOP_NS = 1.0  # an element through a typical loop of exp, log, power ... in NumPy or on a tile
+MASK_NS = 0.5  # an element of a mask that gathers or scatters; NumPy branches, or has runs, besides
+MASK_BRANCH_NS = 1.0
 WHERE_NS = 1.5  # an element through np.where besides its memory: it branches
 MATMUL_NS = 0.05  # per multiply-add
 WORTHWHILE = 1.02
@@ -76,6 +78,7 @@ _SIMPLE = frozenset(  # as fast as memory, in NumPy and in kernels
         *("isinf", "isfinite", "signbit", "copysign", "sign", "tuple_get"),
     )
 )
+_MASKED = frozenset(("masked", "put_masked"))
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
 MOST_ELEMENTS = 1 << 27
 
@@ -91,7 +94,8 @@ def paying_sizes(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any]
 
     The range holds the example's size or is the next one to it. Raises DoesNotPay when no size pays.
     """
-    example = symbol_values(graph, example_inputs)
+    unknown: dict[str, Number] = {symbol.name: 1 for symbol in graph.symbols.values() if symbol.input < 0}
+    example = unknown | symbol_values(graph, example_inputs)
     sizes = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
     largest = max(
         (node for node in graph.inputs if isinstance(node, Node)), key=lambda n: _bytes(n, example), default=None
@@ -227,6 +231,8 @@ def _own_time(node: Node, env: Env) -> float:
         return LOOP_NS * _count(_types(node)[0].shape, env)
     if op.kind is not OpKind.CALL:
         return 0.0
+    if node.op in _MASKED:
+        return MASK_NS * _count(operands[0].array_type.shape, env)
     traffic = NS_PER_BYTE * sum(_bytes(one, env) for one in (*operands, node))
     if node.op in ("matmul", "dot", "inner", "einsum") and operands and operands[0].array_type.shape:
         work = _count(_types(node)[0].shape, env) * _count(operands[0].array_type.shape[-1:], env)
@@ -248,11 +254,13 @@ def _numpy_time(node: Node, env: Env) -> float:
             return -NS_PER_BYTE * _bytes(target, env)  # x += 1: the operation itself writes, not into a fresh array
         traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
-    if node.kind is not NodeKind.CALL or node.op == "tuple_get":
+    if node.kind is not NodeKind.CALL or node.op in ("tuple_get", "count_true"):
         return 0.0
     kind = REGISTRY[node.op].kind
     if kind is OpKind.VIEW:
         return NUMPY_VIEW
+    if node.op in _MASKED:
+        return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
     if kind is OpKind.CALL:
         return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_CALL
     read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))

@@ -30,6 +30,7 @@ from dynamo_lite.schedule.steps import (
     Leave,
     Loop,
     Map,
+    Masked,
     Operand,
     Reduce,
     Reg,
@@ -175,6 +176,10 @@ class _Emitter:
         target, value = node.args
         assert isinstance(target, Node)
         type_ = target.array_type
+        if isinstance(value, Node) and value.op == "put_masked" and value not in self.registers:
+            self.note_write(target)
+            self.put(value, self.registers[target])
+            return
         if not self.copies(value, target):
             self.note_write(target)
             self.steps.append(Call((), (), assign, (Reg(self.registers[target]), self.operand(value))))
@@ -313,6 +318,31 @@ class _Emitter:
             return sum(dim != 1 for dim in result_type(node).shape) <= 1
         return False
 
+    def count_mask(self, node: Node) -> bool:
+        (mask,) = node.args
+        assert isinstance(mask, Node)
+        self.steps.append(Masked("count", self.registers[mask], node.params["yields"][0]))
+        return True
+
+    def get(self, node: Node) -> bool:
+        x, mask, count = node.args
+        assert isinstance(x, Node) and isinstance(mask, Node) and not isinstance(count, Node)
+        self.steps.append(Masked("get", self.registers[mask], count, self.registers[x], dst=self.register(node)))
+        return True
+
+    def put_copy(self, node: Node) -> bool:
+        (x, *_) = node.args
+        assert isinstance(x, Node)
+        self.registers[node] = self.registers[self.temporary(x)]
+        self.put(node, self.registers[node])
+        return True
+
+    def put(self, node: Node, register: int) -> None:
+        """Write the values of a put_masked into the array in `register`."""
+        _, mask, count, value = node.args
+        assert isinstance(mask, Node) and isinstance(value, Node) and not isinstance(count, Node)
+        self.steps.append(Masked("put", self.registers[mask], count, register, self.registers[value]))
+
     def alloc(self, node: Node) -> bool:
         type_ = node.array_type
         fill: Any = None
@@ -367,7 +397,7 @@ def may_decline(step: Step, target: Target) -> bool:
     if isinstance(step, View):
         integers = [entry for entry in step.params if not isinstance(entry, tuple) and entry is not None]
         return step.kind == "basic_index" and bool(integers)
-    return not isinstance(step, Alloc | Save | Leave)
+    return not isinstance(step, Alloc | Save | Leave | Masked)
 
 
 _VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {
@@ -382,4 +412,7 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     **dict.fromkeys(_VIEW_PARAMS, _Emitter.view),
     **dict.fromkeys(("empty", "zeros", "full"), _Emitter.alloc),
     "tuple_get": _Emitter.tuple_get,
+    "count_true": _Emitter.count_mask,
+    "masked": _Emitter.get,
+    "put_masked": _Emitter.put_copy,
 }

@@ -116,6 +116,9 @@ class _Fusion:
             elif self.joins(node):
                 self.waiting[node] = None
                 self.limit(node)
+            elif self.puts_in_place(node):
+                self.materialise(arg for arg in node.args if isinstance(arg, Node))
+                self.finished.add(node)
             elif node.op == "reduce" and self.reducible(node):
                 self.reduce(node)
             else:
@@ -342,6 +345,10 @@ class _Fusion:
         target, value = node.args
         assert isinstance(target, Node)
         self.materialise([target])
+        if isinstance(value, Node) and self.puts_in_place(value):
+            self.materialise(self.exposed(node, target))
+            self.single(node)
+            return
         mine = set(self.members([value])) if isinstance(value, Node) else set()
         exposed = self.exposed(node, target)
         self.materialise([other for other in exposed if other not in mine])
@@ -363,6 +370,17 @@ class _Fusion:
         results = self.results(members, set(exposed))
         self.units.append(Store(node, tuple(members), tuple(results)))
         self.close(members, results)
+
+    def puts_in_place(self, node: Node) -> bool:
+        """Whether `node` and the store that follows it are one step: target[mask] = value."""
+        if node.op != "put_masked" or len(self.uses[node]) != 1 or node in self.outputs:
+            return False
+        (user,) = self.uses[node]
+        return user.kind is NodeKind.STORE and user.args[0] is node.args[0] and self.follows(user, node)
+
+    def follows(self, second: Node, first: Node) -> bool:
+        """Whether `second` is the node behind `first`."""
+        return self.position[second] == self.position[first] + 1
 
     def writes(self, value: Node, target: Node) -> bool:
         """Whether a kernel can cast the value to the target's dtype."""

@@ -22,6 +22,7 @@ from dynamo_lite.schedule.steps import (
     Kernel,
     Loop,
     Map,
+    Masked,
     Reduce,
     Reg,
     Require,
@@ -72,6 +73,12 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             if step.fill is not None:
                 array[...] = concrete(step.fill)
             registers[step.dst] = array
+        elif isinstance(step, Masked) and step.kind == "count":
+            env[str(step.count)] = int(np.count_nonzero(registers[step.mask]))
+        elif isinstance(step, Masked) and step.kind == "get":
+            registers[step.dst] = registers[step.src][registers[step.mask]]
+        elif isinstance(step, Masked):
+            registers[step.src][registers[step.mask]] = registers[step.value]
         elif isinstance(step, Require):
             assert concrete(step.condition), step.condition
         elif isinstance(step, Loop):

@@ -223,7 +223,23 @@ class Cond:
     yields: tuple[Symbol, ...] = ()
 
 
-Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """What a mask, a register of bools, selects of an array of its shape, in C order.
+
+    kind "count": `count`, a Symbol, is the number of its true elements to the steps behind. "get": dst = src[mask], a
+    fresh array of `count` elements; "put": src[mask] = value, an array of so many elements and src's dtype.
+    """
+
+    kind: str
+    mask: int
+    count: Scalar
+    src: int = -1
+    value: int = -1
+    dst: int = -1
+
+
+Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked
 
 
 def bodies(step: Step) -> tuple[Schedule, ...]:

@@ -16,6 +16,7 @@ from dynamo_lite.schedule.steps import (
     Leave,
     Loop,
     Map,
+    Masked,
     Reduce,
     Reg,
     Require,
@@ -122,5 +123,11 @@ def _step(step: Step) -> list[str]:
         return [head + _yields(step), *then, "  else", *orelse]
     if isinstance(step, Leave):
         return [f"leave exit={step.exit} ({', '.join(map(_value, step.outputs))})"]
+    if isinstance(step, Masked):
+        if step.kind == "count":
+            return [f"{step.count} = count r{step.mask}"]
+        put = step.kind == "put"
+        target = f"r{step.src}[r{step.mask}] = r{step.value}" if put else f"r{step.dst} = r{step.src}[r{step.mask}]"
+        return [f"{target} of {step.count}"]
     assert isinstance(step, Require)
     return [f"require {step.condition}"]

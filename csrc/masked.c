@@ -1,0 +1,268 @@
+/* Masked: count the true elements of a mask, gather what it selects, scatter into what it selects.
+ *
+ * The order is that of x[mask] in NumPy, C order, whatever the strides are. A gather is without branches, and eight
+ * elements of which none or all are selected go at once. Elements that are not selected are not changed, nor computed
+ * with: bytes are moved, no floating-point flag is set. INVARIANT: as many elements are moved as were counted.
+ */
+#include "build.h"
+
+typedef struct {
+    uint64_t words[2];
+} Pair;
+
+/* One row of n elements: the packed place behind the `k` elements so far moves on; returns the new k. */
+typedef npy_intp (*MoveRow)(char *packed, npy_intp packed_stride, npy_intp k, npy_intp count, char *items,
+                            npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n);
+
+static const uint64_t all_true = 0x0101010101010101u;
+
+#define MOVES(name, type)                                                                                              \
+    static npy_intp get_##name(char *packed, npy_intp Py_UNUSED(packed_stride), npy_intp k, npy_intp count,            \
+                               char *items, npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n)       \
+    {                                                                                                                  \
+        type *out = (type *)packed;                                                                                    \
+        npy_intp i = 0;                                                                                                \
+        int whole = mask_stride == 1 && stride == (npy_intp)sizeof(type);                                              \
+        while (i < n && k < count) {                                                                                   \
+            uint64_t word = 1;                                                                                         \
+            if (whole && i + 8 <= n) {                                                                                 \
+                memcpy(&word, mask + i, sizeof word);                                                                  \
+                if (word == 0) {                                                                                       \
+                    i += 8;                                                                                            \
+                    continue;                                                                                          \
+                }                                                                                                      \
+                if (k + 8 <= count) {                                                                                  \
+                    const type *in = (const type *)items + i;                                                          \
+                    if (word == all_true) {                                                                            \
+                        memcpy(out + k, in, 8 * sizeof(type));                                                         \
+                        k += 8;                                                                                        \
+                    }                                                                                                  \
+                    for (int j = 0; j < 8 && word != all_true; j++) {                                                  \
+                        out[k] = in[j];                                                                                \
+                        k += mask[i + j] != 0;                                                                         \
+                    }                                                                                                  \
+                    i += 8;                                                                                            \
+                    continue;                                                                                          \
+                }                                                                                                      \
+            }                                                                                                          \
+            out[k] = *(const type *)(items + i * stride);                                                              \
+            k += mask[i * mask_stride] != 0;                                                                           \
+            i++;                                                                                                       \
+        }                                                                                                              \
+        return k;                                                                                                      \
+    }                                                                                                                  \
+                                                                                                                       \
+    static npy_intp put_##name(char *packed, npy_intp packed_stride, npy_intp k, npy_intp count, char *items,          \
+                               npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n)                    \
+    {                                                                                                                  \
+        npy_intp i = 0;                                                                                                \
+        int whole = mask_stride == 1 && stride == (npy_intp)sizeof(type) && packed_stride == stride;                   \
+        while (i < n && k < count) {                                                                                   \
+            uint64_t word = 1;                                                                                         \
+            if (whole && i + 8 <= n) {                                                                                 \
+                memcpy(&word, mask + i, sizeof word);                                                                  \
+                if (word == 0) {                                                                                       \
+                    i += 8;                                                                                            \
+                    continue;                                                                                          \
+                }                                                                                                      \
+                if (k + 8 <= count) {                                                                                  \
+                    const type *in = (const type *)packed;                                                             \
+                    type *out = (type *)items + i;                                                                     \
+                    if (word == all_true) {                                                                            \
+                        memcpy(out, in + k, 8 * sizeof(type));                                                         \
+                        k += 8;                                                                                        \
+                    }                                                                                                  \
+                    for (int j = 0; j < 8 && word != all_true; j++) {                                                  \
+                        int is_true = mask[i + j] != 0;                                                                \
+                        const type *from = is_true ? in + k : out + j;                                                 \
+                        out[j] = *from;                                                                                \
+                        k += is_true;                                                                                  \
+                    }                                                                                                  \
+                    i += 8;                                                                                            \
+                    continue;                                                                                          \
+                }                                                                                                      \
+            }                                                                                                          \
+            if (mask[i * mask_stride] != 0) {                                                                          \
+                *(type *)(items + i * stride) = *(const type *)(packed + k++ * packed_stride);                         \
+            }                                                                                                          \
+            i++;                                                                                                       \
+        }                                                                                                              \
+        return k;                                                                                                      \
+    }
+
+MOVES(1, uint8_t)
+MOVES(2, uint16_t)
+MOVES(4, uint32_t)
+MOVES(8, uint64_t)
+MOVES(16, Pair)
+
+/* One row of a mask, counted. */
+static npy_intp
+count_row(char *Py_UNUSED(packed), npy_intp Py_UNUSED(packed_stride), npy_intp k, npy_intp Py_UNUSED(count),
+          char *Py_UNUSED(items), npy_intp Py_UNUSED(stride), const char *mask, npy_intp mask_stride, npy_intp n)
+{
+    if (mask_stride != 1) {
+        for (npy_intp i = 0; i < n; i++) {
+            k += mask[i * mask_stride] != 0;
+        }
+        return k;
+    }
+    while (n > 0) { /* sums of bytes that cannot overflow are what compilers make vectors of */
+        npy_intp part = n < 255 ? n : 255;
+        uint8_t sum = 0;
+        for (npy_intp i = 0; i < part; i++) {
+            sum += mask[i] != 0;
+        }
+        k += sum;
+        mask += part;
+        n -= part;
+    }
+    return k;
+}
+
+static MoveRow
+find_move(DlMaskedKind kind, npy_intp itemsize)
+{
+    static const MoveRow gets[] = {get_1, get_2, get_4, get_8, get_16}, puts[] = {put_1, put_2, put_4, put_8, put_16};
+    int place = itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : itemsize == 16 ? 4 : -1;
+    return kind == DL_MASKED_COUNT ? count_row : place < 0 ? NULL : kind == DL_MASKED_GET ? gets[place] : puts[place];
+}
+
+static int
+is_packed(const DlReg *reg)
+{
+    npy_intp expected = PyDataType_ELSIZE(reg->descr);
+    for (int axis = reg->nd - 1; axis >= 0; axis--) {
+        if (reg->shape[axis] != 1 && reg->strides[axis] != expected) {
+            return 0;
+        }
+        expected *= reg->shape[axis];
+    }
+    return 1;
+}
+
+/* Go through the mask and the array (the mask itself where only it is read) in C order; how many were true. */
+static npy_intp
+walk(MoveRow move, const DlReg *mask, const DlReg *array, char *packed, npy_intp packed_stride, npy_intp count)
+{
+    npy_intp size = 1, k = 0, at[DL_MAX_DIMS] = {0};
+    for (int axis = 0; axis < mask->nd; axis++) {
+        size *= mask->shape[axis];
+    }
+    if (size == 0) {
+        return 0;
+    }
+    if (is_packed(mask) && is_packed(array)) {
+        return move(packed, packed_stride, 0, count, array->data, PyDataType_ELSIZE(array->descr), mask->data, 1, size);
+    }
+    int last = mask->nd - 1;
+    char *data = array->data;
+    const char *bits = mask->data;
+    for (;;) {
+        k = move(packed, packed_stride, k, count, data, array->strides[last], bits, mask->strides[last],
+                 mask->shape[last]);
+        int axis = last - 1;
+        for (; axis >= 0; axis--) {
+            data += array->strides[axis];
+            bits += mask->strides[axis];
+            if (++at[axis] < mask->shape[axis]) {
+                break;
+            }
+            data -= at[axis] * array->strides[axis];
+            bits -= at[axis] * mask->strides[axis];
+            at[axis] = 0;
+        }
+        if (axis < 0) {
+            return k;
+        }
+    }
+}
+
+/* Whether a register holds an array of the mask's shape. */
+static int
+has_shape_of(const DlReg *reg, const DlReg *mask)
+{
+    if (reg->kind != DL_ARRAY || reg->nd != mask->nd) {
+        return 0;
+    }
+    for (int axis = 0; axis < mask->nd; axis++) {
+        if (reg->shape[axis] != mask->shape[axis]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+DlStatus
+dl_masked_run(DlRun *run, const DlMaskedStep *step)
+{
+    const DlReg *mask = &run->regs[step->mask];
+    if (mask->kind != DL_ARRAY || mask->descr->type_num != NPY_BOOL || mask->nd == 0) {
+        return dl_decline(run, DL_REASON_INPUT);
+    }
+    if (step->kind == DL_MASKED_COUNT) {
+        DlNumber number = {.i = walk(count_row, mask, mask, NULL, 0, 0)};
+        return dl_yields_set(run, &step->yields, &number);
+    }
+    const DlReg *src = &run->regs[step->src];
+    npy_intp count = (npy_intp)run->numbers[step->count].i;
+    MoveRow move = has_shape_of(src, mask) ? find_move(step->kind, PyDataType_ELSIZE(src->descr)) : NULL;
+    if (move == NULL || count < 0) {
+        return dl_decline(run, DL_REASON_SHAPE);
+    }
+    if (step->kind == DL_MASKED_PUT) {
+        const DlReg *value = &run->regs[step->value];
+        if (value->kind != DL_ARRAY || value->nd != 1 || value->shape[0] != count
+            || value->descr->type_num != src->descr->type_num) {
+            return dl_decline(run, DL_REASON_SHAPE);
+        }
+        if (!src->writeable) {
+            return dl_decline(run, DL_REASON_READONLY);
+        }
+        npy_intp put = walk(move, mask, src, value->data, value->strides[0], count);
+        return put == count ? 0 : dl_decline(run, DL_REASON_CONDITION);
+    }
+    PyObject *made = dl_pool_array(run, src->descr, 1, &count, NULL);
+    if (made == NULL) {
+        return dl_failed(run, DL_REASON_MEMORY);
+    }
+    char *packed = PyArray_BYTES((PyArrayObject *)made);
+    npy_intp got = walk(move, mask, src, packed, PyDataType_ELSIZE(src->descr), count);
+    dl_reg_take_fresh(&run->regs[step->dst], made);
+    return got == count ? 0 : dl_decline(run, DL_REASON_CONDITION);
+}
+
+int
+dl_build_masked(DlBuilder *builder, PyObject *object, DlMaskedStep *step)
+{
+    int is_get = dl_build_is_text(object, "kind", "get"), is_put = dl_build_is_text(object, "kind", "put");
+    step->mask = dl_build_int(object, "mask");
+    if (is_get < 0 || is_put < 0 || step->mask == INT32_MIN || dl_build_use(builder, step->mask, object) < 0) {
+        return -1;
+    }
+    step->kind = is_get ? DL_MASKED_GET : is_put ? DL_MASKED_PUT : DL_MASKED_COUNT;
+    PyObject *count = PyObject_GetAttrString(object, "count");
+    step->count = count ? dl_scalar_add(&builder->program->numbers, count) : -1;
+    Py_XDECREF(count);
+    if (step->count < 0) {
+        return -1;
+    }
+    if (builder->program->numbers.kinds[step->count] != DL_INT) {
+        return dl_build_refuse(builder, "a number of elements is an int", object);
+    }
+    if (step->kind == DL_MASKED_COUNT) {
+        step->yields.values = &step->count;
+        step->yields.n = 1;
+        return 0;
+    }
+    step->src = dl_build_int(object, "src");
+    if (step->src == INT32_MIN || dl_build_use(builder, step->src, object) < 0) {
+        return -1;
+    }
+    if (step->kind == DL_MASKED_PUT) {
+        step->value = dl_build_int(object, "value");
+        return step->value == INT32_MIN ? -1 : dl_build_use(builder, step->value, object);
+    }
+    step->dst = dl_build_int(object, "dst");
+    return step->dst == INT32_MIN ? -1 : dl_build_set(builder, step->dst, object);
+}

@@ -1,0 +1,101 @@
+"""Indexing by masks: which mask selects how many elements, as a Symbol that the run yields.
+
+Enters an array, a mask and, for a store, what is stored. Leaves nodes of ops/masks.py. ``z[m] = f(z[m], c[m])`` fits
+since the three masks select alike: a mask is counted once, and found again while it is the same node, or the same
+expression of the same operands, and nothing has been stored since into memory that it shows or was made from.
+"""
+
+from __future__ import annotations
+
+from dynamo_lite import ops
+from dynamo_lite.capture.state import Break, Tracer
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.graph.rewrite import origins, written
+from dynamo_lite.graph.scalar import Symbol
+
+MOST_COUNTS = 100  # in one graph: csrc/build_loop.c tells fewer than 255 stages of numbers apart
+_DEEPEST = 8  # of expressions that are compared
+
+
+def get(tracer: Tracer, x: Node, mask: Node) -> Node:
+    """x[mask]; raises OpError where there is no rule."""
+    graph, here = tracer.graph, tracer.location()
+    mark = len(graph.nodes)
+    found = _counted(tracer, mask)
+    try:
+        if found is None:
+            found = mask, _count(tracer, mask)
+        return ops.masks.masked(graph, x, found[0], found[1], here, tracer.relate)
+    except ops.OpError:
+        del graph.nodes[mark:]
+        raise
+
+
+def put(tracer: Tracer, target: Node, mask: Node, value: Node) -> None:
+    """target[mask] = value for as many values as the mask selects; raises OpError where there is no rule."""
+    found = _counted(tracer, mask)
+    if found is None or value.array_type.shape != (found[1],):
+        raise ops.OpError("a masked store of an array")
+    if not origins(value).isdisjoint(origins(target) | origins(found[0])) or any(
+        origin.kind is not NodeKind.CALL for origin in origins(value)
+    ):
+        raise ops.OpError("a masked store of an array that may share memory with the target")
+    ops.masks.store_masked(tracer.graph, target, found[0], found[1], value, tracer.location(), tracer.relate)
+
+
+def _count(tracer: Tracer, mask: Node) -> Symbol:
+    graph = tracer.graph
+    if sum(node.op == "count_true" for node in graph.nodes) >= MOST_COUNTS:
+        raise Break("graph-too-large", f"more than {MOST_COUNTS} masks")
+    node = ops.call(graph, "count_true", (mask,), {"yields": ()}, tracer.location(), tracer.relate)
+    (name,) = tracer.yield_names(1)
+    symbol = graph.add_yield(name, "int")
+    node.params["yields"] = (symbol,)
+    return symbol
+
+
+def _counted(tracer: Tracer, mask: Node) -> tuple[Node, Symbol] | None:
+    """A mask that has been counted and selects what `mask` selects now, and its number."""
+    nodes = tracer.graph.nodes
+    places = {node: place for place, node in enumerate(nodes)}
+    stores = [(place, written(node)) for place, node in enumerate(nodes) if _writes(node)]
+    for node in reversed(nodes):
+        if node.op != "count_true":
+            continue
+        counted = node.args[0]
+        assert isinstance(counted, Node)
+        memory: set[Node] = set()
+        if not _same(counted, mask, memory, _DEEPEST):
+            continue
+        # Of one node the memory may not change from here on, of two from where the first of them was made.
+        begin = places[node] if counted is mask else min(places.get(one, -1) for one in (counted, mask))
+        if all(place < begin or found.isdisjoint(memory) for place, found in stores):
+            (symbol,) = node.params["yields"]
+            return counted, symbol
+    return None
+
+
+def _writes(node: Node) -> bool:
+    return node.kind in (NodeKind.STORE, NodeKind.LOOP, NodeKind.COND)
+
+
+def _same(left: Node, right: Node, memory: set[Node], depth: int) -> bool:
+    """Whether two nodes have the same value while no store touches `memory`, which grows."""
+    memory |= origins(left) | origins(right)
+    if left is right:
+        return True
+    if depth == 0 or left.kind is not NodeKind.CALL or right.kind is not NodeKind.CALL or left.op != right.op:
+        return False
+    kind = REGISTRY[left.op].kind
+    if kind not in (OpKind.ELEMENTWISE, OpKind.VIEW) or isinstance(left.type, tuple) or left.op == "tuple_get":
+        return False
+    if left.params != right.params or len(left.args) != len(right.args):
+        return False
+    for one, other in zip(left.args, right.args, strict=True):
+        if isinstance(one, Node) and isinstance(other, Node):
+            if not _same(one, other, memory, depth - 1):
+                return False
+        elif isinstance(one, Node) or isinstance(other, Node) or repr(one) != repr(other):
+            return False
+    return True

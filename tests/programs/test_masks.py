@@ -1,0 +1,367 @@
+"""Programs that index by masks, whose sizes only the run knows: alone, in loops, hostile ones, random ones."""
+
+from __future__ import annotations
+
+import random
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.conftest import budget
+from tests.oracle import Conditions, require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS, check, registry, rng
+
+CASES, case = registry()
+
+
+def plane(count: int, size: int) -> tuple[Any, ...]:
+    return rng(size).normal(size=(size, size + 1)), rng(size + 1).normal(size=(size, size + 1)), count
+
+
+def complex_plane(count: int, size: int) -> tuple[Any, ...]:
+    real, imag, _ = plane(count, size)
+    return real + 1j * imag, imag - 0.5j * real, count
+
+
+@case(complex_plane)
+def mandelbrot(z: Any, c: Any, n: int) -> Any:
+    count = np.zeros(z.shape, np.int64)
+    for i in range(n):
+        inside = np.less(abs(z), 2.0)
+        count[inside] = i
+        z[inside] = z[inside] ** 2 + c[inside]
+    return z, count
+
+
+@case(plane)
+def attracted(x: Any, v: Any, n: int) -> Any:
+    for _ in range(n):
+        r = x * x + 0.25
+        r[r > 0.5] = r[r > 0.5] ** (-1.5)
+        v = v - 0.01 * x * r
+        x = x + 0.01 * v
+    return x, v
+
+
+@case(plane, versions=2)
+def summed(x: Any, y: Any, n: int) -> Any:
+    total = np.zeros(n + 1)
+    for i in range(n):
+        chosen = x[y > i * 0.1 - 1.0]
+        total[i] = (chosen * chosen).sum()
+    return total
+
+
+@case(plane)
+def counted_again(x: Any, y: Any, n: int) -> Any:
+    for _ in range(n):
+        m = x > 0.0
+        x[m] = x[m] - y[m]
+        m[0] = False
+        y[m] = y[m] * 0.5
+    return x, y
+
+
+@case(plane)
+def strided(x: Any, y: Any, n: int) -> Any:
+    a, b = x[::-1, ::2], y[:, ::-2]
+    for i in range(n):
+        m = b[:, : a.shape[1]] > a
+        a[m] = b[:, : a.shape[1]][m][::-1] - i
+    return x, y
+
+
+@case(plane, loops=2)
+def nested(x: Any, y: Any, n: int) -> Any:
+    for _ in range(n):
+        m = x > y
+        for _ in range(n):
+            x[m] = x[m] * 0.5
+        y[m] += 0.125
+    return x, y
+
+
+@case(plane)
+def chosen_in_a_branch(x: Any, y: Any, n: int) -> Any:
+    for i in range(n):
+        if x[0, 0] > y[0, 0]:
+            m = y < 0.0
+            y[m] = np.abs(y[m])
+        else:
+            x[0, 0] += i
+    return x, y
+
+
+@case(plane, plain=True)
+def shrinks(x: Any, y: Any, n: int) -> Any:
+    z = x.ravel()
+    for _ in range(n):
+        z = z[z > -1.0] - 0.25
+    return z
+
+
+@case(plane, versions=2)
+def counts(x: Any, y: Any, n: int) -> Any:
+    total = 0
+    for _ in range(n):
+        total += len(x[x > 0.0])
+        x = x - 0.1
+    return total
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_loops(name: str, backend: str) -> None:
+    check(CASES[name], backend)
+
+
+# -- alone, and hostile -------------------------------------------------------------------------------
+
+
+def inverted(x: Any, m: Any) -> Any:
+    x[m] = 1.0 / x[m]
+    return x
+
+
+def root_of_some(x: Any, m: Any) -> Any:
+    y = x + 0.0
+    y[y > 0.0] = np.sqrt(y[y > 0.0])
+    return y, x[m]
+
+
+def widened(x: Any, m: Any) -> Any:
+    y = np.zeros(x.shape, np.complex128)
+    y[m] = x[m] * 2.0
+    return y, y[m].sum(), x[m] > 0.0
+
+
+def swapped(x: Any, m: Any) -> Any:
+    x[m], x[~m] = x[m] + 1.0, x[~m] * 2.0
+    return x
+
+
+def other_mask(x: Any, m: Any) -> Any:
+    x[~m] = x[m]
+    return x
+
+
+def counts_them(x: Any, m: Any) -> Any:
+    y = x[m]
+    return len(y), y.shape, y.size * 2, np.zeros(len(y))
+
+
+def branches(x: Any, m: Any) -> Any:
+    y = x[m]
+    return y.mean() if len(y) else np.float64(-1.0)
+
+
+def mask_of_itself(x: Any, m: Any) -> Any:
+    m[m] = ~m[m]
+    x[m] = x[m] - 1.0
+    return x, m
+
+
+def mask_changes(x: Any, m: Any) -> Any:
+    y = x[m]
+    m[...] = ~m
+    x[m] = y
+    return x, m
+
+
+FUNCTIONS = (
+    inverted,
+    root_of_some,
+    widened,
+    swapped,
+    other_mask,
+    counts_them,
+    branches,
+    mask_of_itself,
+    mask_changes,
+)
+
+
+class Sub(np.ndarray):  # type: ignore[type-arg]
+    """An array of another class."""
+
+
+def values() -> Any:
+    x = np.array([1.0, -2.0, 0.0, np.nan, np.inf, -0.0, 4.0, 1e-320, 3.0, -1.0, 0.5, 8.0])
+    return x.reshape(3, 4)
+
+
+def masks() -> dict[str, Any]:
+    some = np.array([1, 0, 0, 1, 1, 0, 1, 0, 1, 1, 0, 1], bool).reshape(3, 4)
+    return {
+        "some": lambda: (values(), some.copy()),
+        "half": lambda: (values(), np.arange(12).reshape(3, 4) % 2 == 0),
+        "none": lambda: (values(), np.zeros((3, 4), bool)),
+        "all": lambda: (values(), np.ones((3, 4), bool)),
+        "one": lambda: (values(), np.arange(12).reshape(3, 4) == 6),
+        "empty": lambda: (np.zeros((0, 4)), np.zeros((0, 4), bool)),
+        "fortran": lambda: (np.asfortranarray(values()), some.copy()),
+        "fortran mask": lambda: (values(), np.asfortranarray(some)),
+        "reversed": lambda: (values()[::-1, ::-1], some[:, ::-1].copy()[:, ::-1]),
+        "stepped": lambda: (np.repeat(values(), 2, 1)[:, ::2], some.copy()),
+        "one axis": lambda: (values().ravel(), some.ravel().copy()),
+        "rows": lambda: (values(), np.array([True, False, True])),
+        "0-d": lambda: (np.array(2.0), np.array(True)),
+        "scalar mask": lambda: (values(), np.True_),
+        "python bool": lambda: (values(), True),
+        "list": lambda: (values().ravel(), some.ravel().tolist()),
+        "ints": lambda: (values().ravel(), some.ravel().astype(np.int64)),
+        "bytes": lambda: (values().ravel(), some.ravel().astype(np.uint8)),
+        "wrong shape": lambda: (values(), np.ones((4, 3), bool)),
+        "read-only": lambda: (np.broadcast_to(np.float64(3.0), (3, 4)), some.copy()),
+        "subclass": lambda: (values().view(Sub), some.copy()),
+        "mask subclass": lambda: (values(), some.copy().view(Sub)),
+        "float32": lambda: (values().astype(np.float32), some.copy()),
+        "bools": lambda: (some.copy(), some.copy()),
+        "same array": lambda: (some.copy(),) * 2,
+        "complex": lambda: (values() * (1 + 2j), some.copy()),
+        "swapped bytes": lambda: (values().astype(">f8"), some.copy()),
+        "overlapping": lambda: (lambda base: (base.view(np.float64)[:12], base.view(bool)[84:96]))(
+            np.ones(96, np.uint8)
+        ),
+    }
+
+
+@pytest.mark.parametrize("errors", [{}, {"all": "raise"}, {"all": "ignore"}], ids=["warn", "raise", "ignore"])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_hostile_masks(fn: Any, backend: str, errors: dict[str, str]) -> None:
+    first, *rest = masks().values()
+    require_equal(
+        fn,
+        first,
+        variants=rest,
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
+        conditions=Conditions(errstate=errors),
+        calls=2,
+    )
+
+
+@pytest.mark.parametrize("code", ["?", "b", "h", "i", "l", "B", "e", "f", "d", "F", "D"])
+def test_every_size_of_element(code: str) -> None:
+    def moved(x: Any, y: Any, m: Any) -> Any:
+        x[m] = y[m] + y[m]
+        return x, y[m]
+
+    def args(size: int, share: float) -> tuple[Any, ...]:
+        one = rng(size).integers(0, 50, (2, size)).astype(code)
+        return one, one[:, ::-1].copy(), rng(size + 1).random((2, size)) < share
+
+    sizes = [(size, share) for size in (1, 7, 8, 9, 64, 1000) for share in (0.0, 0.02, 0.5, 0.98, 1.0)]
+    variants = [lambda one=one: args(*one) for one in sizes]  # type: ignore[misc]
+    require_equal(
+        moved,
+        variants[0],
+        variants=variants,
+        compile=dynamo_lite.compile,
+        compile_options={"options": OPTIONS},
+        calls=1,
+    )
+
+
+def test_flags_of_the_unselected_are_not_raised() -> None:
+    fast = dynamo_lite.compile(inverted, options=OPTIONS)
+    for x in (values(), values() * 2.0):
+        with np.errstate(all="raise"):
+            fast(x, np.abs(x) > 0.25)
+    stats = fast.stats()
+    assert stats["native_calls"] == 2 and not stats["declines"]
+
+
+# -- random -----------------------------------------------------------------------------------------
+
+
+def source(seed: int) -> str:
+    """A random program of masked reads and writes in a loop."""
+    draw = random.Random(seed)
+    arrays = ["a", "b", "c"]
+    lines: list[str] = []
+
+    def mask() -> str:
+        kind = draw.randrange(4)
+        if kind == 0:
+            return "m"
+        one, other = draw.choice(arrays), draw.choice([*arrays, "0.0", "0.5", "-0.75"])
+        test = f"{one} {draw.choice(['<', '>', '>=', '!='])} {other}"
+        return f"~({test})" if kind == 1 else test
+
+    def expression(key: str, depth: int) -> str:
+        kind = draw.randrange(6 if depth else 2)
+        if kind == 0:
+            return draw.choice(["0.5", "2.0", "i", "x"])
+        if kind == 1:
+            return f"{draw.choice(arrays)}[{key}]"
+        if kind == 2:
+            return f"np.{draw.choice(['abs', 'sqrt', 'tanh', 'floor'])}({draw.choice(arrays)}[{key}])"
+        if kind == 3:
+            return f"np.where({draw.choice(arrays)}[{key}] > 0.0, {expression(key, depth - 1)}, 1.0)"
+        return f"({expression(key, depth - 1)} {draw.choice('+-*/')} {expression(key, depth - 1)})"
+
+    for _ in range(draw.randrange(2, 6)):
+        kind, key = draw.randrange(8), mask()
+        array = draw.choice(arrays)
+        if kind < 4:
+            lines.append(f"{array}[{key}] = {expression(key, 2)}")
+        elif kind == 4:
+            lines.append(f"{array}[{key}] {draw.choice('+-*')}= {expression(key, 1)}")
+        elif kind == 5:
+            lines.append(f"m = {key}")
+        elif kind == 6:
+            lines.append(f"{array} = {array} * 0.5 + {draw.choice(arrays)}[::-1]")
+        else:
+            lines.append(f"x = x + {array}[{key}].sum() * 0.125")
+    body = textwrap.indent("\n".join(lines), "        ")
+    return (
+        "def program(a, b, c, n):\n    m = a > b\n    x = np.float64(0.0)\n"
+        f"    for i in range(n):\n{body}\n    return a, b, c, m, x\n"
+    )
+
+
+def function(seed: int) -> Any:
+    text = source(seed)
+    namespace: dict[str, Any] = {"np": np}
+    exec(compile(text, f"<masks {seed}>", "exec"), namespace)
+    return namespace["program"]
+
+
+def arguments(seed: int, count: int, size: int = 4) -> tuple[Any, ...]:
+    generator = rng(seed)
+    arrays = [generator.normal(size=(size, 5)) for _ in range(3)]
+    if seed % 3 == 0:
+        arrays[1] = np.asfortranarray(arrays[1])
+    if seed % 5 == 0:
+        arrays[2] = arrays[2][::-1, ::-1]
+    if seed % 7 == 0:
+        arrays[0][generator.random((size, 5)) < 0.2] = np.nan
+    return *arrays, count
+
+
+BATCH = 10
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("start", range(0, budget("MASK_FUZZ", 60), BATCH))
+def test_random_masks(start: int, backend: str) -> None:
+    for seed in range(start, start + BATCH):
+        variants = [lambda n=n, s=seed: arguments(s, n) for n in (0, 1, 2, 7)]  # type: ignore[misc]
+        variants.append(lambda s=seed: arguments(s, 4, 9))  # type: ignore[misc]
+        try:
+            require_equal(
+                function(seed),
+                lambda s=seed: arguments(s, 3),  # type: ignore[misc]
+                variants=variants,
+                compile=dynamo_lite.compile,
+                compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
+                calls=1,
+            )
+        except BaseException as error:
+            error.add_note(f"seed {seed}:\n{source(seed)}")
+            raise
