@@ -98,7 +98,7 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     if bound.out is not None and bound.out.array_type.dtype.kind == "c" and bound.op not in _EXACT_COMPLEX:
         # Where the result overlaps an operand NumPy runs another complex loop: without fused multiply-adds, and of two
         # NaNs with the other one first.
-        raise Break("op-without-rule", f"complex {bound.op} in place")
+        return _into_itself(machine, bound)
     try:
         result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
     except ops.OpError as error:
@@ -107,6 +107,19 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     if bound.out is not None:
         note_written(machine, bound.out)
     return value_of(machine, result)
+
+
+def _into_itself(machine: Machine, bound: ops.Bound) -> Value:
+    """A call of a ufunc into its out=, which NumPy does there."""
+    tracer = machine.tracer
+    assert bound.out is not None
+    note_written(machine, bound.out)
+    try:
+        ops.elementwise.store_ufunc(tracer.graph, bound, tracer.location(), tracer.relate)
+    except ops.OpError as error:
+        raise no_rule(error) from None
+    tracer.check_size()
+    return value_of(machine, bound.out if bound.returns == "value" else None)
 
 
 def note_written(machine: Machine, target: Node) -> None:

@@ -80,6 +80,8 @@ class OpDef:
     exact_view: a VIEW whose result always shares the operand's memory (a reshape may copy).
     may_report: even with an unused result the op may warn or raise (a flag, an index out of range).
     ufunc: the ufunc that the op is a call of, gufuncs included.
+    in_place: the result is the first operand with other contents, which a store right behind it puts there;
+    scheduling makes one step of both.
     """
 
     name: str
@@ -91,6 +93,7 @@ class OpDef:
     exact_view: bool = False
     may_report: bool = True
     ufunc: np.ufunc | None = None
+    in_place: bool = False
 
 
 REGISTRY: dict[str, OpDef] = {}

@@ -39,7 +39,7 @@ def _target(store: Node) -> Node:
 
 def _is_value(node: Argument, stored: set[Node]) -> bool:
     """Whether `node` is a fresh array that no store ever changes."""
-    if not isinstance(node, Node) or node.kind is not NodeKind.CALL or node.op == "put_masked":  # it works in place
+    if not isinstance(node, Node) or node.kind is not NodeKind.CALL or REGISTRY[node.op].in_place:
         return False
     return node not in stored and origins(node) == {node}
 
@@ -99,7 +99,7 @@ def _forward_stores(graph: Graph) -> None:
     contents: dict[Node, Node] = {}
     for node in graph.nodes:
         # What calls and reductions give depends on the layout of their operands, which the value may not share.
-        if node.kind is NodeKind.CALL and not is_view(node) and node.op != "put_masked":
+        if node.kind is NodeKind.CALL and not is_view(node) and not REGISTRY[node.op].in_place:
             any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE
             node.args = tuple(
                 contents[arg]
@@ -133,7 +133,7 @@ def _drop_overwritten(graph: Graph) -> None:
             target, value = _target(node), node.args[1]
             if isinstance(value, Node):
                 latest = _without(latest, value)
-            if target in latest:
+            if target in latest and not _works_in_place(latest[target]):
                 dead.add(latest[target])
             latest = _without(latest, target)
             if not isinstance(value, Node) or value.array_type.dtype == target.array_type.dtype:
@@ -145,6 +145,11 @@ def _drop_overwritten(graph: Graph) -> None:
         elif is_structured(node):
             latest = {}
     graph.nodes = [node for node in graph.nodes if node not in dead]
+
+
+def _works_in_place(store: Node) -> bool:
+    value = store.args[1]
+    return isinstance(value, Node) and value.kind is NodeKind.CALL and REGISTRY[value.op].in_place
 
 
 def _without(known: dict[Node, Node], touched: Node) -> dict[Node, Node]:

@@ -118,6 +118,20 @@ def _new_binder(op: str, fill: tuple[int, ...]) -> Binder:
     return bind
 
 
+@spell("empty", "np.ndarray", np.ndarray)
+def _bind_ndarray(
+    ask: Relate,
+    shape: Any,
+    dtype: Any = None,
+    buffer: Any = None,
+    offset: Any = 0,
+    strides: Any = None,
+    order: Any = None,
+) -> Bound:
+    refuse(buffer=(buffer, None), offset=(offset, 0), strides=(strides, None))
+    return Bound("empty", (), _new_params(shape, dtype, "C" if order is None else order))
+
+
 spell("empty", "np.empty", np.empty)(_new_binder("empty", ()))
 spell("zeros", "np.zeros", np.zeros)(_new_binder("zeros", ()))
 spell("full", "np.ones", np.ones)(_new_binder("full", (1,)))
@@ -409,7 +423,9 @@ def _bind_linspace(
     *,
     device: Any = None,
 ) -> Bound:
-    refuse(retstep=(retstep, False), dtype=(dtype, None), axis=(axis, 0), device=(device, None))
+    if dtype is not None and static_dtype(dtype) != _F8:  # which it is of Python numbers in any case
+        raise OpError("linspace of another dtype has no rule")
+    refuse(retstep=(retstep, False), axis=(axis, 0), device=(device, None))
     count = static_int(num, "num")
     if count < 0:
         raise OpError("linspace of a negative number of points raises")

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 from numpy._core import umath
 
-from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Argument, Location, Node
 from dynamo_lite.graph.scalar import ScalarOp, Symbol, is_scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.registry import (
+    REGISTRY,
     Binder,
     Bound,
     DType,
@@ -29,6 +31,7 @@ from dynamo_lite.ops.registry import (
     Sample,
     UnknownShape,
     array,
+    call,
     check_number,
     define,
     operand,
@@ -605,3 +608,48 @@ def _bind_fill(ask: Relate, x: Any, value: Any) -> Bound:
     if not is_scalar(source) and type_of(source).shape:
         raise OpError("fill with an array")
     return Bound("same", (source,), {}, array(x), "unsafe", "none")
+
+
+# a ufunc with out=, by NumPy itself
+
+
+def _infer_ufunc_out(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    target = type_of(args[0])
+    others = {key: value for key, value in params.items() if key != "ufunc"} | {"as_array": True}
+    result = REGISTRY[params["ufunc"].__name__].infer(args[1:], others, ask)
+    if not isinstance(result, ArrayType) or result.dtype != target.dtype or len(result.shape) != len(target.shape):
+        raise OpError("a result of another type than its out=")
+    if not all(ask(make("eq", a, b)) for a, b in zip(result.shape, target.shape, strict=True)):
+        raise OpError("a result of another shape than its out=")
+    return ArrayType(target.dtype, target.shape)
+
+
+def _evaluate_ufunc_out(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    keywords = {key: value for key, value in params.items() if key != "ufunc"}
+    return params["ufunc"](*args[1:], out=args[0], **keywords)
+
+
+define(
+    OpDef(
+        "ufunc_out",
+        OpKind.CALL,
+        _infer_ufunc_out,
+        _evaluate_ufunc_out,
+        "params[ufunc] of the other operands, into the first one: where NumPy's bits depend on the memory they share.",
+        (
+            Sample(((3,), (3,)), {"ufunc": np.conjugate}, ("D", "D")),
+            Sample(((2, 3), (3,), (2, 3)), {"ufunc": np.subtract}, ("F", "F", "F")),
+        ),
+        in_place=True,
+    )
+)
+
+
+def store_ufunc(graph: Graph, bound: Bound, location: Location | None, relate: Relate) -> None:
+    """Append the call of a ufunc into its out=, done by NumPy in that very memory; OpError where there is no rule."""
+    op = REGISTRY[bound.op]
+    if op.ufunc is None or op.kind is not OpKind.ELEMENTWISE or op.ufunc.nout != 1 or bound.out is None:
+        raise OpError(f"complex {bound.op} in place")
+    params = {key: value for key, value in bound.params.items() if key != "as_array"} | {"ufunc": op.ufunc}
+    node = call(graph, "ufunc_out", (bound.out, *bound.args), params, location, relate)
+    graph.add_store(bound.out, node, location)

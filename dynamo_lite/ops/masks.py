@@ -103,6 +103,7 @@ define(
         "A copy of x with the values of the last operand in the places where the mask is true.",
         (Sample(((0,), (0,), 0, (0,)), {}, ("d", "?", "d")),),
         may_report=False,
+        in_place=True,
     )
 )
 

@@ -176,9 +176,9 @@ class _Emitter:
         target, value = node.args
         assert isinstance(target, Node)
         type_ = target.array_type
-        if isinstance(value, Node) and value.op == "put_masked" and value not in self.registers:
+        if isinstance(value, Node) and value.op in _IN_PLACE and value not in self.registers:
             self.note_write(target)
-            self.put(value, self.registers[target])
+            _IN_PLACE[value.op](self, value, self.registers[target])
             return
         if not self.copies(value, target):
             self.note_write(target)
@@ -343,6 +343,12 @@ class _Emitter:
         assert isinstance(mask, Node) and isinstance(value, Node) and not isinstance(count, Node)
         self.steps.append(Masked("put", self.registers[mask], count, register, self.registers[value]))
 
+    def compute(self, node: Node, register: int) -> None:
+        """Have NumPy compute a ufunc_out into the array in `register`."""
+        keywords = {key: value for key, value in node.params.items() if key != "ufunc"}
+        function, operands = node.params["ufunc"], self.operands(node.args[1:])
+        self.steps.append(Call((), (), function, operands, (*keywords.items(), ("out", Reg(register)))))
+
     def alloc(self, node: Node) -> bool:
         type_ = node.array_type
         fill: Any = None
@@ -407,6 +413,10 @@ _VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {
     "broadcast_to": lambda node: node.array_type.shape,
     "real": lambda node: (),
     "imag": lambda node: (),
+}
+_IN_PLACE: dict[str, Callable[[_Emitter, Node, int], None]] = {
+    "put_masked": _Emitter.put,
+    "ufunc_out": _Emitter.compute,
 }
 _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     **dict.fromkeys(_VIEW_PARAMS, _Emitter.view),

@@ -21,6 +21,7 @@ import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY
 from dynamo_lite.graph.rewrite import is_structured, root, users
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
@@ -372,8 +373,10 @@ class _Fusion:
         self.close(members, results)
 
     def puts_in_place(self, node: Node) -> bool:
-        """Whether `node` and the store that follows it are one step: target[mask] = value."""
-        if node.op != "put_masked" or len(self.uses[node]) != 1 or node in self.outputs:
+        """Whether `node` and the store that follows it are one step: target[mask] = value, say."""
+        if node.kind is not NodeKind.CALL or not REGISTRY[node.op].in_place:
+            return False
+        if len(self.uses[node]) != 1 or node in self.outputs:
             return False
         (user,) = self.uses[node]
         return user.kind is NodeKind.STORE and user.args[0] is node.args[0] and self.follows(user, node)
