@@ -16,6 +16,23 @@ typedef npy_intp (*MoveRow)(char *packed, npy_intp packed_stride, npy_intp k, np
 
 static const uint64_t all_true = 0x0101010101010101u;
 
+/* Where behind i, which is not behind it all, the first of 64 elements are that are not all false, or fewer are left. */
+static npy_intp
+skip_false(const char *mask, npy_intp i, npy_intp n)
+{
+    for (; i + 64 <= n; i += 64) {
+        uint64_t words[8], any = 0;
+        memcpy(words, mask + i, sizeof words);
+        for (int j = 0; j < 8; j++) {
+            any |= words[j];
+        }
+        if (any != 0) {
+            break;
+        }
+    }
+    return i;
+}
+
 #define MOVES(name, type)                                                                                              \
     static npy_intp get_##name(char *packed, npy_intp Py_UNUSED(packed_stride), npy_intp k, npy_intp count,            \
                                char *items, npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n)       \
@@ -28,7 +45,7 @@ static const uint64_t all_true = 0x0101010101010101u;
             if (whole && i + 8 <= n) {                                                                                 \
                 memcpy(&word, mask + i, sizeof word);                                                                  \
                 if (word == 0) {                                                                                       \
-                    i += 8;                                                                                            \
+                    i = skip_false(mask, i + 8, n);                                                                    \
                     continue;                                                                                          \
                 }                                                                                                      \
                 if (k + 8 <= count) {                                                                                  \
@@ -62,7 +79,7 @@ static const uint64_t all_true = 0x0101010101010101u;
             if (whole && i + 8 <= n) {                                                                                 \
                 memcpy(&word, mask + i, sizeof word);                                                                  \
                 if (word == 0) {                                                                                       \
-                    i += 8;                                                                                            \
+                    i = skip_false(mask, i + 8, n);                                                                    \
                     continue;                                                                                          \
                 }                                                                                                      \
                 if (k + 8 <= count) {                                                                                  \

@@ -7,8 +7,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
+from dynamo_lite import ops
 from dynamo_lite._C import version_tag
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.source import Source
@@ -32,6 +36,11 @@ from dynamo_lite.graph.scalar import (
 )
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import Code
+
+NUMPY = str(Path(np.__file__).parent)  # where its own functions stand
+
+
+_ASKS_WHETHER_NONE = {("eq", 0), ("ne", 0), ("le", 0), ("gt", 0), ("ge", 1), ("lt", 1)}
 
 
 class Break(Exception):
@@ -291,6 +300,8 @@ class Tracer:
         if known is not None:
             return known
         if self.varies(condition):
+            if self._requires(condition):
+                return isinstance(condition, ScalarOp) and condition.op in ("ne", "gt", "ge")
             if not self.regions:
                 raise Break("data-dependent-number", f"how many elements a mask selects ({condition})")
             return self._promised(condition)
@@ -302,6 +313,25 @@ class Tracer:
             if truth and isinstance(condition, ScalarOp) and condition.op == "eq":
                 self.note_equal(*condition.operands)
         return truth
+
+    def _requires(self, condition: Scalar) -> bool:
+        """Whether `condition` is NumPy's own question whether a mask has selected nothing, to warn then: the program
+        declines where it has not."""
+        if not isinstance(condition, ScalarOp) or (condition.op, condition.operands[1]) not in _ASKS_WHETHER_NONE:
+            return False
+        count = condition.operands[0]
+        if not isinstance(count, Symbol) or not any(count in node.params.get("yields", ()) for node in self._counts()):
+            return False
+        if not self.frames or not self.frames[-1].code.filename.startswith(NUMPY):
+            return False
+        needed = simplify(ScalarOp("ge", "bool", (count, 1)))
+        ops.call(self.graph, "require", (needed,), {}, self.location())
+        self.graph.facts.learn(needed, True)
+        return self.graph.facts.decide(condition) is not None
+
+    def _counts(self) -> list[Node]:
+        graphs = (self.root, *(region.graph for region in self.regions))
+        return [node for graph in graphs for node in graph.nodes if node.op == "count_true"]
 
     def _promised(self, condition: Scalar) -> bool:
         if self.is_carried(condition):

@@ -204,7 +204,10 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     facts = graph.facts.copy()
     learn_index(facts, fresh, *bounds)
     own = _yielded(body)
+    required = {node.args[0] for node in body.nodes if node.op == "require"}
     for condition in body.facts.learned:
+        if condition in required:
+            continue
         if own & symbols_of(condition):
             raise GraphError(f"{node.name}: the body takes {condition} for granted, of a number that it computes")
         known = substitute(condition, outside)

@@ -6,8 +6,9 @@ of elements, and only what has the same number fits in behind it:
     %n: int64 = count_true(%mask, yields=(y0,)); %z: float64[y0] = masked(%x, %mask, y0)
     %put: float64[s0] = put_masked(%x, %mask, y0, %square); store(%x, %put)
 
-A mask has the very shape of the array. INVARIANT: no fact is known of such a number, so that whatever asks for it is
-undecided. ``put_masked`` is a value; the store behind it says where it goes, and scheduling makes one step of both.
+A mask has the shape of the array, or of its first axes. INVARIANT: no fact is known of such a number but what a
+``require`` in the same graph says, so that whatever else asks for it is undecided. ``put_masked`` is a value; the store
+behind it says where it goes, and scheduling makes one step of both.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def is_mask(key: object) -> bool:
 def _check_shapes(x: ArrayType, mask: ArrayType, ask: Relate) -> None:
     if mask.dtype.kind != "b" or not mask.shape:
         raise OpError("no mask")
-    if len(x.shape) != len(mask.shape):
-        raise OpError("a mask of another rank than the array")
-    for size, dim in zip(mask.shape, x.shape, strict=True):
+    if len(x.shape) < len(mask.shape):
+        raise OpError("a mask of more axes than the array")
+    for size, dim in zip(mask.shape, x.shape, strict=False):
         if not ask(make("eq", size, dim)):
             raise OpError("a mask of another shape than the array")
 
@@ -64,7 +65,8 @@ def _infer_masked(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
     if not is_scalar(count) or kind_of(count) != "int":  # type: ignore[arg-type]
         raise OpError("a number of elements is an int")
     yielded = isinstance(count, Symbol) and count.input < 0
-    return ArrayType(x.dtype, (count if yielded else settle(count, ask),))  # type: ignore[arg-type]
+    size = count if yielded else settle(count, ask)  # type: ignore[arg-type]
+    return ArrayType(x.dtype, (size, *x.shape[type_of(args[1]).ndim :]))  # type: ignore[arg-type]
 
 
 define(
@@ -73,8 +75,8 @@ define(
         OpKind.CALL,
         _infer_masked,
         lambda args, params: args[0][args[1]],
-        "x[mask]: the elements of the first operand where the second is true; the third is how many.",
-        tuple(Sample((shape, shape, 0), {}, ("", "?")) for shape in ((0,), (2, 0))),
+        "x[mask]: the elements, or rows, of the first operand where the second is true; the third is how many.",
+        tuple(Sample((*shapes, 0), {}, ("", "?")) for shapes in (((0,), (0,)), ((2, 0), (2, 0)), ((0, 2), (0,)))),
         may_report=False,
     )
 )
@@ -83,6 +85,8 @@ define(
 def _infer_put_masked(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     x, value = type_of(args[0]), type_of(args[3])
     _infer_masked(args, params, ask)
+    if len(x.shape) != type_of(args[1]).ndim:
+        raise OpError("a masked store of rows")
     if x.dtype != value.dtype or len(value.shape) != 1 or not ask(make("eq", value.shape[0], args[2])):  # type: ignore[arg-type]
         raise OpError("values of another dtype, or another number of them, than the mask selects")
     return ArrayType(x.dtype, x.shape)
@@ -104,6 +108,30 @@ define(
         (Sample(((0,), (0,), 0, (0,)), {}, ("d", "?", "d")),),
         may_report=False,
         in_place=True,
+    )
+)
+
+
+def _infer_require(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    if not is_scalar(args[0]):
+        raise OpError("no condition")
+    return ArrayType(np.dtype(bool), (), True)
+
+
+def _evaluate_require(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    if not args[0]:
+        raise ValueError("a required relation does not hold")
+    return np.True_
+
+
+define(
+    OpDef(
+        "require",
+        OpKind.CALL,
+        _infer_require,
+        _evaluate_require,
+        "A condition on numbers without which the program declines: plain Python then does what is rare, a warning.",
+        (Sample((1,), {}),),
     )
 )
 

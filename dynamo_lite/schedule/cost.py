@@ -254,7 +254,7 @@ def _numpy_time(node: Node, env: Env) -> float:
             return -NS_PER_BYTE * _bytes(target, env)  # x += 1: the operation itself writes, not into a fresh array
         traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
-    if node.kind is not NodeKind.CALL or node.op in ("tuple_get", "count_true"):
+    if node.kind is not NodeKind.CALL or node.op in ("tuple_get", "count_true", "require"):
         return 0.0
     kind = REGISTRY[node.op].kind
     if kind is OpKind.VIEW:

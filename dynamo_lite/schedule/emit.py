@@ -8,6 +8,7 @@ body, whose writes the graph around it saves.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -34,6 +35,7 @@ from dynamo_lite.schedule.steps import (
     Operand,
     Reduce,
     Reg,
+    Require,
     Save,
     Schedule,
     Step,
@@ -327,7 +329,17 @@ class _Emitter:
     def get(self, node: Node) -> bool:
         x, mask, count = node.args
         assert isinstance(x, Node) and isinstance(mask, Node) and not isinstance(count, Node)
+        if mask.array_type.ndim < x.array_type.ndim:  # the memory order of rows is NumPy's to choose
+            arrays = Reg(self.registers[x]), Reg(self.registers[mask])
+            self.steps.append(Call((self.register(node),), (node.array_type,), operator.getitem, arrays))
+            return True
         self.steps.append(Masked("get", self.registers[mask], count, self.registers[x], dst=self.register(node)))
+        return True
+
+    def require(self, node: Node) -> bool:
+        (condition,) = node.args
+        assert not isinstance(condition, Node)
+        self.steps.append(Require(condition))
         return True
 
     def put_copy(self, node: Node) -> bool:
@@ -425,4 +437,5 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "count_true": _Emitter.count_mask,
     "masked": _Emitter.get,
     "put_masked": _Emitter.put_copy,
+    "require": _Emitter.require,
 }

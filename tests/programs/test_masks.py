@@ -55,6 +55,24 @@ def summed(x: Any, y: Any, n: int) -> Any:
     return total
 
 
+@case(plane, versions=2)
+def averaged(x: Any, y: Any, n: int) -> Any:
+    out = np.zeros(n + 1)
+    for i in range(n):
+        out[i] = x[np.logical_and(y >= -5.0, y < 3.0 + i)].mean() + x[y > -9.0].std()
+    return out
+
+
+@case(lambda count, size: (rng(size).random((40, size)), rng(size).integers(0, 3, 40), count))
+def averages_of_rows(points: Any, labels: Any, n: int) -> Any:
+    out = np.zeros((4, points.shape[1]))
+    for i in range(n):
+        chosen = points[labels == i % 4]
+        if len(chosen) > 0:
+            out[i % 4] = chosen.mean(axis=0) + i
+    return out
+
+
 @case(plane)
 def counted_again(x: Any, y: Any, n: int) -> Any:
     for _ in range(n):
@@ -171,7 +189,32 @@ def mask_changes(x: Any, m: Any) -> Any:
     return x, m
 
 
+def means(x: Any, m: Any) -> Any:
+    return x[m].mean(), x[m].sum(), (x[m] * 2.0).mean(keepdims=True)
+
+
+def deviations(x: Any, m: Any) -> Any:
+    return x[m].var(), np.std(x[m]), x[m].any()
+
+
+def rows(x: Any, m: Any) -> Any:
+    some = m[..., 0] if m.ndim > 1 else m
+    return x[some], x[some].mean(axis=0), x[~some].sum(axis=-1)
+
+
+def means_in_a_loop(x: Any, m: Any) -> Any:
+    out = np.zeros(20)
+    for i in range(20):
+        out[i] = x[m & (x != i)].mean()
+        x[m] = x[m] + 1.0
+    return out, x
+
+
 FUNCTIONS = (
+    means,
+    deviations,
+    rows,
+    means_in_a_loop,
     inverted,
     root_of_some,
     widened,
@@ -317,7 +360,7 @@ def source(seed: int) -> str:
         elif kind == 6:
             lines.append(f"{array} = {array} * 0.5 + {draw.choice(arrays)}[::-1]")
         else:
-            lines.append(f"x = x + {array}[{key}].sum() * 0.125")
+            lines.append(f"x = x + {array}[{key}].{draw.choice(['sum', 'sum', 'mean'])}() * 0.125")
     body = textwrap.indent("\n".join(lines), "        ")
     return (
         "def program(a, b, c, n):\n    m = a > b\n    x = np.float64(0.0)\n"
