@@ -18,7 +18,11 @@
 #include "kernel_code.h"
 #include "pyframe.h"
 
-enum { WORD_LOOK, WORD_RUN, WORD_BUDGET, WORD_OVERFLOW, WORD_START, WORD_BY, WORD_LAST, WORD_HELPERS, WORD_LEAVE, N_HEAD_WORDS };
+enum {
+    WORD_LOOK, WORD_RUN, WORD_BUDGET, WORD_OVERFLOW, WORD_START, WORD_BY, WORD_LAST, WORD_HELPERS, WORD_LEAVE,
+    WORD_ENDED, /* its condition ended the loop */
+    N_HEAD_WORDS
+};
 
 enum {
     FIRST_BUDGET = 10000, /* iterations, before it looks for the first time */
@@ -358,6 +362,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[WORD_START] = start;
     words[WORD_BY] = by;
     words[WORD_LEAVE] = 0;
+    words[WORD_ENDED] = 0;
     words[WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
     words[WORD_HELPERS] = (npy_intp)helpers;
     npy_intp *results = fill_block(run, step, words + N_HEAD_WORDS);
@@ -367,7 +372,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     if (by < 0) {
         taken = ((uint64_t)start - (uint64_t)words[WORD_LAST]) / (0 - (uint64_t)by) + 1;
     }
-    if (status == 0 && taken < length) {
+    if (status == 0 && taken < length && !words[WORD_ENDED]) {
         outermost->left = 1;
         outermost->taken = (int64_t)taken;
     }

@@ -43,6 +43,7 @@ from dynamo_lite.schedule.steps import (
     Schedule,
     Step,
     View,
+    bodies,
 )
 
 # What the function returns; csrc/machine.c.
@@ -51,7 +52,7 @@ STATUS = {"failed": 1, "nan": 4, "index": 8, "number": 16, "convert": 32, "range
 
 # ---- the block: csrc/machine.c says what its words are ----
 
-LOOK, BUDGET, OVERFLOW, START, BY, LAST, FUNCTIONS, LEAVE, HEAD_WORDS = 0, 2, 3, 4, 5, 6, 7, 8, 9
+LOOK, BUDGET, OVERFLOW, START, BY, LAST, FUNCTIONS, LEAVE, ENDED, HEAD_WORDS = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,12 +400,13 @@ class _Writer(StepWriter):
         outputs = loop.body.outputs[: len(firsts)]
         finals = [self.final(output, first, frame) for output, first in zip(outputs, firsts, strict=True)]
         done = lines.do(f"icmp eq i64 {index}, {last}")
+        stops = ""
         if loop.goes_on:
             stops = lines.do(f"xor i1 {self.truth(loop.body.outputs[-1], frame)}, true")
             done = lines.do(f"or i1 {done}, {stops}")
         lines.put(f"  br i1 {done}, label %{stem}.done, label %{stem}.on")
         lines.label(f"{stem}.on")
-        if stem == "all" and any(isinstance(step, Loop) for step in loop.body.steps):
+        if stem == "all" and holds_loop(loop.body):
             self.leave_if_asked(index)  # by an inner loop
         left = lines.do(f"sub i64 {self.budget}, 1")
         spent = lines.do(f"icmp eq i64 {left}, 0")
@@ -433,6 +435,8 @@ class _Writer(StepWriter):
                 lines.text[hole + 1] = f"  {name}.origin = phi i8 {origins}"
                 self.phis[name] = first.makers | final.makers
         lines.label(f"{stem}.done")
+        if stem == "all" and stops:
+            self.store_word("i64", lines.do(f"zext i1 {stops} to i64"), ENDED)
         return finals
 
     def leave_if_asked(self, index: str) -> None:
@@ -498,6 +502,10 @@ def _index_range(start: Number, stop: Number, by: Number) -> tuple[int, int]:
 
 def _form(value: Value | Number) -> DType | str:
     return value.dtype if isinstance(value, Value) else value.kind
+
+
+def holds_loop(schedule: Schedule) -> bool:
+    return any(isinstance(step, Loop) or any(map(holds_loop, bodies(step))) for step in schedule.steps)
 
 
 def carried_places(loop: Loop) -> list[int]:

@@ -1,9 +1,10 @@
 """Leaving a loop between two iterations: what the frame holds there, for plain Python or another program to go on.
 
-Enters: a loop over a range that has just been captured, in the frame of the segment itself. Leaves: a LoopExit, the
-frame's state in front of the GET_ITER that begins the loop, with what is left of the range in the range's place. When a
-signal or another thread waits, the program ends at the loop with the values of then (a LEAVE node), and the exit's
-residual code hands over to the resume function at that GET_ITER, which is captured like any other segment:
+Enters: a `while`, or a `for` over a range, that has just been captured, in the frame of the segment itself. Leaves: a
+LoopExit, the frame's state in front of the body of the `while`, or of the GET_ITER that begins the `for`, with what is
+left of the range in the range's place. When a signal or another thread waits, the program ends at the loop with the
+values of then (a LEAVE node), and the exit's residual code hands over to the resume function at that instruction, where
+capture begins as it does for any other segment:
 
     for i in range(n): x = step(x, i)     left after 7 iterations:  x as it is, then  for i in range(7, n): ...
 
@@ -39,27 +40,35 @@ class CannotLeave(Exception):
 
 
 def note_exit(
-    tracer: Tracer, frame: Frame, header: int, loop: Node, bounds: RangeValue, held: Callable[[str], Value | None]
+    tracer: Tracer,
+    frame: Frame,
+    header: int,
+    loop: Node,
+    numbers: RangeValue | None,
+    held: Callable[[str], Value | None],
 ) -> None:
     """Let `loop` be left between two iterations, if somebody can go on there.
 
-    held: what a local holds after an iteration, None if nothing; it raises CannotLeave if nobody can tell.
+    numbers: those that a `for` goes through; None for a `while`. held: what a local holds after an iteration, None if
+    nothing; it raises CannotLeave if nobody can tell.
     """
-    iterator = frame.stack[-1]
-    assert isinstance(iterator, IteratorValue)
-    if tracer.regions or len(tracer.frames) != 1 or iterator.kind != "range":
+    if tracer.regions or len(tracer.frames) != 1:
         return
-    if frame.code.instrs[header - 1].op != "GET_ITER":
-        return
+    if numbers is not None:
+        iterator = frame.stack[-1]
+        assert isinstance(iterator, IteratorValue)
+        if iterator.kind != "range" or frame.code.instrs[header - 1].op != "GET_ITER":
+            return
     memo: dict[Value, Value] = {}
     try:
         values = {name: held(name) for name in frame.locals}
         locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
-        stack = [_as_now(value, memo) for value in frame.stack[:-1]]
+        stack = [_as_now(value, memo) for value in (frame.stack if numbers is None else frame.stack[:-1])]
     except CannotLeave:
         return
-    stack.append(CallValue(None, rest_of, [bounds, TakenValue()]))
-    tracer.exits.append(LoopExit(loop, header - 1, stack, locals_))
+    if numbers is not None:
+        stack.append(CallValue(None, rest_of, [numbers, TakenValue()]))
+    tracer.exits.append(LoopExit(loop, header if numbers is None else header - 1, stack, locals_))
 
 
 def _as_now(value: Value, memo: dict[Value, Value]) -> Value:

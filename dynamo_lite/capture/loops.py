@@ -531,10 +531,9 @@ class _Attempt:
             for path, place in places.items()
             if path[0] in live or path[0] in entered
         }
-        if self.goes_on is True:
-            left = RangeValue(None, *self.bounds)
-            held = partial(self._left, before=before, places=places, results=results)
-            note_exit(tracer, self.frame, self.header, loop, left, held)
+        rest = None if self.exit_index is None else RangeValue(None, *self.bounds)
+        held = partial(self._left, before=before, places=places, results=results)
+        note_exit(tracer, self.frame, self.header, loop, rest, held)
         for name in self.stored:
             paths = ((name,) in known for known in (self.final, self.next, self.leaves))
             known = name in live and (name in before or any(paths))

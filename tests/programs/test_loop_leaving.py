@@ -22,14 +22,26 @@ import dynamo_lite
 from dynamo_lite import _C
 from tests.conftest import budget
 from tests.oracle import require_equal
-from tests.programs import test_loop_kernels, test_loop_nests, test_loop_numbers, test_loops
+from tests.programs import (
+    test_element_choices,
+    test_element_loops,
+    test_loop_conditions,
+    test_loop_kernels,
+    test_loop_nests,
+    test_loop_numbers,
+    test_loops,
+)
 from tests.programs.loop_cases import OPTIONS, Case
 from tests.programs.random_loops import arguments, function, source
 
+MODULES = (
+    test_loops, test_loop_nests, test_loop_numbers, test_loop_kernels, test_loop_conditions,
+    test_element_loops, test_element_choices,
+)  # fmt: skip
 CASES = {
-    name: case
-    for module in (test_loops, test_loop_nests, test_loop_numbers, test_loop_kernels)
-    for name, case in module.CASES.items()
+    f"{module.__name__.rpartition('test_')[2]}-{name}": case
+    for module in MODULES
+    for name, case in module.CASES.items()  # type: ignore[attr-defined]
 }
 
 
@@ -69,11 +81,12 @@ def test_many_are_left() -> None:
 
 
 @pytest.mark.usefixtures("leave")
+@pytest.mark.parametrize("choices", [False, True], ids=["straight", "choices"])
 @pytest.mark.parametrize("seed", range(budget("LOOP_FUZZ", 60)))
-def test_random_loops(seed: int) -> None:
+def test_random_loops(seed: int, choices: bool) -> None:
     try:
         require_equal(
-            function(seed),
+            function(seed, choices),
             lambda: arguments(seed, 5),
             variants=[lambda n=n: arguments(seed, n) for n in (0, 1, 2, 7)],  # type: ignore[misc]
             compile=dynamo_lite.compile,
@@ -81,7 +94,7 @@ def test_random_loops(seed: int) -> None:
             calls=1,
         )
     except BaseException as error:
-        error.add_note(f"seed {seed}:\n{source(seed)}")
+        error.add_note(f"seed {seed}:\n{source(seed, choices)}")
         raise
 
 
@@ -100,6 +113,51 @@ def test_goes_on_natively() -> None:
     assert after["leaves"] - before["leaves"] == 19
     assert after["plain_calls"] == before["plain_calls"]
     assert after["compiles"] == before["compiles"] == 2
+
+
+def newton(x: Any, least: float) -> Any:
+    root, steps = x, 0
+    while np.abs(root * root - x).max() > least:
+        root = (root + x / root) * 0.5
+        steps += 1
+    return root, steps
+
+
+def newton_of_each(x: Any, roots: Any) -> Any:
+    total = 0
+    while total < 1000:
+        root = x[total % 4]
+        while abs(root * root - x[total % 4]) > 1e-9:
+            root = 0.5 * (root + x[total % 4] / root)
+        roots[total % 4] = root
+        total += 1
+    return roots, total
+
+
+def first_above(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x * 1.5 + i
+        if x[0] > 1e60:
+            break
+    return x, i
+
+
+@pytest.mark.usefixtures("leave")
+@pytest.mark.parametrize(
+    ("fn", "arguments"),
+    [
+        (newton, lambda: (np.arange(1.0, 5.0), 1e-9)),
+        (newton_of_each, lambda: (np.arange(1.0, 5.0), np.zeros(4))),
+        (first_above, lambda: (np.ones(3), 10**6)),
+    ],
+    ids=lambda value: str(value.__name__),
+)
+def test_a_condition_and_leaving(fn: Callable[..., Any], arguments: Callable[[], Any]) -> None:
+    report = require_equal(
+        fn, arguments, compile=dynamo_lite.compile, compile_options={"options": {**OPTIONS, "recompile_limit": 100}}
+    )
+    stats = report.compiled.stats()
+    assert stats["leaves"] >= report.calls * 2 and not stats["declines"], report.compiled.explain()
 
 
 class Box:
