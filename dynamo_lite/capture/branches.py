@@ -101,7 +101,7 @@ class Walk:
         """At the end of a way out of the loop, which has taken the iterator off the stack."""
         frame = self.frame
         self.leaves = True
-        if not same_code(frame.code, self.exit, frame.index):
+        if not same_code(frame.code, frame.index, self.exit):
             self.refuse("loop-exit", "break, to another place than where it ends by itself (else, or return)")
         if self.iterator is not None:
             frame.push(self.iterator)

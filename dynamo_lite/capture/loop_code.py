@@ -78,7 +78,7 @@ def whole_loop(code: Code, loop: frozenset[int], exit_index: int | None) -> tupl
         chains = [_chain(behind, way) for way in ways]
         best = 0
         for candidate in (index for chain in chains for index in chain):
-            meets = sum(any(same_code(code, candidate, other) for other in chain) for chain in chains)
+            meets = sum(any(same_code(code, other, candidate) for other in chain) for chain in chains)
             if meets > best:
                 best, exit_index = meets, candidate
     if exit_index is None:
@@ -141,13 +141,17 @@ def followed(code: Code, index: int) -> int:
 
 
 def same_code(code: Code, one: int, other: int) -> bool:
-    """Whether the same happens from one instruction on as from the other: CPython copies short ends of functions."""
+    """Whether the same happens from one instruction on as from the other: CPython copies short ends of functions.
+
+    Only the other may check that a local is bound; where control comes from the one, it is.
+    """
     for _ in range(COPIED):
         one, other = followed(code, one), followed(code, other)
         if one == other:
             return True
         first, second = code.instrs[one], code.instrs[other]
-        if (first.op, first.arg, first.position[0]) != (second.op, second.arg, second.position[0]):
+        checks = (first.op, second.op) == ("LOAD_FAST", "LOAD_FAST_CHECK")
+        if (first.op != second.op and not checks) or (first.arg, first.position[0]) != (second.arg, second.position[0]):
             return False
         if type(first.arg) is not type(second.arg) or first.target is not None:
             return False
