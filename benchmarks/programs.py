@@ -396,7 +396,6 @@ _ALL = (
         mandelbrot_step,
         lambda m: (m.matrix(), m.matrix(), m.matrix(low=0, high=1, dtype="int64")),
         dtype="complex128",
-        breaks=True,
     ),
     Program("accelerations", accelerations, lambda m: (m.array(m.rows, 3), m.array(m.rows))),
     Program("standardise", standardise, lambda m: (m.matrix(),)),
