@@ -23,6 +23,7 @@ from dynamo_lite import _C
 from tests.conftest import budget
 from tests.oracle import require_equal
 from tests.programs import (
+    test_complex_in_place,
     test_element_choices,
     test_element_loops,
     test_loop_conditions,
@@ -30,13 +31,14 @@ from tests.programs import (
     test_loop_nests,
     test_loop_numbers,
     test_loops,
+    test_masks,
 )
 from tests.programs.loop_cases import OPTIONS, Case
 from tests.programs.random_loops import arguments, function, source
 
 MODULES = (
     test_loops, test_loop_nests, test_loop_numbers, test_loop_kernels, test_loop_conditions,
-    test_element_loops, test_element_choices,
+    test_element_loops, test_element_choices, test_masks, test_complex_in_place,
 )  # fmt: skip
 CASES = {
     f"{module.__name__.rpartition('test_')[2]}-{name}": case
