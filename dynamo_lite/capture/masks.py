@@ -68,12 +68,25 @@ def _counted(tracer: Tracer, mask: Node) -> tuple[Node, Symbol] | None:
         memory: set[Node] = set()
         if not _same(counted, mask, memory, _DEEPEST):
             continue
+        if counted is not mask and not (counted in places and mask in places):
+            continue  # what was stored outside of this body, since one of them was made, is not looked through
         # Of one node the memory may not change from here on, of two from where the first of them was made.
-        begin = places[node] if counted is mask else min(places.get(one, -1) for one in (counted, mask))
-        if all(place < begin or found.isdisjoint(memory) for place, found in stores):
+        begin = places[node] if counted is mask else min(places[counted], places[mask])
+        if all(place < begin or _apart(found, memory, places) for place, found in stores):
             (symbol,) = node.params["yields"]
             return counted, symbol
     return None
+
+
+def _apart(stored: set[Node], memory: set[Node], here: dict[Node, int]) -> bool:
+    """Whether nothing of `memory` can be what is stored to: all of one of them was made in this graph, and is none of
+    the other. Arrays of outside may be one array under two names, say one that a loop carries."""
+    if not stored.isdisjoint(memory):
+        return False
+    return any(
+        all(node in here and node.kind is NodeKind.CALL and node.op != "tuple_get" for node in one)
+        for one in (stored, memory)
+    )
 
 
 def _writes(node: Node) -> bool:

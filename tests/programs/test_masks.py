@@ -92,6 +92,38 @@ def strided(x: Any, y: Any, n: int) -> Any:
     return x, y
 
 
+@case(plane, plain=True)
+def older_mask(x: Any, y: Any, n: int) -> Any:
+    m = x > 0.0
+    x += 0.5
+    for _ in range(n):
+        chosen = x[x > 0.0]
+        if len(chosen) == len(x[m]):
+            x[m] = chosen * 0.5
+    return x
+
+
+@case(plane, overlaps=True)
+def two_names(x: Any, y: Any, n: int) -> Any:
+    z = x
+    for _ in range(n):
+        chosen = z[z > 0.0]
+        x[0] -= 0.75
+        z[z > 0.0] = z[z > 0.0] * 0.5 + chosen.sum()
+        z, y = y, z
+    return x, y, z
+
+
+@case(plane, plain=True)
+def older_mask_of_other_size(x: Any, y: Any, n: int) -> Any:
+    m = x > 0.0
+    x -= 0.5
+    for _ in range(n):
+        chosen = x[x > 0.0]
+        x[m] = chosen * 0.5
+    return x
+
+
 @case(plane, loops=2)
 def nested(x: Any, y: Any, n: int) -> Any:
     for _ in range(n):
