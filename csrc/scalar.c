@@ -4,11 +4,11 @@
 #include <math.h>
 
 typedef enum {
-    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, POW, N_OPS,
+    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, POW, BITAND, BITOR, BITXOR, N_OPS,
     TOO_BIG = N_OPS /* not of Python: an integer beyond 64 bits is needed, so evaluation declines */
 } Op;
 
-typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION } Family; /* how the result's kind follows */
+typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION, BITS } Family; /* how the result's kind follows */
 
 static const struct {
     const char *name;
@@ -20,7 +20,8 @@ static const struct {
     [LT] = {"lt", COMPARISON},    [LE] = {"le", COMPARISON},        [EQ] = {"eq", COMPARISON},
     [NE] = {"ne", COMPARISON},    [GT] = {"gt", COMPARISON},        [GE] = {"ge", COMPARISON},
     [AND] = {"and", SELECTION},   [OR] = {"or", SELECTION},         [NOT] = {"not", NEGATION},
-    [POW] = {"pow", ARITHMETIC},
+    [POW] = {"pow", ARITHMETIC},  [BITAND] = {"bitand", BITS},      [BITOR] = {"bitor", BITS},
+    [BITXOR] = {"bitxor", BITS},
 };
 
 static const char *const kind_names[] = {[DL_BOOL] = "bool", [DL_INT] = "int", [DL_FLOAT] = "float"};
@@ -263,6 +264,8 @@ result_kind(Op op, DlKind a, DlKind b)
         return DL_BOOL;
     case SELECTION:
         return a == b ? (int)a : -1;
+    case BITS:
+        return a == DL_INT && b == DL_INT ? DL_INT : -1;
     }
     Py_UNREACHABLE();
 }
@@ -492,6 +495,15 @@ eval_ints(Op op, int64_t a, int64_t b, DlNumber *out)
         return 0;
     case NOT:
         out->i = !a;
+        return 0;
+    case BITAND:
+        out->i = a & b;
+        return 0;
+    case BITOR:
+        out->i = a | b;
+        return 0;
+    case BITXOR:
+        out->i = a ^ b;
         return 0;
     case TOO_BIG:
     case POW: /* of ints it may be an int or a float */

@@ -126,11 +126,22 @@ class NumberWriter:
             return Number("int", chosen, choose(a.least, b.least), choose(a.most, b.most))
         if name in ("floordiv", "mod"):
             divisor = b.least if b.least == b.most else None
+            if divisor is not None and divisor > 0 and not divisor & (divisor - 1):
+                if name == "mod":
+                    return Number("int", lines.do(f"and i64 {a.name}, {divisor - 1}"), 0, divisor - 1)
+                shifted = lines.do(f"ashr i64 {a.name}, {divisor.bit_length() - 1}")
+                return Number("int", shifted, a.least // divisor, a.most // divisor)
             signed = a.least < 0 or b.least < 0
             result = self.floor_division("i64", signed, a.name, b.name, name == "mod", divisor)
             if name == "mod" and b.least >= 0:
                 return Number("int", result, 0, max(0, b.most - 1))
             return Number("int", result, *((0, a.most) if not signed else ()))
+        if name in _BITS:
+            result = lines.do(f"{_BITS[name]} i64 {a.name}, {b.name}")
+            if a.least < 0 or b.least < 0:
+                return Number("int", result)
+            most = min(a.most, b.most) if name == "bitand" else (1 << max(a.most, b.most).bit_length()) - 1
+            return Number("int", result, 0, most)
         raise NotScalar(f"{name} of ints")
 
     def float_op(self, name: str, operands: list[Number]) -> Number:
@@ -231,6 +242,7 @@ def _products(a: Number, b: Number) -> tuple[int, int]:
     return min(corners), max(corners)
 
 
+_BITS = {"bitand": "and", "bitor": "or", "bitxor": "xor"}
 _RANGES: dict[str, Callable[[Number, Number], tuple[int, int]]] = {
     "add": lambda a, b: (a.least + b.least, a.most + b.most),
     "sub": lambda a, b: (a.least - b.most, a.most - b.least),

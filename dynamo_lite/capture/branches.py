@@ -22,12 +22,20 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.loop_code import joins, same_code
-from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import close_branches
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
-from dynamo_lite.capture.state import Frame, Region, Tracer
-from dynamo_lite.capture.value import ArrayValue, ConstantValue, IteratorValue, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.state import Break, Frame, Region, Tracer
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    ConstantValue,
+    EitherValue,
+    IteratorValue,
+    NumberValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify
@@ -142,8 +150,7 @@ class Walk:
         return self._merge(condition, ends[0], ends[1], join)
 
     def _key(self) -> tuple[Any, ...]:
-        region = self.machine.tracer.regions[-1]
-        return region.key
+        return self.machine.tracer.regions[-1].key
 
     def _restore(self, locals_: dict[str, Value], contents: dict[str, Value | None], stack: list[Value]) -> None:
         self.frame.locals.clear()
@@ -212,6 +219,115 @@ class Walk:
         return merge.number(numbers[0], numbers[1])
 
 
+@dataclass(eq=False)
+class _CalleeWalk(Walk):
+    """A call of a Python function that is traced in place inside a loop, along all of its ways to a return."""
+
+    def run(self, join: int | None = None, begins: bool = True) -> GoesOn | None:
+        """As for an iteration; at its end the stack holds what is returned, and nothing else lives on."""
+        try:
+            return super().run(join, begins)
+        except Returned as returned:
+            frame = self.frame
+            frame.locals.clear()
+            frame.stack[:] = [returned.value]
+            return True
+
+    def _key(self) -> tuple[Any, ...]:
+        return (*super()._key(), self.frame.code.qualname, self.frame.code.firstlineno)
+
+    def _live(self, end: _End, join: int | None) -> frozenset[str]:
+        return frozenset() if join is None else super()._live(end, join)
+
+
+def _call_in_loop(machine: Machine, frame: Frame) -> Value:
+    """What a call of a Python function inside a loop returns."""
+    walk = _CalleeWalk(machine, frame, frozenset(range(len(frame.code.instrs))), -1, _break, -1, None)
+    walk.run()
+    return frame.stack.pop()
+
+
+CALLEES.append(_call_in_loop)
+
+
+def _break(reason: str, detail: str) -> NoReturn:
+    raise Break(reason, detail)
+
+
+# -- choices between values ------------------------------------------------------------------------
+
+
+def choose(machine: Machine, condition: GoesOn, first: Value, second: Value) -> Value:
+    """`first` where the condition, which only the run knows, holds; else `second`."""
+    tracer = machine.tracer
+    first, second = realise(tracer, first), realise(tracer, second)
+    if isinstance(first, EitherValue) or isinstance(second, EitherValue) or not _alike(first, second):
+        return EitherValue(None, condition, first, second)
+    return _split(machine, condition, lambda: first, lambda: second)
+
+
+def split(machine: Machine, value: EitherValue, operate: Callable[[Value], Value]) -> Value:
+    """What `operate` makes of a value that is one or the other: it runs on the one that it is."""
+    return _split(machine, value.condition, lambda: operate(value.first), lambda: operate(value.second))
+
+
+def _split(machine: Machine, condition: GoesOn, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
+    tracer = machine.tracer
+    regions: list[Region] = []
+    values: list[Value] = []
+    state = mutable_state(tracer, set())
+    for truth, make_value in ((True, then), (False, orelse)):
+        around = tracer.regions[-1].key
+        regions.append(tracer.open_branch((*around, "value", truth), condition, truth))
+        values.append(make_value())
+        tracer.regions.pop()
+    if not unchanged(state):
+        _break("loop-state", "a list, dict or iterator that a branch changes")
+    merge = _Merge(tracer, _break, *regions)
+    what = "an expression"
+    first, second = (realise(tracer, value) for value in values)
+    if not isinstance(first, EitherValue | ArrayValue) and as_scalar(first) is None:
+        result = merge.value(what, (first, second), (True, True))
+    elif _alike(first, second):
+        result = merge.value(what, (first, second), (True, True))
+    else:
+        result = EitherValue(None, condition, _handed(merge, first, 0), _handed(merge, second, 1))
+    merge.close(condition)
+    _settle(result)
+    return result
+
+
+def _handed(merge: _Merge, value: Value, place: int) -> Value:
+    """A value of one branch alone, behind the choice; for the condition of an either it is a value, too, for now."""
+    if isinstance(value, EitherValue):
+        held = value.condition
+        held = ArrayValue(None, held) if isinstance(held, Node) else NumberValue(None, held)
+        parts = (_handed(merge, part, place) for part in (held, value.first, value.second))
+        return EitherValue(None, *parts)
+    pair = (value, None) if place == 0 else (None, value)
+    return merge.value("an expression", pair, (place == 0, place == 1))
+
+
+def _settle(value: Value) -> None:
+    """Let the conditions be what the choice yields for them, now that it stands."""
+    if isinstance(value, EitherValue):
+        held = value.condition
+        if isinstance(held, ArrayValue):
+            value.condition = held.node
+        elif isinstance(held, Value):
+            value.condition = as_scalar(held)
+        _settle(value.first)
+        _settle(value.second)
+
+
+def _alike(first: Value, second: Value) -> bool:
+    """Whether two scalars are of one type."""
+    if isinstance(first, ArrayValue) and isinstance(second, ArrayValue):
+        return first.node.array_type == second.node.array_type
+    one, other = as_scalar(first), as_scalar(second)
+    return one is not None and other is not None and kind_of(one) == kind_of(other)
+
+
 def _as_number(tracer: Tracer, region: Region, goes_on: GoesOn) -> Scalar:
     """A condition as a number of the branch that has it."""
     if not isinstance(goes_on, Node):
@@ -252,6 +368,8 @@ class _Merge:
 
     def value(self, what: str, pair: tuple[Value | None, Value | None], wanted: tuple[bool, bool]) -> Value:
         """What stands for one value or the other; where one is not wanted, anything of the other's type does."""
+        if pair[0] is pair[1] and pair[0] is not None:
+            return pair[0]
         first, second = (None if value is None else realise(self.tracer, value) for value in pair)
         if not wanted[0] or first is None:
             first = self.stand_in(what, second, first, self.then)
@@ -369,4 +487,4 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     return None if tracer.may_promise(condition) else condition
 
 
-__all__ = ["GoesOn", "Walk", "data_condition", "stand_in_node"]
+__all__ = ["GoesOn", "Walk", "choose", "data_condition", "split", "stand_in_node"]

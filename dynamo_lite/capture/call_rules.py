@@ -20,6 +20,7 @@ import numpy as np
 
 from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.branches import choose, data_condition, split
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
@@ -34,6 +35,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     DictValue,
     DictViewValue,
+    EitherValue,
     FunctionValue,
     IteratorValue,
     MethodValue,
@@ -415,11 +417,28 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @rule(abs)
 def _abs(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     value = _only(args, kwargs)
+    if isinstance(value, EitherValue):
+        return split(machine, value, lambda one: _abs(machine, [one], {}))
     if isinstance(value, ArrayValue):
         return numpy_rules.unary(machine, "abs", value)
     if as_scalar(value) is not None:
         return number_unary(machine.tracer, "abs", value)
     raise Break("python-call", "abs")
+
+
+def _is_scalar(value: Value) -> bool:
+    """A Python number or a NumPy scalar."""
+    is_number = as_scalar(value) is not None or isinstance(value, EitherValue)
+    return is_number or (isinstance(value, ArrayValue) and value.node.array_type.scalar)
+
+
+def _better(machine: Machine, compare: str, item: Value, best: Value) -> Value:
+    """`item` if it compares so with `best`, which came before it; inside of a loop, which may choose."""
+    truth = operators.compare(machine, compare, item, best)
+    condition = data_condition(machine, truth)
+    if condition is not None:
+        return choose(machine, condition, item, best)
+    return item if known_truth(machine, truth) else best
 
 
 def _make_extremum(name: str) -> Rule:
@@ -431,6 +450,12 @@ def _make_extremum(name: str) -> Rule:
         items = args if len(args) > 1 else drain(machine, _only(args, kwargs))
         items = [machine.realised(item) for item in items]
         scalars = [as_scalar(item) for item in items]
+        integers = all(scalar is not None and kind_of(scalar) == "int" for scalar in scalars)
+        if items and machine.tracer.regions and all(map(_is_scalar, items)) and not integers:
+            best = items[0]
+            for item in items[1:]:
+                best = _better(machine, compare, item, best)
+            return best
         if not items or any(scalar is None for scalar in scalars):
             raise Break("python-call", name)
         if any(is_symbolic(scalar) for scalar in scalars) and all(

@@ -42,6 +42,8 @@ Handler = Callable[["Machine", Frame, Instr], None]
 HANDLERS: dict[str, Handler] = {}
 # Called in front of the header of a `while` loop: whether it has brought the frame behind the loop (loops.py).
 LOOP_ENTRIES: list[Callable[[Machine, Frame], bool]] = []
+# Runs an inlined frame inside a loop to its return, choices on data included (branches.py).
+CALLEES: list[Callable[[Machine, Frame], Value]] = []
 
 MAX_INLINE_DEPTH = 24
 _NOT_INLINED = 0x20 | 0x80 | 0x100 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
@@ -230,6 +232,10 @@ class Machine:
     def finish(self, frame: Frame) -> Value:
         """Run an inlined frame to its return."""
         self.tracer.frames.append(frame)
+        if self.tracer.regions:
+            value = CALLEES[0](self, frame)
+            self.tracer.frames.pop()
+            return value
         while True:
             # NB: a Break leaves the callee's frame on tracer.frames, so that the report can name its line.
             try:

@@ -38,6 +38,7 @@ PYTHON_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+_BITS = {"&": "bitand", "|": "bitor", "^": "bitxor"}
 _SCALAR_BINARY = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "mod"}
 SCALAR_COMPARE = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
 
@@ -84,6 +85,10 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             if name in ("floordiv", "mod") and not tracer.relate(ScalarOp("ne", "bool", (b, 0))):
                 raise Break("python-exception", "ZeroDivisionError")
             return tracer.number(make(name, a, b))
+        if kinds == {"int"} and (tracer.varies(a) or tracer.varies(b)):
+            bits = _bits(op, a, b)
+            if bits is not None:
+                return tracer.number(bits)
         if "float" in kinds and kinds <= {"int", "float"} and op in ("+", "-", "*"):
             return NumberValue(None, ScalarOp(_SCALAR_BINARY[op], "float", (a, b)))
         if op == "**" and "float" in kinds and kinds <= {"int", "float"}:
@@ -101,6 +106,19 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
     assert isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue)
     return python_result(PYTHON_BINARY[op], lhs.value, rhs.value)
+
+
+def _bits(op: str, a: Scalar, b: Scalar) -> Scalar | None:
+    """An operation on the bits of two ints, one of which a loop changes; None for a shift by other than a known int."""
+    if op in _BITS:
+        if type(a) is int:
+            a, b = b, a
+        if op == "&" and type(b) is int and b >= 0 and not b & (b + 1):
+            return make("mod", a, b + 1) if b < 2**62 else None
+        return make(_BITS[op], a, b)
+    if op in ("<<", ">>") and type(b) is int and 0 <= b < 62:
+        return make("mul" if op == "<<" else "floordiv", a, 2**b)
+    return None
 
 
 def _too_wide(value: Scalar) -> bool:
@@ -170,6 +188,10 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
             return not_too_long(NumberValue(None, ScalarOp("neg", kind_of(scalar), (scalar,))))
         if op == "+":
             return NumberValue(None, scalar)
+        if op == "abs" and kind_of(scalar) == "int":
+            return not_too_long(NumberValue(None, make("max", scalar, make("neg", scalar))))
+        if op == "~" and kind_of(scalar) == "int" and tracer.varies(scalar):
+            return not_too_long(tracer.number(make("sub", -1, scalar)))
         operand = tracer.specialise(operand)
     assert isinstance(operand, ConstantValue)
     functions: dict[str, Callable[[Any], Any]] = {

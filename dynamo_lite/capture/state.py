@@ -349,10 +349,14 @@ class Tracer:
 
     def may_promise(self, condition: Scalar) -> bool:
         """Whether a condition on an index can be guarded to hold in every iteration, or in none, and does so now."""
-        if self.is_carried(condition):
-            return False
-        region = self.regions[self.owner(condition)]
-        return any(self.worst(region, wanted) is not None for wanted in (condition, negate(condition)))
+        return not self.is_carried(condition) and any(map(self._may_hold, (condition, negate(condition))))
+
+    def _may_hold(self, condition: Scalar) -> bool:
+        """Whether `condition` holds in every iteration of this call, also of the loops around."""
+        worst = self.worst(self.regions[self.owner(condition)], condition)
+        if worst is None or self.graph.facts.decide(worst):
+            return worst is not None
+        return not self.varies(worst) or self._may_hold(worst)
 
     def owner(self, condition: Scalar) -> int:
         """The place of the innermost loop whose index is in `condition`."""

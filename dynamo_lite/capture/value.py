@@ -86,6 +86,16 @@ class ArrayValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class EitherValue(Value):
+    """``first`` where the condition (a number, or a bool NumPy scalar) holds, else ``second``: scalars of unlike types,
+    which both exist before the choice. What takes one operates on the first or on the second (branches.py)."""
+
+    condition: Any = None
+    first: Value = field(default_factory=Value)
+    second: Value = field(default_factory=Value)
+
+
+@dataclass(eq=False, slots=True)
 class SequenceValue(Value):
     """A tuple or list (``kind`` is the type). A list from outside may be read, not changed."""
 

@@ -41,10 +41,11 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class ScalarOp:
-    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow lt le eq ne gt ge and or not.
+    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow bitand bitor bitxor lt le eq ne gt ge
+    and or not.
 
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools. An operand of "pow"
-    is a float, and so is the result. normal: `simplify` would not change it. The text is kept, since sizes are put in
+    is a float, and so is the result; those of "bitand", "bitor" and "bitxor" are ints. normal: `simplify` would not change it. The text is kept, since sizes are put in
     order by it again and again.
     """
 
@@ -150,6 +151,9 @@ _EVALUATE = {
     "neg": lambda a: -a,
     "min": min,
     "max": max,
+    "bitand": lambda a, b: a & b,
+    "bitor": lambda a, b: a | b,
+    "bitxor": lambda a, b: a ^ b,
     "lt": lambda a, b: a < b,
     "le": lambda a, b: a <= b,
     "eq": lambda a, b: a == b,

@@ -38,6 +38,17 @@ _INTEGER_BINARY = (
     "{l} << 1",
     "{l} > {r}",
 )
+# The first of equal objects, whatever their types; and a function with several returns.
+_EXTREMES = ("max({l}, {r})", "min({l}, {r})", "max({r}, {l}, 1)", "min(0, {l})", "abs(max({l}, {r}))", "nearer({l}, {r})")
+_NEARER = """def nearer(p, q):
+    if p < q:
+        return q
+    if p == q:
+        p = p + 1
+    return p
+
+
+"""
 
 
 def source(seed: int) -> str:
@@ -51,13 +62,14 @@ class _Program:
         self.floats = pick.random() < 0.6
         self.choices = pick.choice((0, 0, 0.3))
         self.ends = pick.choice((0, 0, 0, 0.4))  # how often a loop has a condition
+        self.extremes = pick.choice((0, 0, 0.3))
 
     def text(self) -> str:
         first = self.pick.choice(("0", "0.5", "a[0]", "x", "b[1] * 2"))
         lines = ["def f(a, b, c, d, m, n, x):", f"    s = {first}; t = a[1]; k = 7; g = 0.25; i = j = h = 1"]
         for _ in range(self.pick.choice((1, 1, 2))):
             lines += self.loop("    ", 0)
-        return "\n".join([*lines, "    return s, t, k, g, i, j"]) + "\n"
+        return _NEARER * bool(self.extremes) + "\n".join([*lines, "    return s, t, k, g, i, j"]) + "\n"
 
     def loop(self, indent: str, depth: int) -> list[str]:
         index, last = "ijh"[depth], ""
@@ -132,6 +144,8 @@ class _Program:
         if size == 0:
             return self.atom(depth)
         left, right = (self.expression(depth, self.pick.randrange(size)) for _ in range(2))
+        if self.extremes and self.pick.random() < self.extremes:
+            return self.pick.choice(_EXTREMES).format(l=left, r=right)
         if self.floats and self.pick.random() < 0.2:
             return self.pick.choice(_FLOAT_UNARY).format(l=left)
         more = _FLOAT_BINARY if self.floats else _INTEGER_BINARY

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 
 from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.branches import split
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
@@ -15,6 +16,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     DictValue,
     DictViewValue,
+    EitherValue,
     NumberValue,
     ObjectValue,
     RangeValue,
@@ -225,6 +227,14 @@ def constant_index(machine: Machine, index: Value) -> int | slice:
 
 def set_item(machine: Machine, container: Value, index: Value, value: Value) -> None:
     """container[index] = value."""
+    if isinstance(value, EitherValue) and isinstance(container, ArrayValue):
+
+        def store(one: Value) -> Value:
+            set_item(machine, container, index, one)
+            return ConstantValue(None, None)
+
+        split(machine, value, store)
+        return
     match container:
         case ArrayValue():
             numpy_rules.set_item(machine, container, index, value)

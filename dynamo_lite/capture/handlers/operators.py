@@ -7,6 +7,7 @@ import types
 import numpy as np
 
 from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.branches import split
 from dynamo_lite.capture.handlers.containers import contains
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import (
@@ -24,6 +25,7 @@ from dynamo_lite.capture.state import Break, Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
     ConstantValue,
+    EitherValue,
     FunctionValue,
     NumberValue,
     ObjectValue,
@@ -49,6 +51,10 @@ def binary_op(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs."""
+    if isinstance(lhs, EitherValue):
+        return split(machine, lhs, lambda one: binary(machine, op, one, rhs))
+    if isinstance(rhs, EitherValue):
+        return split(machine, rhs, lambda one: binary(machine, op, lhs, one))
     if _is_array(lhs) or _is_array(rhs):
         return numpy_rules.binary(machine, op, lhs, rhs)
     if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
@@ -109,6 +115,8 @@ def unary_invert(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def unary(machine: Machine, op: str, operand: Value) -> Value:
     """-x, +x, ~x."""
+    if isinstance(operand, EitherValue):
+        return split(machine, operand, lambda one: unary(machine, op, one))
     if isinstance(operand, ArrayValue):
         return numpy_rules.unary(machine, op, operand)
     if as_scalar(operand) is not None:
@@ -124,6 +132,10 @@ def compare_op(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs for a comparison."""
+    if isinstance(lhs, EitherValue):
+        return split(machine, lhs, lambda one: compare(machine, op, one, rhs))
+    if isinstance(rhs, EitherValue):
+        return split(machine, rhs, lambda one: compare(machine, op, lhs, one))
     if _is_array(lhs) or _is_array(rhs):
         return numpy_rules.compare(machine, op, lhs, rhs)
     if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
