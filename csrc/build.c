@@ -7,10 +7,9 @@
 
 #include "machine.h"
 
-enum { N_TYPES = 12 };
-static const char *const type_names[N_TYPES] = {"View", "Alloc",   "Map",  "Reduce", "Call",
-                                                "Save", "Require", "Loop", "Leave",  "Cond",
-                                                "Masked", "Reg"};
+enum { N_TYPES = 13 };
+static const char *const type_names[N_TYPES] = {"View", "Alloc", "Map",  "Reduce", "Call", "Save", "Require",
+                                                "Loop", "Leave", "Cond", "Masked", "Read", "Reg"};
 static PyObject *types[N_TYPES]; /* of dynamo_lite.schedule.steps, once needed; all but the last by DlStepKind */
 
 /* ---- reading Python objects ---- */
@@ -359,11 +358,10 @@ build_require(DlBuilder *builder, PyObject *object, DlStep *step)
     PyObject *condition = PyObject_GetAttrString(object, "condition");
     step->condition = condition ? dl_scalar_add(&builder->program->numbers, condition) : -1;
     Py_XDECREF(condition);
-    if (step->condition < 0) {
-        return -1;
+    if (step->condition >= 0 && builder->program->numbers.kinds[step->condition] == DL_FLOAT) {
+        return dl_build_refuse(builder, "not a condition", object);
     }
-    return builder->program->numbers.kinds[step->condition] == DL_FLOAT ? dl_build_refuse(builder, "not a condition", object)
-                                                                        : 0;
+    return step->condition < 0 ? -1 : 0;
 }
 
 /* Build the step that `object` describes; 0 or -1. */
@@ -400,6 +398,8 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
         return dl_build_cond(builder, object, &step->cond);
     case DL_STEP_MASKED:
         return dl_build_masked(builder, object, &step->masked);
+    case DL_STEP_READ:
+        return dl_build_read(builder, object, &step->read);
     default:
         step->kind = DL_STEP_SAVE; /* owns nothing */
         return dl_build_refuse(builder, "not a step", object);
@@ -755,6 +755,7 @@ clear_step(DlStep *step)
     case DL_STEP_SAVE:
     case DL_STEP_REQUIRE:
     case DL_STEP_MASKED:
+    case DL_STEP_READ:
         break;
     }
 }

@@ -64,6 +64,8 @@ int dl_build_masked(DlBuilder *builder, PyObject *object, DlMaskedStep *step);
 int dl_build_input(DlBuilder *builder, PyObject *object, DlOperand *operand);
 /* The Symbols of `n` numbers that a step yields, if it has them. */
 int dl_build_yields(DlBuilder *builder, PyObject *object, DlYields *yields, int n);
+/* A Read step. */
+int dl_build_read(DlBuilder *builder, PyObject *object, DlReadStep *step);
 /* What a step yields, or NULL. */
 DlYields *dl_build_yields_of(DlStep *step);
 /* Order the instructions of numbers by the step that they wait for: how many depend neither on one nor on `value`, or

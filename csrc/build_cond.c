@@ -9,6 +9,7 @@ dl_build_yields_of(DlStep *step)
     return step->kind == DL_STEP_LOOP                                                     ? &step->loop.yields
            : step->kind == DL_STEP_COND                                                   ? &step->cond.yields
            : step->kind == DL_STEP_MASKED && step->masked.kind == DL_MASKED_COUNT ? &step->masked.yields
+           : step->kind == DL_STEP_READ                                                   ? &step->read.yields
                                                                                           : NULL;
 }
 
@@ -34,6 +35,26 @@ dl_build_yields(DlBuilder *builder, PyObject *object, DlYields *yields, int n)
     }
     Py_DECREF(symbols);
     return status;
+}
+
+int
+dl_build_read(DlBuilder *builder, PyObject *object, DlReadStep *step)
+{
+    PyObject *yields = dl_build_tuple(object, "yields");
+    if (yields == NULL || PyTuple_GET_SIZE(yields) != 1) {
+        Py_XDECREF(yields);
+        return yields == NULL ? -1 : dl_build_refuse(builder, "it reads one number", object);
+    }
+    step->value = dl_scalar_add(&builder->program->numbers, PyTuple_GET_ITEM(yields, 0));
+    Py_DECREF(yields);
+    step->src = dl_build_int(object, "src");
+    if (step->value < 0 || step->src == INT32_MIN || dl_build_use(builder, step->src, object) < 0) {
+        return -1;
+    }
+    step->yields.n = 1;
+    step->yields.values = &step->value;
+    step->kind = builder->program->numbers.kinds[step->value];
+    return step->kind == DL_BOOL ? dl_build_refuse(builder, "it reads an int or a float", object) : 0;
 }
 
 /* ---- the branch ---- */

@@ -38,6 +38,70 @@ dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbers)
     return 0;
 }
 
+/* The integer at `cell`; 1 where it does not fit 64 bits or is none. */
+static int
+read_int(const char *cell, int type, int64_t *out)
+{
+    switch (type) {
+    case NPY_BOOL:
+        *out = *(const npy_bool *)cell != 0;
+        return 0;
+    case NPY_BYTE:
+        *out = *(const npy_byte *)cell;
+        return 0;
+    case NPY_UBYTE:
+        *out = *(const npy_ubyte *)cell;
+        return 0;
+    case NPY_SHORT:
+        *out = *(const npy_short *)cell;
+        return 0;
+    case NPY_USHORT:
+        *out = *(const npy_ushort *)cell;
+        return 0;
+    case NPY_INT:
+        *out = *(const npy_int *)cell;
+        return 0;
+    case NPY_UINT:
+        *out = *(const npy_uint *)cell;
+        return 0;
+    case NPY_LONG:
+        *out = *(const npy_long *)cell;
+        return 0;
+    case NPY_LONGLONG:
+        *out = *(const npy_longlong *)cell;
+        return 0;
+    case NPY_ULONG:
+        *out = (int64_t) * (const npy_ulong *)cell;
+        return *out < 0 && sizeof(npy_ulong) == 8;
+    case NPY_ULONGLONG:
+        *out = (int64_t) * (const npy_ulonglong *)cell;
+        return *out < 0;
+    default:
+        return 1;
+    }
+}
+
+DlStatus
+dl_read_run(DlRun *run, const DlReadStep *step)
+{
+    DlReg *reg = &run->regs[step->src];
+    const char *cell = reg->kind == DL_SCALAR ? dl_reg_cell(reg) : NULL;
+    DlNumber number = {.i = 0};
+    if (cell == NULL) {
+        return dl_decline(run, DL_REASON_INPUT);
+    }
+    if (step->kind == DL_FLOAT && reg->descr->type_num == NPY_DOUBLE) {
+        number.f = *(const double *)cell;
+    }
+    else if (step->kind == DL_FLOAT && reg->descr->type_num == NPY_FLOAT) {
+        number.f = (double)*(const float *)cell;
+    }
+    else if (step->kind == DL_FLOAT || read_int(cell, reg->descr->type_num, &number.i)) {
+        return dl_decline(run, DL_REASON_NUMBER);
+    }
+    return dl_yields_set(run, &step->yields, &number);
+}
+
 /* Fill the branch's registers and numbers from those outside. */
 static DlStatus
 load(DlRun *run, DlRun *outer, const DlCondStep *step)

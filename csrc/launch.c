@@ -368,6 +368,8 @@ run_step(DlRun *run, DlStep *step)
         return dl_cond_run(run, &step->cond);
     case DL_STEP_MASKED:
         return dl_masked_run(run, &step->masked);
+    case DL_STEP_READ:
+        return dl_read_run(run, &step->read);
     }
     Py_UNREACHABLE();
 }

@@ -227,6 +227,13 @@ typedef struct {
     DlYields yields;
 } DlCondStep;
 
+/* A number of the table is what a register with a NumPy scalar holds. */
+typedef struct {
+    int32_t src, value;
+    DlKind kind;
+    DlYields yields; /* of `value` */
+} DlReadStep;
+
 typedef enum {
     DL_STEP_VIEW,
     DL_STEP_ALLOC,
@@ -238,7 +245,8 @@ typedef enum {
     DL_STEP_LOOP,
     DL_STEP_LEAVE,
     DL_STEP_COND,
-    DL_STEP_MASKED
+    DL_STEP_MASKED,
+    DL_STEP_READ
 } DlStepKind;
 
 typedef struct {
@@ -258,6 +266,7 @@ typedef struct {
         DlLeaveStep leave;
         DlCondStep cond;
         DlMaskedStep masked;
+        DlReadStep read;
     };
 } DlStep;
 
@@ -431,6 +440,8 @@ void dl_reg_take_number(DlReg *reg, DlNumber number, int kind);
 
 /* ---- cond.c ---- */
 DlStatus dl_cond_run(DlRun *run, DlCondStep *step);
+/* Have a number of the table be what a register holds. */
+DlStatus dl_read_run(DlRun *run, const DlReadStep *step);
 /* The truth of a condition: 1 or 0, or -1 to decline. */
 int dl_cond_truth(DlRun *run, const DlOperand *condition);
 /* Set the numbers that a step yields, and all that waits for them; 0 or 1. */

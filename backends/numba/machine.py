@@ -38,6 +38,7 @@ from dynamo_lite.schedule.steps import (
     Loop,
     Machine,
     Map,
+    Read,
     Reg,
     Require,
     Schedule,
@@ -473,6 +474,10 @@ class _Writer(StepWriter):
         for step in schedule.steps:
             self.step(step, frame)
 
+    def read_scalar(self, step: Read, frame: Frame) -> Number:
+        value = self.scalar(Reg(step.src), frame)
+        return self.read(value.dtype, value.name)
+
     def step(self, step: Step, frame: Frame) -> None:
         if isinstance(step, View):
             self.view(step, frame)
@@ -484,6 +489,8 @@ class _Writer(StepWriter):
             self.inner_loop(step, frame)
         elif isinstance(step, Cond):
             self.cond(step, frame)
+        elif isinstance(step, Read):
+            frame.numbers[step.yields[0].input] = self.read_scalar(step, frame)
         elif isinstance(step, Require):
             fails = self.lines.do(f"xor i1 {self.truth(step.condition, frame)}, true")
             self.lines.decline_if(fails, "condition")

@@ -97,6 +97,20 @@ class NumberWriter:
             return str(number.least if number.least <= (1 << bits - 1) - 1 else number.least - (1 << bits))
         return number.name if bits == 64 else lines.do(f"trunc i64 {number.name} to i{bits}")
 
+    def read(self, dtype: DType, name: str) -> Number:
+        """The number that a NumPy scalar holds; declines for an integer beyond 64 bits."""
+        if dtype.kind == "f" and dtype.itemsize in (4, 8):
+            return Number("float", exact_ops.emit_cast(self.lines, dtype, FLOAT64, name))
+        if dtype.kind not in "iu":
+            raise NotScalar(f"a number out of {dtype}")
+        bits = 8 * dtype.itemsize
+        if bits == 64:
+            if dtype.kind == "u":
+                self.lines.decline_if(self.lines.do(f"icmp slt i64 {name}, 0"), "number")
+            return Number("int", name, 0 if dtype.kind == "u" else LEAST, MOST)
+        limits = (0, (1 << bits) - 1) if dtype.kind == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
+        return Number("int", self.lines.do(f"{'z' if dtype.kind == 'u' else 's'}ext i{bits} {name} to i64"), *limits)
+
     def compare(self, name: str, left: Number, right: Number) -> Number:
         integer, real = COMPARISONS[name]
         kinds = {left.kind, right.kind}

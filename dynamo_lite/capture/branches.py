@@ -283,12 +283,11 @@ def _split(machine: Machine, condition: GoesOn, then: Callable[[], Value], orels
         tracer.regions.pop()
     if not unchanged(state):
         _break("loop-state", "a list, dict or iterator that a branch changes")
-    merge = _Merge(tracer, _break, *regions)
+    merge = _Merge(tracer, _break, regions[0], regions[1])
     what = "an expression"
     first, second = (realise(tracer, value) for value in values)
-    if not isinstance(first, EitherValue | ArrayValue) and as_scalar(first) is None:
-        result = merge.value(what, (first, second), (True, True))
-    elif _alike(first, second):
+    is_scalar = isinstance(first, EitherValue | ArrayValue) or as_scalar(first) is not None
+    if not is_scalar or _alike(first, second):
         result = merge.value(what, (first, second), (True, True))
     else:
         result = EitherValue(None, condition, _handed(merge, first, 0), _handed(merge, second, 1))

@@ -194,7 +194,7 @@ def _positional(args: Args, kwargs: Kwargs, least: int, most: int | None = None)
 
 @rule(range)
 def _range(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    bounds = [as_scalar(arg) for arg in args]
+    bounds = [as_scalar(numpy_rules.read_int(machine, arg)) for arg in args]
     if kwargs or not 1 <= len(args) <= 3 or any(bound is None or kind_of(bound) != "int" for bound in bounds):
         raise Break("python-call", "range")
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
@@ -400,7 +400,10 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, NumberValue) and kind_of(value.expr) == "int":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
-        raise Break("data-dependent-number", "int()")
+        number = numpy_rules.read_int(machine, value)
+        if number is value:
+            raise Break("data-dependent-number", "int()")
+        return number
     return python_result(int, as_constant(machine, value))
 
 
@@ -410,7 +413,10 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
-        raise Break("data-dependent-number", "float()")
+        number = numpy_rules.read_number(machine, value)
+        if number is None or value.node.array_type.dtype.kind != "f":
+            raise Break("data-dependent-number", "float()")
+        return number
     return python_result(float, as_constant(machine, value))
 
 

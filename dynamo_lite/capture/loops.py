@@ -130,6 +130,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     if short or iterator.taken < plan.peel:
         if tracer.relate(more):
             plan.outcome = "" if short else "begun"
+            tracer.peeling = not short
             item = item_at(machine, iterator, start)
             take_one(iterator)
             frame.push(item)
@@ -137,6 +138,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     elif tracer.graph.facts.decide(more) is not False:
         _Attempt(machine, frame, header, exit_index, plan, (start, stop, step), more, forward).run()
     plan.outcome = "unrolled" if short else "native"
+    tracer.peeling = False
     frame.stack.pop()
     end(iterator)
     frame.index = exit_index

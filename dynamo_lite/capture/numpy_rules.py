@@ -288,13 +288,62 @@ def _passes_broadcast(node: Node, root: Node) -> bool:
     return False
 
 
+# -- numbers out of NumPy scalars ------------------------------------------------------------------
+
+
+def read_number(machine: Machine, value: Value) -> Value | None:
+    """The Python int or float that a NumPy scalar of a loop's body holds, as only the run knows; None: it has none."""
+    tracer = machine.tracer
+    in_loop = tracer.regions or tracer.peeling
+    if not in_loop or not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
+        return None
+    if value.number is not None:
+        return tracer.number(value.number) if kind_of(value.number) == "int" else None
+    if value.node.array_type.dtype.char not in "bBhHiIlLqQfd":
+        return None
+    if len(tracer.carried) >= MAX_READ:
+        raise Break("graph-too-large", f"more than {MAX_READ} numbers out of arrays")
+    (name,) = tracer.yield_names(1)
+    symbol = tracer.graph.add_yield(name, "float" if value.node.array_type.dtype.kind == "f" else "int")
+    ops.call(tracer.graph, "scalar_number", (value.node,), {"yields": (symbol,)}, tracer.location())
+    return NumberValue(None, symbol)
+
+
+def read_int(machine: Machine, value: Value) -> Value:
+    """An integer NumPy scalar as the int that it holds, where that can be read; any other value as it is."""
+    value = machine.realised(value)
+    if isinstance(value, ArrayValue) and value.node.array_type.dtype.kind in "iu":
+        found = read_number(machine, value)
+        return value if found is None else found
+    return value
+
+
+MAX_READ = 200  # csrc/build_loop.c counts the steps that yield numbers in a byte
+
+
 # -- indexing ------------------------------------------------------------------------------------
 
 
 def _index_items(machine: Machine, index: Value) -> Any:
     """An index as raw items."""
-    found = raw(machine, index)
+    found = raw(machine, _numbers_read(machine, index))
     return found if isinstance(found, tuple) else (found,)
+
+
+def _numbers_read(machine: Machine, index: Value) -> Value:
+    """An index inside a loop with the integers that NumPy scalars hold; as it is where an array is among its items."""
+    index = machine.realised(index)
+    if not machine.tracer.regions and not machine.tracer.peeling:
+        return index
+    items = [machine.realised(item) for item in index.items] if isinstance(index, SequenceValue) else [index]
+    if any(isinstance(item, ArrayValue) and not item.node.array_type.scalar for item in items):
+        return index
+    if isinstance(index, SequenceValue):
+        return SequenceValue(None, tuple, [_numbers_read(machine, item) for item in items])
+    if isinstance(index, SliceValue):
+        parts = (read_int(machine, part) for part in (index.start, index.stop, index.step))
+        return SliceValue(None, *parts)
+    return read_int(machine, index)
 
 
 def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
@@ -323,7 +372,7 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
         raise Break("python-exception", "TypeError: a NumPy scalar does not support item assignment")
     tracer = machine.tracer
     note_written(machine, array.node)
-    key, stored = raw(machine, index), raw(machine, value)
+    key, stored = raw(machine, _numbers_read(machine, index)), raw(machine, value)
     try:
         if ops.masks.is_mask(key) and isinstance(stored, Node) and stored.array_type.shape:
             masks.put(tracer, array.node, key, stored)

@@ -191,6 +191,7 @@ class Tracer:
         self.node_limit = node_limit
         self.unroll_limit = unroll_limit
         self.written: set[Node] = set()
+        self.peeling = False  # an iteration that runs before its loop is being traced
         self.exits: list[LoopExit] = []
 
     def release(self) -> None:
@@ -334,6 +335,8 @@ class Tracer:
         return [node for graph in graphs for node in graph.nodes if node.op == "count_true"]
 
     def _promised(self, condition: Scalar) -> bool:
+        if not self.regions:
+            raise Break("loop-dependent", f"the number {condition} is needed, which every iteration changes")
         if self.is_carried(condition):
             raise Undecided(condition)
         place = self.owner(condition)

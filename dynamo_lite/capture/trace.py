@@ -147,6 +147,7 @@ def _trace(
     shows_locals = False
     while True:
         native_loops = config.native_loops and not shows_locals and len(tracers) < MAX_ATTEMPTS
+        native_loops = native_loops and config.stress != "break"  # a loop that stays one hides places to break at
         for plan in plans.values():
             plan.outcome = ""
         try:

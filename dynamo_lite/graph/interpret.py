@@ -53,7 +53,7 @@ def interpret(
             if before_call is not None:
                 before_call(node.op, args)
             values[node] = REGISTRY[node.op].evaluate(args, params)
-            env.update((symbol.name, int(values[node])) for symbol in node.params.get("yields", ()))
+            env.update((symbol.name, values[node].item()) for symbol in node.params.get("yields", ()))
         elif node.kind is NodeKind.LOOP:
             start, stop, step, *rest = map(concrete, node.args)
             carried, captured = rest[: node.params["carried"]], rest[node.params["carried"] :]

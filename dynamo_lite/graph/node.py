@@ -50,7 +50,7 @@ class Node:
     inputs and outputs of the same types, of which one runs. The condition is a bool Scalar or a bool NumPy scalar.
     Outputs are nodes, then params["numbers"] many numbers. Type and effects are as those of a LOOP.
     params["yields"] of both: Symbols of this graph, one for each number that the node yields; also of a CALL that
-    counts, whose result is that number.
+    counts, or reads a NumPy scalar, whose result is that number.
     LEAVE: op "leave", args = (loop, values...): a program may end here when that loop, which stands right before it
     but for its tuple_gets, was left between two iterations; then its tuple_gets are what was carried so far, and the
     program's outputs are these values. params["exit"] numbers the LEAVE nodes of a graph. The graph's

@@ -26,8 +26,8 @@ class Symbol:
     """A number known only at the call: ``axis`` of graph input ``input``, or (axis None) that input's own value.
 
     A size (axis given) is never negative and never 1: an axis of size 1 is the constant 1 (see ArrayType). One with a
-    negative input, and no axis, is a number that a node of the graph yields (``yields`` of a LOOP, a COND or a
-    count_true); no other number of the graph has that input. As a size it may be 1.
+    negative input, and no axis, is a number that a node of the graph yields (``yields`` of a LOOP, a COND, a
+    count_true or a scalar_number); no other number of the graph has that input. As a size it may be 1.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class ScalarOp:
-    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow bitand bitor bitxor lt le eq ne gt ge
-    and or not.
+    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow bitand bitor bitxor lt le eq ne
+    gt ge and or not.
 
-    Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools. An operand of "pow"
-    is a float, and so is the result; those of "bitand", "bitor" and "bitxor" are ints. normal: `simplify` would not change it. The text is kept, since sizes are put in
-    order by it again and again.
+    Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
+    and "bitxor" on ints. An operand of "pow" is a float, and so is the result. normal: `simplify` would not change it.
+    The text is kept, since sizes are put in order by it again and again.
     """
 
     op: str

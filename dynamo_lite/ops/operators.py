@@ -229,3 +229,30 @@ for _sign, (_name, _, _binary) in BINARY.items():
         _define_scalar(_name, _binary, _BINARY_SAMPLES, _sign)
 for _sign, (_name, _, _unary) in UNARY.items():
     _define_scalar(_name, _unary, (Sample(((),), {}),), _sign)
+
+
+# numbers out of NumPy scalars
+
+
+def _infer_read_number(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    type_ = type_of(args[0])
+    if not type_.scalar or type_.dtype.kind not in "biuf" or type_.dtype.char not in "?bBhHiIlLqQfd":
+        raise OpError(f"a number out of {type_}")
+    return ArrayType(np.dtype(np.float64 if type_.dtype.kind == "f" else np.int64), (), True)
+
+
+def _read_number(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    return np.float64(args[0]) if args[0].dtype.kind == "f" else np.int64(int(args[0]))
+
+
+define(
+    OpDef(
+        "scalar_number",
+        OpKind.CALL,
+        _infer_read_number,
+        _read_number,
+        "The number that a NumPy scalar holds, an int or a float of Python's: params[yields] to the nodes behind.",
+        (Sample(((),), {}, ("l",)), Sample(((),), {}, ("B",)), Sample(((),), {}, ("f",))),
+        may_report=False,
+    )
+)

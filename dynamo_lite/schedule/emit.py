@@ -33,6 +33,7 @@ from dynamo_lite.schedule.steps import (
     Map,
     Masked,
     Operand,
+    Read,
     Reduce,
     Reg,
     Require,
@@ -283,6 +284,14 @@ class _Emitter:
         self.registers[node] = self.parts[parent][node.params["index"]]
         return True
 
+    def read_number(self, node: Node) -> bool:
+        (src,) = node.args
+        if "yields" not in node.params:
+            return False  # nobody asks for the number
+        assert isinstance(src, Node)
+        self.steps.append(Read(self.registers[src], node.params["yields"]))
+        return True
+
     def view(self, node: Node) -> bool:
         (src,) = node.args
         assert isinstance(src, Node)
@@ -438,4 +447,5 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "masked": _Emitter.get,
     "put_masked": _Emitter.put_copy,
     "require": _Emitter.require,
+    "scalar_number": _Emitter.read_number,
 }

@@ -23,6 +23,7 @@ from dynamo_lite.schedule.steps import (
     Loop,
     Map,
     Masked,
+    Read,
     Reduce,
     Reg,
     Require,
@@ -91,6 +92,8 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
                 if not goes_on:
                     break
             registers.update(zip(step.dsts, _results(step, [*carried, *captured[split:]], env), strict=True))
+        elif isinstance(step, Read):
+            env[step.yields[0].name] = registers[step.src].item()
         elif isinstance(step, Cond):
             branch = step.then if concrete(step.condition) else step.orelse
             outputs = interpret(branch, concrete(list(step.operands)))

@@ -239,7 +239,16 @@ class Masked:
     dst: int = -1
 
 
-Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked
+@dataclass(frozen=True, slots=True)
+class Read:
+    """yields[0], an int or a float, is to the steps behind the number that register `src`, a NumPy scalar, holds; an
+    integer beyond 64 bits declines."""
+
+    src: int
+    yields: tuple[Symbol, ...]
+
+
+Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked | Read
 
 
 def bodies(step: Step) -> tuple[Schedule, ...]:

@@ -17,6 +17,7 @@ from dynamo_lite.schedule.steps import (
     Loop,
     Map,
     Masked,
+    Read,
     Reduce,
     Reg,
     Require,
@@ -121,6 +122,8 @@ def _step(step: Step) -> list[str]:
         head = f"{dsts + ' = ' if dsts else ''}cond {_value(step.condition)}({', '.join(map(_value, step.operands))})"
         then, orelse = (["    " + line for line in to_text(body).splitlines()] for body in (step.then, step.orelse))
         return [head + _yields(step), *then, "  else", *orelse]
+    if isinstance(step, Read):
+        return [f"{step.yields[0]} = read r{step.src}"]
     if isinstance(step, Leave):
         return [f"leave exit={step.exit} ({', '.join(map(_value, step.outputs))})"]
     if isinstance(step, Masked):

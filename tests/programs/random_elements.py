@@ -38,8 +38,24 @@ _INTEGER_BINARY = (
     "{l} << 1",
     "{l} > {r}",
 )
+# Numbers out of integer arrays: some are no index of the array.
+_READ_INDICES = ("b[i] % 3", "int(a[i]) % 3", "a[i]", "b[i - 1]", "-(int(b[i]) & 3)", "a[b[i] % 4] % 5", "int(a[-1])")
+_READ_RANGES = ("b[i] % 4", "a[i] % 3, int(b[i - 1]) & 7", "int(a[0]) & 3, -1, -1", "1, 9, b[i] % 3 + 1")
+_READ_STATEMENTS = (
+    "k = k ^ int(a[i])",
+    "k = (k >> 1) ^ (i & 7)",
+    "k = int(b[i]) | k & 0xFF",
+    "k = ~k + (int(a[i]) << 2)",
+    "a[b[i] % 3] += 1",
+    "b[a[i]] = a[i]",
+    "k = abs(int(b[i])) % 1009",
+    "s = a[i] ^ (k & 3)",
+)
 # The first of equal objects, whatever their types; and a function with several returns.
-_EXTREMES = ("max({l}, {r})", "min({l}, {r})", "max({r}, {l}, 1)", "min(0, {l})", "abs(max({l}, {r}))", "nearer({l}, {r})")
+_EXTREMES = (
+    *("max({l}, {r})", "min({l}, {r})", "max({r}, {l}, 1)"),
+    *("min(0, {l})", "abs(max({l}, {r}))", "nearer({l}, {r})"),
+)
 _NEARER = """def nearer(p, q):
     if p < q:
         return q
@@ -63,6 +79,7 @@ class _Program:
         self.choices = pick.choice((0, 0, 0.3))
         self.ends = pick.choice((0, 0, 0, 0.4))  # how often a loop has a condition
         self.extremes = pick.choice((0, 0, 0.3))
+        self.numbers = 0 if self.floats else pick.choice((0, 0.3, 0.3))  # how often an array gives an index or a bound
 
     def text(self) -> str:
         first = self.pick.choice(("0", "0.5", "a[0]", "x", "b[1] * 2"))
@@ -78,7 +95,9 @@ class _Program:
             lines = [f"{indent}{index} = {start}", f"{indent}while {index} < n{test}:"]
             last = f"{indent}    {index} += {self.pick.choice('112')}"
         else:
-            lines = [f"{indent}for {index} in range({self.pick.choice(_INNER if depth else _RANGES)}):"]
+            ranges = _INNER if depth else _RANGES
+            ranges = _READ_RANGES if depth and self.pick.random() < self.numbers else ranges
+            lines = [f"{indent}for {index} in range({self.pick.choice(ranges)}):"]
         if depth < 2 and self.pick.random() < (0.5, 0.15)[depth]:
             if self.pick.random() < 0.4:
                 lines.append(f"{indent}    {self.statement(depth)}")
@@ -112,6 +131,8 @@ class _Program:
             form = form.replace(" * 0.5", "")
         elif target in ("s", "t") and self.pick.random() < 0.5:
             form = "{v} = {v} * 0.5 + {e}"
+        if self.pick.random() < self.numbers / 2:
+            return self.pick.choice(_READ_STATEMENTS)
         if self.pick.random() < 0.15:
             return self.pick.choice(
                 ("k = (k * 31 + i) % 1009", "g = g * 0.5 + i", "k += 3", "g, t = t, g", "k = k // 2 + j", "g = k / 4")
@@ -123,6 +144,8 @@ class _Program:
         index = self.pick.choice(
             ("i", "i - 1", "i", "0", "-1", "m", "k % 3", "-i", "n - i - 1", "2 * i // 2", "ijh"[depth])
         )
+        if self.pick.random() < self.numbers:
+            index = self.pick.choice(_READ_INDICES)
         return f"{self.pick.choice('ab')}[{index}]"
 
     def table(self, depth: int) -> str:

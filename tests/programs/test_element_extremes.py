@@ -84,7 +84,8 @@ def alignment(a, b):  # type: ignore[no-untyped-def]
     h = np.zeros((a.shape[0] + 1, b.shape[0] + 1))
     for i in range(1, h.shape[0]):
         for j in range(1, h.shape[1]):
-            h[i, j] = max(0, h[i - 1, j - 1] + (2.0 if a[i - 1] == b[j - 1] else -1.0), h[i - 1, j] - 1, h[i, j - 1] - 1)
+            score = 2.0 if a[i - 1] == b[j - 1] else -1.0
+            h[i, j] = max(0, h[i - 1, j - 1] + score, h[i - 1, j] - 1, h[i, j - 1] - 1)
     return h
 
 
@@ -170,7 +171,7 @@ def too_wide(x: Any, out: Any) -> Any:
 def which(x: Any, y: Any) -> Any:
     best = x[0]
     other = x[1]
-    for i in range(y.shape[0]):
+    for _ in range(y.shape[0]):
         best = max(best, other)
         other = min(other, best)
     return best, other, best is other, type(best)

@@ -1,0 +1,245 @@
+"""Loops in which arrays give the indices, the bounds and the ints to compute with: bits, types and errors as in plain
+Python, negative indices and IndexError among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.oracle import require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
+from tests.programs.test_random_elements import machines_of
+
+CASES, case = registry()
+
+
+def data(count: int, size: int) -> tuple[Any, ...]:
+    return (rng(count).integers(0, 256, count + 2).astype(np.uint8),)
+
+
+@case(data)
+def crc(data, poly=0x8408):  # type: ignore[no-untyped-def]
+    crc = 0xFFFF
+    for b in data:
+        cur_byte = 0xFF & b
+        for _ in range(0, 8):
+            if (crc & 0x0001) ^ (cur_byte & 0x0001):
+                crc = (crc >> 1) ^ poly
+            else:
+                crc >>= 1
+            cur_byte >>= 1
+    return (~crc & 0xFFFF) << 8
+
+
+@case(data)
+def crc_of_ints(data):  # type: ignore[no-untyped-def]
+    crc = 0xFFFF
+    for byte in data:
+        crc ^= int(byte)
+        for _ in range(8):
+            if crc & 1:
+                crc = (crc >> 1) ^ 0x8408
+            else:
+                crc >>= 1
+    return crc ^ 0xFFFF
+
+
+@case(lambda count, size: (rng(count).integers(-1000, 1000, count + 2), np.zeros(count + 2, np.int64)))
+def bits(x, out):  # type: ignore[no-untyped-def]
+    k = -7
+    for i in range(x.shape[0]):
+        n = int(x[i])
+        k = (k ^ n) | (i & 5)
+        out[i] = ~k & (n << 3) | (k >> 2) ^ abs(n) + (n & -4) - (7 & k)
+        if n & 1 and not x[i] & 2:
+            out[i] += 1
+
+
+@case(lambda count, size: (rng(count).integers(-5, 5, count + 2),))
+def histogram(bins):  # type: ignore[no-untyped-def]
+    counts = np.zeros(5, np.int64)
+    for i in range(bins.shape[0]):
+        counts[bins[i]] += 1
+    return counts
+
+
+@case(lambda count, size: (rng(count).integers(0, 4, (2, count + 2)).astype(np.int16), rng(size).random((4, 4))))
+def pairs(places, table):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for i, j in zip(places[0], places[1]):  # noqa: B905
+        s = s + table[i, j] * table[-i, j - 3]
+        table[i][j] = s
+    return s
+
+
+@case(lambda count, size: (rng(count).permutation(count + 2),))
+def follow(link):  # type: ignore[no-untyped-def]
+    k = 0
+    for _ in range(link.shape[0]):
+        k = int(link[k])
+        link[k] += 0
+    return link
+
+
+def rows(count: int, size: int) -> tuple[Any, ...]:
+    ends = np.cumsum(rng(count).integers(0, 4, count + 2))
+    n = int(ends[-1]) + 1
+    return np.r_[0, ends].astype(np.int32), rng(size).integers(0, size, n), rng(size).random(n), rng(1).random(size)
+
+
+@case(rows)
+def sparse_product(starts, columns, values, x):  # type: ignore[no-untyped-def]
+    y = np.zeros(starts.shape[0] - 1)
+    for i in range(y.shape[0]):
+        for k in range(starts[i], starts[i + 1]):
+            y[i] += values[k] * x[columns[k]]
+    return y
+
+
+@case(lambda count, size: (rng(count).random(count + 2).astype(np.float32), np.zeros(count + 2)))
+def floats(x, out):  # type: ignore[no-untyped-def]
+    s = 0.5
+    for i in range(x.shape[0]):
+        s = s * 0.5 + float(x[i])
+        out[i] = s / (float(out[i]) + 2)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_numbers(name: str) -> None:
+    one = CASES[name]
+    first, *rest = variants(one)
+    report = require_equal(
+        one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=1
+    )
+    assert report.stats["native_calls"] and not report.stats["declines"], report.compiled.explain()
+    assert machines_of(report.compiled), report.compiled.explain()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_reference_backend(name: str) -> None:
+    one = CASES[name]
+    first, *rest = variants(one)
+    options = {"backend": "reference", "options": OPTIONS}
+    require_equal(one.fn, first, variants=rest[:3], compile=dynamo_lite.compile, compile_options=options, calls=1)
+
+
+def gather(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0]):
+        out[i] = x[at[i]]
+    return out
+
+
+def scatter(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0]):
+        out[at[i]] += x[i]
+    return out
+
+
+def in_steps(x: Any, at: Any, out: Any) -> Any:
+    """Rows are made, so that the loop runs step by step."""
+    for i in range(at.shape[0]):
+        out[i] = x[at[i] :].sum() + (x * at[i])[at[i]]
+    return out
+
+
+def slices(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0] - 1):
+        out[i] = x[at[i] : at[i + 1]].sum()
+    return out
+
+
+def summed(x: Any, at: Any, out: Any) -> Any:
+    total = 0
+    for i in range(at.shape[0]):
+        total += int(at[i]) * 3
+        out[i] = total % 5
+    return total, out
+
+
+def shifted(x: Any, at: Any, out: Any) -> Any:
+    k = 1
+    for i in range(at.shape[0]):
+        k = (k << 5) + i ^ int(at[i])
+        out[i] = k & 3
+    return k, out
+
+
+def negative_shift(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0]):
+        out[i] = i >> int(at[i])
+    return out
+
+
+def stepping(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0]):
+        for k in range(0, 9, at[i]):
+            out[i] += k
+    return out
+
+
+def held(x: Any, at: Any, out: Any) -> Any:
+    last = first = at[0]
+    for i in range(at.shape[0]):
+        last = int(at[i])
+        out[i] = last
+    return last, first, type(last), out
+
+
+def of_floats(x: Any, at: Any, out: Any) -> Any:
+    for i in range(x.shape[0]):
+        out[i] = int(x[i]) + float(at[i])
+    return out
+
+
+def by_lists(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0]):
+        out[i] = x[[at[i], 0]].sum() + x[at[i], ...]
+    return out
+
+
+def inside_out(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0]):
+        at[at[i]] = at[i - 1]
+    return at
+
+
+PROGRAMS = (gather, scatter, in_steps, slices, summed, shifted, negative_shift, stepping, held, of_floats)
+PROGRAMS += (by_lists, inside_out)
+PLACES: dict[str, Any] = {
+    "in range": lambda: np.array([0, 3, 1, 1, 4]),
+    "negative": lambda: np.array([-1, -5, 0, -2, 4]),
+    "too large": lambda: np.array([0, 1, 5, 2, 0]),
+    "too small": lambda: np.array([0, 1, -6, 2, 0]),
+    "none": lambda: np.array([], np.int64),
+    "bytes": lambda: np.array([0, 3, 1, 1, 4], np.uint8),
+    "largest": lambda: np.array([0, 2**64 - 1, 1], np.uint64),
+    "beyond": lambda: np.array([1, 2**62, 2**62, 2**63 - 1]),
+    "bools": lambda: np.array([True, False, True]),
+    "floats": lambda: np.array([1.0, 2.0]),
+    "strided": lambda: np.arange(10, dtype=np.int16)[8::-2] // 2,
+    "ones": lambda: np.array([1]),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("places", PLACES)
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
+def test_hostile_numbers(fn: Any, places: str, backend: str) -> None:
+    options = {"backend": backend, "options": OPTIONS}
+
+    def arguments() -> tuple[Any, ...]:
+        return np.array([0.5, -0.0, np.nan, 3.0, 1e300]), PLACES[places](), np.zeros(5)
+
+    require_equal(fn, arguments, compile=dynamo_lite.compile, compile_options=options, calls=2)
+
+
+def test_index_and_result_share_memory() -> None:
+    def arguments() -> tuple[Any, ...]:
+        x = np.arange(6)[::-1].copy()
+        return x, x, x
+
+    for fn in (gather, scatter):
+        require_equal(fn, arguments, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=3)
