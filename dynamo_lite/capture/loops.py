@@ -552,9 +552,7 @@ class _Attempt:
             return None
         return self._value_left(path, before.get(name), places, results)
 
-    def _value_left(
-        self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]
-    ) -> Value:
+    def _value_left(self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]) -> Value:
         start, _, step = self.bounds
         value = self.final.get(path)
         if isinstance(value, NumberValue) and value.expr == self.region.index and type(step) is int:

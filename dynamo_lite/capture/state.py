@@ -304,7 +304,7 @@ class Tracer:
             if self._requires(condition):
                 return isinstance(condition, ScalarOp) and condition.op in ("ne", "gt", "ge")
             if not self.regions:
-                raise Break("data-dependent-number", f"how many elements a mask selects ({condition})")
+                raise Break("data-dependent-number", f"a number out of an array ({condition})")
             return self._promised(condition)
         truth = bool(self.hint(condition))
         if is_symbolic(condition) and not _beyond_int64(condition):
@@ -335,8 +335,6 @@ class Tracer:
         return [node for graph in graphs for node in graph.nodes if node.op == "count_true"]
 
     def _promised(self, condition: Scalar) -> bool:
-        if not self.regions:
-            raise Break("loop-dependent", f"the number {condition} is needed, which every iteration changes")
         if self.is_carried(condition):
             raise Undecided(condition)
         place = self.owner(condition)
