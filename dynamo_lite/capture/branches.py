@@ -483,7 +483,7 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     condition = simplify(condition)
     if not is_symbolic(condition) or not tracer.varies(condition) or tracer.graph.facts.decide(condition) is not None:
         return None
-    return None if tracer.may_promise(condition) else condition
+    return None if tracer.requires(condition) or tracer.may_promise(condition) else condition
 
 
 __all__ = ["GoesOn", "Walk", "choose", "data_condition", "split", "stand_in_node"]

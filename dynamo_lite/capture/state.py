@@ -301,7 +301,7 @@ class Tracer:
         if known is not None:
             return known
         if self.varies(condition):
-            if self._requires(condition):
+            if self.requires(condition):
                 return isinstance(condition, ScalarOp) and condition.op in ("ne", "gt", "ge")
             if not self.regions:
                 raise Break("data-dependent-number", f"a number out of an array ({condition})")
@@ -315,7 +315,7 @@ class Tracer:
                 self.note_equal(*condition.operands)
         return truth
 
-    def _requires(self, condition: Scalar) -> bool:
+    def requires(self, condition: Scalar) -> bool:
         """Whether `condition` is NumPy's own question whether a mask has selected nothing, to warn then: the program
         declines where it has not."""
         if not isinstance(condition, ScalarOp) or (condition.op, condition.operands[1]) not in _ASKS_WHETHER_NONE:
