@@ -2,7 +2,8 @@
  * which also serves np.dot of two vectors.
  *
  * For such sizes NumPy spends far more on the call than on the arithmetic. The loop gets what NumPy would give it: the
- * operands' strides, and a fresh result in C order. It looks at no stride of an axis of one element.
+ * operands' strides and a fresh result in C order, with stride 0 along an axis of one element, which decides whether BLAS
+ * or a loop multiplies, whose products of infinities differ.
  */
 #include "kernel_code.h"
 
@@ -169,12 +170,12 @@ dl_product_run(DlRun *run, const DlCallStep *step)
     }
     char *args[3] = {a->data, b->data, array ? PyArray_BYTES((PyArrayObject *)array) : dst->cell.bytes};
     npy_intp sizes[4] = {1, m, n, p};
-    npy_intp strides[9] = {[3] = a->nd == 2 ? a->strides[0] : 0,
-                           [4] = a->strides[a->nd - 1],
-                           [5] = b->strides[0],
-                           [6] = b->nd == 2 ? b->strides[1] : 0,
-                           [7] = b->nd == 2 ? p * itemsize : itemsize,
-                           [8] = itemsize};
+    npy_intp strides[9] = {[3] = m == 1 ? 0 : a->strides[0],
+                           [4] = n == 1 ? 0 : a->strides[a->nd - 1],
+                           [5] = n == 1 ? 0 : b->strides[0],
+                           [6] = p == 1 ? 0 : b->strides[1],
+                           [7] = m == 1 ? 0 : p * itemsize,
+                           [8] = p == 1 ? 0 : itemsize};
     unsigned before = dl_fp_get();
     DlStatus status = is_dot ? multiply_vectors(loop, itemsize, args, sizes, strides)
                              : multiply(loop, args, sizes, strides);
@@ -198,5 +199,5 @@ dl_product_run(DlRun *run, const DlCallStep *step)
         dst->descr = type->descr;
         dst->data = dst->cell.bytes;
     }
-    return 0;
+    return run->program->body == NULL ? dl_flags_check(run) : 0;
 }

@@ -152,3 +152,28 @@ def test_in_a_loop() -> None:
     rng = np.random.default_rng(3)
     for n in (2, 5, 40):
         differences(solve, rng.uniform(1.0, 2.0, (n, n)), rng.normal(size=n))
+
+
+WILD = (0.0, -0.0, 1.0, -2.5, np.nan, np.inf, -np.inf, 1e30, 3e38, -3e38, 1e-45)
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "D", "F"])
+def test_every_infinity_and_every_report(dtype: str) -> None:
+    """Nothing is computed behind the product, so that it has to look for what it reports itself."""
+    rng = np.random.default_rng(5)
+    large = 1e270 if dtype in "dD" else 1.0
+    chosen = np.array([value * large if abs(value) > 1e29 else value for value in WILD])
+    for sizes in ((1,), (2,), (3,), (8,), (1, 1), (1, 3), (3, 1), (3, 3), (2, 5)):
+        for _ in range(15):
+            a = np.empty(sizes, dtype)
+            a.real = rng.choice(chosen, sizes)
+            if dtype in "DF":
+                a.imag = rng.choice(chosen, sizes)
+            differences_of_reports(lambda a: a @ a.T, a)
+            differences_of_reports(lambda a: np.dot(a, a.T), a)
+            differences_of_reports(lambda a: a.T @ a[..., ::-1].T.T, a)
+
+
+def differences_of_reports(function: Callable[..., Any], a: Array) -> None:
+    options = {"options": {"cost_model": False}}
+    require_equal(function, copies_of(a), compile=dynamo_lite.compile, compile_options=options, calls=1, name=repr(a))
