@@ -20,7 +20,7 @@ hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=Tr
 hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-HOOK_IS_TAKEN = "the frame hook is in use"
+IN_USE = "a stress mode of the process has it in use"
 BACKENDS = ("reference", "numba")
 
 
@@ -38,10 +38,13 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def own_hook() -> None:
-    """For a test that sets the frame hook up itself, and would end the stress mode of a whole process."""
+def no_mode() -> None:
+    """For a test that sets up what a stress mode of the whole process uses, or counts what it adds to.
+
+    The frame hook; entries in functions' caches, true or made up; how often a function was compiled; references.
+    """
     if _C.hook_installed():
-        pytest.skip(HOOK_IS_TAKEN)
+        pytest.skip(IN_USE)
 
 
 def budget(name: str, quick: int) -> int:

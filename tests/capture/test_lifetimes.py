@@ -225,7 +225,7 @@ def test_deaths_are_those_of_plain_python(function: Callable[..., Any], stress: 
     assert fast.stats()["breaks"] > 0
 
 
-@pytest.mark.usefixtures("own_hook")
+@pytest.mark.usefixtures("no_mode")
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: str(function.__name__))
 def test_deaths_under_the_hook(function: Callable[..., Any]) -> None:
     _C.hook_enable(None)
@@ -241,6 +241,7 @@ def test_deaths_under_the_hook(function: Callable[..., Any]) -> None:
         assert found == [plain] * 3, mode
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_no_reference_is_lost_or_left() -> None:
     """Handing over counts references down and up again, also of objects that live for ever."""
     x, thing, number = np.arange(4.0), Thing("marker"), 12345.678

@@ -83,6 +83,7 @@ def broken(function: Callable[..., Any], **options: Any) -> Any:
     return dynamo_lite.compile(function, options={"stress": "break"}, **options)
 
 
+@pytest.mark.usefixtures("no_mode")
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: str(function.__name__))
 def test_equals_plain_python(function: Callable[..., Any]) -> None:
     report = require_equal(function, arguments, compile=broken, calls=4)
@@ -94,6 +95,7 @@ def test_cells_and_keywords_equal_plain_python() -> None:
     require_equal(calls, lambda: (*arguments(), np.ones(2)), compile=broken, calls=3)
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_every_instruction_that_computes_breaks() -> None:
     fast = broken(straight)
     fast(*arguments())

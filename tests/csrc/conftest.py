@@ -10,7 +10,7 @@ from dynamo_lite import _C
 
 
 @pytest.fixture
-def leave_no_hook(own_hook: None) -> Iterator[None]:
+def leave_no_hook(no_mode: None) -> Iterator[None]:
     yield
     _C.set_frame_callback(None)
     _C.set_rewrite_callback(None)

@@ -83,6 +83,7 @@ SIGNATURES = [
 ]
 
 
+@pytest.mark.usefixtures("no_mode")
 @pytest.mark.parametrize("fn", SIGNATURES, ids=lambda fn: fn.__name__)
 def test_binding_is_pythons(fn: Callable[..., Any]) -> None:
     """Every combination of up to five positional arguments and keywords: same slots, or the same TypeError."""
@@ -431,6 +432,7 @@ except RecursionError:
     assert (done.returncode, done.stdout.strip()) == (0, "RecursionError"), done.stderr[-2000:]
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_no_leaks() -> None:
     fast = {fn: native(fn) for fn in SIGNATURES}
     marker = object()

@@ -485,6 +485,7 @@ def test_iterations_hold_no_more_arrays_than_plain_python() -> None:
     assert most == 2 and sum(ref() is not None for ref in alive) == 0
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_runs_leave_no_memory_and_no_references() -> None:
     """Loops that end and loops that decline give everything back, kept arrays and views included."""
     x, y = np.arange(12.0), np.ones(12)

@@ -762,6 +762,7 @@ def leaks(function: Callable[[], Any], rounds: int = 20_000) -> int:
     return min(counts[1] - counts[0], counts[2] - counts[1])
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_runs_leave_no_memory_and_no_references() -> None:
     """Runs that succeed and runs that decline give everything back."""
     x = np.arange(12.0).reshape(4, 3)

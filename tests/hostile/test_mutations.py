@@ -665,6 +665,7 @@ def _updates(holder: Any, x: Any) -> Any:
     return x * 2.0 + 1.0
 
 
+@pytest.mark.usefixtures("no_mode")
 @pytest.mark.parametrize("fn", [_appends, _extends, _takes, _assigns, _updates])
 def test_a_container_that_grows_is_not_compiled_for_each_length(fn: Any, compiler: Compile) -> None:
     def holder() -> Any:

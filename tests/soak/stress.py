@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.conftest import HOOK_IS_TAKEN
+from tests.conftest import IN_USE
 
 MODES = ("hook", "rewrite", "compile")
 CPYTHON = (
@@ -57,7 +57,7 @@ class Outcome:
     seconds: float
     log: Path
     closing: tuple[int, int, int, str, int] | None  # seen, captured, skipped, why, rewritten
-    taken: int = 0  # tests of the hook itself, which ran only without a mode; part of those run
+    taken: int = 0  # tests of what a mode uses itself, which ran only without one; part of those run
 
 
 def run(target: str, mode: str, folder: Path, timeout: float) -> Outcome:
@@ -102,7 +102,7 @@ def read(log: Path, code: int, seconds: float) -> Outcome:
         summary = re.findall(r"^(?=.*\d+ (?:passed|failed|error)).* in [\d.]+s.*$", text, re.M)
         found = {word: int(n) for n, word in re.findall(r"(\d+) (\w+)", summary[-1])} if summary else {}
         run_ = sum(found.get(word, 0) for word in ("passed", "failed", "xfailed", "error", "errors"))
-        taken = sum(map(int, re.findall(rf"^SKIPPED \[(\d+)\] .*: {HOOK_IS_TAKEN}$", text, re.M)))
+        taken = sum(map(int, re.findall(rf"^SKIPPED \[(\d+)\] .*: {IN_USE}$", text, re.M)))
         counts = f"{run_ + taken} run, {found.get('skipped', 0) - taken} skipped" if summary else "did not end"
     last = _CLOSING.findall(text)
     closing = None
@@ -168,7 +168,7 @@ def survey(
             ours = run(target, mode, logs, timeout)
             found = findings(mode, plain, ours, floor)
             total += len(found)
-            taken = f" ({ours.taken} only plainly: they set the hook up themselves)" if ours.taken else ""
+            taken = f" ({ours.taken} only plainly: they test what the mode uses)" if ours.taken else ""
             head = f"{target:18} {mode:8} {ours.counts}{taken}"
             print(f"{head}, {len(found)} new, {ours.seconds:.1f} s; {_frames(ours)}")
             for name in sorted(ours.failed - plain.failed):
