@@ -302,7 +302,7 @@ def emit_cast(lines: Lines, source: DType, target: DType, value: str) -> str:
 def _float_to_int(lines: Lines, source: DType, target: DType, value: str) -> str:
     if target.kind == "u" and target.itemsize == 8:
         limit = lines.splat_constant(source, 2.0**63)
-        small = lines.quiet_compare("olt", source, [value, limit])
+        small = lines.quiet_compare("ult", source, [value, limit])
         reduced = lines.do(f"fsub {lines.type_of(source)} {value}, {limit}")
         shifted = lines.select(small, source, value, reduced)
         signed = lines.do(f"fptosi {lines.type_of(source)} {shifted} to {lines.type_of(target)}")

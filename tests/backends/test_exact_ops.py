@@ -160,3 +160,19 @@ def test_nan_sign_survives_negation_before_addition() -> None:
     a, b, out = np.ones(9), np.full(9, np.nan), np.zeros(9)
     run_kernel(kernel, [a, b], [out])
     assert np.signbit(out).all() and np.signbit(a + (-b)).all()
+
+
+@pytest.mark.parametrize("target", "bhilBHL?")
+@pytest.mark.parametrize("source", "fd")
+def test_casts_of_floats_that_fit_no_integer(source: str, target: str) -> None:
+    """What the hardware makes of them; of NaN, too, which is in no range."""
+    limits = [2.0**bits for bits in (7, 8, 15, 16, 31, 32, 63, 64)]
+    values = [np.nan, -np.nan, np.inf, -np.inf, 1e30, -1e30, 0.5, -0.5, -1.0, *limits, *(-limit for limit in limits)]
+    kernel = one_op("cast", (source,), target)
+    for n in (1, 2, 3, 4, 8, 33):
+        for first in range(len(values)):
+            x = np.array([values[(first + i) % len(values)] for i in range(n)], source)
+            out = np.zeros(n, target)
+            run_kernel(kernel, [x], [out])
+            with np.errstate(all="ignore"):
+                assert out.tobytes() == x.astype(target).tobytes(), (x, out)
