@@ -82,6 +82,12 @@ def _owns(node: Node) -> bool:
     return node.op in _ALLOCATES or REGISTRY[node.op].kind is OpKind.ELEMENTWISE
 
 
+def _is_plain_thin(array: Node) -> bool:
+    """Whether `array` has the strides that NumPy gives a result along its axes of size 1, if it has any: not those of an
+    order that was asked for."""
+    return array.params.get("order", "C") in "CK" or all(dim != 1 for dim in array.array_type.shape)
+
+
 def _same_layout(value: Node, array: Node) -> bool:
     """Whether `value`, which follows `array`, has its very strides."""
     if array.kind is not NodeKind.CALL or not (_thin(array) or all(dim != 1 for dim in array.array_type.shape)):
@@ -184,7 +190,7 @@ def _replace_fresh(graph: Graph) -> None:
         if any(is_structured(use) or use.kind is NodeKind.LEAVE for use in users_):
             continue  # either may come out of it, or of the program, as it is
         escapes = array in outputs
-        if escapes and not (_owns(value) and _owns(array)):
+        if escapes and not (_owns(value) and _owns(array) and _is_plain_thin(array)):
             continue
         shown = escapes and (
             value in outputs or value in mapping.values() or any(is_view(user) for user in uses[value])

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+import dynamo_lite
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.lower import lower
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.functionalise import functionalise
+from tests.oracle import require_equal
 from tests.schedule.tracing import trace
 
 X = np.arange(6.0) + 1
@@ -154,3 +157,16 @@ def test_calls_and_reductions_read_the_array_they_are_given() -> None:
 
     readers = {node.op: node.args[0] for node in functionalised(program, X).nodes if node.op in ("dot", "reduce")}
     assert all(node.op == "input" for node in readers.values()) and len(readers) == 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3), (1, 1), (3, 4), (3, 1, 4)])
+def test_an_order_asked_for_stays_along_axes_of_one_element(shape: tuple[int, ...]) -> None:
+    def copies(x: Any) -> Any:
+        v, w, u = x.copy(order="F"), np.full(x.shape, 2.0, order="F"), np.empty_like(x, order="F")
+        v -= 1
+        np.add(w, x, out=w)
+        u[...] = x + 1
+        return v, w, u
+
+    options = {"options": {"cost_model": False}}
+    require_equal(copies, lambda: (np.ones(shape)[::-1],), compile=dynamo_lite.compile, compile_options=options)
