@@ -83,8 +83,7 @@ def _owns(node: Node) -> bool:
 
 
 def _is_plain_thin(array: Node) -> bool:
-    """Whether `array` has the strides that NumPy gives a result along its axes of size 1, if it has any: not those of an
-    order that was asked for."""
+    """Whether `array` has NumPy's strides of a result along its axes of size 1: not those of an order asked for."""
     return array.params.get("order", "C") in "CK" or all(dim != 1 for dim in array.array_type.shape)
 
 
