@@ -335,6 +335,8 @@ def _numbers_read(machine: Machine, index: Value) -> Value:
     index = machine.realised(index)
     if not machine.tracer.regions and not machine.tracer.peeling:
         return index
+    if isinstance(index, SequenceValue) and index.kind is not tuple:
+        return index  # a list is an array of indices
     items = [machine.realised(item) for item in index.items] if isinstance(index, SequenceValue) else [index]
     if any(isinstance(item, ArrayValue) and not item.node.array_type.scalar for item in items):
         return index

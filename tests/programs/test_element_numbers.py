@@ -243,3 +243,15 @@ def test_index_and_result_share_memory() -> None:
 
     for fn in (gather, scatter):
         require_equal(fn, arguments, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=3)
+
+
+@pytest.mark.parametrize("shape", [(5,), (5, 1), (5, 2)])
+def test_a_list_is_no_tuple_of_indices(shape: tuple[int, ...]) -> None:
+    def rows(x: Any, n: int) -> Any:
+        for _ in range(n):
+            x[[0, -1]] = 2.5
+            x[[1, 0]] += 1.0
+        return x, x[[0, -1]]
+
+    options = {"options": {"cost_model": False}}
+    require_equal(rows, lambda: (np.ones(shape), 12), compile=dynamo_lite.compile, compile_options=options)
