@@ -300,6 +300,10 @@ def emit_cast(lines: Lines, source: DType, target: DType, value: str) -> str:
 
 
 def _float_to_int(lines: Lines, source: DType, target: DType, value: str) -> str:
+    # NB: of an integer that was made a float LLVM would take the integer itself, and report no value out of range.
+    bits = np.dtype(f"i{source.itemsize}")
+    integer = lines.do(f"bitcast {lines.type_of(source)} {value} to {lines.type_of(bits)}")
+    value = lines.do(f"bitcast {lines.type_of(bits)} {lines.unknown(bits, integer)} to {lines.type_of(source)}")
     if target.kind == "u" and target.itemsize == 8:
         limit = lines.splat_constant(source, 2.0**63)
         small = lines.quiet_compare("ult", source, [value, limit])

@@ -176,3 +176,20 @@ def test_casts_of_floats_that_fit_no_integer(source: str, target: str) -> None:
             run_kernel(kernel, [x], [out])
             with np.errstate(all="ignore"):
                 assert out.tobytes() == x.astype(target).tobytes(), (x, out)
+
+
+@pytest.mark.parametrize("target", "bhilBHL")
+@pytest.mark.parametrize("source", "ilIL")
+def test_an_integer_that_was_a_float_is_out_of_range(source: str, target: str) -> None:
+    """LLVM would leave out the float between them, and with it what NumPy reports."""
+    limits = np.iinfo(source)
+    values = np.array([limits.min, limits.max, 0, 1, limits.max // 2 + 1] * 3, source)
+    for between in "fd":
+        integer, real, back = map(np.dtype, (source, between, target))
+        casts = (KernelOp("cast", (0,), (integer,), (real,)), KernelOp("cast", (1,), (real,), (back,)))
+        for value in values[:5]:
+            x, out = np.full(19, value), np.zeros(19, target)
+            flags = run_kernel(Kernel((integer,), casts, (2,)), [x], [out])
+            assert flags == reported(lambda x=x, f=between: x.astype(f).astype(target)), (between, value)
+            with np.errstate(all="ignore"):
+                assert out.tobytes() == x.astype(between).astype(target).tobytes(), (between, value)
