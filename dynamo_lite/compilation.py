@@ -109,6 +109,7 @@ class Compilation:
         self.name: str = name or str(getattr(function, "__qualname__", type(function).__name__))
         self.on_miss = self.miss  # one object: the dispatcher tells compilations apart by its identity
         self.segments: list[Segment] = []
+        self._versions: dict[types.CodeType, list[Segment]] = {}
         self.breaks: dict[tuple[str, str, int], BreakRecord] = {}
         self.skips: dict[tuple[str, str, int], BreakRecord] = {}
         self.loops: dict[tuple[str, int, str], LoopRecord] = {}
@@ -265,9 +266,10 @@ class Compilation:
 
         def jump(target: Target) -> Any:
             code = decoded(function.__code__)
-            made = resume_code(code, target.index, list(target.kinds), list(target.bound))
+            made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound))
             known = self._jumps.get((made, target.plain))
             if known is None:
+                made = made.replace()  # one of our own: entries and skips belong to code objects
                 resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
                 resumed.__qualname__ = function.__qualname__
                 known = self._jumps[made, target.plain] = _C.Jump(resumed)
@@ -286,6 +288,7 @@ class Compilation:
         code = function.__code__
         reason = "first call" if count == 0 else self._why_missed(function, slots)
         self.segments.append(segment)
+        self._versions.setdefault(code, []).append(segment)
         number = self._resumed.get(code, 0)
         self.compiles.append(CompileRecord(function.__qualname__, number, reason, tuple(segment.seconds.items())))
         if count:
@@ -340,7 +343,7 @@ class Compilation:
         """Which guard of each earlier version did not hold for this call, the latest version first."""
         reasons = [
             segment.entry.guards.explain(function, slots)
-            for segment in reversed(self.segments)
+            for segment in reversed(self._versions.get(function.__code__, ()))
             if segment.code is function.__code__ and isinstance(segment.entry.guards, _C.Guards)
         ]
         failed = dict.fromkeys(reason for reason in reasons if reason)
@@ -354,10 +357,10 @@ class Compilation:
             raise GraphBreakError(found.reason, _message(found), hint, found.filename, found.line, found.function)
 
     def _note_break(self, found: GraphBreak) -> None:
-        known = list(self.breaks.values())  # at once: another thread may note a break meanwhile
-        places = {(record.filename, record.line) for record in known}
-        if found.reason == "loop-goes-on" and (found.filename, found.line) in places:
-            return  # why the loop was not unrolled is noted already
+        if found.reason == "loop-goes-on":
+            known = list(self.breaks.values())  # at once: another thread may note a break meanwhile
+            if (found.filename, found.line) in {(record.filename, record.line) for record in known}:
+                return  # why the loop was not unrolled is noted already
         message = _message(found)
         text = linecache.getline(found.filename, found.line).strip()
         self.breaks[found.reason, found.filename, found.line] = BreakRecord(
@@ -498,6 +501,7 @@ class Compilation:
             _C.clear(code, self.on_miss)
         self._before = {code: _C.counters(code) for code in codes - self._resumed.keys()}
         self.segments.clear()
+        self._versions.clear()
         self.breaks.clear()
         self.skips.clear()
         self.loops.clear()

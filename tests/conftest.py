@@ -41,7 +41,8 @@ def backend(request: pytest.FixtureRequest) -> str:
 def no_mode() -> None:
     """For a test that sets up what a stress mode of the whole process uses, or counts what it adds to.
 
-    The frame hook; entries in functions' caches, true or made up; how often a function was compiled; references.
+    The frame hook, and so the callees that it captures; entries in functions' caches, true or made up; how often a
+    function was compiled; references.
     """
     if _C.hook_installed():
         pytest.skip(IN_USE)

@@ -76,6 +76,7 @@ def test_a_new_compiled_function_starts_counting_at_zero() -> None:
 # ---- callables that are no functions
 
 
+@pytest.mark.usefixtures("no_mode")
 @pytest.mark.parametrize("make", [lambda: functools.partial(curve, scale=3.0), lambda: Curve(X.size)])
 def test_what_a_callable_calls_is_compiled(make: Callable[[], Any]) -> None:
     fn = make()
@@ -84,6 +85,7 @@ def test_what_a_callable_calls_is_compiled(make: Callable[[], Any]) -> None:
     assert fast.stats()["native_calls"] > 0
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_making_an_object_compiles_its_init() -> None:
     fast = dynamo_lite.compile(Curve)
     assert fast(100).offsets.tobytes() == Curve(100).offsets.tobytes()

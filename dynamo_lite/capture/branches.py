@@ -40,6 +40,7 @@ from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.pycode import liveness
 
 GoesOn: TypeAlias = Scalar | Node
 Refuse: TypeAlias = Callable[[str, str], NoReturn]
@@ -193,7 +194,7 @@ class Walk:
 
     def _live(self, end: _End, join: int | None) -> frozenset[str]:
         """The locals that may be read behind the end of a way."""
-        live = self.machine.live(self.frame.code)
+        live = liveness(self.frame.code)
         if join is not None:
             return live[join]
         after: frozenset[str] = frozenset()

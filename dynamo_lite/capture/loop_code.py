@@ -10,22 +10,32 @@ import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from dynamo_lite.pycode import OPCODES, Code
+from dynamo_lite.pycode import OPCODES, Code, remembered
 from dynamo_lite.pycode.flow import successors
 from dynamo_lite.pycode.opcodes import Operand
 
 COPIED = 32  # instructions that are compared
 
 
+@remembered
 def while_loops(code: Code) -> dict[int, frozenset[int]]:
     """The loops that are no `for`: their instructions by their header.
 
     A `continue` jumps to the test at the top, which then heads a loop of its own around the one headed by the body. It
     is taken to be part of that. A handler, which stands at the end, also jumps back to where the function goes on.
     """
-    jumps = [(index, instr.target) for index, instr in enumerate(code.instrs) if instr.target in range(index + 1)]
-    targets = {head for index, head in jumps if head is not None and index in _reached(code, head)}
-    heads = sorted(head for head in targets if code.instrs[head].op not in ("FOR_ITER", "SEND"))
+    back = [
+        (index, instr.target)
+        for index, instr in enumerate(code.instrs)
+        if instr.target is not None and instr.target <= index
+    ]
+    heads = sorted(
+        {
+            head
+            for index, head in back
+            if code.instrs[head].op not in ("FOR_ITER", "SEND") and index in _reached(code, head)
+        }
+    )
     loops = {head: natural_loop(code, head) for head in heads}
     for outer, inner in itertools.pairwise(heads):
         test = range(outer, inner)
@@ -67,6 +77,7 @@ def tests(code: Code, header: int) -> list[tuple[str, str, Any]]:
     return found
 
 
+@remembered
 def whole_loop(code: Code, loop: frozenset[int], exit_index: int | None) -> tuple[frozenset[int], int | None]:
     """`loop` with what runs on the way out of it, and where it goes on behind it: where most ways out meet.
 
@@ -120,14 +131,12 @@ def _behind(code: Code, order: Iterable[int], goes: Callable[[int], int | None])
     return behind
 
 
+@remembered
 def joins(code: Code, loop: frozenset[int], header: int) -> dict[int, int | None]:
     """Where all ways from each instruction of a loop to the end of the iteration meet first; None: at its end."""
     behind = _behind(code, loop, lambda after: after if after in loop and after != header else None)
-    result: dict[int, int | None] = {}
-    for index in loop:
-        others = behind[index] & ~(1 << index)
-        result[index] = next((one for one in loop if others >> one & 1 and behind[one] == others), None)
-    return result
+    begins = {ahead: index for index, ahead in behind.items()}
+    return {index: begins.get(behind[index] & ~(1 << index)) for index in loop}
 
 
 def followed(code: Code, index: int) -> int:
@@ -161,6 +170,7 @@ def same_code(code: Code, one: int, other: int) -> bool:
     return False
 
 
+@remembered
 def natural_loop(code: Code, header: int) -> frozenset[int]:
     """The instructions from which `header` is reached again without leaving the loop that it heads."""
     before: list[list[int]] = [[] for _ in code.instrs]

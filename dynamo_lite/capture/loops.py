@@ -53,7 +53,7 @@ from dynamo_lite.graph.scalar import (
     substitute,
     symbols_of,
 )
-from dynamo_lite.pycode import handlers_at
+from dynamo_lite.pycode import handlers_at, liveness
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -221,9 +221,9 @@ class _Attempt:
         cells = self.stored & frame.cells.keys()
         if any(frame.cells[name].concrete is not None for name in cells):
             self._refuse("side-effect-cell", min(cells))
-        behind = self.machine.live(frame.code)[exit_index]
+        behind = liveness(frame.code)[exit_index]
         self.read = exposed(frame.code, self.loop, self.header, behind) | cells
-        live = self.machine.live(frame.code)[self.header] | cells
+        live = liveness(frame.code)[self.header] | cells
         before = self._enter_locals(live)
         if is_while:
             self._bound(before)

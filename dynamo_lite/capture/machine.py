@@ -30,7 +30,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.wrap import realise, wrap
-from dynamo_lite.pycode import Code, Instr, decoded, liveness
+from dynamo_lite.pycode import Code, Instr, decoded
 
 # Where stress mode "break" ends a segment: everything that computes.
 _BREAKABLE = frozenset(
@@ -93,9 +93,7 @@ class Machine:
         self.owns_slots = owns_slots
         self.inline_generators = inline_generators
         self.break_everywhere = break_everywhere
-        self.lives: dict[int, tuple[Code, list[frozenset[str]]]] = {}
         self.entered: set[tuple[int, int]] = set()  # frames and headers of the `while` loops being traced
-        self.loops: dict[int, tuple[Code, dict[int, frozenset[int]]]] = {}
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -245,18 +243,8 @@ class Machine:
                 return returned.value
 
     def while_loops(self, code: Code) -> dict[int, frozenset[int]]:
-        """The `while` loops of `code` by their headers, found once a capture."""
-        known = self.loops.get(id(code))
-        if known is None:
-            known = self.loops[id(code)] = code, while_loops(code) if self.tracer.native_loops else {}
-        return known[1]
-
-    def live(self, code: Code) -> list[frozenset[str]]:
-        """The locals live before each instruction of `code`, computed once a capture."""
-        known = self.lives.get(id(code))
-        if known is None:
-            known = self.lives[id(code)] = code, liveness(code)
-        return known[1]
+        """The `while` loops of `code` by their headers; none where loops do not stay loops."""
+        return while_loops(code) if self.tracer.native_loops else {}
 
 
 def default_value(value: Any) -> Value:

@@ -14,6 +14,7 @@ from dynamo_lite.pycode.code import (
     UnsupportedOpcode,
     UnsupportedResume,
     handlers_at,
+    remembered,
     skeleton,
 )
 from dynamo_lite.pycode.decode import decode, decoded
@@ -45,6 +46,7 @@ __all__ = [
     "handlers_at",
     "liveness",
     "null_below_callable",
+    "remembered",
     "resume_code",
     "skeleton",
     "stack_depth",

@@ -8,12 +8,17 @@ differ, arrays do not compare).
 
 from __future__ import annotations
 
+import functools
 import struct
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
 from dynamo_lite.pycode.opcodes import OPCODES, Operand
 from dynamo_lite.pycode.version import FACTS
+
+_T = TypeVar("_T")
+_Rest = TypeVarTuple("_Rest")
 
 Position: TypeAlias = tuple[int | None, int | None, int | None, int | None]
 """Line, end line, column, end column, as in ``code.co_positions()``."""
@@ -90,7 +95,7 @@ class Code:
     """A code object. argcount counts positional-only arguments too, as co_argcount does; varnames starts with the
     arguments. ``consts`` and ``names`` are the pools as they were, which keep their order; encode adds what is
     missing. ``entry`` is the position of the RESUME at a function's entry, which has no Instr. Exception entries are
-    sorted and do not overlap.
+    sorted and do not overlap. ``found`` is what analyses remember.
     """
 
     instrs: tuple[Instr, ...]
@@ -109,6 +114,7 @@ class Code:
     consts: tuple[Any, ...]
     names: tuple[str, ...]
     entry: Position
+    found: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def docstring(self) -> str | None:
@@ -146,7 +152,26 @@ class Code:
         return "\n".join(lines)
 
 
-_COMPARED = tuple(field for field in Code.__dataclass_fields__ if field != "consts")
+_COMPARED = tuple(field.name for field in fields(Code) if field.compare and field.name != "consts")
+
+
+def remembered(find: Callable[[Code, *_Rest], _T]) -> Callable[[Code, *_Rest], _T]:
+    """Keep what `find` finds out about a Code with that Code, by the other (positional, hashable) arguments.
+
+    A function may be compiled again and again, and its bytecode stays the same. Nobody may change the result.
+    """
+
+    @functools.wraps(find)
+    def known(code: Code, *args: *_Rest) -> _T:
+        key = (find, *args)
+        made: _T
+        try:
+            made = code.found[key]
+        except KeyError:
+            made = code.found[key] = find(code, *args)
+        return made
+
+    return known
 
 
 def same_constant(a: Any, b: Any) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 from itertools import accumulate
 
-from dynamo_lite.pycode.code import Code, ExceptionEntry, UnsupportedCode
+from dynamo_lite.pycode.code import Code, ExceptionEntry, UnsupportedCode, remembered
 from dynamo_lite.pycode.opcodes import OPCODES
 
 
@@ -67,6 +67,7 @@ def prune(code: Code) -> Code:
     return remove(code, {index for index, depth in enumerate(stack_depth(code)) if depth is None})
 
 
+@remembered
 def _walk(code: Code) -> tuple[list[int | None], int]:
     instrs = code.instrs
     depths: list[int | None] = [None] * len(instrs)

@@ -7,11 +7,12 @@ variables that are locals too (parameters) count as read by every use of the cel
 
 from __future__ import annotations
 
-from dynamo_lite.pycode.code import Code
+from dynamo_lite.pycode.code import Code, remembered
 from dynamo_lite.pycode.flow import handler_targets, successors
 from dynamo_lite.pycode.opcodes import OPCODES, Operand
 
 
+@remembered
 def liveness(code: Code) -> list[frozenset[str]]:
     """The locals live before each instruction: bound there, they must still be bound when it runs."""
     instrs = code.instrs

@@ -9,7 +9,6 @@ Capture makes these at graph breaks; dispatch enters them like any other code.
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
 from dataclasses import replace
 
 from dynamo_lite.pycode.code import (
@@ -23,13 +22,15 @@ from dynamo_lite.pycode.code import (
     Instr,
     UnsupportedCode,
     UnsupportedResume,
+    remembered,
 )
 from dynamo_lite.pycode.encode import encode
 from dynamo_lite.pycode.flow import prune, remove, stack_depth
 from dynamo_lite.pycode.version import FACTS
 
 
-def resume_code(code: Code, index: int, stack: Sequence[str], bound_locals: Sequence[str]) -> types.CodeType:
+@remembered
+def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tuple[str, ...]) -> types.CodeType:
     """The code of a function that goes on with `code` at instruction `index`.
 
     stack: "value" or "null" for each slot in use there, bottom first. The parameters are ``.s0``, ``.s1``, ... for the

@@ -98,7 +98,7 @@ def states(code: Code) -> list[State | None]:
     return known
 
 
-def places(code: Code) -> Iterator[tuple[int, list[str], list[str]]]:
+def places(code: Code) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]:
     """Index, stack and bound locals of every place where they are known before the run.
 
     Locals that are bound but not live are left out: a resume function must not miss them.
@@ -108,10 +108,13 @@ def places(code: Code) -> Iterator[tuple[int, list[str], list[str]]]:
         if state is not None and UNKNOWN not in state.stack:
             kinds = {name: state.locals[name] for name in live[index]}
             if UNKNOWN not in kinds.values():
-                yield index, list(state.stack), sorted(name for name, kind in kinds.items() if kind == VALUE)
+                names = sorted(name for name, kind in kinds.items() if kind == VALUE)
+                yield index, tuple(state.stack), tuple(names)
 
 
-def leave(code: Code, index: int, stack: list[str], names: list[str], resume: types.FunctionType) -> types.CodeType:
+def leave(
+    code: Code, index: int, stack: tuple[str, ...], names: tuple[str, ...], resume: types.FunctionType
+) -> types.CodeType:
     """`code` up to instruction `index`, where it returns what `resume` makes of its stack and locals."""
     position = code.instrs[index].position
     ending: list[Instr] = []
@@ -188,7 +191,7 @@ def test_parameters_stack_and_locals():
 
     code = decode(user.__code__)
     index = next(i for i, instr in enumerate(code.instrs) if instr.op == "POP_TOP")
-    resumed = resume_code(code, index, ["value", "value"], ["b", "a"])
+    resumed = resume_code(code, index, ("value", "value"), ("b", "a"))
     assert resumed.co_varnames[:4] == (".s0", ".s1", "b", "a")
     assert resumed.co_argcount == 4 and resumed.co_kwonlyargcount == 0 and not resumed.co_flags & 0xC
     assert (resumed.co_name, resumed.co_filename, resumed.co_firstlineno, resumed.co_qualname) == (
@@ -212,7 +215,7 @@ def test_stack_parameters_are_released():
 
     code = decode(user.__code__)
     index = next(i for i, instr in enumerate(code.instrs) if instr.op == "BUILD_TUPLE")
-    resumed = resume_code(code, index, ["value", "value"], [])
+    resumed = resume_code(code, index, ("value", "value"), ())
     thing = Thing()
     reference = weakref.ref(thing)
     pair = function_of(resumed)(thing, 1)
@@ -231,9 +234,9 @@ def test_free_variables_and_null_slots():
     index = next(i for i, instr in enumerate(code.instrs) if instr.op == "BINARY_OP")
     state = states(code)[index]
     assert state is not None
-    kinds = list(state.stack)
+    kinds = tuple(state.stack)
     assert kinds.count(NULL) == 1
-    resumed = resume_code(code, index, kinds, [])
+    resumed = resume_code(code, index, kinds, ())
     rest = types.FunctionType(resumed, globals(), closure=user.__closure__)
     assert rest(max, 1, 10, 5, 10) == 15
 
@@ -247,7 +250,7 @@ def test_unbound_local_stays_unbound():
 
     code = decode(user.__code__)
     index = next(i for i, instr in enumerate(code.instrs) if instr.op == "POP_TOP")
-    rest = function_of(resume_code(code, index, ["value"], ["flag"]))
+    rest = function_of(resume_code(code, index, ("value",), ("flag",)))
     with pytest.raises(UnboundLocalError, match="value"):
         rest(None, None)
 
@@ -264,15 +267,15 @@ def test_what_cannot_be_resumed():
         return f(f, key=1)
 
     with pytest.raises(UnsupportedResume, match="generator"):
-        resume_code(decode(generator.__code__), 0, [], [])
+        resume_code(decode(generator.__code__), 0, (), ())
     with pytest.raises(UnsupportedResume, match="inner functions"):
-        resume_code(decode(shares.__code__), 0, [], [])
+        resume_code(decode(shares.__code__), 0, (), ())
     with pytest.raises(UnsupportedResume, match="not a function"):
-        resume_code(decode(compile("x = 1", "m", "exec")), 0, [], [])
+        resume_code(decode(compile("x = 1", "m", "exec")), 0, (), ())
     with pytest.raises(ValueError, match="0 stack slots, not 1"):
-        resume_code(decode(plain.__code__), 0, ["value"], [])
+        resume_code(decode(plain.__code__), 0, ("value",), ())
     with pytest.raises(ValueError, match="not distinct locals"):
-        resume_code(decode(plain.__code__), 0, [], ["nothing"])
+        resume_code(decode(plain.__code__), 0, (), ("nothing",))
 
 
 def test_assembled_code_may_go_anywhere():

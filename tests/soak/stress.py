@@ -92,7 +92,8 @@ def log_of(target: str, mode: str, folder: Path) -> Path:
 def read(log: Path, code: int, seconds: float) -> Outcome:
     """What the output of unittest or pytest says."""
     text = log.read_text(errors="replace")
-    failed = re.findall(r"^(?:FAIL|ERROR): (.*)$", text, re.M) or re.findall(r"^(?:FAILED|ERROR) (\S+)", text, re.M)
+    failed = re.findall(r"^(?:FAIL|ERROR): (.*)$", text, re.M)
+    failed = failed or re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", text, re.M)
     taken = 0
     unittest = re.findall(r"^Ran (\d+) tests?", text, re.M)
     if unittest:
