@@ -7,7 +7,8 @@ new ones and remembers what failed.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import hypothesis
@@ -46,6 +47,14 @@ def no_mode() -> None:
     """
     if _C.hook_installed():
         pytest.skip(IN_USE)
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, also where the process was started with it ignored, as shells do behind `&`."""
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, old)
 
 
 def budget(name: str, quick: int) -> int:

@@ -346,6 +346,7 @@ def run_plainly() -> None:
         pass
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_a_long_loop() -> None:
     run = long_running()
     timer = threading.Timer(0.05, _thread.interrupt_main)

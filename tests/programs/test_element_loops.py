@@ -345,6 +345,7 @@ def spin(x: Any, n: Any) -> Any:
     return x
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_is_seen() -> None:
     fast = dynamo_lite.compile(spin, options=OPTIONS)
     fast(np.zeros(4), 1000)
