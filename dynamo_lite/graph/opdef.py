@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dynamo_lite.graph.node import Argument
+from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar
 from dynamo_lite.graph.types import ArrayType
 
@@ -105,3 +105,15 @@ def define(op: OpDef) -> OpDef:
         raise ValueError(f"op {op.name} is defined twice")
     REGISTRY[op.name] = op
     return op
+
+
+def elementwise_of(node: Node) -> OpDef:
+    """The op that decides how long a CALL node takes: its own, or the ufunc's where its `outer` is of two arrays.
+
+    Such an `outer` broadcasts; of scalars it is opaque, since they would be operands of rules of their own.
+    """
+    if node.op == "outer" and all(isinstance(arg, Node) and arg.array_type.ndim for arg in node.args):
+        op = REGISTRY.get(node.params["ufunc"].__name__)
+        if op is not None and op.ufunc is node.params["ufunc"] and op.kind is OpKind.ELEMENTWISE:
+            return op
+    return REGISTRY[node.op]

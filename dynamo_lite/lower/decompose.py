@@ -5,6 +5,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %astype: int64[s0] = astype(%x); %reduce = reduce(%astype, add)
     %array_of: float64[2] = array_of(%a, %b)      ->  %empty: float64[2]; a store of %a and of %b into its elements
+    %outer: int32[s0, s1] = outer(%x, %y, add)    ->  %x[:, newaxis]; add
 
 A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
 bools. Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. Clip of floats has its own rule
@@ -20,6 +21,7 @@ import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.opdef import elementwise_of
 from dynamo_lite.graph.rewrite import replace_uses
 from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
@@ -123,6 +125,19 @@ def _roll(graph: Graph, node: Node) -> Node | None:
     return made
 
 
+def _outer(graph: Graph, node: Node) -> Node | None:
+    """ufunc.outer gives the first operand an axis of one element for each axis of the second, and calls the ufunc."""
+    x, y = node.args
+    op = elementwise_of(node)
+    if op.name == node.op:
+        return None
+    assert isinstance(x, Node) and isinstance(y, Node)
+    index = ((None, None, None),) * x.array_type.ndim + (None,) * y.array_type.ndim
+    type_ = ArrayType(x.array_type.dtype, (*x.array_type.shape, *(1 for _ in y.array_type.shape)))
+    wide = graph.add_call("basic_index", (x,), {"index": index, "scalar": False}, type_, node.location)
+    return graph.add_call(op.name, (wide, y), {}, node.type, node.location)  # type: ignore[arg-type]
+
+
 def _own_dtype(arg: Argument) -> np.dtype[np.generic]:
     return arg.array_type.dtype if isinstance(arg, Node) else _DTYPE_OF_KIND[kind_of(arg)]
 
@@ -132,4 +147,5 @@ _RULES: dict[str, Callable[[Graph, Node], Node | None]] = {
     "reduce": _reduce,
     "array_of": _array_of,
     "roll": _roll,
+    "outer": _outer,
 }

@@ -19,7 +19,7 @@ from typing import Any
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of
 from dynamo_lite.graph.rewrite import loop_parts
 from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar, is_symbolic
 from dynamo_lite.graph.types import ArrayType
@@ -223,9 +223,11 @@ def _own_time(node: Node, env: Env) -> float:
         return _loop_time(node, env, _shared_time)
     if node.kind is NodeKind.COND:
         return _cond_time(node, env, _shared_time)
-    if node.kind is not NodeKind.CALL or node.op in _SIMPLE:
+    if node.kind is not NodeKind.CALL:
         return 0.0
-    op = REGISTRY[node.op]
+    op = elementwise_of(node)
+    if op.name in _SIMPLE:
+        return 0.0
     operands = [arg for arg in node.args if isinstance(arg, Node)]
     if op.kind is OpKind.ELEMENTWISE:
         return LOOP_NS * _count(_types(node)[0].shape, env)
@@ -256,7 +258,8 @@ def _numpy_time(node: Node, env: Env) -> float:
         return NUMPY_CALL + NS_PER_BYTE * traffic
     if node.kind is not NodeKind.CALL or node.op in ("tuple_get", "count_true", "require"):
         return 0.0
-    kind = REGISTRY[node.op].kind
+    op = elementwise_of(node)
+    kind = op.kind
     if kind is OpKind.VIEW:
         return NUMPY_VIEW
     if node.op in _MASKED:
@@ -264,7 +267,7 @@ def _numpy_time(node: Node, env: Env) -> float:
     if kind is OpKind.CALL:
         return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_CALL
     read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
-    time = NUMPY_OPS.get(node.op, NUMPY_CALL) + NUMPY_NUMBER * sum(map(is_scalar, node.args))
+    time = NUMPY_OPS.get(op.name, NUMPY_CALL) + NUMPY_NUMBER * sum(map(is_scalar, node.args))
     if node.op == "where":
         time += WHERE_NS * _count(_types(node)[0].shape, env)
     return time + NS_PER_BYTE * (read + 2 * _bytes(node, env))

@@ -13,6 +13,7 @@ from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.decompose import decompose
+from tests.oracle import require_equal
 from tests.schedule.tracing import trace
 
 
@@ -29,6 +30,31 @@ def decomposed(function: Any, *arguments: Any) -> str:
 def test_clip_of_integers() -> None:
     text = decomposed(lambda x: np.clip(x, 2, 9), np.arange(20, dtype="i"))
     assert "maximum(%x, 2)" in text and "minimum(%maximum, 9)" in text and "clip" not in text
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.less, np.hypot, np.left_shift, np.divide])
+@pytest.mark.parametrize(
+    ("left", "right"), [((4,), (3,)), ((1,), (3,)), ((2, 3), (4,)), ((3,), (2, 1, 2)), ((0,), (2,))]
+)
+def test_an_outer_ufunc_is_a_broadcast_one(ufunc: np.ufunc, left: tuple[int, ...], right: tuple[int, ...]) -> None:
+    char = "l" if ufunc is np.left_shift else "d"
+
+    def arguments() -> Any:
+        return tuple((np.arange(np.prod(shape), dtype=char) + 1).reshape(shape, order="F") for shape in (left, right))
+
+    text = decomposed(lambda a, b: ufunc.outer(a, b), *arguments())
+    assert "outer(" not in text and f"= {ufunc.__name__}(" in text
+    for function in (
+        lambda a, b: ufunc.outer(a, b),
+        lambda a, b: ufunc.outer(a[::-1], b.T),
+        lambda a, b: ufunc.outer(a.T, b[..., ::-1]),
+    ):
+        require_equal(function, arguments, compile=dynamo_lite.compile)
+
+
+@pytest.mark.parametrize("function", [lambda x: np.add.outer(x, 2), lambda x: np.add.outer(x[0], x)])
+def test_an_outer_ufunc_of_a_number_stays(function: Any) -> None:
+    assert "outer(" in decomposed(function, np.arange(4.0))
 
 
 def test_clip_of_integers_with_bounds_crossed() -> None:
