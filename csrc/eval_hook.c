@@ -518,20 +518,35 @@ set_rewrite_callback(PyObject *module, PyObject *callback)
     return set_callback(&hook.rewrite_callback, callback) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+static const struct {
+    const char *name;
+    DlStress mode;
+} stress_modes[] = {
+    {"hook", DL_STRESS_HOOK}, {"rewrite", DL_STRESS_REWRITE}, {"miss", DL_STRESS_MISS}, {"all", DL_STRESS_ALL}};
+
+static PyObject *
+get_stress(PyObject *module, PyObject *Py_UNUSED(args))
+{
+    (void)module;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(stress_modes); i++) {
+        if (dl_stress == stress_modes[i].mode) {
+            return PyUnicode_FromString(stress_modes[i].name);
+        }
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 set_stress(PyObject *module, PyObject *mode)
 {
     (void)module;
-    static const struct { const char *name; DlStress mode; } modes[] = {
-        {"hook", DL_STRESS_HOOK}, {"rewrite", DL_STRESS_REWRITE}, {"miss", DL_STRESS_MISS},
-        {"all", DL_STRESS_ALL}};
     if (mode == Py_None) {
         dl_stress = DL_STRESS_NONE;
         Py_RETURN_NONE;
     }
-    for (size_t i = 0; PyUnicode_Check(mode) && i < Py_ARRAY_LENGTH(modes); i++) {
-        if (PyUnicode_CompareWithASCIIString(mode, modes[i].name) == 0) {
-            dl_stress = modes[i].mode;
+    for (size_t i = 0; PyUnicode_Check(mode) && i < Py_ARRAY_LENGTH(stress_modes); i++) {
+        if (PyUnicode_CompareWithASCIIString(mode, stress_modes[i].name) == 0) {
+            dl_stress = stress_modes[i].mode;
             Py_RETURN_NONE;
         }
     }
@@ -621,6 +636,7 @@ static PyMethodDef functions[] = {
     {"set_rewrite_callback", set_rewrite_callback, METH_O,
      "set_rewrite_callback(callback): code -> re-encoded code or None, for stress mode \"rewrite\"."},
     {"mark_rewritten", mark_rewritten, METH_O, "mark_rewritten(code): stress mode \"rewrite\" runs it as it is."},
+    {"get_stress", get_stress, METH_NOARGS, "get_stress() -> what set_stress was given last."},
     {"set_stress", set_stress, METH_O, "set_stress(\"hook\" | \"rewrite\" | \"miss\" | \"all\" | None)."},
     {"frame_stats", (PyCFunction)(void (*)(void))frame_stats, METH_VARARGS | METH_KEYWORDS,
      "frame_stats(reset=False) -> dict: seen, captured, rewritten, plain_rests, skipped by reason number."},

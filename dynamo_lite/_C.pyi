@@ -192,6 +192,9 @@ def set_stress(mode: str | None, /) -> None:
     """Test modes: "hook" (frames pass, counted), "rewrite" (they run re-encoded code), "miss" (guards always
     miss), "all" (every call is asked about, whatever became of the ones before)."""
 
+def get_stress() -> str | None:
+    """What set_stress was given last."""
+
 def frame_stats(reset: bool = False) -> dict[str, Any]:
     """seen, captured, rewritten; plain_rests: captured frames whose rest ran plainly; skipped: by reason number."""
 

@@ -14,13 +14,14 @@ import sys
 import sysconfig
 import types
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dynamo_lite import _C, breaks, log
 from dynamo_lite.backends import resolve
+from dynamo_lite.capture.loop_code import operations_behind
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import SkipFrame
 from dynamo_lite.capture.trace import GraphBreak, empty_closure, trace
@@ -37,11 +38,11 @@ from dynamo_lite.errors import (
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.types import MAX_DIMS
-from dynamo_lite.pipeline import SINGLE_ELEMENTS, Segment, compile_segment
-from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decoded, resume_code
+from dynamo_lite.pipeline import Segment, compile_segment
+from dynamo_lite.pycode import Code, UnsupportedOpcode, UnsupportedResume, decoded, resume_code
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord
 from dynamo_lite.runtime.transaction import transaction
-from dynamo_lite.schedule.cost import DoesNotPay
+from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
 # Callees of these packages are not worth a capture of their own when they could not be inlined.
@@ -76,6 +77,9 @@ def _operations(graph: Graph) -> int:
 _WORTHLESS_LIMIT = 4
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
+# Operations behind a loop that are too many to run them plainly for its sake.
+_MUCH = 12
+ROUND = "the segments of a loop together"
 
 
 def _hint(found: GraphBreak) -> str:
@@ -116,13 +120,15 @@ class Compilation:
         self.compiles: list[CompileRecord] = []
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
+        self._places: dict[types.CodeType, tuple[Code, int]] = {}  # -> where it goes on, in what it was made of
         self._lines: dict[types.CodeType, int] = {}  # and -> the line it goes on with
         self._entries: dict[types.CodeType, int] = {}
         self._plain_entries: dict[types.CodeType, int] = {}
         self._skipped: set[types.CodeType] = set()
         self._waiting: dict[types.CodeType, list[tuple[types.CodeType, Segment]]] = {}
         self._worthless: set[types.CodeType] = set()
-        self._idle: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments without gain -> where they lead
+        self._leads: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments that break -> where they go on
+        self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
         self._warned: set[str] = set()
         if fullgraph:
             for record in self._refusal():
@@ -274,6 +280,7 @@ class Compilation:
                 resumed.__qualname__ = function.__qualname__
                 known = self._jumps[made, target.plain] = _C.Jump(resumed)
                 self._resumed[made] = len(self._resumed) + 1
+                self._places[made] = code, target.index
                 self._lines[made] = code.instrs[target.index].position[0] or made.co_firstlineno
                 if target.plain:
                     self._skip(made, "exception-handler-active")
@@ -302,31 +309,41 @@ class Compilation:
             self._note_break(record)
         if segment.why_plain:
             self._note_skip(function, segment.why_plain, segment.why_plain_detail)
+        elif segment.capture.ends == "break":
+            for jump in segment.capture.jumps:
+                self._leads.setdefault(code, set()).add(jump.resume_function.__code__)
+                self._led.setdefault(jump.resume_function.__code__, set()).add(code)
+            if self.config.cost_model and not self._everything and self._loses_in_round(function, segment):
+                return
         if (segment.program is not None and not segment.slight) or (self._everything and not segment.why_plain):
             return
         if segment.capture.ends != "break" or segment.why_plain:
             self._retire(code, segment)
             return
-        targets = {jump.resume_function.__code__ for jump in segment.capture.jumps}
-        self._idle[code] = self._idle.get(code, set()) | targets
-        if segment.slight and self._goes_round(code):
-            self._note_skip(function, "does-not-pay", SINGLE_ELEMENTS)
-            self._retire(code, segment)
-            return
-        for target in targets:
+        for target in {jump.resume_function.__code__ for jump in segment.capture.jumps}:
             self._waiting.setdefault(target, []).append((code, segment))
 
-    def _goes_round(self, code: types.CodeType) -> bool:
-        """Whether segments that gain nothing lead from one of this code back to it: a loop over single elements."""
-        seen: set[types.CodeType] = set()
-        ahead = [code]
-        while ahead:
-            for target in self._idle.get(ahead.pop(), ()):
-                if target == code:
-                    return True
-                if target not in seen:
-                    seen.add(target)
-                    ahead.append(target)
+    def _loses_in_round(self, function: types.FunctionType, segment: Segment) -> bool:
+        """Whether the segments of a loop, of which this is one, take longer than plain Python: then leave it to that.
+
+        Where its entry is out of range or retired, the rest of the loop and all behind it run plainly.
+        """
+        code = segment.code
+        around = _reached(code, self._leads) & _reached(code, self._led)
+        latest = [self._versions[one][-1] for one in around]
+        programs = [one for one in latest if one.program is not None]
+        if not programs or any(not one.times and not one.slight for one in programs):
+            return False
+        behind = max((operations_behind(*self._places[one]) for one in around if one in self._places), default=0)
+        if behind > _MUCH and not all(one.slight for one in programs):
+            return False
+        others = [one.times for one in latest if one is not segment]
+        try:
+            segment.entry.least, segment.entry.most = paying_sizes(times_of_round(segment.times, others))
+        except DoesNotPay as reason:
+            self._note_skip(function, "does-not-pay", f"{ROUND}: {reason}")
+            self._retire(code, segment)
+            return True
         return False
 
     def _retire(self, code: types.CodeType, segment: Segment) -> None:
@@ -508,13 +525,26 @@ class Compilation:
         self.compiles.clear()
         self._jumps.clear()
         self._resumed.clear()
+        self._places.clear()
         self._lines.clear()
         self._entries.clear()
         self._plain_entries.clear()
         self._skipped.clear()
         self._waiting.clear()
         self._worthless.clear()
-        self._idle.clear()
+        self._leads.clear()
+        self._led.clear()
+
+
+def _reached(code: types.CodeType, steps: Mapping[types.CodeType, set[types.CodeType]]) -> set[types.CodeType]:
+    """Where one or more steps lead from `code`."""
+    found: set[types.CodeType] = set()
+    ahead = [code]
+    while ahead:
+        new = steps.get(ahead.pop(), set()) - found
+        found |= new
+        ahead += new
+    return found
 
 
 def _frames_around() -> int:

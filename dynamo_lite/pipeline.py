@@ -12,7 +12,7 @@ import itertools
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +24,7 @@ from dynamo_lite.config import Config, compiling
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.guards.words import GuardsOf
 from dynamo_lite.pycode import decode
-from dynamo_lite.schedule.cost import DoesNotPay
+from dynamo_lite.schedule.cost import DoesNotPay, Times
 from dynamo_lite.schedule.text import to_text
 
 SINGLE_ELEMENTS = "single elements only"
@@ -46,6 +46,11 @@ class Segment:
     why_plain_detail: str = ""
     slight: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def times(self) -> Mapping[int, Times]:
+        """What a call is expected to take, by scale (schedule/cost.py); empty where nobody estimated it."""
+        return self.program.schedule.times if isinstance(self.program, _C.Program) else {}
 
 
 def compile_segment(

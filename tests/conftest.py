@@ -49,6 +49,14 @@ def no_mode() -> None:
         pytest.skip(IN_USE)
 
 
+@pytest.fixture(autouse=True)
+def same_mode() -> Iterator[None]:
+    """No test ends the stress mode of the process, lest those behind it run plainly and pass for it."""
+    before = _C.get_stress()
+    yield
+    assert _C.get_stress() == before
+
+
 @pytest.fixture
 def interruptible() -> Iterator[None]:
     """SIGINT raises KeyboardInterrupt, also where the process was started with it ignored, as shells do behind `&`."""

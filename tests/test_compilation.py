@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import pickle
 import weakref
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -181,3 +182,93 @@ def test_what_takes_the_whole_stack_to_compile_is_not_tried_again() -> None:
     for _ in range(3):
         fast(np.ones(3))
     assert fast.stats()["misses"] == 1 and fast.stats()["plain_calls"] == 3
+
+
+# ---- loops that break
+
+
+def by_rows(rows: Any, x: Any) -> Any:
+    """Too little between two breaks: two elements, a product."""
+    found = np.empty(rows.shape[0] - 1)
+    for i in range(rows.shape[0] - 1):
+        zlib.crc32(b"")
+        first = rows[i]
+        zlib.crc32(b"")
+        found[i] = x[first] * 2.0
+    return found
+
+
+def chained(x: Any, n: int) -> Any:
+    """Enough between two breaks, at every size."""
+    for _ in range(n):
+        x = np.sqrt(x * 0.5 + 1.0) - x * x + 0.25 * x
+        zlib.crc32(b"")
+    return x
+
+
+def copied(x: Any, y: Any, n: int) -> Any:
+    """Four breaks cost more than two operations on few elements gain, and less than they do on many."""
+    for _ in range(n):
+        zlib.crc32(b"")
+        zlib.crc32(b"")
+        zlib.crc32(b"")
+        y = x * 2.0 + y
+        zlib.crc32(b"")
+    return y
+
+
+def test_a_loop_that_loses_by_its_breaks_runs_plainly(compiler: Compile) -> None:
+    rows, x = np.arange(0, 50, 5), np.arange(50.0)
+    fast = compiler(by_rows)
+    for _ in range(3):
+        assert fast(rows, x).tobytes() == by_rows(rows, x).tobytes()
+    assert "does-not-pay" in {record.id for record in fast.explain().skips}
+    calls = fast.stats()["native_calls"]
+    fast(rows, x)
+    assert fast.stats()["native_calls"] - calls <= 4  # those before the entry that runs plainly
+
+
+def noisy(few: Any, x: Any) -> Any:
+    """A loop that loses, and much behind it."""
+    step = few * 2.0
+    for _ in range(3):
+        zlib.crc32(b"")
+        zlib.crc32(b"")
+        zlib.crc32(b"")
+        zlib.crc32(b"")
+        few = step + few
+    y = np.sqrt(x * 0.5 + 1.0) - x * x + 0.25 * x
+    return np.sqrt(y * 0.5 + 1.0) - y * y + 0.25 * y - np.exp(x), few
+
+
+def test_what_is_behind_a_loop_that_loses_is_compiled(compiler: Compile) -> None:
+    fast = compiler(noisy)
+    few, x = np.ones(3), np.ones(1000)
+    for _ in range(3):
+        for got, wanted in zip(fast(few, x), noisy(few, x), strict=True):
+            assert got.tobytes() == wanted.tobytes()
+    assert any(graph.kernels and graph.operations > 8 for graph in fast.explain().graphs)
+
+
+def test_a_loop_that_gains_in_spite_of_its_breaks_stays(compiler: Compile) -> None:
+    fast = compiler(chained)
+    assert fast(np.ones(4), 50).tobytes() == chained(np.ones(4), 50).tobytes()
+    assert not fast.explain().skips and fast.stats()["native_calls"] > 45
+
+
+@pytest.mark.parametrize("sizes", [(4, 100_000, 4), (100_000, 4, 100_000)])
+def test_a_loop_that_breaks_runs_natively_at_the_sizes_that_pay(compiler: Compile, sizes: tuple[int, ...]) -> None:
+    fast = compiler(copied)
+    for size in sizes:
+        x, calls = np.ones(size), fast.stats()["native_calls"]
+        assert fast(x, x.copy(), 20).tobytes() == copied(x, x.copy(), 20).tobytes()
+        assert (fast.stats()["native_calls"] - calls > 10) == (size > 4)
+
+
+def test_without_the_cost_model_a_loop_that_loses_stays(compiler: Compile) -> None:
+    rows, x = np.arange(0, 50, 5), np.arange(50.0)
+    fast = compiler(by_rows, options={"cost_model": False})
+    fast(rows, x)
+    calls = fast.stats()["native_calls"]
+    fast(rows, x)
+    assert fast.stats()["native_calls"] - calls > 9

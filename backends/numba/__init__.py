@@ -19,7 +19,7 @@ from dynamo_lite import _C
 from dynamo_lite.config import current
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
-from dynamo_lite.schedule import Target, paying_sizes, schedule
+from dynamo_lite.schedule import Target, estimate, paying_sizes, schedule
 
 TARGET = Target(exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, _C.has_fold, machine_form)
 
@@ -29,6 +29,8 @@ def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
     lowered = lower(graph)
     steps = schedule(lowered, TARGET)
     options = current()
-    if options.cost_model and options.stress != "compile":
-        steps = replace(steps, sizes=paying_sizes(graph, steps, example_inputs, TARGET))
+    if options.stress != "compile":
+        steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
+        if options.cost_model:
+            steps = replace(steps, sizes=paying_sizes(steps.times))
     return _C.Program(steps, compile_kernel)

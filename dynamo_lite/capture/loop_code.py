@@ -15,6 +15,9 @@ from dynamo_lite.pycode.flow import successors
 from dynamo_lite.pycode.opcodes import Operand
 
 COPIED = 32  # instructions that are compared
+_OPERATIONS = frozenset(
+    ("BINARY_OP", "BINARY_SUBSCR", "STORE_SUBSCR", "CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER")
+)
 
 
 @remembered
@@ -171,13 +174,20 @@ def same_code(code: Code, one: int, other: int) -> bool:
 
 
 @remembered
-def natural_loop(code: Code, header: int) -> frozenset[int]:
-    """The instructions from which `header` is reached again without leaving the loop that it heads."""
+def _before(code: Code) -> list[list[int]]:
+    """For each instruction those that it may follow when nothing raises."""
     before: list[list[int]] = [[] for _ in code.instrs]
     for index in range(len(code.instrs)):
         for after in successors(code, index):
             if after < len(before):
                 before[after].append(index)
+    return before
+
+
+@remembered
+def natural_loop(code: Code, header: int) -> frozenset[int]:
+    """The instructions from which `header` is reached again without leaving the loop that it heads."""
+    before = _before(code)
     found = {header}
     work = [index for index in before[header] if index > header]
     while work:
@@ -186,6 +196,17 @@ def natural_loop(code: Code, header: int) -> frozenset[int]:
             found.add(index)
             work += before[index]
     return frozenset(found)
+
+
+def operations_behind(code: Code, index: int) -> int:
+    """How many operations and calls may run once the outermost loop around an instruction has ended."""
+    before = _before(code)
+    leading, work = {index}, [index]
+    while work:
+        new = set(before[work.pop()]) - leading
+        leading |= new
+        work += new
+    return sum(code.instrs[one].op in _OPERATIONS for one in _reached(code, index) - leading)
 
 
 def _reached(code: Code, start: int) -> set[int]:

@@ -7,7 +7,7 @@ runs and ``interpret`` explains. ``schedule`` is the list of passes in order; th
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.rewrite import is_structured
 from dynamo_lite.schedule.alias import merge_views
-from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes
+from dynamo_lite.schedule.cost import DoesNotPay, estimate, paying_sizes
 from dynamo_lite.schedule.emit import emit
 from dynamo_lite.schedule.fuse import fuse
 from dynamo_lite.schedule.interpret import interpret
@@ -16,7 +16,7 @@ from dynamo_lite.schedule.steps import Schedule
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.text import to_text
 
-__all__ = ["DoesNotPay", "Schedule", "Target", "interpret", "paying_sizes", "schedule", "to_text"]
+__all__ = ["DoesNotPay", "Schedule", "Target", "estimate", "interpret", "paying_sizes", "schedule", "to_text"]
 
 
 def schedule(graph: Graph, target: Target) -> Schedule:

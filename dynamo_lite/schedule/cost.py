@@ -1,10 +1,11 @@
 """Guesses for which sizes a schedule beats plain NumPy, from the calls both make and the memory both move.
 
-Enters the graph as captured, its Schedule and example inputs; leaves the range of sizes in which the program is
-expected to be the faster one, or raises DoesNotPay when there is none near. Calls of other sizes run plainly. Times
-are rough, in nanoseconds, for one core; only their ratio counts, and both sides are charged alike for what both do (a
-NumPy loop's own time, a matmul). A loop takes what its middle iteration takes, times the number of them; a choice the
-mean of its branches.
+Enters the graph as captured, its Schedule and example inputs; leaves the times of both by size, and the range of sizes
+in which the program is expected to be the faster one, or raises DoesNotPay when there is none near. Calls of other
+sizes run plainly. Segments between breaks are judged together where they lead round in a loop. Times are rough, in
+nanoseconds, for one core; only their ratio counts, and both sides are charged alike for what both do (a NumPy loop's
+own time, a matmul). A loop takes what its middle iteration takes, times the number of them; a choice the mean of its
+branches.
 docs/performance.md has the measurements.
 """
 
@@ -13,8 +14,11 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
+
+import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
@@ -35,8 +39,10 @@ NUMPY_NUMBER = 300.0  # to make an array of a Python number that is its operand
 NUMPY_VIEW = 150.0
 NUMPY_SCALAR = 60.0  # of one operator between NumPy scalars
 NUMPY_OPS = {"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0}  # of other calls
+NUMPY_OPS |= {"matmul": 1000.0, "advanced_index": 250.0}
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
+SEGMENT = 500.0  # a graph break: what goes on behind it is a call of its own
 STEP = 30.0
 ITERATION = 20.0  # of a loop
 OPEN_LENGTH = 4
@@ -54,6 +60,8 @@ KERNEL = 100.0  # of a Map or Reduce, a result's array included
 RESULT = 60.0  # of each further one
 CALL = 450.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
 SCALAR_CALL = 130.0
+PRODUCT = 120.0  # of a small product, which needs no Python call
+SMALL_PRODUCT = 1000  # elements of the result, about (csrc/product.c)
 EVALUATION = 1500.0
 ERRSTATE = 450.0  # to have floating-point errors raised, once a program that makes calls
 SAVE = 100.0
@@ -79,6 +87,7 @@ _SIMPLE = frozenset(  # as fast as memory, in NumPy and in kernels
     )
 )
 _MASKED = frozenset(("masked", "put_masked"))
+_PRODUCTS = (np.matmul, np.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
 MOST_ELEMENTS = 1 << 27
 
@@ -89,11 +98,22 @@ class DoesNotPay(Exception):
     """The schedule is not expected to beat plain NumPy; the text says why."""
 
 
-def paying_sizes(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> tuple[int, int]:
-    """The least and the most elements of the largest input for which the schedule is expected to be faster than NumPy.
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What a call is expected to take, in ns, by plain Python and by the program. elements: of the largest input."""
 
-    The range holds the example's size or is the next one to it. Raises DoesNotPay when no size pays.
-    """
+    elements: float
+    plain: float
+    native: float
+
+    @property
+    def pays(self) -> bool:
+        """Whether the program is the faster one."""
+        return self.plain >= self.native * WORTHWHILE
+
+
+def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:
+    """The times by scale: sizes in steps of 4, 0 for those of the example. Only 0 where no input is an array."""
     unknown: dict[str, Number] = {symbol.name: 1 for symbol in graph.symbols.values() if symbol.input < 0}
     example = unknown | symbol_values(graph, example_inputs)
     sizes = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
@@ -102,26 +122,53 @@ def paying_sizes(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any]
     )
     axes = 0 if largest is None else len({dim for dim in largest.array_type.shape if dim != 1})
     if largest is None or axes == 0:
-        if not _pays(graph, schedule, example, target):
-            raise DoesNotPay(_why(graph, schedule, example, target))
-        return 0, sys.maxsize
-    tried: list[tuple[int, float, bool]] = []
+        return {0: Times(0, *_times(graph, schedule, example, target))}
+    tried: dict[int, Times] = {}
+    before = -1.0
     for scale in SCALES:
         env = _scaled(example, sizes, 4.0 ** (scale / axes)) if scale else example
         elements = _count(largest.array_type.shape, env)
-        if scale == 0 or (elements <= MOST_ELEMENTS and (not tried or elements > tried[-1][1])):
-            tried.append((scale, elements, _pays(graph, schedule, env, target)))
-    paying = [place for place, (_, _, pays) in enumerate(tried) if pays]
+        if scale == 0 or (before < elements <= MOST_ELEMENTS):
+            tried[scale] = Times(elements, *_times(graph, schedule, env, target))
+            before = elements
+    return tried
+
+
+def paying_sizes(times: Mapping[int, Times]) -> tuple[int, int]:
+    """The least and the most elements of the largest input for which the schedule is expected to be faster than NumPy.
+
+    The range holds the example's size or is the next one to it. Raises DoesNotPay when no size pays.
+    """
+    tried = list(times.items())
+    paying = [place for place, (_, one) in enumerate(tried) if one.pays]
     if not paying:
-        raise DoesNotPay(_why(graph, schedule, example, target))
+        example = times[0]
+        raise DoesNotPay(f"about {example.native / 1e3:.3g} us compiled against {example.plain / 1e3:.3g} us by NumPy")
     first = last = min(paying, key=lambda place: abs(tried[place][0]))
     while first - 1 in paying:
         first -= 1
     while last + 1 in paying:
         last += 1
-    least = 0 if first == 0 else _between(tried[first - 1][1], tried[first][1])
-    most = sys.maxsize if last == len(tried) - 1 else _between(tried[last][1], tried[last + 1][1])
+    least = 0 if first == 0 else _between(tried[first - 1][1].elements, tried[first][1].elements)
+    most = sys.maxsize if last == len(tried) - 1 else _between(tried[last][1].elements, tried[last + 1][1].elements)
     return least, most
+
+
+def times_of_round(own: Mapping[int, Times], others: Iterable[Mapping[int, Times]]) -> dict[int, Times]:
+    """What segments that run in turn, with a break behind each, take together, by the scale and elements of `own`.
+
+    What a segment without a program takes is empty.
+    """
+    result: dict[int, Times] = {}
+    for scale, times in (own or {0: Times(0.0, 0.0, 0.0)}).items():
+        plain, native = times.plain, times.native + SEGMENT
+        for other in others:
+            native += SEGMENT
+            if other:
+                at = other[min(other, key=lambda one: abs(one - scale))]
+                plain, native = plain + at.plain, native + at.native
+        result[scale] = Times(times.elements, plain, native)
+    return result
 
 
 def _between(low: float, high: float) -> int:
@@ -142,16 +189,6 @@ def _times(graph: Graph, schedule: Schedule, env: Env, target: Target) -> tuple[
     """What plain Python and the program take."""
     shared = _shared_time(graph, env)
     return shared + _plain_time(graph, env), shared + PROGRAM + _native_time(schedule, env, target)
-
-
-def _pays(graph: Graph, schedule: Schedule, env: Env, target: Target) -> bool:
-    plain, native = _times(graph, schedule, env, target)
-    return plain >= native * WORTHWHILE
-
-
-def _why(graph: Graph, schedule: Schedule, env: Env, target: Target) -> str:
-    plain, native = _times(graph, schedule, env, target)
-    return f"about {native / 1e3:.3g} us compiled against {plain / 1e3:.3g} us by NumPy"
 
 
 def _count(shape: Sequence[Any], env: Env) -> float:
@@ -265,7 +302,7 @@ def _numpy_time(node: Node, env: Env) -> float:
     if node.op in _MASKED:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
     if kind is OpKind.CALL:
-        return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_CALL
+        return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_OPS.get(node.op, NUMPY_CALL)
     read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
     time = NUMPY_OPS.get(op.name, NUMPY_CALL) + NUMPY_NUMBER * sum(map(is_scalar, node.args))
     if node.op == "where":
@@ -279,17 +316,25 @@ def _is_opaque(step: Call) -> bool:
     return op is None or op.kind is OpKind.CALL
 
 
+def _is_product(step: Call, env: Env) -> bool:
+    """Whether the program multiplies by NumPy's inner loop without a call."""
+    if step.function not in _PRODUCTS or len(step.args) != 2 or not all(isinstance(arg, Reg) for arg in step.args):
+        return False
+    (type_,) = step.types
+    return type_.dtype.kind in "fc" and _count(type_.shape, env) <= SMALL_PRODUCT
+
+
 def _native_time(schedule: Schedule, env: Env, target: Target) -> float:
     """What the steps of a program take."""
-    return _steps_time(schedule, env, target) + ERRSTATE * _calls(schedule, target)
+    return _steps_time(schedule, env, target) + ERRSTATE * _calls(schedule, env, target)
 
 
-def _calls(schedule: Schedule, target: Target) -> bool:
+def _calls(schedule: Schedule, env: Env, target: Target) -> bool:
     """Whether some step calls NumPy through Python."""
     return any(
-        isinstance(step, Call)
+        (isinstance(step, Call) and not _is_product(step, env))
         or (isinstance(step, Reduce) and not target.folds(step.ufunc, step.dtype))
-        or (getattr(step, "machine", None) is None and any(_calls(body, target) for body in bodies(step)))
+        or (getattr(step, "machine", None) is None and any(_calls(body, env, target) for body in bodies(step)))
         for step in schedule.steps
     )
 
@@ -311,7 +356,12 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
                 time += NS_PER_BYTE * 3 * _count(step.shape, env) * step.dtype.itemsize
         elif isinstance(step, Call):
             scalar = type(step.function) is type(operator.add)
-            time += EVALUATION if isinstance(step.function, Evaluation) else SCALAR_CALL if scalar else CALL
+            if _is_product(step, env):
+                time += PRODUCT
+            elif step.function is np.matmul:
+                time += NUMPY_OPS["matmul"]
+            else:
+                time += EVALUATION if isinstance(step.function, Evaluation) else SCALAR_CALL if scalar else CALL
             made = sum(_count(type_.shape, env) * type_.dtype.itemsize for type_ in step.types)
             time += 0.0 if _is_opaque(step) else NS_PER_BYTE * 3 * made
         elif isinstance(step, Alloc):

@@ -11,8 +11,8 @@ as plain Python.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -264,7 +264,8 @@ class Schedule:
 
     written: the input indices that some step writes; the launcher declines when the memory of a written input may
     overlap another array input that is not the very same object. sizes: the least and the most elements of the largest
-    input for which the program is expected to be faster than NumPy. iterated: of a loop's body of Maps alone, what one
+    input for which the program is expected to be faster than NumPy. times: what it is expected to take, by scale
+    (cost.py). iterated: of a loop's body of Maps alone, what one
     kernel can do of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is
     False for a carried array that the body makes anew.
     """
@@ -278,3 +279,4 @@ class Schedule:
     written: tuple[int, ...]
     sizes: tuple[int, int] = (0, sys.maxsize)
     iterated: Map | None = None
+    times: Mapping[int, Any] = field(default_factory=dict, compare=False, repr=False)

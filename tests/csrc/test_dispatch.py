@@ -43,7 +43,7 @@ pytestmark = pytest.mark.usefixtures("no_mode")  # most entries here are made up
 
 
 @pytest.fixture
-def no_stress() -> Iterator[None]:
+def no_stress(no_mode: None) -> Iterator[None]:
     yield
     _C.set_stress(None)
 

@@ -10,7 +10,7 @@ import pytest
 from dynamo_lite.backends.numba import TARGET
 
 from dynamo_lite.lower import lower
-from dynamo_lite.schedule import DoesNotPay, paying_sizes, schedule
+from dynamo_lite.schedule import DoesNotPay, estimate, paying_sizes, schedule
 from tests.schedule.programs import PROGRAMS
 from tests.schedule.tracing import for_range, trace
 
@@ -18,7 +18,7 @@ from tests.schedule.tracing import for_range, trace
 def sizes(function: Any, *arguments: Any) -> tuple[int, int] | None:
     graph = lower(trace(function, *arguments))
     try:
-        return paying_sizes(graph, schedule(graph, TARGET), arguments, TARGET)
+        return paying_sizes(estimate(graph, schedule(graph, TARGET), arguments, TARGET))
     except DoesNotPay as error:
         assert "compiled against" in str(error)
         return None
