@@ -15,13 +15,14 @@ import sysconfig
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dynamo_lite import _C, breaks, log
 from dynamo_lite.backends import resolve
-from dynamo_lite.capture.loop_code import operations_behind
+from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import SkipFrame
 from dynamo_lite.capture.trace import GraphBreak, empty_closure, trace
@@ -302,7 +303,8 @@ class Compilation:
             log.emit("recompiles", function.__qualname__, reason)
         for plan in segment.capture.loops:
             message = "" if plan.refused is None else breaks.message(*plan.refused)
-            loop = LoopRecord(plan.filename, plan.line, plan.function, plan.outcome, message)
+            hint = breaks.REASONS[plan.refused[0]].hint if plan.refused and plan.outcome == "segments" else ""
+            loop = LoopRecord(plan.filename, plan.line, plan.function, plan.outcome, message, hint)
             self.loops[plan.filename, plan.line, plan.function] = loop
         record = segment.capture.break_
         if record is not None:
@@ -334,8 +336,9 @@ class Compilation:
         programs = [one for one in latest if one.program is not None]
         if not programs or any(not one.times and not one.slight for one in programs):
             return False
-        behind = max((operations_behind(*self._places[one]) for one in around if one in self._places), default=0)
-        if behind > _MUCH and not all(one.slight for one in programs):
+        places = [self._places[one] for one in around if one in self._places]
+        is_much = max((operations_behind(*place) for place in places), default=0) > _MUCH
+        if is_much and not all(one.slight for one in programs):
             return False
         others = [one.times for one in latest if one is not segment]
         try:
@@ -343,6 +346,10 @@ class Compilation:
         except DoesNotPay as reason:
             self._note_skip(function, "does-not-pay", f"{ROUND}: {reason}")
             self._retire(code, segment)
+            lines = {of.instrs[one].position[0] for of, index in places for one in outermost_loop(of, index)}
+            for key, record in list(self.loops.items()):
+                if record.outcome == "segments" and record.line in lines and record.filename == code.co_filename:
+                    self.loops[key] = replace(record, outcome="plain")
             return True
         return False
 

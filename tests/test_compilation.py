@@ -223,6 +223,8 @@ def test_a_loop_that_loses_by_its_breaks_runs_plainly(compiler: Compile) -> None
     for _ in range(3):
         assert fast(rows, x).tobytes() == by_rows(rows, x).tobytes()
     assert "does-not-pay" in {record.id for record in fast.explain().skips}
+    (loop,) = fast.explain().loops
+    assert loop.outcome == "plain" and loop.message and loop.hint and f"hint: {loop.hint}" in str(fast.explain())
     calls = fast.stats()["native_calls"]
     fast(rows, x)
     assert fast.stats()["native_calls"] - calls <= 4  # those before the entry that runs plainly

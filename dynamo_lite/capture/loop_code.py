@@ -198,15 +198,21 @@ def natural_loop(code: Code, header: int) -> frozenset[int]:
     return frozenset(found)
 
 
-def operations_behind(code: Code, index: int) -> int:
-    """How many operations and calls may run once the outermost loop around an instruction has ended."""
+def outermost_loop(code: Code, index: int) -> frozenset[int]:
+    """The instructions of the outermost loop around one; the instruction alone where there is none."""
     before = _before(code)
     leading, work = {index}, [index]
     while work:
         new = set(before[work.pop()]) - leading
         leading |= new
         work += new
-    return sum(code.instrs[one].op in _OPERATIONS for one in _reached(code, index) - leading)
+    return frozenset(leading & _reached(code, index))
+
+
+def operations_behind(code: Code, index: int) -> int:
+    """How many operations and calls may run once the outermost loop around an instruction has ended."""
+    behind = _reached(code, index) - outermost_loop(code, index)
+    return sum(code.instrs[one].op in _OPERATIONS for one in behind)
 
 
 def _reached(code: Code, start: int) -> set[int]:

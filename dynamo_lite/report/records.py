@@ -37,13 +37,17 @@ class BreakRecord:
 
 @dataclass(frozen=True, slots=True)
 class LoopRecord:
-    """What became of a `for` over a range. outcome: "native", "unrolled" or "segments"; message: why not native."""
+    """What became of a loop. outcome: "native", "unrolled", "segments" (one an iteration) or "plain".
+
+    message: why it is not native. hint: what would change that.
+    """
 
     filename: str
     line: int
     function: str
     outcome: str
     message: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)

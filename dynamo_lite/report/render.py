@@ -88,8 +88,10 @@ def to_html_fragment(explanation: Explanation) -> str:
             parts.append("</ul></details>")
         parts.append("</details>")
     if explanation.loops:
-        rows = [(f"{_place(one.filename, one.line)} in {one.function}", _loop(one)) for one in explanation.loops]
-        parts.append("<h4>Loops</h4>" + _html_table(["where", "what it became"], rows))
+        loops = (
+            (f"{_place(one.filename, one.line)} in {one.function}", _loop(one), one.hint) for one in explanation.loops
+        )
+        parts.append("<h4>Loops</h4>" + _html_table(["where", "what it became", "what to do"], loops))
     for title, breaks in (("Graph breaks", explanation.breaks), ("Left to plain Python", _noteworthy(explanation))):
         if breaks:
             parts.append(f"<h4>{title}</h4>" + _html_table(["where", "source", "why", "what to do"], map(_row, breaks)))
@@ -153,7 +155,12 @@ def _graph(number: int, graph: GraphRecord) -> str:
     return "\n".join(lines)
 
 
-_OUTCOMES = {"native": "native", "unrolled": "unrolled", "segments": "one segment an iteration"}
+_OUTCOMES = {
+    "native": "native",
+    "unrolled": "unrolled",
+    "segments": "one segment an iteration",
+    "plain": "plain Python, since one segment an iteration would take longer",
+}
 
 
 def _loop(record: LoopRecord) -> str:
@@ -163,11 +170,12 @@ def _loop(record: LoopRecord) -> str:
 def _loops(explanation: Explanation) -> str:
     if not explanation.loops:
         return ""
-    rows = (
-        f"  {_place(record.filename, record.line)} in {record.function}: {_loop(record)}"
-        for record in explanation.loops
-    )
-    return "\n".join(["Loops", *rows])
+    lines = ["Loops"]
+    for record in explanation.loops:
+        lines.append(f"  {_place(record.filename, record.line)} in {record.function}: {_loop(record)}")
+        if record.hint:
+            lines.append(f"      hint: {record.hint}")
+    return "\n".join(lines)
 
 
 def _breaks(title: str, breaks: tuple[BreakRecord, ...]) -> str:
