@@ -40,7 +40,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import Segment, compile_segment
-from dynamo_lite.pycode import Code, UnsupportedOpcode, UnsupportedResume, decoded, resume_code
+from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decoded, resume_code
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes, times_of_round
@@ -121,7 +121,7 @@ class Compilation:
         self.compiles: list[CompileRecord] = []
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
-        self._places: dict[types.CodeType, tuple[Code, int]] = {}  # -> where it goes on, in what it was made of
+        self._places: dict[types.CodeType, tuple[types.CodeType, int]] = {}  # -> where in what it goes on
         self._lines: dict[types.CodeType, int] = {}  # and -> the line it goes on with
         self._entries: dict[types.CodeType, int] = {}
         self._plain_entries: dict[types.CodeType, int] = {}
@@ -281,7 +281,7 @@ class Compilation:
                 resumed.__qualname__ = function.__qualname__
                 known = self._jumps[made, target.plain] = _C.Jump(resumed)
                 self._resumed[made] = len(self._resumed) + 1
-                self._places[made] = code, target.index
+                self._places[made] = function.__code__, target.index
                 self._lines[made] = code.instrs[target.index].position[0] or made.co_firstlineno
                 if target.plain:
                     self._skip(made, "exception-handler-active")
@@ -336,7 +336,8 @@ class Compilation:
         programs = [one for one in latest if one.program is not None]
         if not programs or any(not one.times and not one.slight for one in programs):
             return False
-        places = [self._places[one] for one in around if one in self._places]
+        made_of = (self._places[one] for one in around if one in self._places)
+        places = [(decoded(whole), index) for whole, index in made_of]
         is_much = max((operations_behind(*place) for place in places), default=0) > _MUCH
         if is_much and not all(one.slight for one in programs):
             return False
