@@ -492,7 +492,10 @@ class Compilation:
         return [code] if isinstance(code, types.CodeType) else []
 
     def stats(self) -> dict[str, int | float]:
-        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves compile_seconds."""
+        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves compile_seconds.
+
+        Compiles, native calls and declines are this compilation's own; the others of the code, whoever compiled it.
+        """
         names = ("hits", "misses", "native_calls", "plain_calls", "declines", "breaks", "retired", "leaves")
         totals = dict.fromkeys(names, 0)
         for code in {*self._entries, *self._own_codes()}:
@@ -500,6 +503,8 @@ class Compilation:
             for name, value in _C.counters(code).items():
                 if name in totals:
                     totals[name] += value - before.get(name, 0)
+        totals["native_calls"] = sum(one.entry.hits for one in self.segments if one.entry.program is not None)
+        totals["declines"] = sum(one.entry.declines for one in self.segments)
         return {
             "compiles": len(self.compiles),
             "recompiles": sum(record.reason != "first call" for record in self.compiles),

@@ -52,6 +52,17 @@ def test_resetting_one_leaves_the_other(compiler: Compile) -> None:
     assert one.stats()["compiles"] == compiles
 
 
+def test_native_calls_and_declines_are_counted_by_each(compiler: Compile) -> None:
+    one, other = (compiler(programs.affine, options={"cost_model": False}) for _ in range(2))
+    for _ in range(3):
+        one(np.ones(4))
+    other(np.ones(4))
+    with np.errstate(over="ignore"):
+        other(np.array([1e308, 1.0]) * 1.5)
+    other(np.array([np.nan]))
+    assert [fast.stats()["native_calls"] for fast in (one, other)] == [3, 3]
+
+
 def test_fullgraph_names_the_break_at_every_call(compiler: Compile) -> None:
     fast = compiler(branches, backend="reference", fullgraph=True, recompile_limit=1)
     for _ in range(4):
