@@ -144,6 +144,9 @@ class Compilation:
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...]) -> _C.CacheEntry | None:
         """An entry for this call, or None to run it plainly."""
         code = function.__code__
+        if not _is_hashable(code):
+            _C.set_skip(code, True, breaks.FIRST_NUMBER + breaks.NUMBERS["unknown-bytecode"], self.on_miss)
+            return None
         own = code is getattr(self.function, "__code__", None) or code in self._resumed
         if not own and not self._worth(function):
             self._skip(code, "library-frame")
@@ -489,7 +492,7 @@ class Compilation:
     def _own_codes(self) -> list[types.CodeType]:
         """The code object of the function, if it is a Python function."""
         code = getattr(self.function, "__code__", None)
-        return [code] if isinstance(code, types.CodeType) else []
+        return [code] if isinstance(code, types.CodeType) and _is_hashable(code) else []
 
     def stats(self) -> dict[str, int | float]:
         """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves compile_seconds.
@@ -547,6 +550,15 @@ class Compilation:
         self._worthless.clear()
         self._leads.clear()
         self._led.clear()
+
+
+def _is_hashable(code: types.CodeType) -> bool:
+    """Whether it can be a key; made-up code may have any object among its constants."""
+    try:
+        hash(code)
+    except TypeError:
+        return False
+    return True
 
 
 def _reached(code: types.CodeType, steps: Mapping[types.CodeType, set[types.CodeType]]) -> set[types.CodeType]:

@@ -47,7 +47,7 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, wrap
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, wrap
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of
 
 Args = list[Value]
@@ -375,11 +375,11 @@ def _hasattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         raise Break("python-exception", "TypeError: attribute name must be string")
     if isinstance(value, ArrayValue):
         cls = value.node.array_type.dtype.type if value.node.array_type.scalar else np.ndarray
-        return ConstantValue(None, hasattr(cls, name))
+        return ConstantValue(None, class_lookup(cls, name) is not MISSING)
     if isinstance(value, ConstantValue) and value.source is None:
         return ConstantValue(None, hasattr(value.value, name))
     if isinstance(value, NumberValue | SequenceValue | DictValue):
-        return ConstantValue(None, hasattr(python_type(machine, value), name))
+        return ConstantValue(None, class_lookup(python_type(machine, value), name) is not MISSING)
     raise Break("python-call", "hasattr")
 
 

@@ -32,12 +32,12 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
+from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, product
 
-_MISSING = object()
 _DISPATCHER: type = type(np.mean)
 # ndarray methods that NumPy itself forwards to Python functions of numpy._core._methods.
 _FORWARDED: dict[str, types.FunctionType] = {
@@ -421,8 +421,8 @@ def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
         case "__class__":
             return ConstantValue(None, type_.dtype.type if type_.scalar else np.ndarray)
     owner = type_.dtype.type if type_.scalar else np.ndarray
-    found = getattr(owner, name, _MISSING)
-    if found is _MISSING:
+    found = class_lookup(owner, name)
+    if found is MISSING:
         raise AttributeMissing(name)
     if callable(found) and not name.startswith("__"):
         return MethodValue(None, ConstantValue(None, found), array, name)

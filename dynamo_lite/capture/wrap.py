@@ -201,6 +201,20 @@ def _comes_and_goes(source: Source) -> bool:
     return source.base is not None and _comes_and_goes(source.base)
 
 
+MISSING = object()
+
+
+def class_lookup(cls: type, name: str) -> Any:
+    """What an instance finds on its class, a descriptor as it is, or MISSING.
+
+    NB: getattr(cls, name) also finds what only the class itself has, from its metaclass: __name__, mro ...
+    """
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return MISSING
+
+
 def _wrap_compiled(tracer: Tracer, obj: CompiledFunction, source: Source) -> Value:
     """A function compiled by us, as the function it calls: see _wrap_function."""
     return (_wrap_object if _comes_and_goes(source) else _wrap_identity)(tracer, obj, source)

@@ -37,7 +37,7 @@ def decoded(code: types.CodeType) -> Code:
     # NB: the callback is made of C functions alone: the frame hook would see a Python function's frame.
     _decoded[key] = weakref.ref(code, functools.partial(_decoded.pop, key)), made
     while len(_decoded) > _REMEMBERED:
-        _decoded.pop(next(iter(_decoded), key), None)
+        _decoded.pop(next(iter(tuple(_decoded)), key), None)  # at once: other threads add and forget some
     return made
 
 

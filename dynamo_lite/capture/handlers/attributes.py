@@ -25,11 +25,10 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, is_changed_unread, present, realise
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, is_changed_unread, present, realise
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.pycode import Instr, null_below_callable
 
-_MISSING = object()
 # Types whose attributes are C data that no user code can change.
 _FROZEN = (np.dtype, np.ufunc, types.BuiltinFunctionType, str, bytes, int, float, complex, bool, np.finfo, np.iinfo)
 CHANGING_METHODS = frozenset(
@@ -73,8 +72,11 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return NumberValue(None, owner.expr)
         case SequenceValue() | DictValue() | RangeValue():
             kind = owner.kind if isinstance(owner, SequenceValue) else dict if isinstance(owner, DictValue) else range
-            if not callable(getattr(kind, name, None)):
+            found = class_lookup(kind, name)
+            if found is MISSING:
                 raise AttributeMissing(name)
+            if not callable(found):
+                raise Break("unsupported-operation", f"attribute {name} of a {kind_name(owner)}")
             return MethodValue(None, ConstantValue(None, None), owner, name)
         case MethodValue() if name == "__self__":
             return owner.self
@@ -87,8 +89,8 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
     obj = owner.value
     source = owner.source or constant(obj)
     if isinstance(obj, types.ModuleType):
-        found = vars(obj).get(name, _MISSING)
-        if found is _MISSING:
+        found = vars(obj).get(name, MISSING)
+        if found is MISSING:
             raise Break("unsupported-operation", f"attribute {name} of a module")
         return present(machine.tracer, source.attr(name), found)
     scalar_type = isinstance(obj, type) and issubclass(obj, np.generic) and obj.__flags__ & IMMUTABLE_TYPE
@@ -115,7 +117,7 @@ def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Val
     if type(cls) is not type or name in vars(type):
         raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__} with a metaclass")
     machine.tracer.state_class("class_version", source, cls)
-    found = _lookup(cls, name)
+    found = class_lookup(cls, name)
     if isinstance(found, types.FunctionType):
         return ConstantValue(constant(found), found)
     if isinstance(found, staticmethod):
@@ -124,16 +126,9 @@ def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Val
         return MethodValue(
             None, ConstantValue(constant(found.__func__), found.__func__), ConstantValue(source, cls), name
         )
-    if found is _MISSING or hasattr(type(found), "__get__"):
+    if found is MISSING or hasattr(type(found), "__get__"):
         raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__}")
     return LazyValue(source.attr(name), found)
-
-
-def _lookup(cls: type, name: str) -> Any:
-    for base in cls.__mro__:
-        if name in vars(base):
-            return vars(base)[name]
-    return _MISSING
 
 
 def _missing(machine: Machine, source: Source, name: str) -> AttributeMissing:
@@ -151,7 +146,7 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     if not generic or issubclass(cls, type):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
     machine.tracer.state_class("type_version", source, cls)
-    found = _lookup(cls, name)
+    found = class_lookup(cls, name)
     kind = type(found)
     if isinstance(found, property):
         if not isinstance(found.fget, types.FunctionType):
@@ -165,12 +160,12 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
         except AttributeError:
             raise _missing(machine, source, name) from None
         return present(machine.tracer, source.attr(name), value)
-    if found is not _MISSING and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
+    if found is not MISSING and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
     attributes = getattr(obj, "__dict__", None)
     if type(attributes) is dict and name in attributes:
         return present(machine.tracer, source.attr(name), attributes[name])
-    if found is _MISSING:
+    if found is MISSING:
         if hasattr(cls, "__getattr__"):
             raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
         raise _missing(machine, source, name)
