@@ -193,6 +193,7 @@ class Tracer:
         self.written: set[Node] = set()
         self.peeling = False  # an iteration that runs before its loop is being traced
         self.exits: list[LoopExit] = []
+        self.cells: list[CellValue] = []  # made here; a function that calls itself is in one that it refers to
 
     def release(self) -> None:
         """Let go of the caller's objects: what refers to them here may be part of a reference cycle."""
@@ -202,6 +203,9 @@ class Tracer:
         for _, value in self.wrapped.values():
             if hasattr(value, "concrete"):
                 value.concrete = None
+        for cell in self.cells:
+            cell.contents = None
+        self.cells.clear()
         self.wrapped.clear()
         self.example_inputs.clear()
 

@@ -111,10 +111,14 @@ def trace(
     """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that residual
     code calls to continue at a Target. owns_slots: nobody else holds the slots (a resume function's).
     Raises SkipFrame where the frame cannot be captured."""
+    tracers: list[Tracer] = []
     try:
-        return _trace(function, slots, jump, config, owns_slots, inline_generators=True)
+        return _trace(function, slots, jump, config, owns_slots, tracers, inline_generators=True)
     except GeneratorEscapes:
-        return _trace(function, slots, jump, config, owns_slots, inline_generators=False)
+        return _trace(function, slots, jump, config, owns_slots, tracers, inline_generators=False)
+    finally:
+        for used in tracers:
+            used.release()
 
 
 def _trace(
@@ -123,6 +127,7 @@ def _trace(
     jump: Callable[[Target], Any],
     config: Config,
     owns_slots: bool,
+    tracers: list[Tracer],
     inline_generators: bool,
 ) -> Capture:
     flags = function.__code__.co_flags
@@ -132,7 +137,6 @@ def _trace(
     code = decoded(function.__code__)
     names = slot_names(function.__code__)
 
-    tracers: list[Tracer] = []
     plans: dict[LoopKey, LoopPlan] = {}
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
@@ -145,8 +149,9 @@ def _trace(
         return tracer, frame, machine.run_root(frame, stop_at)
 
     shows_locals = False
+    before = len(tracers)
     while True:
-        native_loops = config.native_loops and not shows_locals and len(tracers) < MAX_ATTEMPTS
+        native_loops = config.native_loops and not shows_locals and len(tracers) - before < MAX_ATTEMPTS
         native_loops = native_loops and config.stress != "break"  # a loop that stays one hides places to break at
         for plan in plans.values():
             plan.outcome = ""
@@ -219,8 +224,6 @@ def _trace(
         tracer.facts.register(source)
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
     examples = tuple(tracer.example_inputs)
-    for used in tracers:
-        used.release()
     return Capture(
         graph,
         tracer.facts.ops,

@@ -269,3 +269,32 @@ def test_no_reference_is_lost_or_left() -> None:
     after = [sys.getrefcount(value) for value in held]
     assert all(abs(a - b) < 100 for a, b in zip(after, before, strict=True)), (before, after)
     assert after[:3] == before[:3]
+
+
+def counted_down(a: Any) -> Any:
+    """A function that calls itself is in a cell that it refers to, until that is emptied; the print breaks before."""
+
+    def down(n):  # type: ignore[no-untyped-def]
+        if n == 0:
+            print(end="")
+            return a * 0.5
+        return down(n - 1)
+
+    result = down(2)
+    down = None
+    return result
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: counted_down(x) + 1.0, lambda x: (x * 2.0 + counted_down(x), x + 1.0)[0], counted_down],
+)
+def test_a_capture_lets_go_of_arguments(function: Callable[..., Any], backend: str) -> None:
+    fast = dynamo_lite.compile(function, backend=backend, options={"stress": "compile"})
+    for call in (function, fast):
+        x = np.arange(4.0)
+        watch = weakref.ref(x)
+        result = call(x)
+        del x
+        assert watch() is None
+        assert result.tobytes() == function(np.arange(4.0)).tobytes()

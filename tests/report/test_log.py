@@ -23,6 +23,7 @@ def test_silent_unless_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_logs_option(capsys: pytest.CaptureFixture[str]) -> None:
     with config.patch(logs={"graph"}):
         log.emit("graph", "f", "%x")
@@ -30,6 +31,7 @@ def test_logs_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "[dynamo_lite.graph] f\n%x\n"
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_logging_module(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]) -> None:
     with caplog.at_level(logging.DEBUG, "dynamo_lite.guards"):
         log.emit("guards", "f", "x is an array")
@@ -37,6 +39,7 @@ def test_logging_module(caplog: pytest.LogCaptureFixture, capsys: pytest.Capture
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_verbose(capsys: pytest.CaptureFixture[str]) -> None:
     log.say("nothing")
     with config.patch(verbose=True):

@@ -47,9 +47,7 @@ def test_all_paths_are_tested(all_paths: dict[str, leaks.Path]) -> None:
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_no_leak(name: str, all_paths: dict[str, leaks.Path], request: pytest.FixtureRequest) -> None:
-    if name.startswith("callee"):
-        request.getfixturevalue("no_mode")  # the hook captures callees
+def test_no_leak(name: str, all_paths: dict[str, leaks.Path], no_mode: None) -> None:
     path = all_paths[name]
     growth = leaks.measure(path, CALLS // 40 if path.costly else CALLS)
     assert growth.proven, path.stats()

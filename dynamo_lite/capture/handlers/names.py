@@ -66,7 +66,8 @@ def store_global(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("MAKE_CELL")
 def make_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
     contents = frame.locals.pop(instr.arg) if instr.arg in frame.locals else None
-    frame.cells[instr.arg] = CellValue(None, contents)
+    cell = frame.cells[instr.arg] = CellValue(None, contents)
+    machine.tracer.cells.append(cell)
 
 
 @handles("LOAD_CLOSURE")
