@@ -43,7 +43,7 @@ def no_mode() -> None:
     """For a test that sets up what a stress mode of the whole process uses, or counts what it adds to.
 
     The frame hook, and so the callees that it captures; entries in functions' caches, true or made up; how often a
-    function was compiled, or what is said of it; references.
+    function was compiled, what is said of it and whether it pays; what is remembered of code; references.
     """
     if _C.hook_installed():
         pytest.skip(IN_USE)

@@ -166,6 +166,7 @@ def counted(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("function", [summed, counted])
+@pytest.mark.usefixtures("no_mode")
 def test_a_loop_over_single_elements_is_left_plain(function: Any, compiler: Compile) -> None:
     fast = compiler(function, backend="numba", options={"native_loops": False})
     x = np.sin(np.arange(50.0))
@@ -180,6 +181,7 @@ def test_a_loop_over_single_elements_is_left_plain(function: Any, compiler: Comp
     assert "does-not-pay" in {record.id for record in fast.explain().skips}
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_what_takes_the_whole_stack_to_compile_is_not_tried_again() -> None:
     def nested(x: Any) -> Any:
         result = x * 2.0
@@ -228,6 +230,7 @@ def copied(x: Any, y: Any, n: int) -> Any:
     return y
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_a_loop_that_loses_by_its_breaks_runs_plainly(compiler: Compile) -> None:
     rows, x = np.arange(0, 50, 5), np.arange(50.0)
     fast = compiler(by_rows)
@@ -270,6 +273,7 @@ def test_a_loop_that_gains_in_spite_of_its_breaks_stays(compiler: Compile) -> No
 
 
 @pytest.mark.parametrize("sizes", [(4, 100_000, 4), (100_000, 4, 100_000)])
+@pytest.mark.usefixtures("no_mode")
 def test_a_loop_that_breaks_runs_natively_at_the_sizes_that_pay(compiler: Compile, sizes: tuple[int, ...]) -> None:
     fast = compiler(copied)
     for size in sizes:

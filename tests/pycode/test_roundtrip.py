@@ -205,6 +205,7 @@ def test_running_and_traced_code_decodes_as_before():
     assert inside and traced == before
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_decoded_is_remembered_as_long_as_the_code() -> None:
     def make() -> types.CodeType:
         return compile("def f(x): return x + 1", "remembered.py", "exec").co_consts[0]
