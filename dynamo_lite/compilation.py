@@ -80,7 +80,7 @@ _WORTHLESS_LIMIT = 4
 _PLAIN_ENTRIES = 8
 # Operations behind a loop that are too many to run them plainly for its sake.
 _MUCH = 12
-ROUND = "the segments of a loop together"
+_ROUND = "the segments of a loop together"
 
 
 def _hint(found: GraphBreak) -> str:
@@ -348,7 +348,7 @@ class Compilation:
         try:
             segment.entry.least, segment.entry.most = paying_sizes(times_of_round(segment.times, others))
         except DoesNotPay as reason:
-            self._note_skip(function, "does-not-pay", f"{ROUND}: {reason}")
+            self._note_skip(function, "does-not-pay", f"{_ROUND}: {reason}")
             self._retire(code, segment)
             lines = {of.instrs[one].position[0] for of, index in places for one in outermost_loop(of, index)}
             for key, record in list(self.loops.items()):

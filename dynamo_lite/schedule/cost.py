@@ -38,8 +38,10 @@ NUMPY_CALL = 430.0  # of one ufunc: dispatch, result object
 NUMPY_NUMBER = 300.0  # to make an array of a Python number that is its operand
 NUMPY_VIEW = 150.0
 NUMPY_SCALAR = 60.0  # of one operator between NumPy scalars
-NUMPY_OPS = {"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0}  # of other calls
-NUMPY_OPS |= {"matmul": 1000.0, "advanced_index": 250.0}
+NUMPY_OPS = {  # of other calls
+    **{"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0},
+    **{"matmul": 1000.0, "advanced_index": 250.0},
+}
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
 SEGMENT = 500.0  # a graph break: what goes on behind it is a call of its own

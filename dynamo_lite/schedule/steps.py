@@ -265,9 +265,8 @@ class Schedule:
     written: the input indices that some step writes; the launcher declines when the memory of a written input may
     overlap another array input that is not the very same object. sizes: the least and the most elements of the largest
     input for which the program is expected to be faster than NumPy. times: what it is expected to take, by scale
-    (cost.py). iterated: of a loop's body of Maps alone, what one
-    kernel can do of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is
-    False for a carried array that the body makes anew.
+    (cost.py). iterated: of a loop's body of Maps alone, what one kernel can do of many iterations (iterate.py): `outs`
+    are the registers in whose memory the results lie, `into` is False for a carried array that the body makes anew.
     """
 
     n_inputs: int
