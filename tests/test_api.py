@@ -48,6 +48,7 @@ async def generated_later(x: Array) -> Any:
 # ---- compiled functions of one function
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_a_compiled_function_outlives_another_of_the_same_function() -> None:
     first, second = dynamo_lite.compile(curve), dynamo_lite.compile(curve)
     for fast in (first, second):
@@ -157,6 +158,7 @@ def test_a_method_is_disabled_for_all_objects() -> None:
 # ---- places
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_the_rest_behind_a_break_is_named_by_its_first_line() -> None:
     def broken(x: Array) -> Array:
         y = np.sqrt(x * x + 1.0) * 2.0 - x
@@ -182,6 +184,7 @@ def test_a_loop_that_breaks_is_noted_once() -> None:
     assert "(20 in this call)" in found[0].message
 
 
+@pytest.mark.usefixtures("no_mode")
 def test_a_break_in_a_library_says_when_to_call_it() -> None:
     (found,) = dynamo_lite.explain(lambda x: np.histogram(x * 2.0 + 1.0, bins=4)[0] + 1)(X).breaks
     assert "in ndim, called here" in found.message

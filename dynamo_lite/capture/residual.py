@@ -136,6 +136,8 @@ class Residual:
             self.emit("PUSH_NULL")
         elif isinstance(value, ConstantValue) and (value.source is None or _by_identity(value.value)):
             self.emit("LOAD_CONST", value.value)
+        elif isinstance(value, CellValue) and value.source is not None:
+            self.load_cell(value.source)
         elif value.source is not None:
             self.load_source(value.source)
         elif value in self._memo:
@@ -273,11 +275,7 @@ class Residual:
                 self.load_source(source.base)
                 self.emit("LOAD_ATTR", f"__{source.kind}__")
             case "closure":
-                assert source.base is not None
-                self.load_source(source.base)
-                self.emit("LOAD_ATTR", "__closure__")
-                self.emit("LOAD_CONST", source.key)
-                self.emit("BINARY_SUBSCR")
+                self.load_cell(source)
                 self.emit("LOAD_ATTR", "cell_contents")
             case "attr" | "cell_contents" | "method_function" | "method_self":
                 assert source.base is not None
@@ -290,6 +288,19 @@ class Residual:
                 self.emit("BINARY_SUBSCR")
             case _:
                 raise AssertionError(source.kind)
+
+    def load_cell(self, source: Source) -> None:
+        """Push the cell itself, where `source` names what a closure variable holds."""
+        if source.kind == "cell":
+            self.emit("LOAD_CLOSURE", self.code.freevars[source.key])
+        elif source.kind == "closure":
+            assert source.base is not None
+            self.load_source(source.base)
+            self.emit("LOAD_ATTR", "__closure__")
+            self.emit("LOAD_CONST", source.key)
+            self.emit("BINARY_SUBSCR")
+        else:
+            self.load_source(source)
 
     # -- the end of a segment ---------------------------------------------------------------------
 

@@ -323,6 +323,30 @@ def closures(fast: Decorator) -> Any:
     return f
 
 
+def cells_handed_on(fast: Decorator) -> Any:
+    """What is defined with annotations gets the cells themselves, not what they hold."""
+    scale, calls = 2.0, 0
+
+    def make() -> Any:
+        def scaled(z: Any) -> Any:
+            return z * scale + calls
+
+        return scaled
+
+    @fast
+    def f(x: Any) -> Any:
+        y = np.sqrt(x * x + 1.0)
+
+        def inner(z: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            return z * scale + calls
+
+        return inner(y), make()(y), [type(cell) for cell in inner.__closure__ or ()], inner.__annotations__
+
+    return f
+
+
 def cells_deleted(fast: Decorator) -> Any:
     @fast
     def f(x: Any) -> Any:
@@ -695,6 +719,7 @@ CASES = (
     inheritance,
     decorators,
     closures,
+    cells_handed_on,
     cells_deleted,
     deleted,
     unbound,

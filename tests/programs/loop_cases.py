@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import dynamo_lite
+from dynamo_lite import _C
 from dynamo_lite.graph.node import NodeKind
 from tests.oracle import MakeArgs, require_equal
 
@@ -106,6 +107,8 @@ def check(one: Case, backend: str) -> None:
     assert max(found) == one.loops, report.compiled.explain()
     stats = report.stats
     assert stats["compiles"] == one.versions, report.compiled.explain()
+    if one.overlaps and _C.get_stress():
+        return  # the plain run was compiled, too, and stats() counts what a code object's entries did
     if one.overlaps and backend != "reference":
         assert stats["declines"], report.compiled.explain()
         return
