@@ -100,7 +100,7 @@ def test_random_loops(seed: int, choices: bool) -> None:
         raise
 
 
-@pytest.mark.usefixtures("leave")
+@pytest.mark.usefixtures("leave", "no_mode")
 def test_goes_on_natively() -> None:
     def halves(x, n):  # type: ignore[no-untyped-def]
         for i in range(n):
