@@ -63,6 +63,7 @@ def test_equal_bit_for_bit(name: str, layout: str, backend: str, compiler: Compi
             require_native(report, layout)
 
 
+@pytest.mark.usefixtures("no_mode")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_breaks_are_where_they_belong(name: str, backend: str, compiler: Compile) -> None:
     program = PROGRAMS[name]
@@ -70,6 +71,7 @@ def test_breaks_are_where_they_belong(name: str, backend: str, compiler: Compile
     assert (report.stats["breaks"] > 0) == program.breaks, report.stats
 
 
+@pytest.mark.usefixtures("no_mode")
 @pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if not program.breaks])
 def test_a_new_size_is_a_hit(name: str, backend: str, compiler: Compile) -> None:
     program = PROGRAMS[name]
