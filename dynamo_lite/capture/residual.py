@@ -198,21 +198,35 @@ class Residual:
             case MethodValue():
                 self.load(value.self)
                 self.emit("LOAD_ATTR", value.name)
-            case FunctionValue() if not value.closure and not value.kwdefaults:
-                parts: list[Value] = [
-                    ConstantValue(None, value.code),
-                    ConstantValue(None, value.namespace),
-                    ConstantValue(None, value.name),
-                ]
-                if value.defaults:
-                    parts.append(SequenceValue(None, tuple, list(value.defaults)))
-                self.call(types.FunctionType, parts)
+            case FunctionValue():
+                self.build_function(value)
             case GeneratorValue():
                 raise GeneratorEscapes
-            case CellValue() | FunctionValue():
+            case CellValue():
                 raise SkipFrame("cell-variables", "a closure")
             case _:
                 raise AssertionError(type(value))
+
+    def build_function(self, value: FunctionValue) -> None:
+        parts: list[Value] = [
+            ConstantValue(None, value.code),
+            ConstantValue(None, value.namespace),
+            ConstantValue(None, value.name),
+            SequenceValue(None, tuple, list(value.defaults)) if value.defaults else ConstantValue(None, None),
+        ]
+        if value.closure:
+            parts.append(SequenceValue(None, tuple, list(value.closure)))
+        self.call(types.FunctionType, parts)
+        noted = dict(zip(value.annotations[::2], value.annotations[1::2], strict=True))
+        named: dict[Value, Value] = {ConstantValue(None, name): item for name, item in value.kwdefaults.items()}
+        for attribute, items in (("__kwdefaults__", named), ("__annotations__", noted)):
+            if items:
+                for key, item in items.items():
+                    self.load(key)
+                    self.load(item)
+                self.emit("BUILD_MAP", len(items))
+                self.emit("COPY", 2)
+                self.emit("STORE_ATTR", attribute)
 
     def build_iterator(self, value: IteratorValue) -> None:
         """An iterator that has taken as many items as the interpreter took."""

@@ -141,7 +141,7 @@ def _parts(value: Value) -> list[Value | None]:
         case MethodValue():
             return [value.function, value.self]
         case FunctionValue():
-            return [*value.defaults, *value.kwdefaults.values(), *value.closure]
+            return [*value.defaults, *value.kwdefaults.values(), *value.closure, *value.annotations]
         case SliceValue():
             return [value.start, value.stop, value.step]
     return []

@@ -174,6 +174,7 @@ class FunctionValue(Value):
     defaults: tuple[Value, ...] = ()
     kwdefaults: dict[str, Value] = field(default_factory=dict)
     closure: tuple[CellValue, ...] = ()
+    annotations: tuple[Value, ...] = ()  # names and what is said of them, by turns
 
 
 @dataclass(eq=False, slots=True)

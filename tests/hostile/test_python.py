@@ -347,6 +347,34 @@ def cells_handed_on(fast: Decorator) -> Any:
     return f
 
 
+def functions_made(fast: Decorator) -> Any:
+    """All that a definition gives a function is there when it leaves the frame, or is looked at behind a break."""
+    scale = 3.0
+
+    @fast
+    def f(x: Any) -> Any:
+        y = np.sqrt(x * x + 1.0)
+
+        def inner(z: Any, a: float = 2.0, *rest: Any, b: Any = y, c: int = 1) -> tuple[Any, ...]:
+            """Of inner."""
+            return z * scale + a, b, c
+
+        def plain(z, *, b=scale):  # type: ignore[no-untyped-def]
+            return z * b
+
+        return y * 2.0, inner(y), inner, plain
+
+    def looked_at(x: Any) -> Any:
+        made = f(x)
+        seen = []
+        for function in made[2:]:
+            seen += [function.__name__, function.__qualname__, function.__doc__, function.__module__]
+            seen += [function.__defaults__, function.__kwdefaults__, function.__annotations__, function(x, b=2.5)]
+        return made[:2], made[2](x), seen, made[2] is made[3]
+
+    return looked_at
+
+
 def cells_deleted(fast: Decorator) -> Any:
     @fast
     def f(x: Any) -> Any:
@@ -720,6 +748,7 @@ CASES = (
     decorators,
     closures,
     cells_handed_on,
+    functions_made,
     cells_deleted,
     deleted,
     unbound,

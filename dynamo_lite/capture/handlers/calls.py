@@ -87,8 +87,10 @@ def set_attribute(machine: Machine, function: FunctionValue, flag: int, value: V
         cells = [cell for cell in value.items if isinstance(cell, CellValue)]
         assert len(cells) == len(value.items)
         function.closure = tuple(cells)
+    elif flag == 4 and isinstance(value, SequenceValue):
+        function.annotations = tuple(value.items)
     else:
-        raise Break("definition", "a function with annotations")
+        raise Break("definition", "a function")
 
 
 @handles("LOAD_BUILD_CLASS", "LOAD_SUPER_ATTR", "LOAD_SUPER_METHOD")
