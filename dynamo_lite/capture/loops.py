@@ -136,7 +136,9 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
             frame.push(item)
             return
     elif tracer.graph.facts.decide(more) is not False:
+        _enter(machine, frame, header)
         _Attempt(machine, frame, header, exit_index, plan, (start, stop, step), more, forward).run()
+        machine.entered.pop()
     plan.outcome = "unrolled" if short else "native"
     tracer.peeling = False
     frame.stack.pop()
@@ -158,19 +160,28 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
         if tracer.regions:
             raise Break(*plan.refused)
         return False
-    if (id(frame), header) in machine.entered:
+    if machine.entered and machine.entered[-1] == (id(frame), header):
         return False
     met = frame.visits[header] = frame.visits.get(header, 0) + 1
     if met <= plan.peel:
         return False
-    machine.entered.add((id(frame), header))
+    _enter(machine, frame, header)
     _Attempt(machine, frame, header, None, plan, (0, 2**63 - 1, 1), True, True).run()
-    machine.entered.discard((id(frame), header))
+    machine.entered.pop()
     plan.outcome = "native"
     return True
 
 
 LOOP_ENTRIES.append(while_loop)
+
+
+def _enter(machine: Machine, frame: Frame, header: int) -> None:
+    """Note that the loop at `header` is being traced; raises Break where a way out of an inner one has led there."""
+    if (id(frame), header) in machine.entered:
+        raise Break("loop-exit", "break, to the next iteration of a loop around it")
+    machine.entered.append((id(frame), header))
+
+
 _GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 
 

@@ -93,7 +93,7 @@ class Machine:
         self.owns_slots = owns_slots
         self.inline_generators = inline_generators
         self.break_everywhere = break_everywhere
-        self.entered: set[tuple[int, int]] = set()  # frames and headers of the `while` loops being traced
+        self.entered: list[tuple[int, int]] = []  # frames and headers of the loops being traced, the innermost last
 
     # -- running ----------------------------------------------------------------------------------
 

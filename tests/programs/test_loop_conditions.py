@@ -452,3 +452,86 @@ def test_explain_tells_of_a_while() -> None:
     (segment,) = fast._compilation.segments
     assert loops_in(segment.capture.graph) == 1
     assert "while=True" in str(segment.capture.graph)
+
+
+# -- an inner loop's break that begins the next iteration of the outer one; otherwise it returns -----------
+
+
+def row_without(x: Any, least: float) -> Any:
+    for i in range(len(x)):
+        for j in range(x.shape[1]):
+            if x[i, j] < least:
+                break
+        else:
+            return i
+    return -1
+
+
+def while_in_while(x: Any, least: float) -> Any:
+    i = 0
+    while i < len(x):
+        j = 0
+        while j < x.shape[1]:
+            if x[i, j] < least:
+                break
+            j += 1
+        else:
+            return i
+        i += 1
+    return -1
+
+
+def for_in_while(x: Any, least: float) -> Any:
+    i = 0
+    while i < len(x):
+        i += 1
+        for j in range(x.shape[1]):
+            if x[i - 1, j] < least:
+                break
+        else:
+            return i
+    return -1
+
+
+def while_in_for(x: Any, least: float) -> Any:
+    for i in range(len(x)):
+        j = 0
+        while j < x.shape[1]:
+            if x[i, j] < least:
+                break
+            j += 1
+        else:
+            return i
+    return -1
+
+
+def three_deep(x: Any, least: float) -> Any:
+    for i in range(len(x)):
+        for j in range(x.shape[1]):
+            k = 0
+            while x[i, j] > least and k < 5:
+                k += 1
+                if x[i, k] > 1.5:
+                    break
+            else:
+                if k:
+                    return i, j, k
+                break
+        else:
+            return i
+    return -1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [row_without, while_in_while, for_in_while, while_in_for, three_deep])
+def test_a_break_to_the_loop_around(fn: Any, backend: str) -> None:
+    x = np.random.default_rng(1).random((9, 7))
+    x[5] += 1.0
+    require_equal(
+        fn,
+        lambda: [x.copy(), 0.5],
+        variants=[lambda least=least: [x.copy(), least] for least in (0.0, 0.125, 3.0)],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+        calls=1,
+    )
