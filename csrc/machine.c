@@ -26,6 +26,7 @@ enum {
 
 enum {
     FIRST_BUDGET = 10000, /* iterations, before it looks for the first time */
+    SLOW_BUDGET = 100,    /* the same, where they handle vectors */
     MOST_BUDGET = 10000000,
     TICK_NS = 2000000, /* about how often it looks for signals and threads that wait */
 };
@@ -40,6 +41,7 @@ enum {
     RETURNED_RANGE = 64,
     RETURNED_LOOKED = 128,
     RETURNED_CONDITION = 256,
+    RETURNED_PRODUCT = 512,
 };
 
 struct DlMachine {
@@ -47,6 +49,8 @@ struct DlMachine {
     int n_words;
     int *ndims;      /* of each value: -1 for a scalar, -2 for a number */
     int *types;      /* type number of each value that is no number */
+    int *vectors;    /* pairs of a value and an axis: of products, with at most DL_MOST_VECTOR elements */
+    int n_vectors;
 };
 
 /* One run under way. */
@@ -110,7 +114,7 @@ power_float(float a, float b)
 /* In the order of HELPERS in backends/numba/machine_numbers.py. */
 static const npy_intp helpers[] = {
     (npy_intp)&power, (npy_intp)&power_float, (npy_intp)&dl_scalar_power, (npy_intp)&dl_scalar_modulo,
-    (npy_intp)&dl_scalar_floor_divide,
+    (npy_intp)&dl_scalar_floor_divide, (npy_intp)&dl_product_vectors,
 };
 
 /* ---- building ---- */
@@ -144,6 +148,28 @@ read_values(DlMachine *self, PyObject *dtypes, PyObject *ndims)
     return 0;
 }
 
+/* Read which axes of which values are multiplied; 0 or -1. */
+static int
+read_vectors(DlMachine *self, PyObject *object)
+{
+    PyObject *pairs = dl_build_tuple(object, "vectors");
+    int n = pairs ? (int)PyTuple_GET_SIZE(pairs) : 0, status = pairs ? 0 : -1;
+    self->vectors = pairs ? dl_build_rows(2 * n, sizeof *self->vectors) : NULL;
+    status = self->vectors ? status : -1;
+    for (int i = 0; i < n && status == 0; i++, self->n_vectors++) {
+        int *pair = self->vectors + 2 * i;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(pairs, i), "ii", &pair[0], &pair[1])) {
+            status = -1;
+        }
+        else if (pair[0] < 0 || pair[0] >= self->kernel.n_operands || pair[1] < 0 || pair[1] >= self->ndims[pair[0]]) {
+            PyErr_SetString(PyExc_ValueError, "Machine.vectors: no such axis");
+            status = -1;
+        }
+    }
+    Py_XDECREF(pairs);
+    return status;
+}
+
 int
 dl_machine_build(PyObject *object, const DlLoopStep *step, DlMachine **machine)
 {
@@ -159,6 +185,7 @@ dl_machine_build(PyObject *object, const DlLoopStep *step, DlMachine **machine)
         if (PyTuple_Check(dtypes) && PyTuple_Check(ndims) && PyTuple_GET_SIZE(dtypes) == step->n_operands
             && PyTuple_GET_SIZE(ndims) == step->n_operands && step->n_operands <= DL_MAX_OPERANDS) {
             status = read_values(self, dtypes, ndims);
+            status = status ? status : read_vectors(self, object);
         }
         else {
             PyErr_SetString(PyExc_ValueError, "Machine: not the values of its loop");
@@ -191,6 +218,7 @@ dl_machine_clear(DlMachine *self)
         Py_XDECREF(self->kernel.object);
         PyMem_Free(self->ndims);
         PyMem_Free(self->types);
+        PyMem_Free(self->vectors);
         PyMem_Free(self);
     }
 }
@@ -222,6 +250,12 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
             if (reg->nd && reg->strides[reg->nd - 1] == PyDataType_ELSIZE(reg->descr)) {
                 classes[i] = 0;
             }
+        }
+    }
+    for (int i = 0; i < self->n_vectors; i++) {
+        const int *pair = self->vectors + 2 * i;
+        if (run->regs[step->operands[pair[0]].index].shape[pair[1]] > DL_MOST_VECTOR) {
+            return 0;
         }
     }
     return 1;
@@ -320,6 +354,8 @@ stopped(DlRun *run, int32_t returned)
         return dl_decline(run, DL_REASON_RANGE);
     case RETURNED_CONDITION:
         return dl_decline(run, DL_REASON_CONDITION);
+    case RETURNED_PRODUCT:
+        return dl_decline(run, DL_REASON_CALL);
     default:
         return dl_decline(run, DL_REASON_KERNEL);
     }
@@ -353,11 +389,11 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
         planned = dl_loop_leave_every;
     }
     outermost->leaves |= leaves;
-    Watch watch = {.run = run, .budget = FIRST_BUDGET, .read = dl_loop_clock()};
+    Watch watch = {.run = run, .budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET, .read = dl_loop_clock()};
     npy_intp *words = block.block;
     words[WORD_LOOK] = (npy_intp)&look;
     words[WORD_RUN] = (npy_intp)&watch;
-    words[WORD_BUDGET] = FIRST_BUDGET;
+    words[WORD_BUDGET] = watch.budget;
     words[WORD_OVERFLOW] = 0;
     words[WORD_START] = start;
     words[WORD_BY] = by;

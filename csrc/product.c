@@ -9,7 +9,7 @@
 
 #include "fpflags.h"
 
-enum { MOST_WORK = 1 << 15, N_TYPES = 32 }; /* NB: larger products give other threads the GIL, as NumPy does */
+enum { N_TYPES = 32 };
 
 typedef struct {
     int asked;
@@ -75,10 +75,13 @@ dl_product_build(DlCallStep *step)
 
 /* Run the loop: 0, or 1 where it failed. */
 static DlStatus
-multiply(const Loop *loop, char **args, const npy_intp *sizes, const npy_intp *strides)
+multiply(const Loop *loop, int type_num, char **args, const npy_intp *sizes, const npy_intp *strides)
 {
     PyArrayMethod_StridedLoop *run = (PyArrayMethod_StridedLoop *)loop->words[1];
-    return run((PyArrayMethod_Context *)loop->words[2], args, sizes, strides, (NpyAuxData *)loop->words[3]) != 0;
+    unsigned before = dl_fp_get();
+    int failed = run((PyArrayMethod_Context *)loop->words[2], args, sizes, strides, (NpyAuxData *)loop->words[3]);
+    dl_fp_set(PyTypeNum_ISINTEGER(type_num) ? before : before | dl_fp_get()); /* NB: the loop may clear them */
+    return failed != 0;
 }
 
 /* A vector that np.dot would copy before it multiplies, because BLAS does not take it, is copied too: into memory that is
@@ -100,16 +103,53 @@ pack_vector(npy_intp size, npy_intp itemsize, char **data, npy_intp *stride, cha
     return 0;
 }
 
-/* np.dot of two vectors. */
+/* np.dot of vectors of one element, which NumPy multiplies itself: 0, or 2 where two NaNs meet, of which it keeps the one
+ * or the other, and for complex numbers. */
 static DlStatus
-multiply_vectors(const Loop *loop, npy_intp itemsize, char **args, const npy_intp *sizes, npy_intp *strides)
+multiply_one(int type_num, char **args)
 {
+    if (type_num == NPY_DOUBLE) {
+        double a, b;
+        memcpy(&a, args[0], sizeof a);
+        memcpy(&b, args[1], sizeof b);
+        if (a != a && b != b && memcmp(&a, &b, sizeof a) != 0) {
+            return 2;
+        }
+        a *= b;
+        memcpy(args[2], &a, sizeof a);
+        return 0;
+    }
+    if (type_num == NPY_FLOAT) {
+        float a, b;
+        memcpy(&a, args[0], sizeof a);
+        memcpy(&b, args[1], sizeof b);
+        if (a != a && b != b && memcmp(&a, &b, sizeof a) != 0) {
+            return 2;
+        }
+        a *= b;
+        memcpy(args[2], &a, sizeof a);
+        return 0;
+    }
+    return 2;
+}
+
+/* np.dot of two vectors; 2 when only the call will do. */
+static DlStatus
+multiply_vectors(const Loop *loop, const PyArray_Descr *descr, char **args, const npy_intp *sizes, npy_intp *strides)
+{
+    npy_intp n = sizes[2], itemsize = PyDataType_ELSIZE(descr), taken[2];
+    if (n == 0) {
+        memset(args[2], 0, (size_t)itemsize);
+        return 0;
+    }
+    if (n == 1) {
+        return multiply_one(descr->type_num, args);
+    }
     char *memory[2] = {NULL, NULL};
-    npy_intp taken[2];
     DlStatus status = -1;
-    if (pack_vector(sizes[2], itemsize, &args[0], &strides[4], &memory[0], &taken[0]) == 0
-        && pack_vector(sizes[2], itemsize, &args[1], &strides[5], &memory[1], &taken[1]) == 0) {
-        status = multiply(loop, args, sizes, strides);
+    if (pack_vector(n, itemsize, &args[0], &strides[4], &memory[0], &taken[0]) == 0
+        && pack_vector(n, itemsize, &args[1], &strides[5], &memory[1], &taken[1]) == 0) {
+        status = multiply(loop, descr->type_num, args, sizes, strides);
     }
     for (int i = 0; i < 2; i++) {
         if (memory[i] != NULL) {
@@ -119,13 +159,40 @@ multiply_vectors(const Loop *loop, npy_intp itemsize, char **args, const npy_int
     return status;
 }
 
-/* Whether np.dot of vectors like this one is matmul's product; it has another way for one element, and for integers. */
+/* Whether np.dot of such vectors is matmul's product, with more than one element; it has another way for integers. */
 static int
-is_blas_vector(const DlReg *reg)
+is_blas_type(int type_num)
 {
-    int type_num = reg->descr->type_num;
-    return reg->nd == 1 && reg->shape[0] > 1
-           && (type_num == NPY_FLOAT || type_num == NPY_DOUBLE || type_num == NPY_CFLOAT || type_num == NPY_CDOUBLE);
+    return type_num == NPY_FLOAT || type_num == NPY_DOUBLE || type_num == NPY_CFLOAT || type_num == NPY_CDOUBLE;
+}
+
+/* The product of numbers of that dtype, NULL where the program has none. */
+static const Loop *
+loop_of(int type_num)
+{
+    const Loop *loop = type_num >= 0 && type_num < N_TYPES ? &loops[type_num] : NULL;
+    return loop == NULL || loop->keep == NULL ? NULL : loop;
+}
+
+int32_t
+dl_product_vectors(npy_intp what, char *result, char *a, npy_intp n, npy_intp a_stride, char *b, npy_intp m,
+                   npy_intp b_stride)
+{
+    int type_num = (int)(what / 2), is_dot = what % 2;
+    const Loop *loop = loop_of(type_num);
+    if (loop == NULL || n != m || n > DL_MOST_VECTOR || (is_dot && !is_blas_type(type_num))) {
+        return 1;
+    }
+    const PyArray_Descr *descr = ((PyArrayMethod_Context *)loop->words[2])->descriptors[0];
+    char *args[3] = {a, b, result};
+    npy_intp sizes[4] = {1, 1, n, 1};
+    npy_intp strides[9] = {[4] = n == 1 ? 0 : a_stride, [5] = n == 1 ? 0 : b_stride};
+    DlStatus status = is_dot ? multiply_vectors(loop, descr, args, sizes, strides)
+                             : multiply(loop, type_num, args, sizes, strides);
+    if (status < 0) {
+        PyErr_Clear(); /* plain Python will find out about the memory itself */
+    }
+    return status != 0;
 }
 
 DlStatus
@@ -139,17 +206,17 @@ dl_product_run(DlRun *run, const DlCallStep *step)
         return 2;
     }
     int is_dot = step->product == DL_PRODUCT_DOT;
-    if (is_dot && (!is_blas_vector(a) || !is_blas_vector(b))) {
+    int type_num = type->descr->type_num;
+    if (is_dot && (!type->scalar || !is_blas_type(type_num))) {
         return 2;
     }
     npy_intp m = a->nd == 2 ? a->shape[0] : 1, n = a->shape[a->nd - 1], p = b->nd == 2 ? b->shape[1] : 1;
-    if (n != b->shape[0] || m > MOST_WORK || n > MOST_WORK || p > MOST_WORK || m * p > MOST_WORK
-        || m * p * n > MOST_WORK) {
+    if (n != b->shape[0] || m > DL_MOST_VECTOR || n > DL_MOST_VECTOR || p > DL_MOST_VECTOR || m * p > DL_MOST_VECTOR
+        || m * p * n > DL_MOST_VECTOR) {
         return 2;
     }
-    int type_num = type->descr->type_num;
-    const Loop *loop = type_num >= 0 && type_num < N_TYPES ? &loops[type_num] : NULL;
-    if (loop == NULL || loop->keep == NULL) {
+    const Loop *loop = loop_of(type_num);
+    if (loop == NULL) {
         return 2;
     }
     DlReg *dst = &run->regs[step->dsts[0]];
@@ -176,14 +243,10 @@ dl_product_run(DlRun *run, const DlCallStep *step)
                            [6] = p == 1 ? 0 : b->strides[1],
                            [7] = m == 1 ? 0 : p * itemsize,
                            [8] = p == 1 ? 0 : itemsize};
-    unsigned before = dl_fp_get();
-    DlStatus status = is_dot ? multiply_vectors(loop, itemsize, args, sizes, strides)
-                             : multiply(loop, args, sizes, strides);
-    if (PyTypeNum_ISINTEGER(a->descr->type_num)) {
-        dl_fp_set(before);
-    }
-    else {
-        run->flags |= before; /* NB: the loop may clear them */
+    DlStatus status = is_dot ? multiply_vectors(loop, type->descr, args, sizes, strides)
+                             : multiply(loop, type_num, args, sizes, strides);
+    if (status == 2) {
+        return 2;
     }
     if (status != 0) {
         Py_XDECREF(array);

@@ -410,10 +410,15 @@ DlStatus dl_overlap_save(DlRun *run, const DlReg *reg);
 void dl_overlap_end_saved(DlRun *run, int restore);
 
 /* ---- product.c ---- */
+enum { DL_MOST_VECTOR = 1 << 15 }; /* NB: larger products give other threads the GIL, as NumPy does */
 /* Note in the step, which is built, if it is a product of two registers; 0 or -1. */
 int dl_product_build(DlCallStep *step);
 /* Do it without a call; 2 when only the call will do. */
 DlStatus dl_product_run(DlRun *run, const DlCallStep *step);
+/* The product of two vectors of n and m elements of a dtype that some step multiplies, for machine code. what: twice the
+ * type number, and 1 more for np.dot. 0, or 1 to decline. */
+int32_t dl_product_vectors(npy_intp what, char *result, char *a, npy_intp n, npy_intp a_stride, char *b, npy_intp m,
+                           npy_intp b_stride);
 
 /* ---- pool.c ---- */
 /* A fresh array: strides NULL for C order; its memory is not initialised. A new reference, or NULL. */

@@ -11,7 +11,7 @@ that it wrote is kept. block: see `layout`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -48,7 +48,10 @@ from dynamo_lite.schedule.steps import (
 )
 
 # What the function returns; csrc/machine.c.
-STATUS = {"failed": 1, "nan": 4, "index": 8, "number": 16, "convert": 32, "range": 64, "looked": 128, "condition": 256}
+STATUS = {
+    **{"failed": 1, "nan": 4, "index": 8, "number": 16, "convert": 32},
+    **{"range": 64, "looked": 128, "condition": 256, "product": 512},
+}
 
 
 # ---- the block: csrc/machine.c says what its words are ----
@@ -87,11 +90,12 @@ def machine_form(loop: Loop) -> Machine | None:
         dtypes.append(None if type_ is None else type_.dtype)
         ndims.append(-1 if type_ is None or type_.scalar else type_.ndim)
     machine = Machine(loop, tuple(dtypes), tuple(ndims))
+    writer = _Writer(machine, "s" * len(values))
     try:
-        generate(machine, "s" * len(values))
+        writer.run()
     except NotScalar:
         return None
-    return machine
+    return replace(machine, vectors=tuple(sorted(writer.vectors)))
 
 
 MOST_INPUTS = 24
@@ -131,7 +135,7 @@ class _Writer(StepWriter):
                 frame.registers[1 + place] = Value(dtype, self.load_word(scalar_type(dtype), word), origin)
             else:
                 contiguous = self.classes[place] == "c"
-                array = self.load_array(dtype, ndim, word, contiguous)
+                array = self.load_array(dtype, ndim, place, contiguous)
                 frame.registers[1 + place] = array if ndim else Element(dtype, array.pointer)
         start, by, last = (self.load_word("i64", word) for word in (START, BY, LAST))
         self.look = self.load_word("ptr", LOOK)
@@ -224,13 +228,14 @@ class _Writer(StepWriter):
             name = short
         return Number(kind, name)
 
-    def load_array(self, dtype: DType, ndim: int, word: int, contiguous: bool) -> Array:
+    def load_array(self, dtype: DType, ndim: int, place: int, contiguous: bool) -> Array:
+        word = self.layout.inputs[place]
         pointer = self.load_word("ptr", word)
         sizes = tuple(Number("int", self.load_word("i64", word + 1 + axis), 0) for axis in range(ndim))
         strides = [self.load_word("i64", word + 1 + ndim + axis) for axis in range(ndim)]
         if contiguous and ndim:
             strides[-1] = str(dtype.itemsize)
-        return Array(dtype, pointer, sizes, tuple(strides))
+        return Array(dtype, pointer, sizes, tuple(strides), tuple((place, axis) for axis in range(ndim)))
 
     # Control
 

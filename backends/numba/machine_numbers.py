@@ -24,6 +24,7 @@ HELPERS = (
     "python_power",
     "modulo",
     "floor_divide",
+    "product",
 )  # functions of csrc/machine.c, in its order
 
 

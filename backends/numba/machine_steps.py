@@ -26,6 +26,7 @@ from dynamo_lite.backends.numba.machine_numbers import (
     NumberWriter,
 )
 from dynamo_lite.backends.numba.machine_operators import INTEGER_OPERATORS, LOOPS, OPERATORS
+from dynamo_lite.backends.numba.machine_slices import slice_axis
 from dynamo_lite.backends.numba.plan import first_values, meets_nan, spreads_nan
 
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of
@@ -35,6 +36,7 @@ from dynamo_lite.schedule.steps import Call, DType, Kernel, KernelOp, Map, Reg, 
 BOOL, INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 FULL = (None, None, None)
 MOST_LOOPS = 40
+PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +66,14 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array: its first element, sizes and strides in bytes."""
+    """An array: its first element, sizes and strides in bytes. axes: of which value that goes in, and which axis of it,
+    each is a slice."""
 
     dtype: DType
     pointer: str
     sizes: tuple[Number, ...]
     strides: tuple[str, ...]
+    axes: tuple[tuple[int, int], ...]
 
 
 Register = Value | Element | Array
@@ -86,13 +90,15 @@ class Frame:
 
 
 class StepWriter(NumberWriter):
-    """loop_words: where the words of NumPy's loops begin in the block. entry: the lines of the first block."""
+    """loop_words: where the words of NumPy's loops begin in the block. entry: the lines of the first block. vectors:
+    the axes whose slices are multiplied."""
 
     def __init__(self, loop_words: int) -> None:
         super().__init__()
         self.loop_words = loop_words
         self.entry: list[str] = []
         self.loops: list[KernelOp] = []
+        self.vectors: set[tuple[int, int]] = set()
 
     def register(self, index: int, frame: Frame) -> Register:
         if index not in frame.registers:
@@ -103,20 +109,35 @@ class StepWriter(NumberWriter):
         source = self.register(step.src, frame)
         if step.kind != "basic_index" or not isinstance(source, Array):
             raise NotScalar(f"a view: {step.kind}")
-        if any(entry is None or (isinstance(entry, tuple) and entry != FULL) for entry in step.params):
-            raise NotScalar("a slice")
-        pointer = source.pointer
-        stays = [isinstance(entry, tuple) for entry in step.params]
-        stays += [True] * (len(source.sizes) - len(stays))
-        for entry, size, stride in zip(step.params, source.sizes, source.strides, strict=False):
+        lines, pointer = self.lines, source.pointer
+        sizes: list[Number] = []
+        strides: list[str] = []
+        axes: list[tuple[int, int]] = []
+        entries = [*step.params, *[FULL] * (len(source.sizes) - len(step.params))]
+        if None in entries:
+            raise NotScalar("a new axis")
+        for entry, size, stride, axis in zip(entries, source.sizes, source.strides, source.axes, strict=True):
+            pace = 1
             if not isinstance(entry, tuple):
-                at = self.place(entry, size, frame)
-                offset = self.lines.do(f"mul i64 {at}, {stride}")
-                pointer = self.lines.do(f"getelementptr i8, ptr {pointer}, i64 {offset}")
-        if any(stays):
-            sizes = tuple(size for size, stay in zip(source.sizes, stays, strict=True) if stay)
-            strides = tuple(stride for stride, stay in zip(source.strides, stays, strict=True) if stay)
-            frame.registers[step.dst] = Array(source.dtype, pointer, sizes, strides)
+                first = self.place(entry, size, frame)
+            elif entry == FULL:
+                first = ""
+            else:
+                start, stop = (None if bound is None else self.number(bound, frame) for bound in entry[:2])
+                by = 1 if entry[2] is None else entry[2]
+                if type(by) is not int:
+                    raise NotScalar("a slice with a step that is not known")
+                place, size = slice_axis(self, size, start, stop, by)
+                first, pace = "" if place.most == place.least == 0 else place.name, by
+            if first:
+                offset = lines.do(f"mul i64 {first}, {stride}")
+                pointer = lines.do(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+            if isinstance(entry, tuple):
+                sizes.append(size)
+                strides.append(stride if pace == 1 else lines.do(f"mul i64 {stride}, {pace}"))
+                axes.append(axis)
+        if sizes:
+            frame.registers[step.dst] = Array(source.dtype, pointer, tuple(sizes), tuple(strides), tuple(axes))
         elif step.scalar:
             frame.registers[step.dst] = fresh(source.dtype, self.load(Element(source.dtype, pointer)))
         else:
@@ -274,6 +295,9 @@ class StepWriter(NumberWriter):
         if step.function is assign:
             self.assign(step, frame)
             return
+        if step.function in PRODUCTS:
+            self.product(step, frame)
+            return
         if len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(step.args) > 2:
             raise NotScalar(f"a call of {step.function}")
         dtype = step.types[0].dtype
@@ -287,6 +311,25 @@ class StepWriter(NumberWriter):
         else:
             raise NotScalar(f"a call of {step.function} for {dtype}")
         frame.registers[step.dsts[0]] = fresh(dtype, result)
+
+    def product(self, step: Call, frame: Frame) -> None:
+        """A product of two vectors, by NumPy's loop."""
+        operands = [self.register(arg.index, frame) if isinstance(arg, Reg) else None for arg in step.args]
+        dtype, words = step.types[0].dtype, []
+        if len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(operands) != 2:
+            raise NotScalar("a product of other arrays")
+        if exact_ops.class_of(dtype) not in ("iuf" if step.function is np.matmul else "f"):
+            raise NotScalar(f"a product of {dtype}")
+        for operand in operands:
+            if not isinstance(operand, Array) or len(operand.sizes) != 1 or operand.dtype != dtype:
+                raise NotScalar("a product of what are no vectors")
+            self.vectors.update(operand.axes)
+            words.append(f"ptr {operand.pointer}, i64 {operand.sizes[0].name}, i64 {operand.strides[0]}")
+        what = 2 * dtype.num + (step.function is not np.matmul)
+        failed = self.helper("product", "i32", f"i64 {what}, ptr %helper.result, {', '.join(words)}")
+        self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "product")
+        result = Element(dtype, "%helper.result")
+        frame.registers[step.dsts[0]] = fresh(dtype, self.load(result))
 
     def computed(self, step: Call, common: DType, dtype: DType, operands: list[str]) -> str:
         """The result of an operator on operands of dtype `common`: by an exact operation, C's pow, or NumPy's loop."""

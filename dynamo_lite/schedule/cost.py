@@ -51,6 +51,7 @@ OPEN_LENGTH = 4
 MACHINE_CALL = 150.0  # of a machine loop; of one step or operation in it; of one by a loop of NumPy's
 MACHINE_STEP = 1.5
 MACHINE_LOOP = 30.0
+MACHINE_PRODUCT = 60.0
 EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
 COMPLEX_NS = 2.0  # of an operation on a complex number: NumPy's loop on tiles, whose results are searched for NaN
 COMPILED_NS = 0.06  # of a compiled operation on one element
@@ -89,7 +90,7 @@ _SIMPLE = frozenset(  # as fast as memory, in NumPy and in kernels
     )
 )
 _MASKED = frozenset(("masked", "put_masked"))
-_PRODUCTS = (np.matmul, np.dot)
+_PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
 MOST_ELEMENTS = 1 << 27
 
@@ -407,6 +408,8 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
             time += sum(_machine_steps(body, inside) for body, inside in insides) / 2
         elif isinstance(step, Map):
             time += sum(MACHINE_LOOP if op.op == "loop" else MACHINE_STEP for op in step.kernel.ops)
+        elif isinstance(step, Call) and step.function in _PRODUCTS:
+            time += MACHINE_PRODUCT
     return time
 
 

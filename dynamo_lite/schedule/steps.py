@@ -189,12 +189,13 @@ class Machine:
     """A Loop over single elements that a backend compiles whole.
 
     dtypes and ndims: of what is carried and captured: an array's, a NumPy scalar's (ndim -1), or a number's (dtype
-    None).
+    None). vectors: pairs of a place among these and an axis, whose slices are multiplied.
     """
 
     loop: Loop
     dtypes: tuple[DType | None, ...]
     ndims: tuple[int, ...]
+    vectors: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""Random functions with loops over single elements: recurrences, tables, sums, and numbers that are handed on.
+"""Random functions with loops over single elements: recurrences, tables, sums, products of slices, and numbers that
+are handed on.
 
 `source(seed)` is the text of a function f(a, b, c, d, m, n, x); `arguments(seed, n)` makes its arguments: a and b have
 one axis, c and d two, of dtypes and layouts that depend on the seed; awkward: with values that make NumPy warn.
@@ -56,6 +57,8 @@ _EXTREMES = (
     *("max({l}, {r})", "min({l}, {r})", "max({r}, {l}, 1)"),
     *("min(0, {l})", "abs(max({l}, {r}))", "nearer({l}, {r})"),
 )
+# Slices of equal length, of which products are taken.
+_SLICES = (":{i}", "{i}:", ":{i} + 1", "{i}::-1", ":{i}:-1", ":", "::-2", "1:{i}", "{i} - 1::2")
 _NEARER = """def nearer(p, q):
     if p < q:
         return q
@@ -69,12 +72,14 @@ _NEARER = """def nearer(p, q):
 
 def source(seed: int) -> str:
     """The text of a function."""
-    return _Program(random.Random(seed)).text()
+    return _Program(random.Random(seed), random.Random(f"slices {seed}")).text()
 
 
 class _Program:
-    def __init__(self, pick: random.Random) -> None:
+    def __init__(self, pick: random.Random, slices: random.Random) -> None:
         self.pick = pick
+        self.slices = slices  # of its own: programs without slices stay what they are
+        self.products = slices.choice((0, 0, 0, 0.4))
         self.floats = pick.random() < 0.6
         self.choices = pick.choice((0, 0, 0.3))
         self.ends = pick.choice((0, 0, 0, 0.4))  # how often a loop has a condition
@@ -154,7 +159,20 @@ class _Program:
         name = self.pick.choice("cd")
         return f"{name}[{row}][{column}]" if self.pick.random() < 0.1 else f"{name}[{row}, {column}]"
 
+    def product(self, depth: int) -> str:
+        """A product of two slices."""
+        choose, index = self.slices.choice, "ijh"[depth]
+        places = (index, "i", "0", "-1")
+        which = choose(_SLICES).format(i=choose((index, index, "i")))
+        sides = []
+        for _ in range(2):
+            form = choose(("{n}[{s}]", "{m}[{p}, {s}]", "{m}[{s}, {p}]", "{m}[{p}][{s}]"))
+            sides.append(form.format(n=choose("ab"), m=choose("cd"), p=choose(places), s=which))
+        return choose(("{} @ {}", "np.dot({}, {})") if self.floats else ("{} @ {}",)).format(*sides)
+
     def atom(self, depth: int) -> str:
+        if self.products and self.slices.random() < self.products:
+            return f"({self.product(depth)})"
         numbers = ("i", "2", "0.5", "x", "g") if self.floats else ("i", "2", "3", "m", "k")
         kind = self.pick.random()
         if kind < 0.45:
