@@ -1,12 +1,11 @@
-/* Machine loops: a loop over single elements, run by one compiled function.
+/* Machine loops: a loop over single elements and vectors, run by one compiled function.
  *
  * The function is `int32 machine(npy_intp *block, npy_intp 0)`. block: what is called between iterations now and then, for
  * whom, after how many iterations, whether an integer overflowed (out), the first index, the step, the last index, and the
  * functions that it calls, and whether to end behind the iteration of the outermost loop (the last index is then where
- * it ended); of each
- * value that goes in, an array's pointer, sizes and strides, a scalar's two words, or a number; of each result a scalar's
- * two words and which value it is itself (0: a new one), or a number; the scratch pointer and six words for each of
- * NumPy's loops, as kernels have them. The code in backends/numba/machine.py agrees. INVARIANT: where the values are not
+ * it ended); of each value that goes in, an array's pointer, sizes and strides, a scalar's two words, or a number; of each
+ * result a scalar's two words and which value it is itself (0: a new one), or a number; the scratch pointer and six words
+ * for each of NumPy's loops, as kernels have them. The code in backends/numba/machine.py agrees. INVARIANT: where the values are not
  * of the kinds that it was written for, the loop runs step by step.
  */
 #include "machine.h"
@@ -26,14 +25,17 @@ enum {
 
 enum {
     FIRST_BUDGET = 10000, /* iterations, before it looks for the first time */
-    SLOW_BUDGET = 100,    /* the same, where they handle vectors */
+    SLOW_BUDGET = 10,     /* the same, where they handle vectors */
     MOST_BUDGET = 10000000,
     TICK_NS = 2000000, /* about how often it looks for signals and threads that wait */
+    MOST_ROOMS = 16,
+    ROOM_ALIGNMENT = 64,
 };
 
 /* What the function returns. */
 enum {
     RETURNED_FAILED = 1,
+    RETURNED_MET = 2, /* by a kernel that is not strict */
     RETURNED_NAN = 4,
     RETURNED_INDEX = 8,
     RETURNED_NUMBER = 16,
@@ -49,14 +51,21 @@ struct DlMachine {
     int n_words;
     int *ndims;      /* of each value: -1 for a scalar, -2 for a number */
     int *types;      /* type number of each value that is no number */
-    int *vectors;    /* pairs of a value and an axis: of products, with at most DL_MOST_VECTOR elements */
+    int *vectors;    /* pairs of a value and an axis, of at most DL_MOST_VECTOR elements */
     int n_vectors;
 };
+
+/* Memory for a vector that the code makes; kept for the next one. */
+typedef struct {
+    char *memory;
+    npy_intp bytes;
+} Room;
 
 /* One run under way. */
 typedef struct {
     DlRun *run;
     int64_t budget, read;
+    Room rooms[MOST_ROOMS];
 } Watch;
 
 /* Called by the code when its budget of iterations is spent: the next one, or 0 to decline because others wait. */
@@ -111,10 +120,23 @@ power_float(float a, float b)
     return result;
 }
 
+/* Memory of at least so many bytes; NULL where there is none. */
+static char *
+room(npy_intp *block, npy_intp number, npy_intp bytes)
+{
+    Room *own = &((Watch *)block[WORD_RUN])->rooms[number];
+    if (own->memory == NULL || own->bytes < bytes) {
+        free(own->memory);
+        own->bytes = (2 * bytes / ROOM_ALIGNMENT + 1) * ROOM_ALIGNMENT;
+        own->memory = aligned_alloc(ROOM_ALIGNMENT, (size_t)own->bytes);
+    }
+    return own->memory;
+}
+
 /* In the order of HELPERS in backends/numba/machine_numbers.py. */
 static const npy_intp helpers[] = {
     (npy_intp)&power, (npy_intp)&power_float, (npy_intp)&dl_scalar_power, (npy_intp)&dl_scalar_modulo,
-    (npy_intp)&dl_scalar_floor_divide, (npy_intp)&dl_product_vectors,
+    (npy_intp)&dl_scalar_floor_divide, (npy_intp)&dl_product_vectors, (npy_intp)&room,
 };
 
 /* ---- building ---- */
@@ -148,7 +170,7 @@ read_values(DlMachine *self, PyObject *dtypes, PyObject *ndims)
     return 0;
 }
 
-/* Read which axes of which values are multiplied; 0 or -1. */
+/* Read which axes of which values are handled as a whole; 0 or -1. */
 static int
 read_vectors(DlMachine *self, PyObject *object)
 {
@@ -250,6 +272,9 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
             if (reg->nd && reg->strides[reg->nd - 1] == PyDataType_ELSIZE(reg->descr)) {
                 classes[i] = 0;
             }
+            else if (reg->nd && reg->strides[0] == PyDataType_ELSIZE(reg->descr)) {
+                classes[i] = 3;
+            }
         }
     }
     for (int i = 0; i < self->n_vectors; i++) {
@@ -336,12 +361,15 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word)
 
 /* Why the code has stopped. */
 static DlStatus
-stopped(DlRun *run, int32_t returned)
+stopped(DlRun *run, DlMachine *self, int32_t returned)
 {
     switch (returned) {
     case 0:
     case RETURNED_LOOKED: /* which has given its reason */
         return returned != 0;
+    case RETURNED_MET:
+        self->kernel.strict = 1;
+        return dl_decline(run, DL_REASON_NAN);
     case RETURNED_NAN:
         return dl_decline(run, DL_REASON_NAN);
     case RETURNED_INDEX:
@@ -389,7 +417,13 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
         planned = dl_loop_leave_every;
     }
     outermost->leaves |= leaves;
-    Watch watch = {.run = run, .budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET, .read = dl_loop_clock()};
+    Watch watch;
+    watch.run = run;
+    watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
+    watch.read = dl_loop_clock();
+    if (self->n_vectors) {
+        memset(watch.rooms, 0, sizeof watch.rooms);
+    }
     npy_intp *words = block.block;
     words[WORD_LOOK] = (npy_intp)&look;
     words[WORD_RUN] = (npy_intp)&watch;
@@ -402,7 +436,10 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
     words[WORD_HELPERS] = (npy_intp)helpers;
     npy_intp *results = fill_block(run, step, words + N_HEAD_WORDS);
-    status = stopped(run, variant->address(words, 0));
+    status = stopped(run, self, variant->address(words, 0));
+    for (int i = 0; self->n_vectors && i < MOST_ROOMS; i++) {
+        free(watch.rooms[i].memory);
+    }
     outermost->leaves &= !leaves;
     uint64_t taken = ((uint64_t)words[WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;
     if (by < 0) {

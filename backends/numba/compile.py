@@ -18,6 +18,7 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from dynamo_lite.backends.numba import machine
 from dynamo_lite.backends.numba.codegen import generate
 from dynamo_lite.backends.numba.iterate import generate_iterations, plan_iterations
+from dynamo_lite.backends.numba.machine_vectors import NAME
 from dynamo_lite.backends.numba.plan import Plan, plan
 
 from dynamo_lite._C import CompiledKernel, unseen
@@ -92,15 +93,15 @@ def _compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:
 
 def _compile_machine(loop: Machine, classes: str) -> CompiledKernel:
     """The machine code of a loop; loops with the same text share it."""
-    text, ops = machine.generate(loop, classes)
+    text, ops, scratch_bytes = machine.generate(loop, classes)
     with _STATE.lock:
         found = _STATE.machines.get(text)
         if found is None:
             name = f"machine{len(_STATE.machines)}"
             run = contextvars.copy_context().run
-            address = run(_STATE.start().load, text.replace(machine.NAME, name), name)
+            address = run(_STATE.start().load, text.replace(NAME, name), name)
             loops = tuple((op.param, (*op.in_dtypes, *op.dtypes)) for op in ops)
-            found = _STATE.machines[text] = CompiledKernel(address, loops, 0, text)
+            found = _STATE.machines[text] = CompiledKernel(address, loops, scratch_bytes, text)
         return found
 
 

@@ -1,11 +1,11 @@
 """Writes a loop over single elements, its inner loops included, as one LLVM function ``i32 machine(ptr block, i64 n)``.
 
 Enters a Loop step with the types of what goes into its body; leaves LLVM text, or NotScalar when a step of a body
-handles more than single elements, NumPy scalars and numbers. The steps are written in their order, with the
-operations of kernels from the same table (exact_ops.py); loads and stores keep the program's order. Arithmetic is
-written as LLVM's strict operations: the optimiser neither drops one that may set a floating-point flag nor runs one
-that the program does not. INVARIANT: the function returns 0, or another status and then the call declines: nothing
-that it wrote is kept. block: see `layout`.
+handles more than single elements, vectors (machine_vectors.py), NumPy scalars and numbers. The steps are written in
+their order, with the operations of kernels from the same table (exact_ops.py); loads and stores keep the program's
+order. Arithmetic on elements is written as LLVM's strict operations: the optimiser neither drops one that may set a
+floating-point flag nor runs one that the program does not. INVARIANT: the function returns 0, or another status and
+then the call declines: nothing that it wrote is kept. block: see `layout`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from dynamo_lite.backends.numba.machine_steps import (
     Array,
     Element,
     Frame,
-    StepWriter,
     Value,
     fresh,
 )
+from dynamo_lite.backends.numba.machine_vectors import NAME, VectorWriter
 
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.schedule.steps import (
@@ -99,29 +99,30 @@ def machine_form(loop: Loop) -> Machine | None:
 
 
 MOST_INPUTS = 24
-NAME = "machine.loop"
 
 
-def generate(machine: Machine, classes: str) -> tuple[str, tuple[KernelOp, ...]]:
-    """The LLVM module that defines NAME, and the NumPy loops it calls. classes: "c" for an array whose last axis is
-    contiguous."""
-    return _Writer(machine, classes).run()
+def generate(machine: Machine, classes: str) -> tuple[str, tuple[KernelOp, ...], int]:
+    """The LLVM module that defines NAME, the NumPy loops it calls, and the scratch memory it needs. classes: "c" for an
+    array whose last axis is contiguous, "i" where the first one is; a "!" behind them asks for strict kernels."""
+    writer = _Writer(machine, classes)
+    text = writer.run()
+    return text, tuple(writer.loops), writer.scratch_bytes
 
 
 Either: TypeAlias = Callable[[str, str | None, str | None], str]  # a phi of that LLVM type
 _DTYPES = {"bool": BOOL, "int": INT64, "float": FLOAT64}  # of the NumPy scalars that hold numbers
 
 
-class _Writer(StepWriter):
+class _Writer(VectorWriter):
     def __init__(self, machine: Machine, classes: str) -> None:
         self.machine = machine
         self.classes = classes
         self.layout = layout(machine)
-        super().__init__(self.layout.words + 1)
+        super().__init__(self.layout.words + 1, classes.endswith("!"))
         self.phis: dict[str, frozenset[str]] = {}  # what each NumPy scalar that is handed on may be
         self.budget = self.look = ""
 
-    def run(self) -> tuple[str, tuple[KernelOp, ...]]:
+    def run(self) -> str:
         machine, lines = self.machine, self.lines
         loop = machine.loop
         frame = Frame()
@@ -134,9 +135,8 @@ class _Writer(StepWriter):
                 origin = str(1 + place)
                 frame.registers[1 + place] = Value(dtype, self.load_word(scalar_type(dtype), word), origin)
             else:
-                contiguous = self.classes[place] == "c"
-                array = self.load_array(dtype, ndim, place, contiguous)
-                frame.registers[1 + place] = array if ndim else Element(dtype, array.pointer)
+                array = self.load_array(dtype, ndim, place)
+                frame.registers[1 + place] = array if ndim else Element(dtype, array.pointer, place)
         start, by, last = (self.load_word("i64", word) for word in (START, BY, LAST))
         self.look = self.load_word("ptr", LOOK)
         self.budget = self.load_word("i64", BUDGET)
@@ -167,7 +167,7 @@ class _Writer(StepWriter):
         for failure in sorted(self.lines.failures):
             lines.put(f"decline.{failure}:")
             lines.put(f"  ret i32 {STATUS[failure]}")
-        return self.module(), tuple(self.loops)
+        return self.module()
 
     def require_distinct(self, finals: list[Value | Number]) -> None:
         """No two results may be one object that an iteration has made: by induction, if no value goes on as two."""
@@ -200,6 +200,7 @@ class _Writer(StepWriter):
         hidden = [f"  %{name} = load volatile {kind}, ptr @{name}" for (kind, _), name in lines.hidden.items()]
         body = [f"define i32 @{NAME}(ptr %block, i64 %n) #0 {{", "entry:", *hidden, *self.entry, *lines.text, "}"]
         tail = [
+            *self.kernel_texts(),
             *sorted(lines.declarations),
             "attributes #0 = { strictfp }",
             '!0 = !{!"branch_weights", i32 1, i32 9999}',
@@ -228,14 +229,15 @@ class _Writer(StepWriter):
             name = short
         return Number(kind, name)
 
-    def load_array(self, dtype: DType, ndim: int, place: int, contiguous: bool) -> Array:
+    def load_array(self, dtype: DType, ndim: int, place: int) -> Array:
         word = self.layout.inputs[place]
         pointer = self.load_word("ptr", word)
         sizes = tuple(Number("int", self.load_word("i64", word + 1 + axis), 0) for axis in range(ndim))
         strides = [self.load_word("i64", word + 1 + ndim + axis) for axis in range(ndim)]
-        if contiguous and ndim:
-            strides[-1] = str(dtype.itemsize)
-        return Array(dtype, pointer, sizes, tuple(strides), tuple((place, axis) for axis in range(ndim)))
+        if self.classes[place] in "ci" and ndim:
+            strides[-1 if self.classes[place] == "c" else 0] = str(dtype.itemsize)
+        axes = tuple(frozenset(((place, axis),)) for axis in range(ndim))
+        return Array(dtype, pointer, sizes, tuple(strides), axes, place)
 
     # Control
 
@@ -257,6 +259,7 @@ class _Writer(StepWriter):
         lines.put(f"  br i1 {empty}, label %{stem}.exit, label %{stem}.enter")
         lines.label(f"{stem}.enter")
         firsts = self.initial(loop, inner)
+        self.enter_body(loop.body, inner)
         finals = self.iterate(loop, inner, start, stop, by, last, stem)
         inside, inner_budget = lines.block, self.budget
         lines.put(f"  br label %{stem}.exit")
@@ -309,6 +312,7 @@ class _Writer(StepWriter):
                     inner.registers[place] = self.register(operand.index, frame)
                 else:
                     inner.numbers[place] = self.number(operand, around)
+            self.enter_body(branch, inner)
             self.body(branch, inner)
             sides.append([self.output(output, inner) for output in branch.outputs])
             budgets.append(self.budget)
@@ -383,6 +387,8 @@ class _Writer(StepWriter):
     ) -> list[Value | Number]:
         """The iterations of a loop that has at least one; what it carries out. frame: what goes into the body."""
         lines = self.lines
+        if stays_in_registers(loop.body):
+            raise NotScalar("statements on arrays that one kernel iterates")
         firsts = self.initial(loop, frame)
         before = lines.block
         lines.put(f"  br label %{stem}.head")
@@ -518,6 +524,18 @@ def _form(value: Value | Number) -> DType | str:
 
 def holds_loop(schedule: Schedule) -> bool:
     return any(isinstance(step, Loop) or any(map(holds_loop, bodies(step))) for step in schedule.steps)
+
+
+def stays_in_registers(body: Schedule) -> bool:
+    """Whether a kernel that iterates does so on the same vectors, without others that each iteration reads."""
+    step = body.iterated
+    if step is None or step.shape == ():
+        return False
+    results = range(len(step.operands), len(step.operands) + len(step.outs))
+    views = {view.dst for view in body.steps if isinstance(view, View) and not view.scalar}
+    operands = [step.operands[place] for place in step.kernel.rows if place < len(step.operands)]
+    reads_rows = any(isinstance(operand, Reg) and operand.index in views for operand in operands)
+    return not set(results) <= set(step.kernel.rows) and not reads_rows
 
 
 def carried_places(loop: Loop) -> list[int]:

@@ -25,6 +25,7 @@ HELPERS = (
     "modulo",
     "floor_divide",
     "product",
+    "room",
 )  # functions of csrc/machine.c, in its order
 
 

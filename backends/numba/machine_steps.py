@@ -36,7 +36,6 @@ from dynamo_lite.schedule.steps import Call, DType, Kernel, KernelOp, Map, Reg, 
 BOOL, INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 FULL = (None, None, None)
 MOST_LOOPS = 40
-PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +55,29 @@ def fresh(dtype: DType, name: str) -> Value:
     return Value(dtype, name, "0", frozenset((name,)))
 
 
+Axis = tuple[int, int]  # of a value that goes in
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
-    """One element of an array, as a 0-d view."""
+    """One element of an array, as a 0-d view. base: as an Array's."""
 
     dtype: DType
     pointer: str
+    base: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array: its first element, sizes and strides in bytes. axes: of which value that goes in, and which axis of it,
-    each is a slice."""
+    """An array: its first element, sizes and strides in bytes. axes: for each axis those that are at least as long.
+    base: the value that goes in, or what is made, whose memory it shows; None: a single element's own."""
 
     dtype: DType
     pointer: str
     sizes: tuple[Number, ...]
     strides: tuple[str, ...]
-    axes: tuple[tuple[int, int], ...]
+    axes: tuple[frozenset[Axis], ...]
+    base: int | None
 
 
 Register = Value | Element | Array
@@ -90,15 +94,13 @@ class Frame:
 
 
 class StepWriter(NumberWriter):
-    """loop_words: where the words of NumPy's loops begin in the block. entry: the lines of the first block. vectors:
-    the axes whose slices are multiplied."""
+    """loop_words: where the words of NumPy's loops begin in the block. entry: the lines of the first block."""
 
     def __init__(self, loop_words: int) -> None:
         super().__init__()
         self.loop_words = loop_words
         self.entry: list[str] = []
         self.loops: list[KernelOp] = []
-        self.vectors: set[tuple[int, int]] = set()
 
     def register(self, index: int, frame: Frame) -> Register:
         if index not in frame.registers:
@@ -112,7 +114,7 @@ class StepWriter(NumberWriter):
         lines, pointer = self.lines, source.pointer
         sizes: list[Number] = []
         strides: list[str] = []
-        axes: list[tuple[int, int]] = []
+        axes: list[frozenset[Axis]] = []
         entries = [*step.params, *[FULL] * (len(source.sizes) - len(step.params))]
         if None in entries:
             raise NotScalar("a new axis")
@@ -137,11 +139,12 @@ class StepWriter(NumberWriter):
                 strides.append(stride if pace == 1 else lines.do(f"mul i64 {stride}, {pace}"))
                 axes.append(axis)
         if sizes:
-            frame.registers[step.dst] = Array(source.dtype, pointer, tuple(sizes), tuple(strides), tuple(axes))
-        elif step.scalar:
-            frame.registers[step.dst] = fresh(source.dtype, self.load(Element(source.dtype, pointer)))
-        else:
-            frame.registers[step.dst] = Element(source.dtype, pointer)
+            frame.registers[step.dst] = Array(
+                source.dtype, pointer, tuple(sizes), tuple(strides), tuple(axes), source.base
+            )
+            return
+        element = Element(source.dtype, pointer, source.base)
+        frame.registers[step.dst] = fresh(source.dtype, self.load(element)) if step.scalar else element
 
     def place(self, index: Scalar, size: Number, frame: Frame) -> str:
         """An index into an axis of that size, counted from its begin; declines where it is out of range."""
@@ -295,9 +298,6 @@ class StepWriter(NumberWriter):
         if step.function is assign:
             self.assign(step, frame)
             return
-        if step.function in PRODUCTS:
-            self.product(step, frame)
-            return
         if len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(step.args) > 2:
             raise NotScalar(f"a call of {step.function}")
         dtype = step.types[0].dtype
@@ -311,25 +311,6 @@ class StepWriter(NumberWriter):
         else:
             raise NotScalar(f"a call of {step.function} for {dtype}")
         frame.registers[step.dsts[0]] = fresh(dtype, result)
-
-    def product(self, step: Call, frame: Frame) -> None:
-        """A product of two vectors, by NumPy's loop."""
-        operands = [self.register(arg.index, frame) if isinstance(arg, Reg) else None for arg in step.args]
-        dtype, words = step.types[0].dtype, []
-        if len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(operands) != 2:
-            raise NotScalar("a product of other arrays")
-        if exact_ops.class_of(dtype) not in ("iuf" if step.function is np.matmul else "f"):
-            raise NotScalar(f"a product of {dtype}")
-        for operand in operands:
-            if not isinstance(operand, Array) or len(operand.sizes) != 1 or operand.dtype != dtype:
-                raise NotScalar("a product of what are no vectors")
-            self.vectors.update(operand.axes)
-            words.append(f"ptr {operand.pointer}, i64 {operand.sizes[0].name}, i64 {operand.strides[0]}")
-        what = 2 * dtype.num + (step.function is not np.matmul)
-        failed = self.helper("product", "i32", f"i64 {what}, ptr %helper.result, {', '.join(words)}")
-        self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "product")
-        result = Element(dtype, "%helper.result")
-        frame.registers[step.dsts[0]] = fresh(dtype, self.load(result))
 
     def computed(self, step: Call, common: DType, dtype: DType, operands: list[str]) -> str:
         """The result of an operator on operands of dtype `common`: by an exact operation, C's pow, or NumPy's loop."""

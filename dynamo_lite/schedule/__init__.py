@@ -6,7 +6,7 @@ runs and ``interpret`` explains. ``schedule`` is the list of passes in order; th
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.rewrite import is_structured
-from dynamo_lite.schedule.alias import merge_views
+from dynamo_lite.schedule.alias import drop_repeated, merge_views
 from dynamo_lite.schedule.cost import DoesNotPay, estimate, paying_sizes
 from dynamo_lite.schedule.emit import emit
 from dynamo_lite.schedule.fuse import fuse
@@ -31,5 +31,6 @@ def _schedule(graph: Graph, target: Target, is_body: bool) -> Schedule:
         if is_structured(node)
     }
     merge_views(graph)
+    drop_repeated(graph)
     units, forms = fuse(graph, target)
     return emit(graph, units, forms, target, bodies, is_body)

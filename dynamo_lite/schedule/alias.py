@@ -12,9 +12,9 @@ from typing import Any
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
-from dynamo_lite.graph.rewrite import is_structured, is_view, origins, root
+from dynamo_lite.graph.rewrite import is_structured, is_view, origins, root, written
 
-__all__ = ["is_address", "is_external", "may_share", "merge_views", "same_positions"]
+__all__ = ["drop_repeated", "is_address", "is_external", "may_share", "merge_views", "same_positions"]
 
 
 def is_address(node: Node) -> bool:
@@ -73,5 +73,23 @@ def merge_views(graph: Graph) -> None:
             if first is not node:
                 merged[node] = first
                 continue
+        kept.append(node)
+    graph.nodes = kept
+
+
+def drop_repeated(graph: Graph) -> None:
+    """Drop stores of what the array holds already: `x[:i] += y` stores twice, the second time what it has computed."""
+    held: dict[Node, Node] = {}  # array -> the value that was stored into it
+    kept: list[Node] = []
+    for node in graph.nodes:
+        target, value = node.args if node.kind is NodeKind.STORE else (None, None)
+        if isinstance(target, Node) and isinstance(value, Node) and held.get(target) is value:
+            continue
+        memory = written(node)
+        if memory:
+            held = {array: what for array, what in held.items() if memory.isdisjoint(origins(array) | origins(what))}
+        if isinstance(target, Node) and isinstance(value, Node) and value.kind is NodeKind.CALL:
+            works_in_place = REGISTRY[value.op].in_place
+            held |= {target: value} if not works_in_place and memory.isdisjoint(origins(value)) else {}
         kept.append(node)
     graph.nodes = kept

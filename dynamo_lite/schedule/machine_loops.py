@@ -1,7 +1,8 @@
-"""Finds the loops over single elements, which a backend compiles whole.
+"""Finds the loops over single elements and vectors, which a backend compiles whole.
 
 Enters a Schedule; leaves it with the machine form (Loop.machine) of each loop that has one, the outermost of a nest. A
-loop without one runs step by step, and the loops in its body are asked one by one.
+loop without one runs step by step, and the loops in its body are asked one by one; so are those of a loop that runs
+step by step where its vectors are long.
 """
 
 from __future__ import annotations
@@ -25,4 +26,6 @@ def _machine_loop(step: Step, target: Target) -> Step:
     if not isinstance(step, Loop):
         return step
     machine = target.machine(step)
-    return replace(step, body=machine_loops(step.body, target)) if machine is None else replace(step, machine=machine)
+    if machine is None or machine.vectors:
+        step = replace(step, body=machine_loops(step.body, target))
+    return replace(step, machine=machine)

@@ -186,10 +186,11 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A Loop over single elements that a backend compiles whole.
+    """A Loop over single elements and vectors that a backend compiles whole.
 
     dtypes and ndims: of what is carried and captured: an array's, a NumPy scalar's (ndim -1), or a number's (dtype
-    None). vectors: pairs of a place among these and an axis, whose slices are multiplied.
+    None). vectors: pairs of a place among these and an axis that is handled as a whole; where one is long, the loop
+    runs step by step.
     """
 
     loop: Loop

@@ -1,5 +1,5 @@
-"""Random functions with loops over single elements: recurrences, tables, sums, products of slices, and numbers that
-are handed on.
+"""Random functions with loops over single elements: recurrences, tables, sums, slices and their products, and
+numbers that are handed on.
 
 `source(seed)` is the text of a function f(a, b, c, d, m, n, x); `arguments(seed, n)` makes its arguments: a and b have
 one axis, c and d two, of dtypes and layouts that depend on the seed; awkward: with values that make NumPy warn.
@@ -57,8 +57,12 @@ _EXTREMES = (
     *("max({l}, {r})", "min({l}, {r})", "max({r}, {l}, 1)"),
     *("min(0, {l})", "abs(max({l}, {r}))", "nearer({l}, {r})"),
 )
-# Slices of equal length, of which products are taken.
+# Slices of equal length, which are multiplied and computed with.
 _SLICES = (":{i}", "{i}:", ":{i} + 1", "{i}::-1", ":{i}:-1", ":", "::-2", "1:{i}", "{i} - 1::2")
+_SLICE_STATEMENTS = (
+    *("{l} = {r}", "{l} += {r} * {k}", "{l} -= {r}", "{l} = {r} + {q} * {k}", "{l} = {l} - {r}", "{l} = {k}"),
+    *("{l} = np.minimum({r}, {q}) - {l}", "{l} = abs({r})", "{l} *= {k}", "{l} = np.where({r} < {q}, {l}, {k})"),
+)
 _NEARER = """def nearer(p, q):
     if p < q:
         return q
@@ -130,6 +134,8 @@ class _Program:
         return lines
 
     def statement(self, depth: int) -> str:
+        if self.products and self.slices.random() < self.products:
+            return self.slice_statement(depth)
         target = self.pick.choice(("{a}", "{a}", "{a}", "s", "t", "{c}", "{c}"))
         form = self.pick.choice(("{v} = {e}", "{v} = {e}", "{v} += {e}", "{v} -= {e}", "{v} = {v} * 0.5 + {e}"))
         if not self.floats:
@@ -159,16 +165,26 @@ class _Program:
         name = self.pick.choice("cd")
         return f"{name}[{row}][{column}]" if self.pick.random() < 0.1 else f"{name}[{row}, {column}]"
 
+    def sides(self, depth: int, count: int) -> list[str]:
+        """Slices of one length."""
+        choose, index = self.slices.choice, "ijh"[depth]
+        which = choose(_SLICES).format(i=choose((index, index, "i")))
+        forms = ("{n}[{s}]", "{m}[{p}, {s}]", "{m}[{s}, {p}]", "{m}[{p}][{s}]")
+        places = (index, "i", "0", "-1")
+        return [
+            choose(forms).format(n=choose("ab"), m=choose("cd"), p=choose(places), s=which) for _ in range(count)
+        ]
+
     def product(self, depth: int) -> str:
         """A product of two slices."""
-        choose, index = self.slices.choice, "ijh"[depth]
-        places = (index, "i", "0", "-1")
-        which = choose(_SLICES).format(i=choose((index, index, "i")))
-        sides = []
-        for _ in range(2):
-            form = choose(("{n}[{s}]", "{m}[{p}, {s}]", "{m}[{s}, {p}]", "{m}[{p}][{s}]"))
-            sides.append(form.format(n=choose("ab"), m=choose("cd"), p=choose(places), s=which))
-        return choose(("{} @ {}", "np.dot({}, {})") if self.floats else ("{} @ {}",)).format(*sides)
+        form = self.slices.choice(("{} @ {}", "np.dot({}, {})") if self.floats else ("{} @ {}",))
+        return form.format(*self.sides(depth, 2))
+
+    def slice_statement(self, depth: int) -> str:
+        """A statement on slices."""
+        left, right, other = self.sides(depth, 3)
+        number = self.slices.choice(("x", "0.5", "a[i]", "i", "s") if self.floats else ("2", "i", "3", "a[i]"))
+        return self.slices.choice(_SLICE_STATEMENTS).format(l=left, r=right, q=other, k=number)
 
     def atom(self, depth: int) -> str:
         if self.products and self.slices.random() < self.products:

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from dynamo_lite import _C
+from dynamo_lite.schedule.steps import Loop
 from tests.oracle import Conditions, Report, require_equal
 from tests.programs.loop_cases import OPTIONS
-from tests.programs.test_random_elements import machines_of
+from tests.programs.test_random_elements import machines_in, machines_of
 
 Program = Callable[[Any, Any, Any], Any]
 PRODUCTS: dict[str, Program] = {}
@@ -112,6 +114,107 @@ def norms(a, b, x):  # type: ignore[no-untyped-def]
     return x @ x
 
 
+STATEMENTS: dict[str, Program] = {}
+
+
+def statement(program: Program) -> Program:
+    STATEMENTS[program.__name__] = program
+    return program
+
+
+@statement
+def symmetric(a, b, x):  # type: ignore[no-untyped-def]
+    for i in range(b.shape[0]):
+        for j in range(b.shape[1]):
+            b[:i, j] += 1.5 * b[i, j] * a[i, :i]
+            x[j] = b[:i, j] @ a[i, :i]
+        b[i, :] += 0.5 * b[i, :] * a[i, i] + 1.5 * x
+
+
+@statement
+def elimination(a, b, x):  # type: ignore[no-untyped-def]
+    for i in range(a.shape[0]):
+        for j in range(i + 1, a.shape[0]):
+            a[i + 1 :, j] -= a[i + 1 :, i] * (a[i, j] / (a[i, i] + 4))
+        a[i, i + 1 :] = 0
+
+
+@statement
+def gram_schmidt(a, b, x):  # type: ignore[no-untyped-def]
+    for k in range(a.shape[1]):
+        b[:, k] = a[:, k] / (1 + np.sqrt(np.dot(a[:, k], a[:, k])))
+        for j in range(k + 1, a.shape[1]):
+            x[j] = np.dot(b[:, k], a[:, j])
+            a[:, j] -= b[:, k] * x[j]
+
+
+@statement
+def toeplitz(a, b, x):  # type: ignore[no-untyped-def]
+    y = np.zeros_like(x)
+    alpha = -x[0]
+    beta = 1.0
+    y[0] = alpha
+    for k in range(1, x.shape[0]):
+        beta = beta * (1.0 - alpha * alpha) + 1.5
+        alpha = -(x[k] + np.dot(np.flip(x[:k]), y[:k])) / beta
+        y[:k] += alpha * np.flip(y[:k])
+        y[k] = alpha
+    return y
+
+
+@statement
+def temporaries(a, b, x):  # type: ignore[no-untyped-def]
+    for i in range(a.shape[0]):
+        t = a[i, :i] * 2
+        u = t[::-1] - b[:i, i]
+        x[:i] = t
+        a[i, :i] = u + x[:i][::-1]
+        b[i, i] = t @ u + np.dot(t, t)
+        t[:] = u
+        x[i] = np.dot(t, x[:i])
+
+
+@statement
+def copies(a, b, x):  # type: ignore[no-untyped-def]
+    for i in range(a.shape[0]):
+        a[i, :] = b[:, i]
+        b[i:, i] = a[i, i:]
+        a[i, :i] = 0.5
+        b[::-1, i] = x[i]
+        x[1 : i + 1] = x[:i]
+
+
+@statement
+def functions(a, b, x):  # type: ignore[no-untyped-def]
+    for i in range(a.shape[0]):
+        a[i, :i] = np.exp(-abs(b[:i, i])) + np.sqrt(abs(x[:i])) + i
+        b[i] = np.where(b[i] > x, np.minimum(a[i], x), np.floor(b[i] * 3) % 2)
+        x[i:] -= np.hypot(a[i, i:], b[i, i:])
+        x[:] = np.tanh(x)
+
+
+@statement
+def chosen(a, b, x):  # type: ignore[no-untyped-def]
+    for i in range(a.shape[0]):
+        if x[i] > 0.1:
+            a[i, :i] -= b[i, :i] * x[i]
+        else:
+            a[i, i:] = b[i, i:] + x[i]
+            if i % 2 == 0:
+                a[i] *= 0.5
+        while a[i] @ a[i] > 1:
+            a[i] *= 0.5
+
+
+@statement
+def rows(a, b, x):  # type: ignore[no-untyped-def]
+    for i in range(1, a.shape[0]):
+        row = a[i]
+        for j in range(i):
+            row[j:] = row[j:] - b[i, j:] * x[j]
+            row[: j + 1] *= 0.5
+
+
 def _offset(array: Any) -> Any:
     around = np.full([size + 3 for size in array.shape], 7, array.dtype)
     inside = around[tuple(slice(2, -1) for _ in array.shape)]
@@ -178,6 +281,16 @@ def test_products(name: str, layout: str, dtype: Any) -> None:
         assert machines_of(report.compiled) and not report.stats["declines"], report.compiled.explain()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_statements(name: str, layout: str, dtype: Any) -> None:
+    calls = [lambda n=n: _arguments(n, layout, dtype) for n in SIZES]  # type: ignore[misc]
+    report = run(STATEMENTS[name], *calls)
+    if layout != "unaligned":
+        assert machines_of(report.compiled) and not report.stats["declines"], report.compiled.explain()
+
+
 def integers(a: Any, b: Any, x: Any) -> Any:
     for i in range(a.shape[0]):
         x[i] = a[i, :i] @ b[:i, i] + a[i, i::-1] @ b[i, i::-1]
@@ -207,6 +320,41 @@ def all_of_both(a: Any, b: Any, x: Any) -> Any:
     for _ in range(3):
         s = s + np.dot(a, b) * a[0]
     return s
+
+
+def summed(a: Any, b: Any, x: Any) -> Any:
+    for i in range(a.shape[0]):
+        x[:] = a[i] + b[:, i] * x
+        a[i, :2] -= 1
+
+
+def overlapping(a: Any, b: Any, x: Any) -> Any:
+    for i in range(2, a.shape[0]):
+        a[i, 1:] = a[i, :-1] * 0.5
+        a[i] += a[i - 1][::-1]
+        x[1:] = x[:-1] + a[i, 1:]
+
+
+def two_views(a: Any, b: Any, x: Any) -> Any:
+    for i in range(1, a.shape[0]):
+        one, other = a[i, 1:], a[i, :-1]
+        for _ in range(3):
+            one += other * x[i]
+            other -= 1
+
+
+def wrapping(a: Any, b: Any, x: Any) -> Any:
+    for i in range(1, a.shape[0]):
+        a[i, i:] = a[i, i:] * b[i, i:] + x[i] - (a[i - 1, i:] << 3)
+        x[:i] += a[i, :i] // 3
+
+
+def long_rows(a: Any, b: Any, x: Any) -> Any:
+    for i in range(1, a.shape[0]):
+        x[i:] = x[i:] * 0.5 + b[i, :-i]
+        x[0] = np.dot(a[i, i:], b[i, i:])
+        for j in range(5 * i):
+            a[i, j] = a[i, j] - x[j + 1] * b[i, j]
 
 
 NAN = np.float64("nan")
@@ -243,6 +391,23 @@ HOSTILE: dict[str, tuple[Program, Any]] = {
     "views of one array": (cholesky, _views_of_one),
     "views of one array, one written": (triangular, _views_of_one),
     "one array twice": (triangular, lambda: (_arguments(5, "C", np.float64)[0],) * 2 + (np.zeros(5),)),
+    "overflow of slices": (summed, _filled(1e200, 1e200)),
+    "underflow of slices": (summed, _filled(1e-200, 1e-200)),
+    "infinities in slices": (summed, _filled([np.inf, -np.inf, 1, 1], 1)),
+    "one NaN in slices": (summed, _filled(NAN, 1)),
+    "two NaNs in slices": (summed, _filled(NAN, -NAN)),
+    "equal NaNs in slices": (summed, _filled(NAN, NAN)),
+    "read-only slices": (summed, lambda: (np.ones((4, 4)), np.ones((4, 4)), np.broadcast_to(np.float64(1), 4))),
+    "a read-only array": (summed, lambda: (np.broadcast_to(np.ones(4), (4, 4)), np.ones((4, 4)), np.ones(4))),
+    "slices of other lengths": (summed, lambda: (np.ones((4, 4)), np.ones((5, 4)), np.ones(4))),
+    "one element for all": (summed, lambda: (np.ones((4, 4)), np.ones((1, 4)), np.ones(4))),
+    "arrays of one element": (summed, lambda: (np.ones((1, 1)), np.ones((1, 1)), np.ones(1))),
+    "a vector that is a row": (summed, lambda: (lambda a: (a, np.ones((4, 4)), a[2]))(np.ones((4, 4)))),
+    "slices that overlap": (overlapping, lambda: _arguments(6, "C", np.float64)),
+    "two views of a row": (two_views, lambda: _arguments(6, "C", np.float64)),
+    "integers that wrap": (wrapping, lambda: _arguments(6, "C", np.int8)),
+    "narrow slices": (summed, lambda: (np.ones((4, 4), np.float32), np.ones((4, 4)), np.zeros(4))),
+    "complex slices": (summed, lambda: (np.full((4, 4), 1j), np.full((4, 4), 2 + 1j), np.full(4, 1j))),
     "unlike dtypes": (every_row, lambda: (np.ones((4, 4), np.float32), np.ones((4, 4)), np.zeros(4))),
     "long vectors": (all_of_both, lambda: (np.linspace(0, 1, 40000), np.linspace(2, 3, 40000), np.zeros(4))),
     "no elements": (all_of_both, lambda: (np.zeros(0), np.zeros(0), np.zeros(4))),
@@ -253,5 +418,30 @@ HOSTILE: dict[str, tuple[Program, Any]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_leaves(name: str, errstate: str) -> None:
     program, arguments = HOSTILE[name]
-    harmless = (lambda: _arguments(5, "C", np.float64),) if program in (every_row, cholesky, triangular) else ()
+    squares = (every_row, cholesky, triangular, summed, overlapping, two_views)
+    harmless = (lambda: _arguments(5, "C", np.float64),) if program in squares else ()
     run(program, arguments, *harmless, errstate={"all": errstate})
+
+
+@pytest.mark.parametrize("length", [300, 40000])
+def test_elements_beside_long_slices(length: int) -> None:
+    def arguments() -> tuple[Any, ...]:
+        rng = np.random.default_rng(length)
+        return rng.random((4, length)), rng.random((4, length)), rng.random(length)
+
+    report = run(long_rows, arguments)
+    assert report.stats["native_calls"] and not report.stats["declines"], report.compiled.explain()
+    programs = [entry.program for entry in _C.entries(report.compiled.__wrapped__.__code__)]
+    loops = [step for program in programs for step in program.schedule.steps if isinstance(step, Loop)]
+    assert loops and all(loop.machine is not None and machines_in(loop.body) for loop in loops)
+
+
+def test_nans_decline_once() -> None:
+    fast = dynamo_lite.compile(summed, options=OPTIONS)
+    for value, other in ((1.0, 1.0), (NAN, 1.0), (NAN, 2.0), (NAN, 3.0)):
+        a, b, x = _filled(value, other)()
+        fast(a, b, x)
+        plain = _filled(value, other)()
+        summed(*plain)
+        assert all(one.tobytes() == same.tobytes() for one, same in zip((a, b, x), plain, strict=True))
+    assert machines_of(fast) and fast.stats()["declines"] == 1, fast.explain()

@@ -1,0 +1,210 @@
+"""Writes the steps of machine loops that handle vectors: kernels over slices of one axis, and products of two.
+
+Enters a step and the Frame of its body; leaves what it yields in the Frame's registers, or NotScalar. A kernel is the
+function that codegen.py writes for any Map, in the same module; what it makes anew lies in memory that csrc/machine.c
+keeps for the step. INVARIANT: a kernel gets no memory twice but at the same positions: within a body the schedule sees
+to that, what goes into an inner body is looked at here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from dynamo_lite.backends.numba import exact_ops
+from dynamo_lite.backends.numba.codegen import LOOP_WORDS, generate
+from dynamo_lite.backends.numba.llvm_text import scalar_type
+from dynamo_lite.backends.numba.machine_numbers import NotScalar, Number
+from dynamo_lite.backends.numba.machine_steps import MOST_LOOPS, Array, Axis, Element, Frame, StepWriter, fresh
+from dynamo_lite.backends.numba.plan import Plan, plan
+
+from dynamo_lite.schedule.steps import Call, DType, Map, Operand, Reg, Schedule, bodies
+
+PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
+MOST_ROOMS = 16  # csrc/machine.c
+NAME = "machine.loop"
+
+
+class VectorWriter(StepWriter):
+    """vectors: the axes that are handled as a whole. strict: of kernels that may meet two NaNs (plan.py). kernels: the
+    functions that are called, their texts by name. scratch_bytes: what they need besides."""
+
+    def __init__(self, loop_words: int, strict: bool) -> None:
+        super().__init__(loop_words)
+        self.vectors: set[Axis] = set()
+        self.strict = strict
+        self.kernels: dict[str, list[str]] = {}
+        self.scratch_bytes = 0
+        self.rooms = 0
+
+    def call(self, step: Call, frame: Frame) -> None:
+        if step.function in PRODUCTS:
+            self.product(step, frame)
+        else:
+            super().call(step, frame)
+
+    def product(self, step: Call, frame: Frame) -> None:
+        """A product of two vectors, by NumPy's loop."""
+        operands = [self.register(arg.index, frame) if isinstance(arg, Reg) else None for arg in step.args]
+        dtype, words = step.types[0].dtype, []
+        if len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(operands) != 2:
+            raise NotScalar("a product of other arrays")
+        if exact_ops.class_of(dtype) not in ("iuf" if step.function is np.matmul else "f"):
+            raise NotScalar(f"a product of {dtype}")
+        for operand in operands:
+            if not isinstance(operand, Array) or len(operand.sizes) != 1 or operand.dtype != dtype:
+                raise NotScalar("a product of what are no vectors")
+            self.vectors |= operand.axes[0]
+            words.append(f"ptr {operand.pointer}, i64 {operand.sizes[0].name}, i64 {operand.strides[0]}")
+        what = 2 * dtype.num + (step.function is not np.matmul)
+        failed = self.helper("product", "i32", f"i64 {what}, ptr %helper.result, {', '.join(words)}")
+        self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "product")
+        kind = scalar_type(dtype)
+        result = self.lines.do(f"load {kind}, ptr %helper.result, align {dtype.alignment}")
+        frame.registers[step.dsts[0]] = fresh(dtype, result)
+
+    def map(self, step: Map, frame: Frame) -> None:
+        if step.shape == ():
+            super().map(step, frame)
+            return
+        if len(step.shape) != 1:
+            raise NotScalar("a map over several axes")
+        length, kernel = self.number(step.shape[0], frame), step.kernel
+        reads = [
+            self.read_vector(operand, dtype, length, frame)
+            for operand, dtype in zip(step.operands, kernel.operand_dtypes, strict=True)
+        ]
+        dtypes = [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
+        writes: list[Array] = []
+        for out, value, into in zip(step.outs, kernel.results, step.into, strict=True):
+            if into:
+                writes.append(self.target(out, dtypes[value], length, reads, frame))
+        axes = frozenset(axis for array in (*reads, *writes) for axis in array.axes[0])
+        if not axes:
+            raise NotScalar("a map over nothing that goes in")
+        self.vectors |= axes
+        places = list(reads)
+        for out, value, into in zip(step.outs, kernel.results, step.into, strict=True):
+            places.append(writes.pop(0) if into else self.room(dtypes[value], length, axes))
+            if not into:
+                frame.registers[out] = places[-1]
+        self.call_kernel(step, places, len(reads), length)
+
+    def read_vector(self, operand: Operand, dtype: DType, length: Number, frame: Frame) -> Array:
+        """An operand of a kernel; a single element has stride 0 and is copied to a place of its own."""
+        register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
+        if not isinstance(register, Array):
+            value, cell = self.operand(operand, dtype, frame), self.lines.name("%cell")
+            self.entry.append(f"  {cell} = alloca [16 x i8], align 16")
+            self.lines.put(f"  store {scalar_type(dtype)} {value}, ptr {cell}, align {dtype.alignment}")
+            return Array(dtype, cell, (length,), ("0",), (frozenset(),), None)
+        if len(register.sizes) != 1 or register.dtype != dtype:
+            raise NotScalar("an operand that is no vector")
+        if register.sizes[0].most == 1 and register.sizes[0].least == 1:
+            return Array(dtype, register.pointer, (length,), ("0",), register.axes, register.base)
+        self.require_size(register, length)
+        return register
+
+    def require_size(self, array: Array, length: Number) -> None:
+        lines, size = self.lines, array.sizes[0]
+        if size.name != length.name:
+            lines.decline_if(lines.do(f"icmp ne i64 {size.name}, {length.name}"), "condition")
+
+    def target(self, out: int, dtype: DType, length: Number, reads: list[Array], frame: Frame) -> Array:
+        """What a kernel writes."""
+        target = self.register(out, frame)
+        if not isinstance(target, Array) or len(target.sizes) != 1 or target.dtype != dtype:
+            raise NotScalar("a target that is no vector")
+        self.require_size(target, length)
+        for read in reads:
+            same = (read.pointer, read.strides) == (target.pointer, target.strides)
+            if read.base == target.base and not same:
+                raise NotScalar("a target whose memory is read")
+        return target
+
+    def room(self, dtype: DType, length: Number, axes: frozenset[Axis]) -> Array:
+        """Memory for a vector that this step makes; it keeps it until it runs again."""
+        lines, number = self.lines, self.rooms
+        if number == MOST_ROOMS:
+            raise NotScalar("too many arrays")
+        self.rooms += 1
+        size = lines.do(f"mul i64 {length.name}, {dtype.itemsize}")
+        pointer = self.helper("room", "ptr", f"ptr %block, i64 {number}, i64 {size}")
+        lines.decline_if(lines.do(f"icmp eq ptr {pointer}, null"), "failed")
+        return Array(dtype, pointer, (length,), (str(dtype.itemsize),), (axes,), -1 - number)
+
+    def call_kernel(self, step: Map, places: list[Array], n_operands: int, length: Number) -> None:
+        """Run a kernel; where it does not return 0, neither does the function."""
+        lines = self.lines
+        letters = ""
+        for place, array in enumerate(places):
+            constant = "c" if array.strides[0] == str(array.dtype.itemsize) else "s"
+            letters += "0" if array.strides[0] == "0" and place < n_operands else constant
+        planned = plan(step.kernel, letters + "!" * self.strict)
+        name = self.kernel(planned)
+        block = lines.name("%kernel.block")
+        words = 2 * len(places)
+        loops = range(len(self.loops), len(self.loops) + len(planned.loops))
+        if loops.stop > MOST_LOOPS:
+            raise NotScalar("too many operations of NumPy's own")
+        self.loops += [step.kernel.ops[number] for number in planned.loops]
+        self.entry.append(f"  {block} = alloca [{words + 1 + LOOP_WORDS * len(loops)} x i64], align 8")
+        copied = [(self.loop_words - 1, words)]
+        for number, loop in enumerate(loops):
+            first = self.loop_words + LOOP_WORDS * loop
+            copied += [(first + word, words + 1 + LOOP_WORDS * number + word) for word in range(LOOP_WORDS)]
+        for source, goal in copied:
+            at, to, value = (lines.name(stem) for stem in ("%at", "%to", "%word"))
+            self.entry += [
+                f"  {at} = getelementptr i64, ptr %block, i64 {source}",
+                f"  {to} = getelementptr i64, ptr {block}, i64 {goal}",
+                f"  {value} = load i64, ptr {at}, align 8",
+                f"  store i64 {value}, ptr {to}, align 8",
+            ]
+        for place, array in enumerate(places):
+            for offset, kind, value in ((0, "ptr", array.pointer), (1, "i64", array.strides[0])):
+                at = lines.name("%place")
+                self.entry.append(f"  {at} = getelementptr i64, ptr {block}, i64 {2 * place + offset}")
+                lines.put(f"  store {kind} {value}, ptr {at}, align 8")
+        status = lines.do(f"call i32 @{name}(ptr {block}, i64 {length.name}) #0")
+        failed, on, stop = lines.do(f"icmp ne i32 {status}, 0"), lines.name("on"), lines.name("stop")
+        lines.put(f"  br i1 {failed}, label %{stop}, label %{on}, !prof !0")
+        lines.apart += [f"{stop}:", f"  ret i32 {status}"]
+        lines.label(on)
+
+    def kernel(self, planned: Plan) -> str:
+        """The name of a kernel's function in this module."""
+        self.scratch_bytes = max(self.scratch_bytes, planned.scratch_bytes)
+        text = generate(planned, "@").splitlines()
+        for name, known in self.kernels.items():
+            if known == text:
+                return name
+        name = f"{NAME}.kernel{len(self.kernels)}"
+        self.kernels[name] = text
+        return name
+
+    def kernel_texts(self) -> list[str]:
+        """The functions of the kernels; what they declare is declared once."""
+        result = []
+        for name, text in self.kernels.items():
+            for line in text:
+                if line.startswith("declare "):
+                    self.lines.declarations.add(line)
+                elif not line.startswith("source_filename"):
+                    line = line.replace("@hidden", f"@{name}.hidden").replace("@constant", f"@{name}.constant")
+                    result.append(line.replace("define i32 @@(", f"define internal i32 @{name}("))
+        return result
+
+    def enter_body(self, body: Schedule, inside: Frame) -> None:
+        """What goes into an inner body and is written there lies apart from all else, or nothing there is a vector."""
+        if not holds_vectors(body):
+            return
+        registers = inside.registers.items()
+        bases = {place: value.base for place, value in registers if isinstance(value, Array | Element)}
+        for written in body.written:
+            if any(place != written and base == bases.get(written) for place, base in bases.items()):
+                raise NotScalar("memory that goes into a body twice")
+
+
+def holds_vectors(schedule: Schedule) -> bool:
+    return any(
+        (isinstance(step, Map) and step.shape != ()) or any(map(holds_vectors, bodies(step))) for step in schedule.steps
+    )
