@@ -338,9 +338,15 @@ def _calls(schedule: Schedule, env: Env, target: Target) -> bool:
     return any(
         (isinstance(step, Call) and not _is_product(step, env))
         or (isinstance(step, Reduce) and not target.folds(step.ufunc, step.dtype))
-        or (getattr(step, "machine", None) is None and any(_calls(body, env, target) for body in bodies(step)))
+        or (isinstance(step, Loop) and step.machine is None and _calls(step.body, _iterations(step, env)[1], target))
+        or (isinstance(step, Cond) and any(_calls(body, inside, target) for body, inside in _branches(step, env)))
         for step in schedule.steps
     )
+
+
+def _branches(step: Cond, env: Env) -> list[tuple[Schedule, Env]]:
+    """The branches, with their numbers."""
+    return [(body, _inside(step.operands, body.symbols, env)) for body in bodies(step)]
 
 
 def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
@@ -382,8 +388,7 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             if step.body.iterated is not None and number > 1:
                 time += KERNEL + number * _iterated_time(step.body.iterated, inside)
         elif isinstance(step, Cond):
-            insides = [(body, _inside(step.operands, body.symbols, env)) for body in bodies(step)]
-            time += CHOICE + sum(_steps_time(body, inside, target) for body, inside in insides) / 2
+            time += CHOICE + sum(_steps_time(body, inside, target) for body, inside in _branches(step, env)) / 2
     return time
 
 
@@ -405,8 +410,7 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
         if isinstance(step, Loop):
             time += _machine_time(step, env)
         elif isinstance(step, Cond):
-            insides = [(body, _inside(step.operands, body.symbols, env)) for body in bodies(step)]
-            time += sum(_machine_steps(body, inside) for body, inside in insides) / 2
+            time += sum(_machine_steps(body, inside) for body, inside in _branches(step, env)) / 2
         elif isinstance(step, Map):
             time += sum(MACHINE_LOOP if op.op == "loop" else MACHINE_STEP for op in step.kernel.ops)
             time += (MACHINE_KERNEL + 2 * _read_time(step, env)) if step.shape else 0.0

@@ -114,3 +114,15 @@ def test_loops_in_loops_do() -> None:
         return x
 
     assert pays(table, 5, np.ones((6, 6)))
+
+
+def test_a_product_whose_size_depends_on_the_iteration_does() -> None:
+    def covariance(n: Any, x: Any) -> Any:
+        def body(i: Any) -> Any:
+            x[i, i:] = x[:, i] @ x[:, i:]
+            return ()
+
+        for_range((0, n, 1), (), body)
+        return x
+
+    assert pays(covariance, 5, np.ones((6, 6)))
