@@ -291,6 +291,17 @@ def test_statements(name: str, layout: str, dtype: Any) -> None:
         assert machines_of(report.compiled) and not report.stats["declines"], report.compiled.explain()
 
 
+@pytest.mark.parametrize("name", [*PRODUCTS, *STATEMENTS])
+def test_loops_that_are_left(name: str) -> None:
+    calls = [lambda n=n: _arguments(n, "C", np.float64) for n in SIZES]  # type: ignore[misc]
+    _C.leave_loops(3)
+    try:
+        report = run((PRODUCTS | STATEMENTS)[name], *calls)
+    finally:
+        _C.leave_loops(0)
+    assert report.stats["leaves"] and not report.stats["declines"], report.compiled.explain()
+
+
 def integers(a: Any, b: Any, x: Any) -> Any:
     for i in range(a.shape[0]):
         x[i] = a[i, :i] @ b[:i, i] + a[i, i::-1] @ b[i, i::-1]
