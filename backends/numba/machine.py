@@ -49,8 +49,15 @@ from dynamo_lite.schedule.steps import (
 
 # What the function returns; csrc/machine.c.
 STATUS = {
-    **{"failed": 1, "nan": 4, "index": 8, "number": 16, "convert": 32},
-    **{"range": 64, "looked": 128, "condition": 256, "product": 512},
+    "failed": 1,
+    "nan": 4,
+    "index": 8,
+    "number": 16,
+    "convert": 32,
+    "range": 64,
+    "looked": 128,
+    "condition": 256,
+    "product": 512,
 }
 
 
