@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
-from typing import Any
+from typing import Any, TypeAlias
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from dynamo_lite.backends.numba import machine
@@ -22,7 +22,9 @@ from dynamo_lite.backends.numba.machine_vectors import NAME
 from dynamo_lite.backends.numba.plan import Plan, plan
 
 from dynamo_lite._C import CompiledKernel, unseen
-from dynamo_lite.schedule.steps import Kernel, Machine
+from dynamo_lite.schedule.steps import DType, Kernel, Machine
+
+Loops: TypeAlias = tuple[tuple[Any, tuple[DType, ...]], ...]  # NumPy's, each of a function for some dtypes
 
 
 class _Engine:
@@ -56,7 +58,7 @@ class _State:
         self.lock = threading.Lock()
         self.engine: _Engine | None = None
         self.kernels: dict[tuple[Kernel, str], CompiledKernel] = {}
-        self.machines: dict[str, CompiledKernel] = {}  # by their text
+        self.machines: dict[tuple[str, Loops], CompiledKernel] = {}  # by their text and what it calls
 
     def start(self) -> _Engine:
         if self.engine is None:
@@ -92,16 +94,16 @@ def _compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:
 
 
 def _compile_machine(loop: Machine, classes: str) -> CompiledKernel:
-    """The machine code of a loop; loops with the same text share it."""
+    """The machine code of a loop; loops with the same text share it, unless that calls other functions of NumPy's."""
     text, ops, scratch_bytes = machine.generate(loop, classes)
+    loops = tuple((op.param, (*op.in_dtypes, *op.dtypes)) for op in ops)
     with _STATE.lock:
-        found = _STATE.machines.get(text)
+        found = _STATE.machines.get((text, loops))
         if found is None:
             name = f"machine{len(_STATE.machines)}"
             run = contextvars.copy_context().run
             address = run(_STATE.start().load, text.replace(NAME, name), name)
-            loops = tuple((op.param, (*op.in_dtypes, *op.dtypes)) for op in ops)
-            found = _STATE.machines[text] = CompiledKernel(address, loops, scratch_bytes, text)
+            found = _STATE.machines[text, loops] = CompiledKernel(address, loops, scratch_bytes, text)
         return found
 
 

@@ -447,6 +447,24 @@ def test_elements_beside_long_slices(length: int) -> None:
     assert loops and all(loop.machine is not None and machines_in(loop.body) for loop in loops)
 
 
+def sines(a: Any, b: Any, x: Any) -> None:
+    for i in range(1, a.shape[0]):
+        x[:i] = np.sin(a[i, :i])
+        b[i, i] = np.sin(b[i, 0])
+
+
+def cosines(a: Any, b: Any, x: Any) -> None:
+    for i in range(1, a.shape[0]):
+        x[:i] = np.cos(a[i, :i])
+        b[i, i] = np.cos(b[i, 0])
+
+
+def test_loops_that_differ_in_the_functions_they_call() -> None:
+    for program in (sines, cosines, sines):
+        report = run(program, lambda: _arguments(5, "C", np.float64))
+        assert machines_of(report.compiled) and not report.stats["declines"], report.compiled.explain()
+
+
 def test_nans_decline_once() -> None:
     fast = dynamo_lite.compile(summed, options=OPTIONS)
     for value, other in ((1.0, 1.0), (NAN, 1.0), (NAN, 2.0), (NAN, 3.0)):
