@@ -31,6 +31,6 @@ def _schedule(graph: Graph, target: Target, is_body: bool) -> Schedule:
         if is_structured(node)
     }
     merge_views(graph)
-    drop_repeated(graph)
+    drop_repeated(graph, is_body)
     units, forms = fuse(graph, target)
     return emit(graph, units, forms, target, bodies, is_body)

@@ -77,8 +77,10 @@ def merge_views(graph: Graph) -> None:
     graph.nodes = kept
 
 
-def drop_repeated(graph: Graph) -> None:
-    """Drop stores of what the array holds already: `x[:i] += y` stores twice, the second time what it has computed."""
+def drop_repeated(graph: Graph, is_body: bool) -> None:
+    """Drop stores of what the array holds already: `x[:i] += y` stores twice, the second time what it has computed.
+    is_body: two inputs may be views of one array, which the inner loops of machine loops allow."""
+    inputs = {node for node in graph.inputs if isinstance(node, Node)} if is_body else set()
     held: dict[Node, Node] = {}  # array -> the value that was stored into it
     kept: list[Node] = []
     for node in graph.nodes:
@@ -86,6 +88,8 @@ def drop_repeated(graph: Graph) -> None:
         if isinstance(target, Node) and isinstance(value, Node) and held.get(target) is value:
             continue
         memory = written(node)
+        if not memory.isdisjoint(inputs):
+            memory = memory | inputs
         if memory:
             held = {array: what for array, what in held.items() if memory.isdisjoint(origins(array) | origins(what))}
         if isinstance(target, Node) and isinstance(value, Node) and value.kind is NodeKind.CALL:

@@ -447,6 +447,51 @@ def test_elements_beside_long_slices(length: int) -> None:
     assert loops and all(loop.machine is not None and machines_in(loop.body) for loop in loops)
 
 
+def stored_around_a_view(a: Any, b: Any, x: Any) -> None:
+    for i in range(1, a.shape[0]):
+        rest, turned = x[i:], a[i, ::-1]
+        for j in range(a.shape[0] - i):
+            s = b[i, j] * 2
+            rest[j] = s
+            x[i + j] = 7.0
+            rest[j] = s
+            t = s + 1
+            turned[j] = t
+            a[i, j] += 1
+            turned[j] = t
+
+
+def stored_around_a_view_in_a_choice(a: Any, b: Any, x: Any) -> None:
+    for i in range(1, a.shape[0]):
+        rest = x[i:]
+        s = b[i, i] * 2
+        if b[i, 0] > 0:
+            t = s + 1
+            rest[0] = t
+            x[i] = 7.0
+            rest[0] = t
+
+
+def stored_around_a_view_of_a_temporary(a: Any, b: Any, x: Any) -> None:
+    for i in range(1, a.shape[0]):
+        fresh = x * 2
+        turned = fresh[::-1]
+        for j in range(a.shape[0]):
+            s = b[i, j] * 3
+            fresh[j] = s
+            turned[j] = s + 1
+            fresh[j] = s
+        a[i] = fresh
+
+
+@pytest.mark.parametrize(
+    "program", [stored_around_a_view, stored_around_a_view_in_a_choice, stored_around_a_view_of_a_temporary]
+)
+def test_stores_around_a_view(program: Program) -> None:
+    report = run(program, *[lambda n=n: _arguments(n, "C", np.float64) for n in SIZES])  # type: ignore[misc]
+    assert machines_of(report.compiled) and not report.stats["declines"], report.compiled.explain()
+
+
 def sines(a: Any, b: Any, x: Any) -> None:
     for i in range(1, a.shape[0]):
         x[:i] = np.sin(a[i, :i])
