@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 QUESTIONS = 2000  # before a child is replaced, which bounds its memory
+START_SECONDS = 120.0  # for a child to have imported what it is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,10 @@ class Lost:
     """Why there is no answer: "process died with code -11", "no answer for 30 seconds"."""
 
     reason: str
+
+
+def _nothing(_: Callable[..., Any]) -> None:
+    """The first question: its function is imported before the time for an answer begins."""
 
 
 def _serve(connection: Connection) -> None:
@@ -54,6 +59,9 @@ class Child:
             self._process.start()
             theirs.close()
             self._asked = 0
+            self._connection.send((_nothing, (function,)))
+            if self._connection.poll(START_SECONDS):
+                self._connection.recv()
         self._asked += 1
         self._connection.send((function, args))
         self._since = time.monotonic()
