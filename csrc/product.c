@@ -79,8 +79,10 @@ multiply(const Loop *loop, int type_num, char **args, const npy_intp *sizes, con
 {
     PyArrayMethod_StridedLoop *run = (PyArrayMethod_StridedLoop *)loop->words[1];
     unsigned before = dl_fp_get();
+    dl_fp_clear_x87();
     int failed = run((PyArrayMethod_Context *)loop->words[2], args, sizes, strides, (NpyAuxData *)loop->words[3]);
-    dl_fp_set(PyTypeNum_ISINTEGER(type_num) ? before : before | dl_fp_get()); /* NB: the loop may clear them */
+    unsigned met = dl_fp_get() | dl_fp_get_x87(); /* the latter where float16 overflows */
+    dl_fp_set(PyTypeNum_ISINTEGER(type_num) ? before : before | met); /* NB: the loop may clear them */
     return failed != 0;
 }
 

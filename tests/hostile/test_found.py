@@ -204,3 +204,16 @@ def number_computed_in_many_steps(x: Array, n: int) -> Any:
             p = congruences(p, j)
             q = congruences(q, i)
     return x * p, x * q
+
+
+@found((np.full((4, 4), 300, np.float16),), (np.ones((4, 4), np.float16),))
+def product_of_half_numbers_overflows(x: Array) -> Array:
+    """NumPy reports it elsewhere than the products of other numbers."""
+    w = x + x
+    return w[0] @ w[1], w @ w[2], w @ w, np.matmul(w[3], w)
+
+
+@found((np.full(4, np.finfo(np.longdouble).max) / 3,))
+def product_of_long_doubles(x: Array) -> Array:
+    w = x + x
+    return w @ w
