@@ -98,7 +98,11 @@ build_kernel_op(DlBuilder *builder, DlKernel *kernel, PyObject *op, DlKernelOp *
         row->n_outs++;
     }
     Py_XDECREF(dtypes);
-    return status;
+    PyObject *forward = status == 0 ? PyObject_GetAttrString(op, "forward") : NULL;
+    int is_forward = forward ? PyObject_IsTrue(forward) : -1;
+    Py_XDECREF(forward);
+    kernel->forward |= is_forward > 0;
+    return is_forward < 0 ? -1 : 0;
 }
 
 /* How many values the ops of a kernel make, or -1. */

@@ -391,6 +391,65 @@ dl_map_spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr, int nd,
     return repeats && !empty ? dl_decline(run, DL_REASON_READONLY) : 0;
 }
 
+/* Whether some axis of the array runs backwards, one of length 1 included: NumPy looks at its stride, too. */
+static int
+is_reversed(const DlReg *reg)
+{
+    int any = 0;
+    for (int axis = 0; axis < reg->nd && reg->kind == DL_ARRAY; axis++) {
+        any |= reg->strides[axis] < 0;
+    }
+    return any;
+}
+
+/* Whether the bytes from the first element of one array to its last meet or touch those of the other, unless they are the
+ * same elements in the same order. */
+static int
+reaches_into(const DlReg *one, const DlReg *other)
+{
+    if (one->kind != DL_ARRAY || other->kind != DL_ARRAY) {
+        return 0;
+    }
+    size_t bytes = (size_t)one->nd * sizeof *one->shape;
+    if (one->data == other->data && one->nd == other->nd && memcmp(one->shape, other->shape, bytes) == 0
+        && memcmp(one->strides, other->strides, bytes) == 0) {
+        return 0;
+    }
+    DlSpread spreads[2] = {{.data = one->data, .itemsize = PyDataType_ELSIZE(one->descr)},
+                           {.data = other->data, .itemsize = PyDataType_ELSIZE(other->descr)}};
+    memcpy(spreads[0].strides, one->strides, bytes);
+    memcpy(spreads[1].strides, other->strides, (size_t)other->nd * sizeof *other->strides);
+    const char *low, *high, *other_low, *other_high;
+    get_bounds(&spreads[0], one->nd, one->shape, &low, &high);
+    get_bounds(&spreads[1], other->nd, other->shape, &other_low, &other_high);
+    return low <= other_high && other_low <= high;
+}
+
+int
+dl_map_lies_forward(const DlRun *run, const DlMapStep *step)
+{
+    for (int i = 0; i < step->kernel.n_operands; i++) {
+        if (step->operands[i].kind == DL_FROM_REG && is_reversed(&run->regs[step->operands[i].index])) {
+            return 0;
+        }
+    }
+    for (int i = 0; i < step->kernel.n_results && step->into != NULL; i++) { /* a Reduce writes nothing */
+        if (!step->into[i]) {
+            continue;
+        }
+        const DlReg *target = &run->regs[step->outs[i]];
+        if (is_reversed(target)) {
+            return 0;
+        }
+        for (int j = 0; j < step->kernel.n_operands; j++) {
+            if (step->operands[j].kind == DL_FROM_REG && reaches_into(target, &run->regs[step->operands[j].index])) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 /* A target that is computed aside because its memory is also read. */
 typedef struct {
     char *buffer;
@@ -725,6 +784,9 @@ dl_map_run(DlRun *run, DlMapStep *step)
 {
     npy_intp shape[DL_MAX_DIMS];
     int nd = step->shape.n, n_results = step->kernel.n_results;
+    if (step->kernel.forward && !dl_map_lies_forward(run, step)) {
+        return dl_decline(run, DL_REASON_REVERSED);
+    }
     DlStatus status = step->quick ? map_dense(run, step) : 2;
     status = status == 2 && step->plan ? dl_plan_run(run, step) : status;
     if (status != 2) {

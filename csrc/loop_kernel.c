@@ -127,6 +127,9 @@ spread_all(DlRun *run, DlLoopKernel *kernel, DlIteration *iteration, int nd, con
     DlMapStep *map = &kernel->map;
     DlNest *nest = &iteration->nest;
     int n_operands = map->kernel.n_operands;
+    if (map->kernel.forward && !dl_map_lies_forward(run, map)) {
+        return 2;
+    }
     if (dl_map_spread(run, map, nd, shape, nest, (char(*)[DL_CELL])iteration->cells) != 0) {
         return 2;
     }

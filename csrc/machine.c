@@ -44,6 +44,7 @@ enum {
     RETURNED_LOOKED = 128,
     RETURNED_CONDITION = 256,
     RETURNED_PRODUCT = 512,
+    RETURNED_REVERSED = 1024,
 };
 
 struct DlMachine {
@@ -384,6 +385,8 @@ stopped(DlRun *run, DlMachine *self, int32_t returned)
         return dl_decline(run, DL_REASON_CONDITION);
     case RETURNED_PRODUCT:
         return dl_decline(run, DL_REASON_CALL);
+    case RETURNED_REVERSED:
+        return dl_decline(run, DL_REASON_REVERSED);
     default:
         return dl_decline(run, DL_REASON_KERNEL);
     }

@@ -303,6 +303,9 @@ dl_reduce_run(DlRun *run, DlReduceStep *step)
         size *= shape[i] != 0;
         any |= step->reduced[i];
     }
+    if (step->map.kernel.forward && !dl_map_lies_forward(run, &step->map)) {
+        return dl_decline(run, DL_REASON_REVERSED);
+    }
     DlStatus status = step->fold != NULL && step->same_type && size && any ? reduce_here(run, step, nd, shape) : 2;
     return status == 2 ? reduce_by_numpy(run, step, nd, shape) : status;
 }

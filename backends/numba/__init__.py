@@ -12,7 +12,7 @@ from typing import Any
 
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.compile import compile_kernel
-from dynamo_lite.backends.numba.loops import loop_is_elementwise
+from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forward
 from dynamo_lite.backends.numba.machine import machine_form
 
 from dynamo_lite import _C
@@ -21,7 +21,9 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
 from dynamo_lite.schedule import Target, estimate, paying_sizes, schedule
 
-TARGET = Target(exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, _C.has_fold, machine_form)
+TARGET = Target(
+    exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, machine_form
+)
 
 
 def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:

@@ -1,19 +1,24 @@
 """Decides whether a NumPy inner loop may run on tiles: its result at an element must not depend on where that lies.
 
-Enters a ufunc and dtypes; leaves True or False, found out once per process by running the loop itself on about a
-thousand awkward values: all at once, in pieces of odd lengths, strided, reversed, with one operand of stride zero, in
-place, and through the ufunc. A loop that fails is called through its ufunc on whole arrays instead. NB: which of two
-NaN operands gives the payload does depend on the position in NumPy, so any NaN equals any other here.
+Enters a ufunc and dtypes; leaves a Grade, found out once per process by running the loop itself on about a thousand
+awkward values: all at once, in pieces of odd lengths, strided, reversed, with one operand of stride zero, in place, and
+through the ufunc. A loop that fails is called through its ufunc on whole arrays instead. NB: which of two NaN operands
+gives the payload does depend on the position in NumPy, so any NaN equals any other here.
+
+A sample may miss that the last bits of few values depend on where arrays lie, so such functions are also listed
+(dynamo_lite/ops/vector_math.py).
 """
 
 from __future__ import annotations
 
 import ctypes
+from enum import IntEnum
 from itertools import combinations, pairwise
 from typing import Any, cast
 
 import numpy as np
 
+from dynamo_lite.ops import vector_math
 from dynamo_lite.schedule.steps import DType
 
 Array = np.ndarray[Any, Any]
@@ -143,7 +148,22 @@ def same_values(left: Array, right: Array) -> bool:
     return bool(equal.all())
 
 
-_KNOWN: dict[tuple[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool] = {}
+class Grade(IntEnum):
+    """Where a loop may run on tiles."""
+
+    NOWHERE = 0
+    FORWARD = 1  # where no array is reversed, and none overlaps the result
+    ANYWHERE = 2
+
+
+_KNOWN: dict[tuple[np.ufunc, tuple[DType, ...], tuple[bool, ...]], Grade] = {}
+
+
+def _highest_grade(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> Grade:
+    """The most that a loop may have, whatever a sample shows."""
+    if not vector_math.looks_at_strides(ufunc.__name__):
+        return Grade.ANYWHERE
+    return Grade.NOWHERE if np.dtype(np.float16) in dtypes else Grade.FORWARD
 
 
 def loop_is_elementwise(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> bool:
@@ -152,34 +172,40 @@ def loop_is_elementwise(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensi
     zero_dimensional tells which operands have no axes: their stride is zero in every call, ours and NumPy's, and some
     loops (power) compute otherwise then.
     """
-    for mask in dict.fromkeys(((False,) * ufunc.nin, zero_dimensional)):
-        key = (ufunc, dtypes, mask)
-        if key not in _KNOWN:
-            _KNOWN[key] = _probe(ufunc, dtypes, mask)  # the same in every thread
-        if _KNOWN[key]:
-            return True
-    return False
+    return any(_grade(ufunc, dtypes, mask) for mask in dict.fromkeys(((False,) * ufunc.nin, zero_dimensional)))
 
 
-def _probe(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> bool:
+def loop_is_forward(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> bool:
+    """Whether a loop that is elementwise is so only where no array is reversed, and none overlaps the result."""
+    grades = [grade for (known, of, _), grade in list(_KNOWN.items()) if (known, of) == (ufunc, dtypes)]
+    return Grade.FORWARD in grades
+
+
+def _grade(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> Grade:
+    key = (ufunc, dtypes, zero_dimensional)
+    if key not in _KNOWN:
+        highest = _highest_grade(ufunc, dtypes)
+        _KNOWN[key] = min(highest, _probe(ufunc, dtypes, zero_dimensional)) if highest else highest
+    return _KNOWN[key]  # the same in every thread
+
+
+def _probe(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> Grade:
     if ufunc.signature is not None or any(dtype.kind not in "biufc" or not dtype.isnative for dtype in dtypes):
-        return False
+        return Grade.NOWHERE
     try:
         loop = StridedLoop(ufunc, dtypes)
     except TypeError:
-        return False
+        return Grade.NOWHERE
     if loop.info.requires_pyapi or all(zero_dimensional):
-        return False
+        return Grade.NOWHERE
+    samples = [sample_operands(dtypes[: ufunc.nin])]
+    if any(zero_dimensional):
+        samples = _broadcast_samples(dtypes[: ufunc.nin], zero_dimensional)
     with np.errstate(all="ignore"):
         try:
-            if not any(zero_dimensional):
-                return _agrees_with_itself(ufunc, loop, dtypes, sample_operands(dtypes[: ufunc.nin]))
-            return all(
-                _agrees_with_itself(ufunc, loop, dtypes, operands)
-                for operands in _broadcast_samples(dtypes[: ufunc.nin], zero_dimensional)
-            )
+            return min(_compare(ufunc, loop, dtypes, operands) for operands in samples)
         except (ValueError, ArithmeticError):  # it raises for some values (integers to negative powers)
-            return False
+            return Grade.NOWHERE
 
 
 def _broadcast_samples(dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, ...]) -> list[list[Array]]:
@@ -204,7 +230,8 @@ def _broadcast_samples(dtypes: tuple[DType, ...], zero_dimensional: tuple[bool, 
     return result
 
 
-def _agrees_with_itself(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType, ...], operands: list[Array]) -> bool:
+def _compare(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType, ...], operands: list[Array]) -> Grade:
+    """Where the loop agrees with itself on these operands."""
     n = len(operands[0])
     out_dtypes = dtypes[ufunc.nin :]
     single = [operand.strides == (0,) for operand in operands]
@@ -218,9 +245,19 @@ def _agrees_with_itself(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType,
     def right(results: list[Array]) -> bool:
         return all(same_values(a, b) for a, b in zip(results, expected, strict=True))
 
+    def agree_at(step: int) -> bool:
+        for which in range(-1, len(dtypes)):
+            arrays = [
+                _spread(array, step) if which in (-1, position) and array.strides != (0,) else array
+                for position, array in enumerate([*operands, *fresh()])
+            ]
+            if not loop(arrays) or not right(arrays[ufunc.nin :]):
+                return False
+        return True
+
     results = fresh()
     if not loop([*operands, *results]) or not right(results):
-        return False
+        return Grade.NOWHERE
 
     # In pieces, which also move through every alignment.
     results = fresh()
@@ -229,19 +266,13 @@ def _agrees_with_itself(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType,
         bounds.append(min(n, bounds[-1] + PIECES[len(bounds) % len(PIECES)]))
     for a, b in pairwise(bounds):
         if not loop([*(operand[a:b] for operand in operands), *(result[a:b] for result in results)]):
-            return False
+            return Grade.NOWHERE
     if not right(results):
-        return False
+        return Grade.NOWHERE
 
-    # Strided and reversed operands and results, each alone and all together.
-    for step in (2, 3, -1):
-        for which in range(-1, len(dtypes)):
-            arrays = [
-                _spread(array, step) if which in (-1, position) and array.strides != (0,) else array
-                for position, array in enumerate([*operands, *fresh()])
-            ]
-            if not loop(arrays) or not right(arrays[ufunc.nin :]):
-                return False
+    # Strided operands and results, each alone and all together.
+    if not (agree_at(2) and agree_at(3)):
+        return Grade.NOWHERE
 
     # In place, where a result has an operand's dtype.
     for source, dtype in enumerate(dtypes[: ufunc.nin]):
@@ -250,13 +281,15 @@ def _agrees_with_itself(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType,
             arrays[source] = operands[source].copy()
             arrays[ufunc.nin] = arrays[source]
             if not loop(arrays) or not right(arrays[ufunc.nin :]):
-                return False
+                return Grade.NOWHERE
     repeatable = [position for position in range(ufunc.nin) if not single[position]]
-    return all(
+    if not all(
         _same_when_broadcast(loop, operands, positions, out_dtypes)
         for count in range(1, len(repeatable) + (ufunc.nin == 1))
         for positions in combinations(repeatable, count)
-    )
+    ):
+        return Grade.NOWHERE
+    return Grade.ANYWHERE if agree_at(-1) else Grade.FORWARD
 
 
 def _same_when_broadcast(

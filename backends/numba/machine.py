@@ -58,6 +58,7 @@ STATUS = {
     "looked": 128,
     "condition": 256,
     "product": 512,
+    "reversed": 1024,
 }
 
 

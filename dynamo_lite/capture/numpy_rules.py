@@ -95,9 +95,7 @@ def no_rule(error: ops.OpError) -> Exception:
 def complete(machine: Machine, bound: ops.Bound) -> Value:
     """Append a bound call, and the store into its out=; an op without a rule for its operands is a break."""
     tracer = machine.tracer
-    if bound.out is not None and bound.out.array_type.dtype.kind == "c" and bound.op not in _EXACT_COMPLEX:
-        # Where the result overlaps an operand NumPy runs another complex loop: without fused multiply-adds, and of two
-        # NaNs with the other one first.
+    if bound.out is not None and _looks_at_result(bound.op, bound.out.array_type.dtype):
         return _into_itself(machine, bound)
     try:
         result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
@@ -107,6 +105,15 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     if bound.out is not None:
         note_written(machine, bound.out)
     return value_of(machine, result)
+
+
+def _looks_at_result(op: str, dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy's bits may depend on where the result of a ufunc lies."""
+    if dtype.kind == "c":
+        # Where it overlaps an operand NumPy runs another loop: without fused multiply-adds, and of two NaNs with the
+        # other one first.
+        return op not in _EXACT_COMPLEX
+    return dtype.kind == "f" and ops.vector_math.looks_at_strides(op)
 
 
 def _into_itself(machine: Machine, bound: ops.Bound) -> Value:

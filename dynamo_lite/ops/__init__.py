@@ -3,7 +3,18 @@
 Importing the package fills the registry. Capture uses the names below; lowering reads ``REGISTRY[node.op]``.
 """
 
-from dynamo_lite.ops import calls, creation, elementwise, masks, operators, rearrange, reductions, transforms, views
+from dynamo_lite.ops import (
+    calls,
+    creation,
+    elementwise,
+    masks,
+    operators,
+    rearrange,
+    reductions,
+    transforms,
+    vector_math,
+    views,
+)
 from dynamo_lite.ops.index import index, store_index
 from dynamo_lite.ops.operators import binary_operator, inplace_operator, unary_operator
 from dynamo_lite.ops.registry import (
@@ -53,5 +64,6 @@ __all__ = [
     "store_index",
     "transforms",
     "unary_operator",
+    "vector_math",
     "views",
 ]

@@ -12,6 +12,7 @@ shares memory with anything but its own operand, is for csrc/loop_kernel.c to se
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dynamo_lite.graph.facts import Facts
@@ -98,7 +99,7 @@ class _Joined:
             values.append(self.operand(operand, dtype))
         for op in step.kernel.ops:
             operands = tuple(values[value] for value in op.operands)
-            values += self.op(KernelOp(op.op, operands, op.in_dtypes, op.dtypes, op.param))
+            values += self.op(replace(op, operands=operands))
         for register, value, into in zip(step.outs, step.kernel.results, step.into, strict=True):
             if into and not self.writes(register):
                 return False
@@ -202,9 +203,7 @@ class _Joined:
         def number(value: int) -> int:
             return value if value >= 0 else n - 1 - value
 
-        ops = tuple(
-            KernelOp(op.op, tuple(map(number, op.operands)), op.in_dtypes, op.dtypes, op.param) for op in self.ops
-        )
+        ops = tuple(replace(op, operands=tuple(map(number, op.operands))) for op in self.ops)
         following = tuple(
             number(results.get(operand.index, place))
             if isinstance(operand, Reg) and operand.index not in self.rows

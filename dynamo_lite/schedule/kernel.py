@@ -8,7 +8,7 @@ that differ in numbers only are one kernel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +28,8 @@ BOOL = np.dtype(np.bool_)
 class Form:
     """How one elementwise node becomes kernel ops: operands cast to in_dtypes, then `op`.
 
-    order: of a copy, or None. number: the Scalar that a NumPy scalar is made of; any kernel that reads it takes the
-    number instead.
+    order: of a copy, or None. forward: see KernelOp. number: the Scalar that a NumPy scalar is made of; any kernel that
+    reads it takes the number instead.
     """
 
     op: str
@@ -38,6 +38,7 @@ class Form:
     ufunc: np.ufunc | None = None
     order: str | None = None
     number: Scalar | None = None
+    forward: bool = False
 
 
 def result_dtypes(node: Node) -> tuple[DType, ...]:
@@ -90,7 +91,7 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
     ):
         single = (False,) * ufunc.nin  # the kernel casts it, which gives it a place on the tile, and a stride
     if target.loop(ufunc, loop, single):
-        return Form("loop", in_dtypes, out_dtypes, ufunc)
+        return Form("loop", in_dtypes, out_dtypes, ufunc, forward=target.forward(ufunc, loop))
     return None
 
 
@@ -143,7 +144,7 @@ class KernelBuilder:
         self._of_operand: dict[Any, int] = {}
         self._ops: list[KernelOp] = []
         self._first: list[int] = []  # of each op, counted from the operands' end
-        self._of_op: dict[Any, int] = {}
+        self._of_op: dict[KernelOp, int] = {}
         self._of_node: dict[Node, int] = {}
         self._count = 0
 
@@ -158,7 +159,8 @@ class KernelBuilder:
             return
         form = self.forms[node]
         values = [self.value(arg, dtype) for arg, dtype in zip(node.args, form.in_dtypes, strict=True)]
-        self._of_node[node] = self._op(form.op, tuple(values), form.in_dtypes, form.dtypes, form.ufunc or form.order)
+        op = KernelOp(form.op, tuple(values), form.in_dtypes, form.dtypes, form.ufunc or form.order, form.forward)
+        self._of_node[node] = self._op(op)
 
     def value(self, arg: Argument, dtype: DType) -> int:
         """The value of an operand, cast to dtype."""
@@ -176,7 +178,7 @@ class KernelBuilder:
 
     def cast(self, value: int, source: DType, dtype: DType) -> int:
         """The value as dtype."""
-        return self._op("cast", (value,), (source,), (dtype,), None)
+        return self._op(KernelOp("cast", (value,), (source,), (dtype,)))
 
     def has(self, node: Node) -> bool:
         """Whether the kernel computes `node`."""
@@ -189,15 +191,13 @@ class KernelBuilder:
             self.operand_dtypes.append(dtype)
         return self._of_operand[key]
 
-    def _op(
-        self, op: str, values: tuple[int, ...], in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...], param: Any
-    ) -> int:
-        key = (op, values, in_dtypes, dtypes, param)
-        if key not in self._of_op:
-            self._of_op[key] = -1 - self._count
-            self._count += len(dtypes)
-            self._ops.append(KernelOp(op, values, in_dtypes, dtypes, param))
-        return self._of_op[key]
+    def _op(self, op: KernelOp) -> int:
+        """Add an operation whose results have no other number yet; the first one's."""
+        if op not in self._of_op:
+            self._of_op[op] = -1 - self._count
+            self._count += len(op.dtypes)
+            self._ops.append(op)
+        return self._of_op[op]
 
     def kernel(self, results: list[int]) -> Kernel:
         """The finished kernel with these values as results."""
@@ -206,9 +206,7 @@ class KernelBuilder:
         def number(value: int) -> int:
             return value if value >= 0 else n - 1 - value
 
-        ops = tuple(
-            KernelOp(op.op, tuple(map(number, op.operands)), op.in_dtypes, op.dtypes, op.param) for op in self._ops
-        )
+        ops = tuple(replace(op, operands=tuple(map(number, op.operands))) for op in self._ops)
         return Kernel(tuple(self.operand_dtypes), ops, tuple(map(number, results)))
 
 

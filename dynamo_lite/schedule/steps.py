@@ -41,7 +41,8 @@ class KernelOp:
     in_dtypes -> dtypes runs on the tile), or an exactly compiled op: add subtract multiply divide negative absolute
     sqrt square equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not bitwise_and
     bitwise_or bitwise_xor invert where conjugate ... (backends/numba/exact_ops.py says which op is exact for which
-    dtypes). operands are value numbers; their dtypes equal in_dtypes.
+    dtypes). operands are value numbers; their dtypes equal in_dtypes. forward, of a loop: NumPy computes other bits for
+    arrays that are reversed, or overlap the result; a kernel with one declines wherever it meets such.
     """
 
     op: str
@@ -49,6 +50,7 @@ class KernelOp:
     in_dtypes: tuple[DType, ...]
     dtypes: tuple[DType, ...]
     param: Any = None
+    forward: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,16 @@ class Target:
     """exact(op, in_dtypes, dtypes): the op ("cast", "where", "copy" or a ufunc's name) is compiled, with NumPy's bits.
 
     reports(op, in_dtypes, dtypes): the compiled op may set a floating-point flag. loop(ufunc, dtypes,
-    zero_dimensional): NumPy's own inner loop for these operand and result dtypes may run on tiles. folds(ufunc, dtype):
-    a Reduce needs no call of NumPy's reduce, most of the time. machine(loop): the loop compiled whole, if it can be.
-    max_ops and max_operands (results counted too) bound a
-    kernel.
+    zero_dimensional): NumPy's own inner loop for these operand and result dtypes may run on tiles. forward(ufunc,
+    dtypes): but not where arrays are reversed, or overlap the result. folds(ufunc, dtype): a Reduce needs no call of
+    NumPy's reduce, most of the time. machine(loop): the loop compiled whole, if it can be. max_ops and max_operands
+    (results counted too) bound a kernel.
     """
 
     exact: Callable[[str, tuple[DType, ...], tuple[DType, ...]], bool]
     reports: Callable[[str, tuple[DType, ...], tuple[DType, ...]], bool]
     loop: Callable[[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool]
+    forward: Callable[[np.ufunc, tuple[DType, ...]], bool]
     folds: Callable[[np.ufunc, DType], bool]
     machine: Callable[[Loop], Machine | None] = lambda loop: None
     max_ops: int = 120
