@@ -74,7 +74,8 @@ value_numbers(DlBuilder *builder, PyObject *object, const char *name, int limit,
 
 /* One op: its operands, layout rule and the itemsizes of its results; 0 or -1. */
 static int
-build_kernel_op(DlBuilder *builder, DlKernel *kernel, PyObject *op, DlKernelOp *row, PyArray_Descr **descrs)
+build_kernel_op(DlBuilder *builder, DlKernel *kernel, PyObject *op, DlKernelOp *row, PyArray_Descr **descrs,
+                Py_ssize_t n_operands)
 {
     row->first_out = kernel->n_values;
     row->operands = value_numbers(builder, op, "operands", kernel->n_values, &row->n_operands);
@@ -101,7 +102,11 @@ build_kernel_op(DlBuilder *builder, DlKernel *kernel, PyObject *op, DlKernelOp *
     PyObject *forward = status == 0 ? PyObject_GetAttrString(op, "forward") : NULL;
     int is_forward = forward ? PyObject_IsTrue(forward) : -1;
     Py_XDECREF(forward);
-    kernel->forward |= is_forward > 0;
+    for (int i = 0; is_forward > 0 && i < row->n_operands; i++) {
+        if (row->operands[i] < n_operands) {
+            kernel->forward |= (uint32_t)1 << row->operands[i];
+        }
+    }
     return is_forward < 0 ? -1 : 0;
 }
 
@@ -152,7 +157,7 @@ build_kernel(DlBuilder *builder, PyObject *object, DlKernel *kernel)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ops); i++) {
         kernel->n_ops = (int)i + 1;
         DlKernelOp *row = &kernel->ops[i];
-        if (build_kernel_op(builder, kernel, PyTuple_GET_ITEM(ops, i), row, descrs) < 0) {
+        if (build_kernel_op(builder, kernel, PyTuple_GET_ITEM(ops, i), row, descrs, n_operands) < 0) {
             goto done;
         }
         kernel->copies |= row->rule == DL_LAYOUT_COPY;

@@ -391,58 +391,16 @@ dl_map_spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr, int nd,
     return repeats && !empty ? dl_decline(run, DL_REASON_READONLY) : 0;
 }
 
-/* Whether some axis of the array runs backwards, one of length 1 included: NumPy looks at its stride, too. */
-static int
-is_reversed(const DlReg *reg)
-{
-    int any = 0;
-    for (int axis = 0; axis < reg->nd && reg->kind == DL_ARRAY; axis++) {
-        any |= reg->strides[axis] < 0;
-    }
-    return any;
-}
-
-/* Whether the bytes from the first element of one array to its last meet or touch those of the other, unless they are the
- * same elements in the same order. */
-static int
-reaches_into(const DlReg *one, const DlReg *other)
-{
-    if (one->kind != DL_ARRAY || other->kind != DL_ARRAY) {
-        return 0;
-    }
-    size_t bytes = (size_t)one->nd * sizeof *one->shape;
-    if (one->data == other->data && one->nd == other->nd && memcmp(one->shape, other->shape, bytes) == 0
-        && memcmp(one->strides, other->strides, bytes) == 0) {
-        return 0;
-    }
-    DlSpread spreads[2] = {{.data = one->data, .itemsize = PyDataType_ELSIZE(one->descr)},
-                           {.data = other->data, .itemsize = PyDataType_ELSIZE(other->descr)}};
-    memcpy(spreads[0].strides, one->strides, bytes);
-    memcpy(spreads[1].strides, other->strides, (size_t)other->nd * sizeof *other->strides);
-    const char *low, *high, *other_low, *other_high;
-    get_bounds(&spreads[0], one->nd, one->shape, &low, &high);
-    get_bounds(&spreads[1], other->nd, other->shape, &other_low, &other_high);
-    return low <= other_high && other_low <= high;
-}
-
 int
 dl_map_lies_forward(const DlRun *run, const DlMapStep *step)
 {
     for (int i = 0; i < step->kernel.n_operands; i++) {
-        if (step->operands[i].kind == DL_FROM_REG && is_reversed(&run->regs[step->operands[i].index])) {
-            return 0;
-        }
-    }
-    for (int i = 0; i < step->kernel.n_results && step->into != NULL; i++) { /* a Reduce writes nothing */
-        if (!step->into[i]) {
+        if (!(step->kernel.forward >> i & 1) || step->operands[i].kind != DL_FROM_REG) {
             continue;
         }
-        const DlReg *target = &run->regs[step->outs[i]];
-        if (is_reversed(target)) {
-            return 0;
-        }
-        for (int j = 0; j < step->kernel.n_operands; j++) {
-            if (step->operands[j].kind == DL_FROM_REG && reaches_into(target, &run->regs[step->operands[j].index])) {
+        const DlReg *reg = &run->regs[step->operands[i].index];
+        for (int axis = 0; axis < reg->nd && reg->kind == DL_ARRAY; axis++) {
+            if (reg->strides[axis] < 0) { /* NB: NumPy looks at the stride of an axis of length 1, too */
                 return 0;
             }
         }
@@ -499,50 +457,6 @@ put_back(const DlNest *nest, int nd, const npy_intp *shape, int n, DlAside *asid
                             itemsize);
         }
         PyMem_RawFree(asides[i].buffer);
-    }
-}
-
-/* Copy n elements; memcpy of a size that the compiler knows is one move. */
-static void
-copy_elements(char *dst, npy_intp dst_stride, const char *src, npy_intp src_stride, npy_intp n, npy_intp itemsize)
-{
-#define COPY_ELEMENTS(size)                                                                                            \
-    for (npy_intp i = 0; i < n; i++) {                                                                                 \
-        memcpy(dst + i * dst_stride, src + i * src_stride, (size_t)(size));                                            \
-    }                                                                                                                  \
-    return
-    switch (itemsize) {
-    case 4:
-        COPY_ELEMENTS(4);
-    case 8:
-        COPY_ELEMENTS(8);
-    case 16:
-        COPY_ELEMENTS(16);
-    default:
-        COPY_ELEMENTS(itemsize);
-    }
-#undef COPY_ELEMENTS
-}
-
-void
-dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
-                const npy_intp *shape, npy_intp itemsize)
-{
-    if (nd == 0) {
-        memcpy(dst, src, (size_t)itemsize);
-        return;
-    }
-    if (nd == 1) {
-        if (dst_strides[0] == itemsize && src_strides[0] == itemsize) {
-            memcpy(dst, src, (size_t)(itemsize * shape[0]));
-            return;
-        }
-        copy_elements(dst, dst_strides[0], src, src_strides[0], shape[0], itemsize);
-        return;
-    }
-    for (npy_intp i = 0; i < shape[0]; i++) {
-        dl_copy_strided(dst + i * dst_strides[0], dst_strides + 1, src + i * src_strides[0], src_strides + 1, nd - 1,
-                        shape + 1, itemsize);
     }
 }
 

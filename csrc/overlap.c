@@ -149,3 +149,49 @@ dl_overlap_end_saved(DlRun *run, int restore)
         PyMem_RawFree(saved);
     }
 }
+
+/* ---- copies ---- */
+
+/* Copy n elements; memcpy of a size that the compiler knows is one move. */
+static void
+copy_elements(char *dst, npy_intp dst_stride, const char *src, npy_intp src_stride, npy_intp n, npy_intp itemsize)
+{
+#define COPY_ELEMENTS(size)                                                                                            \
+    for (npy_intp i = 0; i < n; i++) {                                                                                 \
+        memcpy(dst + i * dst_stride, src + i * src_stride, (size_t)(size));                                            \
+    }                                                                                                                  \
+    return
+    switch (itemsize) {
+    case 4:
+        COPY_ELEMENTS(4);
+    case 8:
+        COPY_ELEMENTS(8);
+    case 16:
+        COPY_ELEMENTS(16);
+    default:
+        COPY_ELEMENTS(itemsize);
+    }
+#undef COPY_ELEMENTS
+}
+
+void
+dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
+                const npy_intp *shape, npy_intp itemsize)
+{
+    if (nd == 0) {
+        memcpy(dst, src, (size_t)itemsize);
+        return;
+    }
+    if (nd == 1) {
+        if (dst_strides[0] == itemsize && src_strides[0] == itemsize) {
+            memcpy(dst, src, (size_t)(itemsize * shape[0]));
+            return;
+        }
+        copy_elements(dst, dst_strides[0], src, src_strides[0], shape[0], itemsize);
+        return;
+    }
+    for (npy_intp i = 0; i < shape[0]; i++) {
+        dl_copy_strided(dst + i * dst_strides[0], dst_strides + 1, src + i * src_strides[0], src_strides + 1, nd - 1,
+                        shape + 1, itemsize);
+    }
+}

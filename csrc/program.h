@@ -76,7 +76,7 @@ typedef struct DlKernel {
     int strict;       /* its data hold NaNs: only code that asks which of two NaNs NumPy would keep may run */
     int n_operands, n_results, n_ops, n_values;
     int copies;       /* some result's layout is that of a copy, not of an operation */
-    int forward;      /* NumPy computes otherwise where arrays are reversed or overlap: declined (KernelOp.forward) */
+    uint32_t forward; /* a bit for each operand that a loop reads for which NumPy computes otherwise if it is reversed */
     int iterates;     /* results are what is carried: one that is an operand keeps that array */
     PyArray_Descr **descrs; /* owned: of the operands, then of the results; NULL until all else is built */
     int *itemsizes;   /* of each value */
@@ -518,7 +518,7 @@ typedef struct {
 } DlNest;
 
 DlStatus dl_map_run(DlRun *run, DlMapStep *step);
-/* Whether no operand or target is reversed, and no target reaches into an operand's memory. */
+/* Whether no operand is reversed that must not be. */
 int dl_map_lies_forward(const DlRun *run, const DlMapStep *step);
 /* Drop axes of size 1 and merge neighbours that one loop covers; order: the n axes, outermost first. */
 void dl_nest_merge(DlNest *nest, const int *order, int n, const npy_intp *shape);

@@ -4,11 +4,11 @@
 #include <math.h>
 
 typedef enum {
-    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, POW, BITAND, BITOR, BITXOR, N_OPS,
+    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, POW, BITAND, BITOR, BITXOR, TRUNC, N_OPS,
     TOO_BIG = N_OPS /* not of Python: an integer beyond 64 bits is needed, so evaluation declines */
 } Op;
 
-typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION, BITS } Family; /* how the result's kind follows */
+typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION, BITS, CONVERSION } Family; /* how the result's kind follows */
 
 static const struct {
     const char *name;
@@ -21,7 +21,7 @@ static const struct {
     [NE] = {"ne", COMPARISON},    [GT] = {"gt", COMPARISON},        [GE] = {"ge", COMPARISON},
     [AND] = {"and", SELECTION},   [OR] = {"or", SELECTION},         [NOT] = {"not", NEGATION},
     [POW] = {"pow", ARITHMETIC},  [BITAND] = {"bitand", BITS},      [BITOR] = {"bitor", BITS},
-    [BITXOR] = {"bitxor", BITS},
+    [BITXOR] = {"bitxor", BITS},  [TRUNC] = {"trunc", CONVERSION},
 };
 
 static const char *const kind_names[] = {[DL_BOOL] = "bool", [DL_INT] = "int", [DL_FLOAT] = "float"};
@@ -266,6 +266,8 @@ result_kind(Op op, DlKind a, DlKind b)
         return a == b ? (int)a : -1;
     case BITS:
         return a == DL_INT && b == DL_INT ? DL_INT : -1;
+    case CONVERSION:
+        return a == DL_FLOAT ? DL_INT : -1;
     }
     Py_UNREACHABLE();
 }
@@ -327,7 +329,7 @@ add_op(DlScalars *table, PyObject *expr)
     if (operands == NULL) {
         return -1;
     }
-    int unary = op == NEG || op == NOT;
+    int unary = op == NEG || op == NOT || op == TRUNC;
     int32_t a = -1, b = -1;
     if (op_rows[op].family == COMPARISON && PyTuple_Check(operands) && PyTuple_GET_SIZE(operands) == 2) {
         int32_t folded = add_decided(table, (Op)op, operands);
@@ -506,6 +508,7 @@ eval_ints(Op op, int64_t a, int64_t b, DlNumber *out)
         out->i = a ^ b;
         return 0;
     case TOO_BIG:
+    case TRUNC: /* of a float only */
     case POW: /* of ints it may be an int or a float */
         return 1;
     default:
@@ -563,6 +566,12 @@ eval_floats(Op op, double a, double b, DlNumber *out)
         return 0;
     case POW:
         return dl_scalar_power(a, b, &out->f);
+    case TRUNC:
+        if (!(a > -0x1p63 && a < 0x1p63)) { /* a NaN included */
+            return 1;
+        }
+        out->i = (int64_t)a;
+        return 0;
     case MIN:
         out->f = b < a ? b : a;
         return 0;

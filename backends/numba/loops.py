@@ -161,7 +161,7 @@ _KNOWN: dict[tuple[np.ufunc, tuple[DType, ...], tuple[bool, ...]], Grade] = {}
 
 def _highest_grade(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> Grade:
     """The most that a loop may have, whatever a sample shows."""
-    if not vector_math.looks_at_strides(ufunc.__name__):
+    if not any(vector_math.looks_at_strides(ufunc.__name__, dtype) for dtype in dtypes):
         return Grade.ANYWHERE
     return Grade.NOWHERE if np.dtype(np.float16) in dtypes else Grade.FORWARD
 

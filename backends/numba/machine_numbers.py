@@ -162,6 +162,8 @@ class NumberWriter:
 
     def float_op(self, name: str, operands: list[Number]) -> Number:
         lines = self.lines
+        if name == "trunc":
+            return self.truncate(operands[0].name)
         if name == "neg":
             return Number("float", exact_ops.ROWS["negative", "f"].emit(lines, FLOAT64, [operands[0].name]))
         if name == "truediv" and all(operand.kind == "int" for operand in operands):
@@ -195,6 +197,16 @@ class NumberWriter:
             function = "modulo" if name == "mod" else "floor_divide"
             return Number("float", self.helper(function, "double", f"double {a}, double {b}"))
         raise NotScalar(f"{name} of floats")
+
+    def truncate(self, a: str) -> Number:
+        """int(a); declines for a NaN, and where it does not fit 64 bits."""
+        lines = self.lines
+        low, high = (lines.splat_constant(FLOAT64, end) for end in (-(2.0**63), 2.0**63))
+        above = lines.quiet_compare("ogt", FLOAT64, [a, low])
+        below = lines.quiet_compare("olt", FLOAT64, [a, high])
+        fits = lines.do(f"and i1 {above}, {below}")
+        self.lines.decline_if(lines.do(f"xor i1 {fits}, true"), "number")
+        return Number("int", lines.do(f"fptosi double {a} to i64"))
 
     def met(self, dtype: DType, one: str, other: str) -> str:
         """Whether both are NaN, with different bits."""

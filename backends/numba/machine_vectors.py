@@ -68,9 +68,7 @@ class VectorWriter(StepWriter):
         if len(step.shape) != 1:
             raise NotScalar("a map over several axes")
         length, kernel = self.number(step.shape[0], frame), step.kernel
-        if any(op.forward for op in kernel.ops):
-            targets = [Reg(out) for out, into in zip(step.outs, step.into, strict=True) if into]
-            self.require_forward([*step.operands, *targets], frame)
+        self.require_forward(step, frame)
         reads = [
             self.read_vector(operand, dtype, length, frame)
             for operand, dtype in zip(step.operands, kernel.operand_dtypes, strict=True)
@@ -106,9 +104,10 @@ class VectorWriter(StepWriter):
         self.require_size(register, length)
         return register
 
-    def require_forward(self, operands: list[Operand], frame: Frame) -> None:
-        """See KernelOp.forward; ``target`` sees to it that none overlaps the result."""
-        for operand in operands:
+    def require_forward(self, step: Map, frame: Frame) -> None:
+        """See KernelOp.forward."""
+        read = {value for op in step.kernel.ops for value in op.operands if op.forward}
+        for operand in (operand for value, operand in enumerate(step.operands) if value in read):
             register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
             if isinstance(register, Array) and not register.strides[0].isdigit():
                 self.lines.decline_if(self.lines.do(f"icmp slt i64 {register.strides[0]}, 0"), "reversed")

@@ -161,6 +161,13 @@ class Planner:
         self.producer = {value: index for index, values in enumerate(self.values) for value in values}
         self.is_loop = [op.op == "loop" for op in kernel.ops]
         self.is_const = [op.op == "const" for op in kernel.ops]
+        # NB: what goes into such a loop, and what comes out, must not lie in an array that is reversed or overlaps.
+        self.forward = {
+            value
+            for op, values in zip(kernel.ops, self.values, strict=True)
+            for value in (*op.operands, *values)
+            if op.forward
+        }
         self.users: list[list[int]] = [[] for _ in self.dtypes]
         for index, op in enumerate(kernel.ops):
             for value in op.operands:
@@ -237,7 +244,7 @@ class Planner:
             place = Place("result", number)
             producer = self.producer.get(value, -1)
             born = step_of.get(producer, last)
-            if born < direct_from or value in places:
+            if born < direct_from or value in places or value in self.forward:
                 stores[last].append((value, place))
                 if value in self.producer and not self.is_const[producer] and born != last:
                     uses[value] = last

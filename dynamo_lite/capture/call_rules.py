@@ -48,7 +48,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, wrap
-from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make
 
 Args = list[Value]
 Kwargs = dict[str, Value]
@@ -400,10 +400,14 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, NumberValue) and kind_of(value.expr) == "int":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
-        number = numpy_rules.read_int(machine, value)
-        if number is value:
+        found = numpy_rules.read_number(machine, value)
+        if found is None:
             raise Break("data-dependent-number", "int()")
-        return number
+        value = found
+        if not isinstance(value, NumberValue) or kind_of(value.expr) == "int":
+            return value
+    if isinstance(value, NumberValue) and kind_of(value.expr) == "float" and machine.tracer.varies(value.expr):
+        return machine.tracer.number(make("trunc", value.expr))
     return python_result(int, as_constant(machine, value))
 
 

@@ -113,7 +113,7 @@ def _looks_at_result(op: str, dtype: np.dtype[Any]) -> bool:
         # Where it overlaps an operand NumPy runs another loop: without fused multiply-adds, and of two NaNs with the
         # other one first.
         return op not in _EXACT_COMPLEX
-    return dtype.kind == "f" and ops.vector_math.looks_at_strides(op)
+    return ops.vector_math.looks_at_strides(op, dtype)
 
 
 def _into_itself(machine: Machine, bound: ops.Bound) -> Value:

@@ -38,6 +38,7 @@ class Facts:
         self._range: dict[LinearKey, tuple[float, float]] = {}
         self._unequal: dict[LinearKey, set[int]] = {}
         self._opaque: dict[str, bool] = {}
+        self._same: dict[str, Scalar] = {}  # for a symbol another one that is equal
 
     def copy(self) -> Facts:
         """The same facts, to be extended apart."""
@@ -74,6 +75,19 @@ class Facts:
         if relation in ("le", "eq"):
             high = min(high, bound)
         self._range[terms] = (low, high)
+        if relation == "eq" and bound == 0:
+            self._note_equal(terms)
+
+    def _note_equal(self, terms: LinearKey) -> None:
+        """Note which symbol stands for another in terms that are opaque to a linear form."""
+        pair = [monomial[0] for monomial, coefficient in terms if len(monomial) == 1 and coefficient in (1, -1)]
+        if len(terms) == 2 and terms[0][1] == -terms[1][1] and len(pair) == 2:
+            one, other = pair
+            if isinstance(one, Symbol) and isinstance(other, Symbol) and one.name not in self._same:
+                other = substitute(other, self._same)  # type: ignore[assignment]
+                if other != one:
+                    self._same = {name: substitute(value, {one.name: other}) for name, value in self._same.items()}
+                    self._same[one.name] = other
 
     def decide(self, condition: Scalar) -> bool | None:
         """Whether `condition` holds at every call that passes the guards; None when the facts do not tell."""
@@ -92,6 +106,11 @@ class Facts:
         outside = bound < low or bound > high or bound in self._excluded(terms)
         equal = False if outside else True if low == high == bound else None
         return equal if relation == "eq" or equal is None else not equal
+
+    def are_equal(self, one: Scalar, other: Scalar) -> bool:
+        """Whether two ints are known to be equal; looks into what is opaque to a linear form, too."""
+        condition = make("eq", one, other)
+        return bool(self.decide(condition) or self.decide(substitute(condition, self._same)))
 
     def _bounds(self, terms: LinearKey) -> tuple[float, float]:
         """The interval of a linear form: what was learned of it, and what its terms add up to."""

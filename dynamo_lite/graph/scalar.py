@@ -41,12 +41,12 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class ScalarOp:
-    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow bitand bitor bitxor lt le eq ne
-    gt ge and or not.
+    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow bitand bitor bitxor trunc lt le
+    eq ne gt ge and or not.
 
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
-    and "bitxor" on ints. An operand of "pow" is a float, and so is the result. normal: `simplify` would not change it.
-    The text is kept, since sizes are put in order by it again and again.
+    and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float. normal:
+    `simplify` would not change it. The text is kept, since sizes are put in order by it again and again.
     """
 
     op: str
@@ -140,6 +140,12 @@ def _power(a: float, b: float) -> float:
     return result
 
 
+def _truncate(a: float) -> int:
+    if a != a:
+        raise ArithmeticError("int() of a NaN")
+    return int(a)
+
+
 _EVALUATE = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -154,6 +160,7 @@ _EVALUATE = {
     "bitand": lambda a, b: a & b,
     "bitor": lambda a, b: a | b,
     "bitxor": lambda a, b: a ^ b,
+    "trunc": _truncate,
     "lt": lambda a, b: a < b,
     "le": lambda a, b: a <= b,
     "eq": lambda a, b: a == b,
@@ -182,7 +189,7 @@ def make(op: str, *operands: Scalar) -> Scalar:
         raise TypeError("complex numbers have no symbolic arithmetic")
     if op in COMPARISONS or op in _LOGIC:
         kind = "bool"
-    elif op == "truediv" or "float" in kinds:
+    elif op == "truediv" or ("float" in kinds and op != "trunc"):
         kind = "float"
     else:
         kind = "int"

@@ -129,7 +129,7 @@ def same_type(graph: Graph, left: object, right: object) -> bool:
         left.dtype == right.dtype
         and left.scalar == right.scalar
         and left.ndim == right.ndim
-        and all(graph.facts.decide(make("eq", a, b)) for a, b in zip(left.shape, right.shape, strict=True))
+        and all(map(graph.facts.are_equal, left.shape, right.shape))
     )
 
 

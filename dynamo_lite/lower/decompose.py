@@ -6,6 +6,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %astype: int64[s0] = astype(%x); %reduce = reduce(%astype, add)
     %array_of: float64[2] = array_of(%a, %b)      ->  %empty: float64[2]; a store of %a and of %b into its elements
     %outer: int32[s0, s1] = outer(%x, %y, add)    ->  %x[:, newaxis]; add
+    %power: float64[s0] = power(%x, 2.0)          ->  %square: float64[s0] = square(%x)
 
 A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
 bools. Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. Clip of floats has its own rule
@@ -14,6 +15,7 @@ for NaN.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -138,6 +140,25 @@ def _outer(graph: Graph, node: Node) -> Node | None:
     return graph.add_call(op.name, (wide, y), {}, node.type, node.location)  # type: ignore[arg-type]
 
 
+def _power(graph: Graph, node: Node) -> Node | None:
+    """NumPy's power loop multiplies, or takes the root, where the exponent has no axes and is 2 or 0.5."""
+    x, exponent = node.args
+    if type(exponent) not in (int, float) or exponent not in (2, 0.5) or node.params or not isinstance(x, Node):
+        return None
+    dtype = node.array_type.dtype
+    if x.array_type.dtype != dtype or dtype.char not in "fd" or not _takes_short_ways(dtype.char):
+        return None
+    op = "square" if exponent == 2 else "sqrt"
+    return graph.add_call(op, (x,), {}, node.array_type, node.location)
+
+
+@functools.cache
+def _takes_short_ways(char: str) -> bool:
+    """Whether this NumPy does so: it came with version 2.3."""
+    x = np.linspace(0.01, 50.0, 5000).astype(char)
+    return bool((np.power(x, 2.0) == x * x).all() and (np.power(x, 0.5) == np.sqrt(x)).all())
+
+
 def _own_dtype(arg: Argument) -> np.dtype[np.generic]:
     return arg.array_type.dtype if isinstance(arg, Node) else _DTYPE_OF_KIND[kind_of(arg)]
 
@@ -148,4 +169,5 @@ _RULES: dict[str, Callable[[Graph, Node], Node | None]] = {
     "array_of": _array_of,
     "roll": _roll,
     "outer": _outer,
+    "power": _power,
 }

@@ -42,7 +42,7 @@ class KernelOp:
     sqrt square equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not bitwise_and
     bitwise_or bitwise_xor invert where conjugate ... (backends/numba/exact_ops.py says which op is exact for which
     dtypes). operands are value numbers; their dtypes equal in_dtypes. forward, of a loop: NumPy computes other bits for
-    arrays that are reversed, or overlap the result; a kernel with one declines wherever it meets such.
+    an array that is reversed; a kernel that reads one there declines.
     """
 
     op: str

@@ -20,9 +20,9 @@ class Target:
 
     reports(op, in_dtypes, dtypes): the compiled op may set a floating-point flag. loop(ufunc, dtypes,
     zero_dimensional): NumPy's own inner loop for these operand and result dtypes may run on tiles. forward(ufunc,
-    dtypes): but not where arrays are reversed, or overlap the result. folds(ufunc, dtype): a Reduce needs no call of
-    NumPy's reduce, most of the time. machine(loop): the loop compiled whole, if it can be. max_ops and max_operands
-    (results counted too) bound a kernel.
+    dtypes): but not on an array that is reversed. folds(ufunc, dtype): a Reduce needs no call of NumPy's reduce, most
+    of the time. machine(loop): the loop compiled whole, if it can be. max_ops and max_operands (results counted too)
+    bound a kernel.
     """
 
     exact: Callable[[str, tuple[DType, ...], tuple[DType, ...]], bool]

@@ -20,7 +20,7 @@ from tests.copies import copies_of
 from tests.oracle import check
 
 Array = Any
-NAMES = sorted(vector_math.NAMES - {"arctan2", "power", "float_power"})
+NAMES = sorted(vector_math.NAMES_OF_HALF - {"arctan2", "power", "float_power"})
 
 
 @functools.cache

@@ -197,6 +197,17 @@ def test_facts(learned: list[Scalar], question: Scalar, decided: bool | None) ->
     assert facts.decide(question) is decided
 
 
+def test_equal_sizes() -> None:
+    facts = Facts()
+    half, other = make("floordiv", S0, 2), make("floordiv", S1, 2)
+    assert not facts.are_equal(half, other)
+    facts.learn(make("eq", S1, S0), True)
+    facts.learn(make("eq", N, S1), True)
+    assert facts.are_equal(half, other)
+    assert facts.are_equal(make("mod", N, 3), make("mod", S0, 3))
+    assert not facts.are_equal(half, make("mod", S0, 2))
+
+
 def test_a_number_that_is_known_decides_what_is_computed_of_it() -> None:
     facts = Facts()
     facts.learn(make("eq", N, -3), True)

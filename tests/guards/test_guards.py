@@ -147,7 +147,9 @@ def test_scalar_relations() -> None:
     def whole(depth: int) -> Any:
         if depth == 0 or rng.random() < 0.3:
             return rng.choice(integers)
-        op = rng.choice(("add", "sub", "mul", "floordiv", "mod", "neg", "min", "max"))
+        op = rng.choice(("add", "sub", "mul", "floordiv", "mod", "neg", "min", "max", "trunc"))
+        if op == "trunc":
+            return ScalarOp(op, "int", (real(depth - 1),))
         operands = [whole(depth - 1) for _ in range(1 if op == "neg" else 2)]
         return ScalarOp(op, "int", tuple(operands))
 

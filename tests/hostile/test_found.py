@@ -217,3 +217,32 @@ def product_of_half_numbers_overflows(x: Array) -> Array:
 def product_of_long_doubles(x: Array) -> Array:
     w = x + x
     return w @ w
+
+
+AWKWARD = np.array([0.0, -0.0, 1.5, -1.5, 0.1, 3.3, 1e-200, 7e18, np.inf, -np.inf, np.nan, -np.nan])
+
+
+@found(
+    (AWKWARD,),
+    (np.linspace(0.01, 9, 300).astype(np.float32),),
+    (np.linspace(0.01, 9, 300)[::-1],),
+    (np.full((2, 3), 1e200),),
+    (np.array(2.5),),
+    (np.arange(5),),
+    (np.linspace(0.01, 9, 300).astype(np.float16),),
+    (np.linspace(0.01, 9, 30) * 1j,),
+    (np.float64(1.1),),
+)
+def short_powers(x: Array) -> Array:
+    """NumPy multiplies, or takes the root, and reports a power."""
+    return x**2.0, np.power(x, 2), np.power(x, 2.0).sum(), x**0.5, np.power(x, 0.5), np.power(x, np.array(2.0)), x**-0.5
+
+
+@found((np.linspace(0.01, 9, 300),), (np.linspace(0.01, 9, 300).astype(np.float32),))
+def powers_into(x: Array) -> Array:
+    y = x.copy()
+    np.power(x, 2.0, out=y[::-1])
+    z = x.copy()
+    z **= 2.0
+    z **= 0.5
+    return y, z, np.power(x, 2.0, dtype=np.float32, casting="same_kind"), np.power(2.0, x)

@@ -41,6 +41,7 @@ _INTEGER_BINARY = (
 )
 # Numbers out of integer arrays: some are no index of the array.
 _READ_INDICES = ("b[i] % 3", "int(a[i]) % 3", "a[i]", "b[i - 1]", "-(int(b[i]) & 3)", "a[b[i] % 4] % 5", "int(a[-1])")
+_FLOAT_INDICES = ("int(a[i]) % 3", "int(b[i] * 4.5)", "-int(a[i - 1] * 2)", "abs(int(b[-1])) % 4")
 _READ_RANGES = ("b[i] % 4", "a[i] % 3, int(b[i - 1]) & 7", "int(a[0]) & 3, -1, -1", "1, 9, b[i] % 3 + 1")
 _READ_STATEMENTS = (
     "k = k ^ int(a[i])",
@@ -84,6 +85,7 @@ class _Program:
         self.pick = pick
         self.slices = slices  # of its own: programs without slices stay what they are
         self.products = slices.choice((0, 0, 0, 0.4))
+        self.wholes = slices.choice((0, 0, 0, 0.3))  # how often an int of a float is an index
         self.floats = pick.random() < 0.6
         self.choices = pick.choice((0, 0, 0.3))
         self.ends = pick.choice((0, 0, 0, 0.4))  # how often a loop has a condition
@@ -157,6 +159,8 @@ class _Program:
         )
         if self.pick.random() < self.numbers:
             index = self.pick.choice(_READ_INDICES)
+        if self.floats and self.slices.random() < self.wholes:
+            index = self.slices.choice(_FLOAT_INDICES)
         return f"{self.pick.choice('ab')}[{index}]"
 
     def table(self, depth: int) -> str:

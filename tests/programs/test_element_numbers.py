@@ -206,8 +206,25 @@ def inside_out(x: Any, at: Any, out: Any) -> Any:
     return at
 
 
+def whole(x: Any, at: Any, out: Any) -> Any:
+    n = 0
+    for i in range(x.shape[0]):
+        out[int(x[i]) % 5] += 1.0
+        n = n * 3 + int(x[i] * 2.5) // 2
+        out[i] = int(float(x[i]) - 0.5) - n
+    return out, n
+
+
+def binned(x: Any, at: Any, out: Any) -> Any:
+    for value in x:
+        k = int(value * 1.5)
+        if 0 <= k < len(out):
+            out[k] += value
+    return out
+
+
 PROGRAMS = (gather, scatter, in_steps, slices, summed, shifted, negative_shift, stepping, held, of_floats)
-PROGRAMS += (by_lists, inside_out)
+PROGRAMS += (by_lists, inside_out, whole, binned)
 PLACES: dict[str, Any] = {
     "in range": lambda: np.array([0, 3, 1, 1, 4]),
     "negative": lambda: np.array([-1, -5, 0, -2, 4]),
@@ -243,6 +260,34 @@ def test_index_and_result_share_memory() -> None:
 
     for fn in (gather, scatter):
         require_equal(fn, arguments, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=3)
+
+
+FLOATS: dict[str, list[float]] = {
+    "both signs": [0.9, -0.9, 1.0, -1.0, 3.99, -3.99, 0.0, -0.0],
+    "largest exact": [2.0**53, -(2.0**53), 2.0**62, 1.0],
+    "last that fits": [float(np.nextafter(2.0**63, 0)), -1.0, 4.0],
+    "first that does not": [1.0, 2.0**63, 2.0],
+    "least": [1.0, -(2.0**63), 2.0],
+    "huge": [1.0, 1e300, -1e300],
+    "infinite": [1.0, 2.0, np.inf],
+    "nan": [1.0, np.nan],
+    "tiny": [5e-324, -1e-300],
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("numbers", FLOATS)
+@pytest.mark.parametrize("fn", [whole, binned], ids=lambda fn: fn.__name__)
+def test_ints_of_floats(fn: Any, numbers: str, dtype: Any, backend: str) -> None:
+    def arguments() -> tuple[Any, ...]:
+        with np.errstate(over="ignore"):
+            return np.array(FLOATS[numbers]).astype(dtype), None, np.zeros(9)
+
+    options = {"backend": backend, "options": OPTIONS}
+    report = require_equal(fn, arguments, compile=dynamo_lite.compile, compile_options=options)
+    if backend == "numba" and numbers == "both signs" and dtype is not np.float16:
+        assert machines_of(report.compiled) and not report.stats["declines"], report.compiled.explain()
 
 
 @pytest.mark.parametrize("shape", [(5,), (5, 1), (5, 2)])
