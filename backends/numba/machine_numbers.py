@@ -26,6 +26,7 @@ HELPERS = (
     "floor_divide",
     "product",
     "room",
+    "gather",
 )  # functions of csrc/machine.c, in its order
 
 

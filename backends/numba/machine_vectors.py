@@ -16,6 +16,7 @@ from dynamo_lite.backends.numba.machine_numbers import NotScalar, Number
 from dynamo_lite.backends.numba.machine_steps import MOST_LOOPS, Array, Axis, Element, Frame, StepWriter, fresh
 from dynamo_lite.backends.numba.plan import Plan, plan
 
+from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Call, DType, Map, Operand, Reg, Schedule, bodies
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
@@ -38,6 +39,8 @@ class VectorWriter(StepWriter):
     def call(self, step: Call, frame: Frame) -> None:
         if step.function in PRODUCTS:
             self.product(step, frame)
+        elif isinstance(step.function, Evaluation) and step.function.op.name == "advanced_index":
+            self.gather(step, frame)
         else:
             super().call(step, frame)
 
@@ -60,6 +63,28 @@ class VectorWriter(StepWriter):
         kind = scalar_type(dtype)
         result = self.lines.do(f"load {kind}, ptr %helper.result, align {dtype.alignment}")
         frame.registers[step.dsts[0]] = fresh(dtype, result)
+
+    def gather(self, step: Call, frame: Frame) -> None:
+        """The elements of a vector that a vector of integers names."""
+        if len(step.args) != 3 or step.args[2] != (("arg", 1),) or len(step.types) != 1:
+            raise NotScalar("an index of other arrays")
+        x, places = (self.register(arg.index, frame) if isinstance(arg, Reg) else None for arg in step.args[:2])
+        for operand in (x, places):
+            if not isinstance(operand, Array) or len(operand.sizes) != 1:
+                raise NotScalar("an index of what are no vectors")
+        assert isinstance(x, Array) and isinstance(places, Array)
+        kind = places.dtype.kind
+        if kind not in "iu" or x.dtype.hasobject:
+            raise NotScalar(f"an index of {places.dtype}")
+        axes = places.axes[0]
+        self.vectors |= axes | x.axes[0]
+        out = self.room(x.dtype, places.sizes[0], axes)
+        words = [f"ptr {out.pointer}, i64 {x.dtype.itemsize}"]
+        words += [f"ptr {array.pointer}, i64 {array.sizes[0].name}, i64 {array.strides[0]}" for array in (x, places)]
+        words.append(f"i64 {-places.dtype.itemsize if kind == 'i' else places.dtype.itemsize}")
+        failed = self.helper("gather", "i32", ", ".join(words))
+        self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "index")
+        frame.registers[step.dsts[0]] = out
 
     def map(self, step: Map, frame: Frame) -> None:
         if step.shape == ():

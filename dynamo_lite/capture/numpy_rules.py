@@ -8,6 +8,8 @@ is changed in place stays the same node.
 from __future__ import annotations
 
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from dynamo_lite.capture import masks
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import AttributeMissing, Break
+from dynamo_lite.capture.state import AttributeMissing, Break, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     ConstantValue,
@@ -36,7 +38,7 @@ from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, product
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 
 _DISPATCHER: type = type(np.mean)
 # ndarray methods that NumPy itself forwards to Python functions of numpy._core._methods.
@@ -308,12 +310,33 @@ def read_number(machine: Machine, value: Value) -> Value | None:
         return tracer.number(value.number) if kind_of(value.number) == "int" else None
     if value.node.array_type.dtype.char not in "bBhHiIlLqQfd":
         return None
+    known = _number_read_before(tracer, value.node)
+    if known is not None:
+        return NumberValue(None, known)
     if len(tracer.carried) >= MAX_READ:
         raise Break("graph-too-large", f"more than {MAX_READ} numbers out of arrays")
     (name,) = tracer.yield_names(1)
     symbol = tracer.graph.add_yield(name, "float" if value.node.array_type.dtype.kind == "f" else "int")
     ops.call(tracer.graph, "scalar_number", (value.node,), {"yields": (symbol,)}, tracer.location())
     return NumberValue(None, symbol)
+
+
+def _number_read_before(tracer: Tracer, element: Node) -> Symbol | None:
+    """The number that was read out of the same element, if the array has not been written since."""
+
+    def key(node: Node) -> Any:
+        return node.op, node.args, repr(node.params), node.type
+
+    array = element.args[0] if element.op == "basic_index" else None
+    for node in reversed(tracer.graph.nodes):
+        if node.op == "scalar_number":
+            (source,) = node.args
+            if source is element or (array is not None and isinstance(source, Node) and key(source) == key(element)):
+                symbol: Symbol = node.params["yields"][0]
+                return symbol
+        elif node.kind is not NodeKind.CALL:
+            array = None  # it may have been written
+    return None
 
 
 def read_int(machine: Machine, value: Value) -> Value:
@@ -365,7 +388,18 @@ def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
             raise no_rule(error) from None
         machine.tracer.check_size()
         return ArrayValue(None, node)
-    return complete(machine, _indexed(array, items))
+    with _slicing(machine):
+        return complete(machine, _indexed(array, items))
+
+
+@contextmanager
+def _slicing(machine: Machine) -> Iterator[None]:
+    """Where bounds out of arrays are taken to lie inside: the program declines where they do not."""
+    machine.tracer.slicing = True
+    try:
+        yield
+    finally:
+        machine.tracer.slicing = False
 
 
 def _indexed(array: ArrayValue, items: tuple[Any, ...]) -> ops.Bound:
@@ -386,7 +420,8 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
         if ops.masks.is_mask(key) and isinstance(stored, Node) and stored.array_type.shape:
             masks.put(tracer, array.node, key, stored)
         else:
-            ops.store_index(tracer.graph, array.node, key, stored, tracer.location(), tracer.relate)
+            with _slicing(machine):
+                ops.store_index(tracer.graph, array.node, key, stored, tracer.location(), tracer.relate)
     except ops.OpError as error:
         raise no_rule(error) from None
     tracer.check_size()

@@ -84,7 +84,7 @@ def close_region(
         node.params["index"] = place
     body.nodes = arrays + [node for node in body.nodes if node not in set(arrays)]
     body.symbols = symbols | _yields(body)
-    body.facts = _facts(body.facts, tracer.graph.facts, outside, symbols)
+    body.facts = _facts(body.facts, tracer.graph.facts, outside, body.symbols)
     _rename(body, body.symbols)
     begins = [begin for begin, _ in numbers.values()]
     others = (*captured, *outside, *begins)
@@ -147,12 +147,13 @@ def close_branches(
         known = tracer.graph.facts.copy()
         if not isinstance(condition, Node):
             learn_choice(known, condition, region is branches[0])
-        facts = _facts(body.facts, tracer.graph.facts, list(outside.values()), symbols)
-        body.facts = Facts()
-        for fact in facts.learned:  # what is not known outside, nothing rests on
-            if known.decide(renamed(fact, outside)):
-                body.facts.learn(fact, True)
+        facts = _facts(body.facts, tracer.graph.facts, list(outside.values()), body.symbols)
         _rename(body, body.symbols)
+        body.facts, required = Facts(), body.required()
+        for fact in facts.learned:  # what is neither required nor known outside, nothing rests on
+            is_known = symbols_of(fact) <= outside.keys() and known.decide(renamed(fact, outside))
+            if is_known or required.decide(fact):
+                body.facts.learn(fact, True)
     return tracer.graph.add_cond(
         condition,
         (*captured, *outside.values()),

@@ -31,6 +31,7 @@ from dynamo_lite.graph.scalar import (
     is_symbolic,
     kind_of,
     negate,
+    normal_comparison,
     simplify,
     symbols_of,
 )
@@ -192,6 +193,7 @@ class Tracer:
         self.unroll_limit = unroll_limit
         self.written: set[Node] = set()
         self.peeling = False  # an iteration that runs before its loop is being traced
+        self.slicing = False  # a slice is being taken
         self.exits: list[LoopExit] = []
         self.cells: list[CellValue] = []  # made here; a function that calls itself is in one that it refers to
 
@@ -307,6 +309,9 @@ class Tracer:
         if self.varies(condition):
             if self.requires(condition):
                 return isinstance(condition, ScalarOp) and condition.op in ("ne", "gt", "ge")
+            if self.slicing and self.is_ordinary(condition):
+                self.require(condition)
+                return True
             if not self.regions:
                 raise Break("data-dependent-number", f"a number out of an array ({condition})")
             return self._promised(condition)
@@ -329,14 +334,28 @@ class Tracer:
             return False
         if not self.frames or not self.frames[-1].code.filename.startswith(NUMPY):
             return False
-        needed = simplify(ScalarOp("ge", "bool", (count, 1)))
-        ops.call(self.graph, "require", (needed,), {}, self.location())
-        self.graph.facts.learn(needed, True)
+        self.require(simplify(ScalarOp("ge", "bool", (count, 1))))
         return self.graph.facts.decide(condition) is not None
 
+    def require(self, condition: Scalar) -> None:
+        """Let the program decline wherever `condition` does not hold."""
+        ops.call(self.graph, "require", (condition,), {}, self.location())
+        self.graph.facts.learn(condition, True)
+
+    def is_ordinary(self, condition: Scalar) -> bool:
+        """Whether `condition` is that a bound of a slice, which an array gives, lies inside or behind the other one."""
+        normal = normal_comparison(condition) if isinstance(condition, ScalarOp) else None
+        if normal is None or normal[2] != 0 or (normal[0] != "ge" and (normal[0] != "le" or len(normal[1]) == 1)):
+            return False
+        read = {symbol.name for node in self._yielding("scalar_number") for symbol in node.params["yields"]}
+        return not read.isdisjoint(symbols_of(condition))
+
     def _counts(self) -> list[Node]:
+        return self._yielding("count_true")
+
+    def _yielding(self, op: str) -> list[Node]:
         graphs = (self.root, *(region.graph for region in self.regions))
-        return [node for graph in graphs for node in graph.nodes if node.op == "count_true"]
+        return [node for graph in graphs for node in graph.nodes if node.op == op]
 
     def _promised(self, condition: Scalar) -> bool:
         if self.is_carried(condition):

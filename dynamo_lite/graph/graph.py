@@ -159,5 +159,13 @@ class Graph:
         self.symbols[name] = symbol
         return symbol
 
+    def required(self) -> Facts:
+        """What the "require" nodes see to: the program declines otherwise."""
+        facts = Facts()
+        for node in self.nodes:
+            if node.op == "require":
+                facts.learn(node.args[0], True)  # type: ignore[arg-type]
+        return facts
+
     def __str__(self) -> str:
         return to_text(self)

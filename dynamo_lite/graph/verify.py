@@ -204,9 +204,9 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     facts = graph.facts.copy()
     learn_index(facts, fresh, *bounds)
     own = _yielded(body)
-    required = {node.args[0] for node in body.nodes if node.op == "require"}
+    required = body.required()
     for condition in body.facts.learned:
-        if condition in required:
+        if required.decide(condition):
             continue
         if own & symbols_of(condition):
             raise GraphError(f"{node.name}: the body takes {condition} for granted, of a number that it computes")
@@ -290,8 +290,10 @@ def _check_cond(graph: Graph, node: Node, varying: frozenset[str]) -> None:
         facts = graph.facts.copy()
         if not isinstance(condition, Node):
             learn_choice(facts, condition, truth)
-        own = _yielded(body)
+        own, required = _yielded(body), body.required()
         for known in body.facts.learned:
+            if required.decide(known):
+                continue
             if own & symbols_of(known) or not facts.decide(substitute(known, outside)):
                 raise GraphError(f"{node.name}: a branch takes {known} for granted, which is not known outside")
         changing = own | {name for name, value in outside.items() if varying & symbols_of(value)}

@@ -60,6 +60,7 @@ _EXTREMES = (
 )
 # Slices of equal length, which are multiplied and computed with.
 _SLICES = (":{i}", "{i}:", ":{i} + 1", "{i}::-1", ":{i}:-1", ":", "::-2", "1:{i}", "{i} - 1::2")
+_READ_SLICES = ("b[i] % 3:", ":b[i] % 4 + 1", "a[i]:a[i] + 2", "int(b[0]) & 1:b[i - 1] % 5", "b[-1] % 2:{i}")
 _SLICE_STATEMENTS = (
     *("{l} = {r}", "{l} += {r} * {k}", "{l} -= {r}", "{l} = {r} + {q} * {k}", "{l} = {l} - {r}", "{l} = {k}"),
     *("{l} = np.minimum({r}, {q}) - {l}", "{l} = abs({r})", "{l} *= {k}", "{l} = np.where({r} < {q}, {l}, {k})"),
@@ -173,6 +174,8 @@ class _Program:
         """Slices of one length."""
         choose, index = self.slices.choice, "ijh"[depth]
         which = choose(_SLICES).format(i=choose((index, index, "i")))
+        if not self.floats and choose((False, False, True)):
+            which = choose(_READ_SLICES).format(i=index)
         forms = ("{n}[{s}]", "{m}[{p}, {s}]", "{m}[{s}, {p}]", "{m}[{p}][{s}]")
         places = (index, "i", "0", "-1")
         return [

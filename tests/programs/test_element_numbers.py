@@ -99,6 +99,45 @@ def sparse_product(starts, columns, values, x):  # type: ignore[no-untyped-def]
     return y
 
 
+def compressed(count: int, size: int) -> tuple[Any, ...]:
+    """A matrix by compressed rows, some of them empty."""
+    generator = rng(count)
+    starts = np.concatenate([[0], generator.integers(0, 4, count + 1).cumsum()]).astype(np.uint32)
+    columns = generator.integers(-size, size, starts[-1]).astype(np.int32)
+    return starts, columns, generator.random(starts[-1]), generator.random(size)
+
+
+@case(compressed)
+def by_rows(starts, columns, values, x):  # type: ignore[no-untyped-def]
+    y = np.empty(starts.size - 1, values.dtype)
+    for i in range(starts.size - 1):
+        places = columns[starts[i] : starts[i + 1]]
+        row = values[starts[i] : starts[i + 1]]
+        y[i] = row @ x[places]
+    return y
+
+
+@case(compressed)
+def by_columns(starts, columns, values, x):  # type: ignore[no-untyped-def]
+    y = np.zeros(x.size)
+    for i in range(starts.size - 1):
+        a, b = starts[i], starts[i + 1]
+        values[a:b] *= 0.5 + x[columns[a:b]]
+        for k in range(a, b):
+            y[columns[k]] += values[k] * x[i % 3]
+    return y, values
+
+
+@case(compressed)
+def read_again(starts, columns, values, x):  # type: ignore[no-untyped-def]
+    for i in range(starts.size - 1):
+        a = int(starts[i])
+        starts[i] = i
+        x[: starts[i] % 3] += values[: int(starts[i])] @ values[: starts[i]]
+        starts[i] += int(starts[i]) + a
+    return starts, x
+
+
 @case(lambda count, size: (rng(count).random(count + 2).astype(np.float32), np.zeros(count + 2)))
 def floats(x, out):  # type: ignore[no-untyped-def]
     s = 0.5
@@ -148,6 +187,26 @@ def in_steps(x: Any, at: Any, out: Any) -> Any:
 def slices(x: Any, at: Any, out: Any) -> Any:
     for i in range(at.shape[0] - 1):
         out[i] = x[at[i] : at[i + 1]].sum()
+    return out
+
+
+def products(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0] - 1):
+        out[i] = x[at[i] : at[i + 1]] @ x[at[i] : at[i + 1]]
+    return out
+
+
+def picked(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0] - 1):
+        out[i] = x[at[i:]] @ x[at[i:]] + x[at[: at[i]]] @ x[at[: at[i]]]
+    return out
+
+
+def ends(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0]):
+        out[at[i] :] += 1.0
+        out[: -at[i]] *= 2.0
+        x[at[i] : at[i] + 2] -= 0.5
     return out
 
 
@@ -223,8 +282,8 @@ def binned(x: Any, at: Any, out: Any) -> Any:
     return out
 
 
-PROGRAMS = (gather, scatter, in_steps, slices, summed, shifted, negative_shift, stepping, held, of_floats)
-PROGRAMS += (by_lists, inside_out, whole, binned)
+PROGRAMS = (gather, scatter, in_steps, slices, products, picked, ends, summed, shifted, negative_shift, stepping, held)
+PROGRAMS += (of_floats, by_lists, inside_out, whole, binned)
 PLACES: dict[str, Any] = {
     "in range": lambda: np.array([0, 3, 1, 1, 4]),
     "negative": lambda: np.array([-1, -5, 0, -2, 4]),
