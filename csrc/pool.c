@@ -1,9 +1,14 @@
 /* Arrays made in a loop: a result takes the memory of one of its geometry that died, instead of asking NumPy.
  *
  * INVARIANT: a loop holds no more memory than plain Python does at its peak, small arrays aside: before a big array is
- * made anew, and before NumPy is called, the pool gives up its own big ones. Nobody else has a reference to what it holds.
+ * made anew, the pool gives up as much of its own, and before NumPy is called all its big ones. Nobody else has a
+ * reference to what it holds.
  */
 #include "program.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum { BIG = 64 * 1024 }; /* bytes */
 
@@ -25,13 +30,39 @@ fits(PyArrayObject *array, const PyArray_Descr *descr, int nd, const npy_intp *s
     return 1;
 }
 
-void
-dl_pool_drop_big(DlPool *pool)
+/* Make `array` a packed vector of n elements over its own memory, if half of that at most is left over: what a mask
+ * selects is of another size in each iteration, and new pages cost more than the elements on them. */
+static int
+refit(PyArrayObject *array, const PyArray_Descr *descr, npy_intp n)
+{
+#ifdef __GLIBC__
+    npy_intp itemsize = PyDataType_ELSIZE(descr);
+    if (PyArray_DESCR(array) != descr || PyArray_NDIM(array) != 1 || PyArray_STRIDE(array, 0) != itemsize
+        || PyArray_HANDLER(array) != PyDataMem_DefaultHandler || PyArray_NBYTES(array) <= BIG) {
+        return 0;
+    }
+    npy_intp room = (npy_intp)malloc_usable_size(PyArray_DATA(array)) / itemsize;
+    if (n > room || n < room / 2) {
+        return 0;
+    }
+    PyArray_DIMS(array)[0] = n;
+    return 1;
+#else
+    (void)array, (void)descr, (void)n;
+    return 0;
+#endif
+}
+
+/* Give up big arrays, the oldest first, until they come to so many bytes. */
+static void
+drop_bytes(DlPool *pool, npy_intp bytes)
 {
     int kept = 0;
     for (int i = 0; i < pool->n; i++) {
         PyObject *array = pool->arrays[i];
-        if (PyArray_NBYTES((PyArrayObject *)array) > BIG) {
+        npy_intp own = PyArray_NBYTES((PyArrayObject *)array);
+        if (own > BIG && bytes > 0) {
+            bytes -= own;
             Py_DECREF(array);
         }
         else {
@@ -41,24 +72,53 @@ dl_pool_drop_big(DlPool *pool)
     pool->n = kept;
 }
 
+void
+dl_pool_drop_big(DlPool *pool)
+{
+    drop_bytes(pool, NPY_MAX_INTP);
+}
+
+/* The bytes of an array, NPY_MAX_INTP where there are too many to count. */
+static npy_intp
+count_bytes(const PyArray_Descr *descr, int nd, const npy_intp *shape)
+{
+    npy_intp bytes = PyDataType_ELSIZE(descr);
+    for (int axis = 0; axis < nd; axis++) {
+        if (__builtin_mul_overflow(bytes, shape[axis], &bytes)) {
+            return NPY_MAX_INTP;
+        }
+    }
+    return bytes;
+}
+
+/* A dead array that can be the wanted one, taken out of the pool; NULL where there is none. */
+static PyObject *
+take(DlPool *pool, const PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides, npy_intp bytes)
+{
+    int is_vector = nd == 1 && bytes > BIG && (strides == NULL || strides[0] == PyDataType_ELSIZE(descr));
+    for (int fitted = 0; fitted <= is_vector; fitted++) {
+        for (int i = pool->n - 1; i >= 0; i--) {
+            PyArrayObject *array = (PyArrayObject *)pool->arrays[i];
+            if (fitted ? refit(array, descr, shape[0]) : fits(array, descr, nd, shape, strides)) {
+                pool->arrays[i] = pool->arrays[--pool->n];
+                return (PyObject *)array;
+            }
+        }
+    }
+    return NULL;
+}
+
 PyObject *
 dl_pool_array(DlRun *run, PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides)
 {
-    DlPool *pool = run->pool;
-    if (pool != NULL) {
-        npy_intp bytes = PyDataType_ELSIZE(descr);
-        for (int i = pool->n - 1; i >= 0; i--) {
-            PyObject *array = pool->arrays[i];
-            if (fits((PyArrayObject *)array, descr, nd, shape, strides)) {
-                pool->arrays[i] = pool->arrays[--pool->n];
-                return array;
-            }
-        }
-        for (int axis = 0; axis < nd && bytes <= BIG; axis++) {
-            bytes *= shape[axis] <= BIG ? shape[axis] : BIG + 1;
+    if (run->pool != NULL && run->pool->n) {
+        npy_intp bytes = count_bytes(descr, nd, shape);
+        PyObject *array = take(run->pool, descr, nd, shape, strides, bytes);
+        if (array != NULL) {
+            return array;
         }
         if (bytes > BIG) {
-            dl_pool_drop_big(pool);
+            drop_bytes(run->pool, bytes);
         }
     }
     Py_INCREF(descr);

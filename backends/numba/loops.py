@@ -152,7 +152,7 @@ class Grade(IntEnum):
     """Where a loop may run on tiles."""
 
     NOWHERE = 0
-    FORWARD = 1  # where no array is reversed, and none overlaps the result
+    FORWARD = 1  # where no operand is reversed, and the result is packed and memory of its own
     ANYWHERE = 2
 
 
@@ -176,7 +176,7 @@ def loop_is_elementwise(ufunc: np.ufunc, dtypes: tuple[DType, ...], zero_dimensi
 
 
 def loop_is_forward(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> bool:
-    """Whether a loop that is elementwise is so only where no array is reversed, and none overlaps the result."""
+    """Whether a loop that is elementwise is so only where no operand is reversed, and the result apart and packed."""
     grades = [grade for (known, of, _), grade in list(_KNOWN.items()) if (known, of) == (ufunc, dtypes)]
     return Grade.FORWARD in grades
 
@@ -245,14 +245,26 @@ def _compare(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType, ...], oper
     def right(results: list[Array]) -> bool:
         return all(same_values(a, b) for a, b in zip(results, expected, strict=True))
 
-    def agree_at(step: int) -> bool:
-        for which in range(-1, len(dtypes)):
+    def agree_at(step: int, among: range) -> bool:
+        """With each of those operands and results that many elements apart, alone and all together."""
+        for which in [among, *([position] for position in among)]:
             arrays = [
-                _spread(array, step) if which in (-1, position) and array.strides != (0,) else array
+                _spread(array, step) if position in which and array.strides != (0,) else array
                 for position, array in enumerate([*operands, *fresh()])
             ]
             if not loop(arrays) or not right(arrays[ufunc.nin :]):
                 return False
+        return True
+
+    def agree_in_place() -> bool:
+        """Where the result has an operand's dtype."""
+        for source, dtype in enumerate(dtypes[: ufunc.nin]):
+            if dtype == out_dtypes[0] and not single[source]:
+                arrays = [*operands, *fresh()]
+                arrays[source] = operands[source].copy()
+                arrays[ufunc.nin] = arrays[source]
+                if not loop(arrays) or not right(arrays[ufunc.nin :]):
+                    return False
         return True
 
     results = fresh()
@@ -270,18 +282,9 @@ def _compare(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType, ...], oper
     if not right(results):
         return Grade.NOWHERE
 
-    # Strided operands and results, each alone and all together.
-    if not (agree_at(2) and agree_at(3)):
+    only_operands, everything = range(ufunc.nin), range(len(dtypes))
+    if not (agree_at(2, only_operands) and agree_at(3, only_operands)):
         return Grade.NOWHERE
-
-    # In place, where a result has an operand's dtype.
-    for source, dtype in enumerate(dtypes[: ufunc.nin]):
-        if dtype == out_dtypes[0] and not single[source]:
-            arrays = [*operands, *fresh()]
-            arrays[source] = operands[source].copy()
-            arrays[ufunc.nin] = arrays[source]
-            if not loop(arrays) or not right(arrays[ufunc.nin :]):
-                return Grade.NOWHERE
     repeatable = [position for position in range(ufunc.nin) if not single[position]]
     if not all(
         _same_when_broadcast(loop, operands, positions, out_dtypes)
@@ -289,7 +292,8 @@ def _compare(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType, ...], oper
         for positions in combinations(repeatable, count)
     ):
         return Grade.NOWHERE
-    return Grade.ANYWHERE if agree_at(-1) else Grade.FORWARD
+    anywhere = agree_in_place() and all(agree_at(step, everything) for step in (2, 3, -1))
+    return Grade.ANYWHERE if anywhere else Grade.FORWARD
 
 
 def _same_when_broadcast(

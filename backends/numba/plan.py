@@ -161,7 +161,7 @@ class Planner:
         self.producer = {value: index for index, values in enumerate(self.values) for value in values}
         self.is_loop = [op.op == "loop" for op in kernel.ops]
         self.is_const = [op.op == "const" for op in kernel.ops]
-        # NB: what goes into such a loop, and what comes out, must not lie in an array that is reversed or overlaps.
+        # NB: what such a loop computes with, and what it yields, lies on the tile, or is an operand as it came.
         self.forward = {
             value
             for op, values in zip(kernel.ops, self.values, strict=True)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba.loops import loop_is_forward
 
 import dynamo_lite
 from dynamo_lite import _C
@@ -289,9 +288,7 @@ def test_statements(name: str, layout: str, dtype: Any) -> None:
     calls = [lambda n=n: _arguments(n, layout, dtype) for n in SIZES]  # type: ignore[misc]
     report = run(STATEMENTS[name], *calls)
     if layout != "unaligned":
-        assert machines_of(report.compiled), report.compiled.explain()
-        exponential = loop_is_forward(np.exp, (np.dtype(dtype),) * 2) and name == "functions"
-        assert bool(report.stats["declines"]) == (exponential and layout == "reversed"), report.compiled.explain()
+        assert machines_of(report.compiled) and not report.stats["declines"], report.compiled.explain()
 
 
 @pytest.mark.parametrize("name", [*PRODUCTS, *STATEMENTS])

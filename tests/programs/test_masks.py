@@ -440,3 +440,41 @@ def test_random_masks(start: int, backend: str) -> None:
         except BaseException as error:
             error.add_note(f"seed {seed}:\n{source(seed)}")
             raise
+
+
+def selections(x: Any, bounds: Any) -> Any:
+    """Big arrays of many sizes, of which the last ones leave the loop."""
+    total = 0.0
+    last = x[x < 2.0] * 0.0
+    other = np.zeros(1)
+    for i in range(bounds.shape[0]):
+        m = x < bounds[i]
+        last = x[m] * 2.0
+        small = x.astype(np.float32)[m] + np.float32(1.0)
+        x[m] = last - x[m] * 1.5
+        total += small[0] + last[-1]
+        other = last
+    return total, other, x
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_big_selections(backend: str) -> None:
+    """Their memory is used again, though the next one is of another size."""
+    generator = rng(3)
+
+    def arguments() -> tuple[Any, ...]:
+        falling = 1.0 - np.arange(12) / 14
+        return rng(4).random(60_000), np.concatenate([falling, generator.permutation(falling)])
+
+    options = {"backend": backend, "options": OPTIONS}
+    first = arguments()
+    report = require_equal(
+        selections, lambda: (first[0].copy(), first[1].copy()), compile=dynamo_lite.compile, compile_options=options
+    )
+    _, last, _ = report.compiled(first[0].copy(), first[1].copy())
+    assert last.base is None and last.nbytes == last.size * 8
+    last.resize(5)
+    last.resize(200_000)
+    assert not last[5:].any()
+    if backend == "numba":
+        assert report.stats["native_calls"], report.compiled.explain()
