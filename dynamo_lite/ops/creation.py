@@ -384,7 +384,7 @@ def _bind_tri(ask: Relate, N: Any, M: Any = None, k: Any = 0, dtype: Any = float
 def _infer_linspace(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     if any(isinstance(arg, Node) or kind_of(arg) not in ("int", "float", "bool") for arg in args):
         raise OpError("linspace of other than Python numbers has no rule")
-    return ArrayType(_F8, (params["num"],))
+    return ArrayType(_F8, (settle(params["num"], ask),))
 
 
 define(
@@ -426,9 +426,9 @@ def _bind_linspace(
     if dtype is not None and static_dtype(dtype) != _F8:  # which it is of Python numbers in any case
         raise OpError("linspace of another dtype has no rule")
     refuse(retstep=(retstep, False), axis=(axis, 0), device=(device, None))
-    count = static_int(num, "num")
-    if count < 0:
-        raise OpError("linspace of a negative number of points raises")
+    count = _number(num)
+    if kind_of(count) != "int":
+        raise OpError("linspace of a number of points that is no int")
     return Bound(
         "linspace", (_number(start), _number(stop)), {"num": count, "endpoint": static_bool(endpoint, "endpoint")}
     )

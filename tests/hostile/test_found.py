@@ -246,3 +246,10 @@ def powers_into(x: Array) -> Array:
     z **= 2.0
     z **= 0.5
     return y, z, np.power(x, 2.0, dtype=np.float32, casting="same_kind"), np.power(2.0, x)
+
+
+@found((0.0, 1.0, 5), (1.5, -2.0, 1), (0.0, 1.0, 0), (0, 3, 1000), (0.0, 1.0, -1), (0.0, 1.0, 2.5), (0.0, 1.0, True))
+def so_many_points(a: float, b: float, n: int) -> Any:
+    x = np.linspace(a, b, n)
+    y = np.linspace(b, a, n + 1, endpoint=False)
+    return x * 2 + 1, y, x.sum(), np.linspace(0, n, 3), x[:, None] * y
