@@ -45,6 +45,7 @@ enum {
     RETURNED_CONDITION = 256,
     RETURNED_PRODUCT = 512,
     RETURNED_REVERSED = 1024,
+    RETURNED_LONG = 2048,
 };
 
 struct DlMachine {
@@ -52,7 +53,7 @@ struct DlMachine {
     int n_words;
     int *ndims;      /* of each value: -1 for a scalar, -2 for a number */
     int *types;      /* type number of each value that is no number */
-    int *vectors;    /* pairs of a value and an axis, of at most DL_MOST_VECTOR elements */
+    int *vectors;    /* pairs of a value and an axis, of at most DL_MOST_VECTOR elements; -1: the code looks itself */
     int n_vectors;
 };
 
@@ -219,7 +220,8 @@ read_vectors(DlMachine *self, PyObject *object)
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(pairs, i), "ii", &pair[0], &pair[1])) {
             status = -1;
         }
-        else if (pair[0] < 0 || pair[0] >= self->kernel.n_operands || pair[1] < 0 || pair[1] >= self->ndims[pair[0]]) {
+        else if (pair[0] != -1
+                 && (pair[0] < 0 || pair[0] >= self->kernel.n_operands || pair[1] < 0 || pair[1] >= self->ndims[pair[0]])) {
             PyErr_SetString(PyExc_ValueError, "Machine.vectors: no such axis");
             status = -1;
         }
@@ -315,7 +317,7 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
     }
     for (int i = 0; i < self->n_vectors; i++) {
         const int *pair = self->vectors + 2 * i;
-        if (run->regs[step->operands[pair[0]].index].shape[pair[1]] > DL_MOST_VECTOR) {
+        if (pair[0] >= 0 && run->regs[step->operands[pair[0]].index].shape[pair[1]] > DL_MOST_VECTOR) {
             return 0;
         }
     }
@@ -422,6 +424,8 @@ stopped(DlRun *run, DlMachine *self, int32_t returned)
         return dl_decline(run, DL_REASON_CALL);
     case RETURNED_REVERSED:
         return dl_decline(run, DL_REASON_REVERSED);
+    case RETURNED_LONG:
+        return dl_decline(run, DL_REASON_LONG);
     default:
         return dl_decline(run, DL_REASON_KERNEL);
     }

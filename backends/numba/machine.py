@@ -59,6 +59,7 @@ STATUS = {
     "condition": 256,
     "product": 512,
     "reversed": 1024,
+    "long": 2048,
 }
 
 
@@ -509,7 +510,7 @@ class _Writer(VectorWriter):
         elif isinstance(step, Cond):
             self.cond(step, frame)
         elif isinstance(step, Read):
-            frame.numbers[step.yields[0].input] = self.read_scalar(step, frame)
+            frame.numbers[step.yields[0].input] = replace(self.read_scalar(step, frame), read=True)
         elif isinstance(step, Require):
             fails = self.lines.do(f"xor i1 {self.truth(step.condition, frame)}, true")
             self.lines.decline_if(fails, "condition")

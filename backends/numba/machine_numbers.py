@@ -36,12 +36,13 @@ class NotScalar(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A Python number. least, most: bounds of an int."""
+    """A Python number. least, most: bounds of an int. read: out of an array, in the loop."""
 
     kind: str
     name: str
     least: int = LEAST
     most: int = MOST
+    read: bool = False
 
 
 class NumberWriter:

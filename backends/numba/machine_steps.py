@@ -56,6 +56,8 @@ def fresh(dtype: DType, name: str) -> Value:
 
 
 Axis = tuple[int, int]  # of a value that goes in
+WINDOW: Axis = (-1, -1)  # in place of an axis: a slice whose length is tested where it is taken
+MOST_VECTOR = 1 << 15  # csrc/program.h
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,9 @@ class StepWriter(NumberWriter):
                     raise NotScalar("a slice with a step that is not known")
                 place, size = slice_axis(self, size, start, stop, by)
                 first, pace = "" if place.most == place.least == 0 else place.name, by
+                if any(bound is not None and bound.read for bound in (start, stop)):
+                    self.lines.decline_if(lines.do(f"icmp ugt i64 {size.name}, {MOST_VECTOR}"), "long")
+                    axis = frozenset((WINDOW,))
             if first:
                 offset = lines.do(f"mul i64 {first}, {stride}")
                 pointer = lines.do(f"getelementptr i8, ptr {pointer}, i64 {offset}")

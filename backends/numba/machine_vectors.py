@@ -77,7 +77,7 @@ class VectorWriter(StepWriter):
         if kind not in "iu" or x.dtype.hasobject:
             raise NotScalar(f"an index of {places.dtype}")
         axes = places.axes[0]
-        self.vectors |= axes | x.axes[0]
+        self.vectors |= axes
         out = self.room(x.dtype, places.sizes[0], axes)
         words = [f"ptr {out.pointer}, i64 {x.dtype.itemsize}"]
         words += [f"ptr {array.pointer}, i64 {array.sizes[0].name}, i64 {array.strides[0]}" for array in (x, places)]

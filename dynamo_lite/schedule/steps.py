@@ -192,7 +192,7 @@ class Machine:
 
     dtypes and ndims: of what is carried and captured: an array's, a NumPy scalar's (ndim -1), or a number's (dtype
     None). vectors: pairs of a place among these and an axis that is handled as a whole; where one is long, the loop
-    runs step by step.
+    runs step by step. Place -1: slices whose bounds an array gives, of which the code itself looks how long they are.
     """
 
     loop: Loop

@@ -359,3 +359,21 @@ def test_a_list_is_no_tuple_of_indices(shape: tuple[int, ...]) -> None:
 
     options = {"options": {"cost_model": False}}
     require_equal(rows, lambda: (np.ones(shape), 12), compile=dynamo_lite.compile, compile_options=options)
+
+
+def test_long_slices() -> None:
+    """Short slices of long arrays are taken in machine code; a long one would keep signals waiting, and declines."""
+
+    def arguments(longest: int) -> Any:
+        generator = rng(longest)
+        ends = np.array([0, 5, 9, 9, 9 + longest, 60_000])
+        values, columns = generator.random(100_000), generator.integers(0, 70_000, 100_000)
+        return ends[[0, 1, 2, 3, 4]], columns, values, generator.random(70_000)
+
+    options = {"options": OPTIONS}
+    fn = CASES["by_rows"].fn
+    report = require_equal(fn, lambda: arguments(100), compile=dynamo_lite.compile, compile_options=options)
+    assert machines_of(report.compiled) and not report.stats["declines"], report.compiled.explain()
+    for longest, declines in ((2**15, False), (2**15 + 1, True)):
+        more = require_equal(fn, lambda n=longest: arguments(n), compile=dynamo_lite.compile, compile_options=options)
+        assert bool(more.stats["declines"]) == declines, more.compiled.explain()
