@@ -100,13 +100,15 @@ dl_map_get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, 
     for (int i = 0; i < step->kernel.n_operands; i++) {
         DlLayout *layout = &layouts[i];
         layout->nd = 0;
-        layout->cast = 0;
+        layout->cast = layout->made = 0;
         layout->itemsize = (int)nest->spread[i].itemsize;
         if (nest->spread[i].is_array) {
             const DlReg *reg = &run->regs[step->operands[i].index];
             layout->nd = reg->nd;
             memcpy(layout->shape, reg->shape, (size_t)reg->nd * sizeof *layout->shape);
             memcpy(layout->strides, reg->strides, (size_t)reg->nd * sizeof *layout->strides);
+            layout->made = step->operands[i].index >= run->program->n_inputs && reg->object != NULL
+                           && PyArray_CHKFLAGS((PyArrayObject *)reg->object, NPY_ARRAY_OWNDATA);
         }
     }
 }

@@ -4,7 +4,10 @@
  * of one shape and read without a cast, makes a C- (F-)contiguous result. (2) Otherwise the iterator orders the axes: an
  * insertion sort from the innermost axis outwards, in which an axis moves inwards past another only if every
  * operand that has a stride along both (0 and size-1 axes say nothing) agrees that its stride is smaller; the result is
- * packed in that order. (3) A copy or explicit astype of a K-ordered array sorts that array's own strides.
+ * packed in that order. (3) A copy or explicit astype of a K-ordered array sorts that array's own strides. (4) An operator
+ * writes its result into an operand that is a big temporary nobody else refers to (numpy/_core/src/multiarray/
+ * temp_elide.c), which keeps that one's order. What is a temporary is not known here: where it would show, the layout is
+ * unknown.
  */
 #include "program.h"
 
@@ -195,13 +198,38 @@ copy_layout(DlLayout *copy, const DlLayout *source, NPY_ORDER order)
     dl_layout_contiguous(copy->nd, copy->shape, copy->itemsize, fortran, copy->strides);
 }
 
-/* Lay out the results of one operation; values: all values so far, whose itemsizes are set. 1 if shapes do not fit. */
+/* Rule (4): whether a result in the place of an operand might lie otherwise. */
+static int
+may_be_elided(const DlKernelOp *op, const DlLayout *values, const DlLayout *out)
+{
+    enum { LEAST = 256 * 1024 }; /* bytes */
+    npy_intp bytes = out->itemsize;
+    for (int axis = 0; axis < out->nd; axis++) {
+        bytes *= out->shape[axis];
+    }
+    for (int i = 0; i < op->n_operands && op->n_outs == 1 && out->nd > 1 && bytes >= LEAST; i++) {
+        const DlLayout *value = &values[op->operands[i]];
+        if (value->made && value->itemsize == out->itemsize && value->nd == out->nd
+            && memcmp(value->shape, out->shape, (size_t)out->nd * sizeof *out->shape) == 0) {
+            for (int axis = 0; axis < out->nd; axis++) {
+                if (out->shape[axis] != 1 && value->strides[axis] != out->strides[axis]) {
+                    return 1;
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+/* Lay out the results of one operation; values: all values so far, whose itemsizes are set. 1 if shapes do not fit, or
+ * the layout is not known. */
 static int
 lay_out(const DlKernelOp *op, const int *itemsizes, DlLayout *values)
 {
     DlLayout *out = &values[op->first_out];
     out->itemsize = itemsizes[op->first_out];
     out->cast = 0;
+    out->made = 1;
     switch (op->rule) {
     case DL_LAYOUT_CONST:
         out->nd = 0;
@@ -234,7 +262,7 @@ lay_out(const DlKernelOp *op, const int *itemsizes, DlLayout *values)
         }
         pack(each, order);
     }
-    return 0;
+    return may_be_elided(op, values, out);
 }
 
 int

@@ -487,6 +487,7 @@ DlStatus dl_view_run(DlRun *run, const DlViewStep *step);
 typedef struct {
     int nd;
     int cast;      /* read through a cast: not iterated trivially */
+    int made;      /* made by the program, in memory of its own: for NumPy it may be a temporary */
     int itemsize;
     npy_intp shape[DL_MAX_DIMS], strides[DL_MAX_DIMS];
 } DlLayout;

@@ -322,20 +322,23 @@ def read_number(machine: Machine, value: Value) -> Value | None:
 
 
 def _number_read_before(tracer: Tracer, element: Node) -> Symbol | None:
-    """The number that was read out of the same element, if the array has not been written since."""
+    """The number that was read out of this element, or of the same one with no store between the two reads.
+
+    NB: an element is read where it is indexed, its number maybe later, behind a store.
+    """
+    nodes = tracer.graph.nodes
+    numbers: dict[Any, Symbol] = {n.args[0]: n.params["yields"][0] for n in nodes if n.op == "scalar_number"}
+    if element in numbers or element.op != "basic_index" or element not in nodes:
+        return numbers.get(element)
 
     def key(node: Node) -> Any:
-        return node.op, node.args, repr(node.params), node.type
+        return node.args, repr(node.params), node.type
 
-    array = element.args[0] if element.op == "basic_index" else None
-    for node in reversed(tracer.graph.nodes):
-        if node.op == "scalar_number":
-            (source,) = node.args
-            if source is element or (array is not None and isinstance(source, Node) and key(source) == key(element)):
-                symbol: Symbol = node.params["yields"][0]
-                return symbol
-        elif node.kind is not NodeKind.CALL:
-            array = None  # it may have been written
+    for node in reversed(nodes[: nodes.index(element)]):
+        if node.kind is not NodeKind.CALL:
+            return None  # it may have been written
+        if node.op == "basic_index" and node in numbers and key(node) == key(element):
+            return numbers[node]
     return None
 
 

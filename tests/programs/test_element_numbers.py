@@ -210,6 +210,44 @@ def ends(x: Any, at: Any, out: Any) -> Any:
     return out
 
 
+def before_and_after(x: Any, at: Any, out: Any) -> Any:
+    """An element that is read, written, and read again, before the first one is used."""
+    for i in range(at.shape[0]):
+        a = at[i]
+        at[i] = 0
+        out[i] = x[a] - x[at[i]]
+    return out, at
+
+
+def older_again(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0]):
+        a = at[i]
+        s = x[a]
+        at[i] += 1
+        t = x[at[i]] * 100 + s
+        out[i] = t + x[a] + int(a) - int(at[i])
+    return out, at
+
+
+def swapped(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0] - 1):
+        k = at[i]
+        at[i] = at[i + 1]
+        at[i + 1] = k
+        out[i] = x[k] - x[at[i + 1]] + 10 * x[at[i]]
+    return out, at
+
+
+def grown(x: Any, at: Any, out: Any) -> Any:
+    for i in range(at.shape[0]):
+        a = at[i]
+        if x[0] > 0:
+            at *= 1
+            at[i] += 1
+        out[i] += x[a : at[i]] @ x[a : at[i]] + x[at[i]]
+    return out, at
+
+
 def summed(x: Any, at: Any, out: Any) -> Any:
     total = 0
     for i in range(at.shape[0]):
@@ -283,7 +321,7 @@ def binned(x: Any, at: Any, out: Any) -> Any:
 
 
 PROGRAMS = (gather, scatter, in_steps, slices, products, picked, ends, summed, shifted, negative_shift, stepping, held)
-PROGRAMS += (of_floats, by_lists, inside_out, whole, binned)
+PROGRAMS += (before_and_after, older_again, swapped, grown, of_floats, by_lists, inside_out, whole, binned)
 PLACES: dict[str, Any] = {
     "in range": lambda: np.array([0, 3, 1, 1, 4]),
     "negative": lambda: np.array([-1, -5, 0, -2, 4]),
