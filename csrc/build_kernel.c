@@ -341,6 +341,12 @@ dl_build_reduce(DlBuilder *builder, PyObject *object, DlReduceStep *step)
     if (step->map.kernel.n_results != 1) {
         return dl_build_refuse(builder, "a reduced kernel has one result", object);
     }
+    PyObject *kernel = step->map.kernel.object, *fold = PyObject_GetAttrString(kernel, "fold");
+    if (fold == NULL) {
+        return -1;
+    }
+    step->map.kernel.folds = fold != Py_None;
+    Py_DECREF(fold);
     step->map.outs = &no_register; /* shared, never freed: dl_map_fresh makes one fresh array */
     step->map.into = &no;
     step->map.scalar = &no;

@@ -78,6 +78,7 @@ typedef struct DlKernel {
     int copies;       /* some result's layout is that of a copy, not of an operation */
     uint32_t forward; /* a bit for each operand that a loop reads for which NumPy computes otherwise if it is reversed */
     int iterates;     /* results are what is carried: one that is an operand keeps that array */
+    int folds;        /* it has code that folds its values itself */
     PyArray_Descr **descrs; /* owned: of the operands, then of the results; NULL until all else is built */
     int *itemsizes;   /* of each value */
     int *results;     /* value numbers */

@@ -83,12 +83,13 @@ reduce_by_numpy(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
 
 /* ---- memory order ---- */
 
-/* See an array in memory order; order gets its axes, innermost first. 0 if it does not lie packed. */
+/* See an array in memory order; order gets its axes, innermost first. 0 if it does not lie packed: then the runs are those
+ * of one that does. */
 static int
 find_runs(const DlLayout *layout, const uint8_t *reduced, int *order, DlRuns *runs)
 {
     npy_intp expected = layout->itemsize;
-    int groups = 0;
+    int groups = 0, packed = 1;
     dl_layout_order(layout, order);
     runs->nd = 0;
     runs->size = 1;
@@ -103,9 +104,7 @@ find_runs(const DlLayout *layout, const uint8_t *reduced, int *order, DlRuns *ru
         if (groups++ == 0) {
             runs->stride = expected = layout->strides[axis];
         }
-        if (layout->strides[axis] != expected) {
-            return 0;
-        }
+        packed &= layout->strides[axis] == expected;
         expected *= size;
         if (runs->nd && runs->reduced[runs->nd - 1] == reduced[axis]) {
             runs->shape[runs->nd - 1] *= size;
@@ -125,7 +124,20 @@ find_runs(const DlLayout *layout, const uint8_t *reduced, int *order, DlRuns *ru
         runs->reduced[j] = flag;
     }
     int one_run = runs->nd == 1 && runs->reduced[0] && groups == 1 && runs->stride != 0;
-    return groups == 0 || one_run || runs->stride == layout->itemsize;
+    packed &= groups == 0 || one_run || runs->stride == layout->itemsize;
+    runs->stride = packed ? runs->stride : layout->itemsize;
+    return packed;
+}
+
+/* Whether no axis is reversed and none repeats what is there once. */
+static int
+runs_on(const DlLayout *layout)
+{
+    int on = 1;
+    for (int i = 0; i < layout->nd; i++) {
+        on &= layout->shape[i] == 1 || layout->strides[i] > 0;
+    }
+    return on;
 }
 
 /* ---- folding ---- */
@@ -183,7 +195,32 @@ make_result(DlRun *run, const DlReduceStep *step, const DlLayout *layout, const 
     return 0;
 }
 
-/* Let the kernel feed the reduction, tile by tile. */
+/* Whether the kernel is to fold its values itself: short rows are kept, and added up. plain: it has nothing to compute. */
+static int
+kernel_folds(const DlReduceStep *step, const DlRuns *runs, int plain)
+{
+    enum { LEAST = 4, MOST = 4096, MOST_PLAIN = 64 }; /* additions, elements of a row */
+    int last = runs->nd - 1;
+    return step->map.kernel.folds && last > 0 && !runs->reduced[last] && runs->shape[last - 1] >= LEAST
+           && runs->shape[last] <= (plain ? MOST_PLAIN : MOST) && step->map.kernel.n_operands <= DL_FOLD_OPERANDS;
+}
+
+/* Make the result the nest's last operand, so that no axis that is kept is merged with one that is not. */
+static void
+spread_result(DlWork *work, const int *order, int nd, const npy_intp *shape, const uint8_t *reduced)
+{
+    DlSpread *spread = &work->nest->spread[work->nest->n_operands++];
+    npy_intp stride = work->itemsize;
+    spread->data = work->out;
+    spread->itemsize = stride;
+    spread->is_array = 1;
+    for (int i = 0; i < nd; i++) { /* innermost first */
+        spread->strides[order[i]] = reduced[order[i]] ? 0 : stride;
+        stride *= reduced[order[i]] ? 1 : shape[order[i]];
+    }
+}
+
+/* Let the kernel feed the reduction, tile by tile, or do it all. */
 static DlStatus
 fold_kernel(DlRun *run, DlReduceStep *step, DlWork *work)
 {
@@ -192,17 +229,17 @@ fold_kernel(DlRun *run, DlReduceStep *step, DlWork *work)
     uint8_t classes[DL_MAX_OPERANDS];
     npy_intp bytes;
     int along = dl_reduce_plan_feed(work, &bytes);
-    for (int i = 0; i < nest->n_operands; i++) {
+    for (int i = 0; i < kernel->n_operands; i++) {
         classes[i] = dl_kernel_class(nest->spread[i].strides[along], nest->spread[i].itemsize);
     }
-    classes[nest->n_operands] = 0;
+    classes[kernel->n_operands] = work->folds ? DL_CLASS_ITERATED : 0;
     DlStatus status = dl_kernel_variant(run, kernel, classes, &work->variant);
     if (status != 0) {
         return status;
     }
     DlBlock block;
     work->scratch = dl_scratch_take(bytes, &bytes);
-    if (work->scratch == NULL || dl_block_open(&block, work->variant, nest->n_operands + 1, NULL) < 0) {
+    if (work->scratch == NULL || dl_block_open(&block, work->variant, kernel->n_operands + 1, NULL) < 0) {
         if (work->scratch != NULL) {
             dl_scratch_give(work->scratch, bytes);
         }
@@ -255,8 +292,18 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     }
     int order[DL_MAX_DIMS];
     DlRuns runs;
-    if (!find_runs(&layout, step->reduced, order, &runs)) {
-        return 2;
+    int packed = find_runs(&layout, step->reduced, order, &runs), folds = kernel_folds(step, &runs, reg != NULL);
+    int one_by_one = runs.nd > 0 && !runs.reduced[runs.nd - 1];
+    if (!packed && (!runs_on(&layout) || (step->fold->pairwise && !one_by_one))) {
+        return 2; /* what NumPy adds first is not known */
+    }
+    if (reg != NULL && (folds || !packed)) {
+        reg = NULL;
+        nest.size = 1;
+        status = dl_map_spread(run, &step->map, nd, shape, &nest, cells);
+        if (status != 0) {
+            return status;
+        }
     }
     DlWork work = {.fold = step->fold, .runs = &runs, .itemsize = layout.itemsize};
     PyObject *array = NULL;
@@ -275,8 +322,12 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
         for (int i = 0; i < nd; i++) {
             outermost_first[i] = order[nd - 1 - i];
         }
-        dl_nest_merge(&nest, outermost_first, nd, shape);
         work.nest = &nest;
+        work.folds = folds;
+        if (folds) {
+            spread_result(&work, order, nd, shape, step->reduced);
+        }
+        dl_nest_merge(&nest, outermost_first, nd, shape);
         status = fold_kernel(run, step, &work);
     }
     if (status == 0 && work.unsure) {

@@ -28,6 +28,7 @@ typedef struct {
     char *scratch;
     npy_intp tile;       /* elements that can be had at once */
     int across;          /* see dl_reduce_plan_feed */
+    int folds;           /* the kernel folds itself (backends/numba/fold.py); the nest has the result as its last operand */
     int32_t failed;      /* the kernel's status */
     int unsure;
 } DlWork;
@@ -36,6 +37,8 @@ typedef struct {
  * (returned), and how many bytes of scratch it takes. Where the reduced runs are very short, the loop runs *across* them:
  * one element of many runs at a time. */
 int dl_reduce_plan_feed(DlWork *work, npy_intp *scratch_bytes);
+
+enum { DL_FOLD_OPERANDS = 24 }; /* the most of a kernel that folds */
 
 /* Do all the work. */
 void dl_reduce_fold(DlWork *work);

@@ -1,11 +1,15 @@
 /* Folds a reduced array in NumPy's order (see reduce.c): run after run, or row after row, tile by tile. */
 #include "reduce.h"
 
+#include "kernel_code.h"
+
 enum {
     TILE_BYTES = 16 * 1024, /* half of a first-level cache */
     CELLS = 128,            /* runs folded at once */
     SHORT_RUN = 32,
     SUMS = 8,               /* the accumulators of a pairwise sum */
+    LINES_BYTES = 128,      /* what a kernel that folds reads of a row at once (backends/numba/fold.py) */
+    LEAST_ROWS = 8,
 };
 
 /* ---- elements ---- */
@@ -226,6 +230,10 @@ dl_reduce_plan_feed(DlWork *work, npy_intp *scratch_bytes)
     const DlNest *nest = work->nest;
     const DlRuns *runs = work->runs;
     int inner = nest->nd - 1;
+    if (work->folds) {
+        *scratch_bytes = work->itemsize;
+        return inner;
+    }
     work->tile = TILE_BYTES / work->itemsize;
     work->across = runs->nd == 2 && runs->reduced[1] && inner >= 1 && nest->shape[inner] == runs->shape[1]
                    && runs->shape[1] <= SHORT_RUN && nest->shape[inner] < nest->shape[inner - 1];
@@ -299,11 +307,74 @@ fold_across(DlWork *work)
     } while (step_on(work, at, along - 1));
 }
 
+/* ---- in registers ---- */
+
+/* The axes that the kernel folds along: the innermost reduced one, and the next one outside of it or -1. */
+static void
+find_folded(const DlNest *nest, int *folded)
+{
+    int found = 0;
+    folded[0] = folded[1] = -1;
+    for (int axis = nest->nd - 1; axis >= 0 && found < 2; axis--) {
+        if (nest->spread[nest->n_operands - 1].strides[axis] == 0) {
+            folded[found++] = axis;
+        }
+    }
+}
+
+/* The kernel folds; its operands, the last of which is the result, only have to be moved. */
+static void
+fold_in_kernel(DlWork *work)
+{
+    DlNest *nest = work->nest;
+    int inner = nest->nd - 1, n = nest->n_operands - 1, folded[2];
+    npy_intp at[DL_MAX_DIMS] = {0}, *words = work->block + 2 * nest->n_operands + 1, length = nest->shape[inner];
+    point_at(work, at);
+    find_folded(nest, folded);
+    npy_intp rows = nest->shape[folded[0]], few = rows;
+    if (length * work->itemsize > LINES_BYTES && rows * length * work->itemsize > TILE_BYTES) {
+        few = TILE_BYTES / (length * work->itemsize); /* of which each call reads all columns, some at a time */
+        few = few < LEAST_ROWS ? LEAST_ROWS : few;
+        folded[1] = -1;
+    }
+    for (int i = 0; i < nest->n_operands; i++) {
+        work->block[2 * i + 1] = nest->spread[i].strides[inner];
+    }
+    for (int k = 0; k < 2; k++) {
+        words[k] = folded[k] < 0 ? 1 : nest->shape[folded[k]];
+        for (int i = 0; i < n; i++) {
+            words[2 + k * n + i] = folded[k] < 0 ? 0 : nest->spread[i].strides[folded[k]];
+        }
+    }
+    for (int k = 0; k < 2 && folded[k] >= 0; k++) {
+        nest->shape[folded[k]] = 1;
+    }
+    do {
+        for (npy_intp start = 0; start < rows; start += few) {
+            words[0] = rows - start < few ? rows - start : few;
+            work->failed |= work->variant->address(work->block, length);
+            for (int i = 0; i < n; i++) {
+                work->block[2 * i] += words[0] * words[2 + i];
+            }
+        }
+        for (int i = 0; i < n; i++) {
+            work->block[2 * i] -= rows * words[2 + i];
+        }
+    } while (step_on(work, at, inner - 1));
+}
+
 void
 dl_reduce_fold(DlWork *work)
 {
     const DlRuns *runs = work->runs;
     work->fold->start(work->out, work->out_size);
+    if (work->folds) {
+        fold_in_kernel(work);
+        work->unsure |= (work->failed & DL_KERNEL_MET_NAN) != 0;
+        work->failed &= ~DL_KERNEL_MET_NAN;
+        work->unsure |= work->fold->pairwise && work->fold->doubtful(work->out, work->out_size);
+        return;
+    }
     if (work->data == NULL) {
         run_along(work, work->nest->nd - 1 - work->across);
     }

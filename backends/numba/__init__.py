@@ -12,6 +12,7 @@ from typing import Any
 
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.compile import compile_kernel
+from dynamo_lite.backends.numba.fold import folds
 from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forward
 from dynamo_lite.backends.numba.machine import machine_form
 
@@ -22,7 +23,7 @@ from dynamo_lite.lower import lower
 from dynamo_lite.schedule import Target, estimate, paying_sizes, schedule
 
 TARGET = Target(
-    exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, machine_form
+    exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, folds, machine_form
 )
 
 

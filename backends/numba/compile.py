@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from dynamo_lite.backends.numba import machine
 from dynamo_lite.backends.numba.codegen import generate
+from dynamo_lite.backends.numba.fold import generate_fold, plan_fold
 from dynamo_lite.backends.numba.iterate import generate_iterations, plan_iterations
 from dynamo_lite.backends.numba.machine_vectors import NAME
 from dynamo_lite.backends.numba.plan import Plan, plan
@@ -120,6 +121,9 @@ def _text(kernel: Kernel, classes: str, name: str) -> tuple[str, Plan]:
     if kernel.next:
         iterations = plan_iterations(kernel, classes)
         return generate_iterations(iterations, name), iterations.plan
+    if kernel.fold is not None and classes.rstrip("!").endswith("i"):
+        planned = plan_fold(kernel, classes)
+        return generate_fold(planned, name), planned
     planned = plan(kernel, classes)
     return generate(planned, name), planned
 

@@ -137,13 +137,15 @@ class _Emitter:
         assert isinstance(x, Node)
         builder = self.build(unit.members)
         kernel = builder.kernel([builder.value(x, x.array_type.dtype)])
-        type_ = node.array_type
+        ufunc, type_ = node.params["ufunc"], node.array_type
+        if type_.dtype == x.array_type.dtype and self.target.folding(kernel, ufunc):
+            kernel = replace(kernel, fold=ufunc)
         self.steps.append(
             Reduce(
                 kernel,
                 tuple(map(self.operand, builder.operands)),
                 x.array_type.shape,
-                node.params["ufunc"],
+                ufunc,
                 node.params["axes"],
                 node.params["keepdims"],
                 self.register(node),

@@ -59,7 +59,8 @@ class Kernel:
 
     next: empty, or of a kernel that iterates the value that stands in each operand's place in the next iteration (its
     own number where it stays). The results are then those of the last iteration. rows: operands, and results numbered
-    from the operands' end, that lie elsewhere in each iteration.
+    from the operands' end, that lie elsewhere in each iteration. fold: of a Reduce, the ufunc if the kernel can also
+    fold its values along outer axes itself.
     """
 
     operand_dtypes: tuple[DType, ...]
@@ -67,6 +68,7 @@ class Kernel:
     results: tuple[int, ...]
     next: tuple[int, ...] = ()
     rows: tuple[int, ...] = ()
+    fold: np.ufunc | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamo_lite.schedule.steps import DType, Loop, Machine
+from dynamo_lite.schedule.steps import DType, Kernel, Loop, Machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,8 @@ class Target:
     reports(op, in_dtypes, dtypes): the compiled op may set a floating-point flag. loop(ufunc, dtypes,
     zero_dimensional): NumPy's own inner loop for these operand and result dtypes may run on tiles. forward(ufunc,
     dtypes): but not on an array that is reversed. folds(ufunc, dtype): a Reduce needs no call of NumPy's reduce, most
-    of the time. machine(loop): the loop compiled whole, if it can be. max_ops and max_operands (results counted too)
+    of the time. folding(kernel, ufunc): the kernel can be compiled to fold its values itself, along other axes than the
+    innermost. machine(loop): the loop compiled whole, if it can be. max_ops and max_operands (results counted too)
     bound a kernel.
     """
 
@@ -30,6 +31,7 @@ class Target:
     loop: Callable[[np.ufunc, tuple[DType, ...], tuple[bool, ...]], bool]
     forward: Callable[[np.ufunc, tuple[DType, ...]], bool]
     folds: Callable[[np.ufunc, DType], bool]
+    folding: Callable[[Kernel, np.ufunc], bool] = lambda kernel, ufunc: False
     machine: Callable[[Loop], Machine | None] = lambda loop: None
     max_ops: int = 120
     max_operands: int = 32

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from dynamo_lite.backends.numba.compile import compile_kernel
+from dynamo_lite.backends.numba.fold import folds
 
 from dynamo_lite._C import Declined, Program
 from dynamo_lite.graph.scalar import Symbol
@@ -33,6 +35,7 @@ def reduction(
     kernel: Kernel, shape: tuple[Any, ...], ufunc: np.ufunc, axes: tuple[int, ...], keepdims: bool, dtype: Any
 ) -> Program:
     n = len(kernel.operand_dtypes)
+    kernel = replace(kernel, fold=ufunc) if folds(kernel, ufunc) else kernel
     scalar = len(axes) == len(shape) and not keepdims
     step = Reduce(kernel, tuple(map(Reg, range(n))), shape, ufunc, axes, keepdims, n, np.dtype(dtype), scalar)
     return Program(Schedule(n, n + 1, (), (), (step,), (Reg(n),), ()), compile_kernel)
