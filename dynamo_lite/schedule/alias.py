@@ -34,6 +34,7 @@ def may_share(left: Node, right: Node) -> bool:
 
 def same_positions(left: Node, right: Node) -> bool:
     """Whether two arrays certainly are the same elements in the same order."""
+    left, right = _whole(left), _whole(right)
     if left is right:
         return True
     if not (is_address(left) and is_address(right)) or left.op != right.op or _address(left) != _address(right):
@@ -41,6 +42,18 @@ def same_positions(left: Node, right: Node) -> bool:
     source, other = left.args[0], right.args[0]
     assert isinstance(source, Node) and isinstance(other, Node)
     return same_positions(source, other)
+
+
+def _whole(node: Node) -> Node:
+    """The array of which `node` shows all, in its own shape: itself, or what x[:] is a view of."""
+    while node.op == "basic_index" and is_address(node):
+        index = node.params["index"]
+        if any(entry != (None, None, None) for entry in index):
+            break
+        (source,) = node.args
+        assert isinstance(source, Node)
+        node = source
+    return node
 
 
 def _address(node: Node) -> dict[str, Any]:

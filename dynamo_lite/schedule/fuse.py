@@ -362,7 +362,10 @@ class _Fusion:
             members = self.gather([value])
             self.materialise([other for other in exposed if other not in members])
             readers = [arg for arg in self.operands(members) if isinstance(arg, Node) and may_share(arg, target)]
-            direct = bool(members) and all(same_positions(arg, target) for arg in readers)
+            elsewhere = [arg for arg in readers if not same_positions(arg, target)]
+            direct = bool(members) and all(self.broadcasts(arg, target) for arg in elsewhere)
+            for arg in elsewhere if direct else ():
+                self.set_aside(arg, members)
         if not direct:
             self.materialise([value, *exposed])
             self.single(node)
@@ -371,6 +374,22 @@ class _Fusion:
         results = self.results(members, set(exposed))
         self.units.append(Store(node, tuple(members), tuple(results)))
         self.close(members, results)
+
+    def broadcasts(self, arg: Node, target: Node) -> bool:
+        """Whether `arg` has an axis less than what it is stored into, or one of a single element."""
+        shape, full = self.shape(arg), self.shape(target)
+        return len(shape) < len(full) or any(dim == 1 != size for dim, size in zip(shape, full, strict=True))
+
+    def set_aside(self, arg: Node, members: list[Node]) -> None:
+        """Let `members` read a copy, made before they write the memory of `arg`."""
+        copy = Node(NodeKind.CALL, "copy", (arg,), {"order": "K"}, arg.type, f"{arg.name}_copy", arg.location)
+        form = form_of(copy, self.target, self.graph.facts)
+        assert form is not None
+        self.forms[copy] = form
+        self.units.append(Group((copy,), (copy,)))
+        self.finished.add(copy)
+        for node in members:
+            node.args = tuple(copy if other is arg else other for other in node.args)
 
     def puts_in_place(self, node: Node) -> bool:
         """Whether `node` and the store that follows it are one step: target[mask] = value, say."""

@@ -87,6 +87,13 @@ def test_an_overlapping_stencil_needs_a_temporary() -> None:
     assert "save" not in text  # the copy cannot decline, and nothing comes after it
 
 
+def test_a_row_of_the_target_is_set_aside() -> None:
+    def program(a: Any) -> None:
+        a[:] = a - a[0]
+
+    assert "  r2 = map[s1](r1)\n  save r0\n  r0[...] = map[s0, s1](r0, r2)\n" in steps(program, M)
+
+
 def test_a_shifted_copy_needs_a_temporary() -> None:
     def program(a: Any) -> None:
         a[1:] = a[:-1]
