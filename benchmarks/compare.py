@@ -2,7 +2,7 @@
 
 Leaves a Row that the tables print and the JSON keeps. A peer that cannot run the program is named with its reason.
 A peer is compared by bits of values, dtype and shape; the compiled function by all that tests/oracle.py compares. Where
-a peer's bits are others, it is told whether its values are the same but for rounding.
+a peer's bits are others, it is told whether its values are close.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Fate:
 class Row:
     """What one program gave. absent: peers that did not run, and why.
 
-    equal: bits like NumPy's, by contender. near: values like NumPy's but for rounding, by contender.
+    equal: bits like NumPy's, by contender. near: values close to NumPy's (see _near), by contender.
     first_call: seconds of the compiled function's first call, compiling included. calls: compiled.stats().
     """
 
@@ -68,7 +68,7 @@ class Row:
         return next(timing.median for timing in self.timings if timing.name == name)
 
     def mark(self, name: str) -> str:
-        """A blank for NumPy's bits, * for other bits, ! for values that differ by more than rounding."""
+        """A blank for NumPy's bits, * for other bits, ! for values that are not even near NumPy's."""
         return " " if self.equal[name] else "*" if self.near[name] else "!"
 
     def ratio(self, name: str) -> float:
