@@ -43,7 +43,8 @@ def main() -> int:
             if reason != "not installed":
                 print(f"  {peer} does not run it: {reason[:110]}")
     print()
-    print(table.peer_table(rows, [peer.name for peer in chosen if peer.installed]))
+    ran = [peer.name for peer in chosen if any(peer.name in row.equal for row in rows)]
+    print(table.peer_table(rows, ran))
     print(f"saved {results.save(rows, options.output)}")
     return int(any(row.differences for row in rows))
 

@@ -1,7 +1,8 @@
 """One program against plain NumPy and the installed peers: times as ratios, and whether the bits are the same.
 
 Leaves a Row that the tables print and the JSON keeps. A peer that cannot run the program is named with its reason.
-A peer is compared by bits of values, dtype and shape; the compiled function by all that tests/oracle.py compares.
+A peer is compared by bits of values, dtype and shape; the compiled function by all that tests/oracle.py compares. Where
+a peer's bits are others, it is told whether its values are close.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import numpy as np
 import dynamo_lite
 from benchmarks.measure import CLOCKS, MINIMUM_ROUNDS, Contender, Timing, measure
 from benchmarks.peers import PEERS, Case, NoForm, Peer
-from tests.copies import clone
+from tests.copies import Array, clone
 from tests.oracle import Conditions, compare, observe
 
 PLAIN, AGAIN, COMPILED = "numpy", "numpy again", "dynamo_lite"
@@ -41,14 +42,16 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one program gave. equal: bits like NumPy's, by contender. absent: peers that did not run, and why.
+    """What one program gave. absent: peers that did not run, and why.
 
+    equal: bits like NumPy's, by contender. near: values close to NumPy's (see _near), by contender.
     first_call: seconds of the compiled function's first call, compiling included. calls: compiled.stats().
     """
 
     program: str
     timings: tuple[Timing, ...]
     equal: dict[str, bool]
+    near: dict[str, bool]
     absent: dict[str, str]
     graphs: int
     breaks: int
@@ -63,6 +66,10 @@ class Row:
     def seconds(self, name: str) -> float:
         """The median time of one call."""
         return next(timing.median for timing in self.timings if timing.name == name)
+
+    def mark(self, name: str) -> str:
+        """A blank for NumPy's bits, * for other bits, ! for values that are not even near NumPy's."""
+        return " " if self.equal[name] else "*" if self.near[name] else "!"
 
     def ratio(self, name: str) -> float:
         """How many times as fast as plain NumPy: the ratio of the medians, NumPy's over both of its runs."""
@@ -97,7 +104,7 @@ def run(
 
     differences = _differences(program.fn, timed, args)
     contenders = [Contender(PLAIN, program.fn), Contender(COMPILED, compiled)]
-    equal = {COMPILED: not differences}
+    equal, near = {COMPILED: not differences}, {COMPILED: not differences}
     absent: dict[str, str] = {}
     for peer in peers:
         if not peer.installed:
@@ -105,7 +112,7 @@ def run(
             continue
         try:
             contender = peer.contend(program)
-            equal[peer.name] = _same_values(program.fn, contender, args)
+            equal[peer.name], near[peer.name] = agreement(program.fn, contender, args)
             contenders.append(contender)
         except NoForm as reason:
             absent[peer.name] = str(reason)
@@ -118,6 +125,7 @@ def run(
         program.name,
         tuple(timings),
         equal,
+        near,
         absent,
         len(explanation.graphs),
         len(explanation.breaks),
@@ -144,13 +152,42 @@ def _differences(plain: Callable[..., Any], compiled: Callable[..., Any], args: 
     return found
 
 
-def _same_values(plain: Callable[..., Any], contender: Contender, args: tuple[Any, ...]) -> bool:
-    """Whether a peer's results and its writes into the arguments have NumPy's bits."""
+def agreement(plain: Callable[..., Any], contender: Contender, args: tuple[Any, ...]) -> tuple[bool, bool]:
+    """Whether a peer's results and its writes into the arguments have NumPy's bits, and whether they are near them."""
     mine, theirs = clone(args), contender.prepare(clone(args))
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        expected, found = plain(*mine), contender.call(*theirs)
-    return _bits((expected, mine)) == _bits((found, theirs))
+        expected = plain(*mine), mine
+        found = contender.outcome(contender.call(*theirs), theirs)
+    return _bits(expected) == _bits(found), _near(expected, found)
+
+
+def _near(expected: Any, found: Any) -> bool:
+    """Whether all floats of two trees are the same but for rounding, and all else is equal.
+
+    Rounding: 1e-9 of an array's largest value, or 1000 times the precision of its dtype if that is more.
+    """
+    if isinstance(expected, tuple | list):
+        same = isinstance(found, tuple | list) and len(expected) == len(found)
+        return same and all(map(_near, expected, found))
+    if isinstance(expected, dict):
+        same = isinstance(found, dict) and expected.keys() == found.keys()
+        return same and all(_near(expected[key], found[key]) for key in expected)
+    if not _is_number(expected):
+        return type(expected) is type(found)
+    return _is_number(found) and _near_arrays(np.asarray(expected), np.asarray(found))
+
+
+def _near_arrays(expected: Array, found: Array) -> bool:
+    if expected.dtype.kind not in "fc":
+        return np.array_equal(expected, found)
+    size = np.max(np.abs(expected), where=np.isfinite(expected), initial=0.0)
+    tolerance = max(1e-9, 1000 * np.finfo(expected.dtype).eps) * size
+    return expected.shape == found.shape and np.allclose(found, expected, rtol=0.0, atol=tolerance, equal_nan=True)
+
+
+def _is_number(value: Any) -> bool:
+    return hasattr(value, "__array__") or isinstance(value, bool | int | float | complex)
 
 
 def _bits(value: Any) -> Any:
@@ -159,7 +196,7 @@ def _bits(value: Any) -> Any:
         return [_bits(item) for item in value]
     if isinstance(value, dict):
         return {key: _bits(item) for key, item in value.items()}
-    if hasattr(value, "__array__") or isinstance(value, bool | int | float | complex):
+    if _is_number(value):
         array = np.asarray(value)
         return array.dtype.str, array.shape, array.tobytes()
     return type(value).__name__

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -44,8 +45,8 @@ def command(module: str, names: Sequence[str], arguments: Sequence[str], options
 
     arguments: what the module's command needs, besides the common options, to know a program by its name.
     """
-    chosen = [peer.name for peer in _peers(options.peers) if peer.installed]
-    for peer in _peers(options.peers):
+    chosen = [peer.name for peer in peers_named(options.peers) if peer.installed]
+    for peer in peers_named(options.peers):
         print(f"peer {peer.name}: {peer.version if peer.installed else f'missing (pip install {peer.package})'}")
     common = [f"--{name}={getattr(options, name)}" for name in ("seconds", "rounds", "threads", "clock")]
     outcomes: list[Outcome] = []
@@ -69,14 +70,15 @@ def child(load: Callable[[], Case], options: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         print(error, file=sys.stderr)
         return IMPORT_MISSING
-    row = run(case, options.seconds, tuple(_peers(options.peers)), rounds=options.rounds, clock=options.clock)
+    row = run(case, options.seconds, tuple(peers_named(options.peers)), rounds=options.rounds, clock=options.clock)
     options.row.write_text(json.dumps(to_plain(row)))
     return 0
 
 
-def _peers(names: str) -> list[Peer]:
-    wanted = [name for name in names.split(",") if name]
+def peers_named(names: str) -> list[Peer]:
     known = {peer.name: peer for peer in PEERS}
+    # A known name may hold a comma itself.
+    wanted = re.findall(f"{'|'.join(map(re.escape, known))}|[^,]+", names)
     for name in wanted:
         if name not in known:
             raise SystemExit(f"no peer {name}; there are {', '.join(known)}")
@@ -97,7 +99,9 @@ def describe(outcome: Outcome) -> str:
     """What one program gave, in lines."""
     if isinstance(outcome, Missing):
         return f"{outcome.program}: {'skipped' if outcome.skipped else 'FAILED'}: {outcome.reason}"
-    others = "".join(f", {peer} {outcome.ratio(peer):.2f}" for peer in outcome.equal if peer != COMPILED)
+    others = "".join(
+        f", {peer} {outcome.ratio(peer):.2f}{outcome.mark(peer).strip()}" for peer in outcome.equal if peer != COMPILED
+    )
     lines = [
         f"{outcome.program}: {table.duration(outcome.seconds(PLAIN))}, dynamo_lite {outcome.ratio(COMPILED):.2f}"
         f"{others}, numpy {outcome.ratio(AGAIN):.2f}; first call {table.duration(outcome.first_call)}, "

@@ -3,7 +3,8 @@
 A row of PEERS makes a Contender of a program or says why it cannot. No program is rewritten for a peer, but what a
 user of it would do without touching the program's text is done: Numba gets the functions that the program calls
 compiled too, JAX gets its own ``np``, 64-bit types and its own arrays (converted outside the timer). numexpr takes
-expressions, so it only takes part where the program is one expression.
+expressions, so it only takes part where the program is one expression. The exception is the row that says so: a case
+may bring a form of itself that was written for JAX by hand.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import importlib.util
+import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,6 +33,36 @@ class Case(Protocol):
     @property
     def fn(self) -> Function: ...
     def make_args(self) -> tuple[Any, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class JaxForm:
+    """A program rewritten for jax.jit: a pure function of the same parameters. A numpy Generator becomes a key.
+
+    static: parameters that stay Python values. writes: parameters whose arrays the program writes into; their new
+    values are the form's first results, in this order. returned: how many of its results the program returns, if not
+    all; the others are only written.
+    """
+
+    fn: Function
+    static: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    returned: int | None = None
+
+    def outcome(self, result: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """What a caller of the program would have: its result, and its arguments after the call."""
+        results = result if isinstance(result, tuple) else (result,)
+        after = dict(zip(inspect.signature(self.fn).parameters, args, strict=True))
+        after.update(zip(self.writes, results, strict=False))
+        seen = results[: self.returned]
+        return (seen if len(seen) > 1 else seen[0]), tuple(after.values())
+
+
+@runtime_checkable
+class Rewritten(Protocol):
+    """A case that may have a form for JAX."""
+
+    def jax_form(self) -> JaxForm | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +109,45 @@ def _numba(program: Case) -> Contender:
     return Contender("numba.njit", jitted(program.fn))
 
 
-def _jax(program: Case) -> Contender:
+def _import_jax() -> Any:
     jax: Any = importlib.import_module("jax")
     jax.config.update("jax_enable_x64", True)
-    jnp: Any = importlib.import_module("jax.numpy")
+    return jax
+
+
+def _jax_contender(name: str, compiled: Function, **options: Any) -> Contender:
+    """Calls what jax.jit made, on arrays moved outside the timer, and waits for the result inside it."""
+    jax = _import_jax()
+
+    def move(arg: Any) -> Any:
+        if isinstance(arg, np.random.Generator):
+            return jax.random.PRNGKey(arg.integers(1 << 32))
+        return jax.numpy.asarray(arg) if isinstance(arg, np.ndarray) else arg
+
+    def prepare(args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return jax.block_until_ready(tuple(map(move, args)))  # type: ignore[no-any-return]
+
+    return Contender(name, lambda *args: jax.block_until_ready(compiled(*args)), prepare, **options)
+
+
+def _jax(program: Case) -> Contender:
+    jax = _import_jax()
 
     def replace(value: Any) -> Any:
         if value is np:
-            return jnp
+            return jax.numpy
         return with_globals(value, replace) if isinstance(value, types.FunctionType) else value
 
-    compiled = jax.jit(with_globals(program.fn, replace))
+    return _jax_contender("jax.jit", jax.jit(with_globals(program.fn, replace)))
 
-    def prepare(args: tuple[Any, ...]) -> tuple[Any, ...]:
-        moved = tuple(jnp.asarray(arg) if isinstance(arg, np.ndarray) else arg for arg in args)
-        jax.block_until_ready(moved)
-        return moved
 
-    return Contender("jax.jit", lambda *args: jax.block_until_ready(compiled(*args)), prepare)
+def _jax_rewritten(program: Case) -> Contender:
+    form = program.jax_form() if isinstance(program, Rewritten) else None
+    if form is None:
+        raise NoForm("it has no form for JAX")
+    jax = _import_jax()
+    compiled = jax.jit(form.fn, static_argnames=form.static)
+    return _jax_contender("jax, rewritten", compiled, outcome=form.outcome)
 
 
 def _torch(program: Case) -> Contender:
@@ -131,6 +184,7 @@ def _numexpr(program: Case) -> Contender:
 PEERS = (
     Peer("numba.njit", "numba", _numba),
     Peer("jax.jit", "jax", _jax),
+    Peer("jax, rewritten", "jax", _jax_rewritten),
     Peer("torch.compile", "torch", _torch),
     Peer("numexpr", "numexpr", _numexpr),
 )

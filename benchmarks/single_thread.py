@@ -13,6 +13,7 @@ VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "NUMBA_NUM_THREADS",
     "NUMEXPR_NUM_THREADS",
+    "NPROC",  # XLA's, and so JAX's
 )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from benchmarks.compare import AGAIN, COMPILED, PLAIN, Row
 
 SLOWER = 0.95
+LEGEND = "*: other bits than NumPy's. !: values further off than 1e-9 of the largest (float64). -: did not run."
 
 
 def columns(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -59,14 +60,14 @@ def peer_table(rows: Sequence[Row], peers: Sequence[str]) -> str:
         cells = [row.program, duration(row.seconds(PLAIN))]
         for name in names:
             if name in row.equal:
-                cells.append(f"{row.ratio(name):.2f}{' ' if row.equal[name] else '*'}")
+                cells.append(f"{row.ratio(name):.2f}{row.mark(name)}")
             else:
                 cells.append("- ")
         body.append([*cells, f"{row.noise_floor:.2f}", str(row.graphs), str(row.breaks)])
     return (
         columns(("program", "NumPy", *names, AGAIN, "graphs", "breaks"), body)
         + "\nNumbers are NumPy's median time over the contender's: higher is faster. "
-        + "*: other bits than NumPy's. -: did not run.\n"
+        + f"{LEGEND}\n"
         + closing(rows)
     )
 
@@ -93,20 +94,22 @@ def suite_table(rows: Sequence[Row], failed: Sequence[str], skipped: Sequence[st
     body = []
     for row in rows:
         cells = [row.program, duration(row.seconds(PLAIN))]
-        cells += [
-            f"{row.ratio(name):.2f}{' ' if row.equal[name] else '*'}" if name in row.equal else "- " for name in names
-        ]
+        cells += [f"{row.ratio(name):.2f}{row.mark(name)}" if name in row.equal else "- " for name in names]
         loops = ", ".join(f"{count} {outcome}" for outcome, count in Counter(x.outcome for x in row.loops).items())
         body.append([*cells, f"{row.noise_floor:.2f}", duration(row.first_call), f"{row.graphs}/{row.breaks}", loops])
     titles = ("program", "NumPy", *names, AGAIN, "first call", "graphs/breaks", "loops")
     lines = [columns(titles, body)]
-    lines.append("Times as fast as NumPy (ratio of medians). *: other bits than NumPy's. -: did not run.")
+    lines.append(f"Times as fast as NumPy (ratio of medians). {LEGEND}")
     count = len(rows) + len(failed) + len(skipped)
     for name in names:
         ratios = [row.ratio(name) for row in rows if name in row.equal]
         best = [row.ratio(name) if row.equal.get(name) else 1.0 for row in rows]
         mean = f"{name}: geometric mean {_mean(best, count):.2f} over all {count} (failed or other bits: 1.0)"
-        lines.append(f"{mean}, {_mean(ratios, len(ratios)):.2f} over the {len(ratios)} that it ran")
+        marks = Counter(row.mark(name) for row in rows if name in row.equal)
+        lines.append(
+            f"{mean}, {_mean(ratios, len(ratios)):.2f} over the {len(ratios)} that it ran "
+            f"({marks['*']} with other bits, {marks['!']} with other values)"
+        )
     slow = sorted((row.ratio(COMPILED), row.program) for row in rows if row.ratio(COMPILED) < SLOWER)
     lines.append(f"below {SLOWER}: " + (", ".join(f"{name} {ratio:.2f}" for ratio, name in slow) or "none"))
     unequal = [row.program for row in rows if not row.equal[COMPILED]]

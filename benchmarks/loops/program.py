@@ -5,11 +5,14 @@ INVARIANT: the arguments of one size are the same at every call, over new memory
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from benchmarks.peers import JaxForm
 
 SIZES = ("tiny", "small", "middle")
 Build = Callable[..., tuple[Any, ...]]
@@ -47,3 +50,8 @@ class SizedProgram:
 
     def make_args(self) -> tuple[Any, ...]:
         return self.program.build(np.random.default_rng(7), *getattr(self.program, self.size))
+
+    def jax_form(self) -> JaxForm | None:
+        """Imports jax."""
+        forms: dict[str, JaxForm] = importlib.import_module("benchmarks.loops.jax_forms").FORMS
+        return forms.get(self.name)
