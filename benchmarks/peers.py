@@ -147,7 +147,7 @@ def _jax_rewritten(program: Case) -> Contender:
         raise NoForm("it has no form for JAX")
     jax = _import_jax()
     compiled = jax.jit(form.fn, static_argnames=form.static)
-    return _jax_contender("jax, rewritten", compiled, outcome=form.outcome)
+    return _jax_contender("jax.rewritten", compiled, outcome=form.outcome)
 
 
 def _torch(program: Case) -> Contender:
@@ -184,7 +184,7 @@ def _numexpr(program: Case) -> Contender:
 PEERS = (
     Peer("numba.njit", "numba", _numba),
     Peer("jax.jit", "jax", _jax),
-    Peer("jax, rewritten", "jax", _jax_rewritten),
+    Peer("jax.rewritten", "jax", _jax_rewritten),
     Peer("torch.compile", "torch", _torch),
     Peer("numexpr", "numexpr", _numexpr),
 )

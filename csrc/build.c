@@ -564,7 +564,8 @@ build_body(DlBuilder *builder, PyObject *schedule, PyObject *steps)
         }
     }
     builder->step = self->n_steps; /* outputs never die */
-    if (dl_build_outputs(builder, schedule, &self->outputs, &self->output_objects, &self->n_outputs) < 0) {
+    if (dl_build_outputs(builder, schedule, &self->outputs, &self->output_objects, &self->n_outputs) < 0
+        || dl_blocks_build(builder, schedule) < 0) {
         return -1;
     }
     self->n_most_outputs = self->n_most_outputs < self->n_outputs ? self->n_outputs : self->n_most_outputs;
@@ -770,9 +771,7 @@ dl_program_clear(DlProgram *self)
     self->steps = NULL;
     self->constants = self->output_objects = NULL;
     self->n_steps = self->n_constants = 0;
-    if (output_objects != NULL) {
-        self->n_outputs = 0;
-    }
+    self->n_outputs = output_objects != NULL ? 0 : n_outputs;
     for (int i = 0; i < n_steps; i++) {
         clear_step(&steps[i]);
     }
@@ -788,10 +787,10 @@ dl_program_clear(DlProgram *self)
     PyMem_Free(self->constant_regs);
     PyMem_Free(self->outputs);
     PyMem_Free(self->written);
-    self->constant_regs = NULL;
+    self->constant_regs = self->written = NULL;
     self->outputs = NULL;
-    self->written = NULL;
     dl_scalar_clear(&self->numbers);
+    dl_blocks_clear(self);
     dl_build_clear_body(self->body);
     self->body = NULL;
     Py_CLEAR(self->schedule);

@@ -82,6 +82,9 @@ void dl_build_clear_body(DlBody *body);
 /* The same for a branch. */
 int dl_build_branch(DlBuilder *builder);
 
+/* Attribute "blocks", once the steps are built. */
+int dl_blocks_build(DlBuilder *builder, PyObject *schedule);
+
 /* Free a map's kernel, operands and shape. */
 void dl_build_clear_map(DlMapStep *step);
 

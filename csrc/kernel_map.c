@@ -519,7 +519,7 @@ dense_operand(DlRun *run, DlMapStep *step, int i, char *cell, const DlReg **like
         return NULL;
     }
     for (int axis = 0; axis < nd; axis++) {
-        if (reg->shape[axis] != (npy_intp)run->numbers[step->shape.values[axis]].i) {
+        if (reg->shape[axis] != dl_dims_at(run, &step->shape, axis)) {
             return NULL;
         }
     }

@@ -142,7 +142,7 @@ int
 dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape)
 {
     for (int i = 0; i < dims->n; i++) {
-        shape[i] = (npy_intp)run->numbers[dims->values[i]].i;
+        shape[i] = dl_dims_at(run, dims, i);
         if (shape[i] < 0) {
             return 1;
         }
@@ -341,8 +341,8 @@ dl_flags_check(DlRun *run)
 }
 
 /* Carry out one step. */
-static DlStatus
-run_step(DlRun *run, DlStep *step)
+DlStatus
+dl_step_run(DlRun *run, DlStep *step)
 {
     switch (step->kind) {
     case DL_STEP_VIEW:
@@ -383,7 +383,16 @@ dl_steps_run(DlRun *run, int fixed)
         if (step->fixed != fixed) {
             continue;
         }
-        DlStatus status = run_step(run, step);
+        int in_block = 0;
+        DlStatus status = program->n_blocks ? dl_blocks_run(run, i, &in_block) : 0;
+        if (status != 0) {
+            return status;
+        }
+        if (in_block) {
+            i += in_block - 1;
+            continue;
+        }
+        status = dl_step_run(run, step);
         /* NB: after every step that computes, so that a later one stores nothing into the caller's arrays; what the body
          * of a loop stores can be undone, so that it is enough to ask after each iteration; branches stand in loops. */
         if (status == 0 && program->body == NULL && (step->kind == DL_STEP_MAP || step->kind == DL_STEP_REDUCE)) {
@@ -763,21 +772,7 @@ has_other_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     return PyBool_FromLong(dl_pyframe_has_other_threads());
 }
 
-/* leave_loops(every): for tests, see dl_loop_leave_every. */
-static PyObject *
-leave_loops(PyObject *Py_UNUSED(module), PyObject *every)
-{
-    unsigned long number = PyLong_AsUnsignedLong(every);
-    if (number == (unsigned long)-1 && PyErr_Occurred()) {
-        return NULL;
-    }
-    dl_loop_leave_every = (unsigned)number;
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef functions[] = {
-    {"leave_loops", leave_loops, METH_O,
-     "leave_loops(every): for tests, leave native loops behind every so many iterations; 0: where somebody waits."},
     {"has_other_threads", has_other_threads, METH_NOARGS,
      "has_other_threads(): whether this interpreter has more than one thread."},
     {"has_fold", has_fold, METH_VARARGS,
@@ -788,7 +783,8 @@ static PyMethodDef functions[] = {
 int
 dl_launch_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || dl_calls_register() < 0 || dl_build_register() < 0) {
+    if (dl_numpy_import() < 0 || dl_calls_register() < 0 || dl_build_register() < 0 || dl_loop_register(module) < 0
+        || dl_blocks_register(module) < 0) {
         return -1;
     }
     dl_fold_register();

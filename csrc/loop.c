@@ -614,3 +614,29 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
     }
     return status;
 }
+
+/* ---- for tests ---- */
+
+/* leave_loops(every): for tests, see dl_loop_leave_every. */
+static PyObject *
+leave_loops(PyObject *Py_UNUSED(module), PyObject *every)
+{
+    unsigned long number = PyLong_AsUnsignedLong(every);
+    if (number == (unsigned long)-1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    dl_loop_leave_every = (unsigned)number;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"leave_loops", leave_loops, METH_O,
+     "leave_loops(every): for tests, leave native loops behind every so many iterations; 0: where somebody waits."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_loop_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
+}

@@ -217,7 +217,7 @@ dl_plan_run(DlRun *run, DlMapStep *step)
         return 2;
     }
     for (int axis = 0; axis < step->shape.n; axis++) {
-        if ((npy_intp)run->numbers[step->shape.values[axis]].i != plan->shape[axis]) {
+        if (dl_dims_at(run, &step->shape, axis) != plan->shape[axis]) {
             plan->failures += plan->failures < GIVE_UP;
             return 2;
         }

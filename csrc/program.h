@@ -297,6 +297,13 @@ typedef struct {
     int drops_condition;   /* whose register nobody needs any more, and hand_on does not empty */
 } DlBody;
 
+/* Steps that may run some rows at a time (blocks.c). */
+typedef struct {
+    int first, count, n_inputs, n_made, n_results;
+    int32_t *inputs, *made, *results; /* registers */
+    DlDims leading;
+} DlBlockRange;
+
 struct DlProgram {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -319,6 +326,8 @@ struct DlProgram {
     unsigned long long declines[DL_N_DECLINES];
     DlDecline last_decline;
     double time; /* of the last run: nanoseconds where it has loops, else 1 */
+    DlBlockRange *blocks;
+    int n_blocks;
     DlBody *body;      /* NULL but for the body of a loop, or a branch */
 };
 
@@ -353,6 +362,8 @@ typedef struct DlRun {
     int64_t taken;         /* after so many iterations */
     DlLeaveStep *end;      /* the Leave at which the run ended; or NULL */
     int64_t began;         /* when, without the time that compiling took; of the outermost run, if it has loops */
+    int n_leading;         /* in a block: so many first axes are */
+    npy_intp n_rows;       /* these rows, all along the last of them */
     struct DlRun *outermost; /* of the bodies of loops: the run around them all */
 } DlRun;
 
@@ -375,6 +386,8 @@ DlStatus dl_python_check(DlRun *run);
 
 /* Make a program of a Schedule. A new reference, or NULL. */
 DlProgram *dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part);
+/* Run one step. */
+DlStatus dl_step_run(DlRun *run, DlStep *step);
 /* Run all steps that are fixed, or all that are not. */
 DlStatus dl_steps_run(DlRun *run, int fixed);
 /* Decline when a floating-point error happened that NumPy would report. */
@@ -394,6 +407,15 @@ void dl_reg_take_cell(DlReg *reg, PyArray_Descr *descr, const void *value);
 void dl_reg_release(DlRun *run, DlReg *reg);
 /* Where a NumPy scalar register's value lies; NULL when it is no plain number. */
 char *dl_reg_cell(DlReg *reg);
+/* One size. */
+static inline npy_intp
+dl_dims_at(const DlRun *run, const DlDims *dims, int i)
+{
+    if (i < run->n_leading) {
+        return i == run->n_leading - 1 ? run->n_rows : 1;
+    }
+    return (npy_intp)run->numbers[dims->values[i]].i;
+}
 /* Write sizes into shape; 1 when one is negative. */
 int dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape);
 /* Convert a number of the table to descr's type as NumPy does with a Python number; 1 to decline. */
@@ -434,6 +456,7 @@ void dl_pool_clear(DlPool *pool);
 /* For tests: leave loops that may be left behind every so many iterations; 0: only when somebody waits. */
 extern unsigned dl_loop_leave_every;
 /* ---- loop.c ---- */
+int dl_loop_register(PyObject *module);
 DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);
 /* See whether a signal or another thread waits, now (a time in ns): then decline, or 0 with outermost->wanted set if the
  * outermost loop can be left. */
@@ -453,6 +476,12 @@ DlStatus dl_read_run(DlRun *run, const DlReadStep *step);
 int dl_cond_truth(DlRun *run, const DlOperand *condition);
 /* Set the numbers that a step yields, and all that waits for them; 0 or 1. */
 DlStatus dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbers);
+
+/* ---- blocks.c ---- */
+/* Run the block that begins with step number `first`, if there is one and it can run by rows: *count is its steps. */
+DlStatus dl_blocks_run(DlRun *run, int first, int *count);
+void dl_blocks_clear(DlProgram *self);
+int dl_blocks_register(PyObject *module);
 
 /* ---- masked.c ---- */
 DlStatus dl_masked_run(DlRun *run, const DlMaskedStep *step);

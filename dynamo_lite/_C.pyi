@@ -49,6 +49,9 @@ class Program:
     def __init__(self, schedule: Schedule, compile_kernel: Callable[[Kernel, str], CompiledKernel]) -> None: ...
     def __call__(self, *inputs: Any) -> tuple[Any, ...]: ...
 
+def size_blocks(least: int, bytes: int, /) -> tuple[int, int]:
+    """For tests: run by rows where an array has `least` bytes, so many bytes at a time; what was before."""
+
 def leave_loops(every: int, /) -> None:
     """For tests: leave native loops behind every so many iterations; 0: only where a signal or a thread waits."""
 

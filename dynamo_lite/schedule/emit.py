@@ -20,6 +20,7 @@ from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
 from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.alias import is_external, may_share, same_positions
+from dynamo_lite.schedule.blocks import find_blocks
 from dynamo_lite.schedule.call import call
 from dynamo_lite.schedule.fuse import Group, Reduction, Store, Unit, checks_range, result_type
 from dynamo_lite.schedule.iterate import iterated
@@ -390,14 +391,18 @@ class _Emitter:
         changed = {origin for _, target in self.writes for origin in origins(target)}
         if not is_body:
             self.protect_inputs()
+        steps, outputs = tuple(self.steps), tuple(map(self.operand, self.graph.outputs))
+        types = {register: node.type for node, register in self.registers.items()}
+        blocks = () if is_body else find_blocks(steps, outputs, types, self.graph.facts)
         return Schedule(
             len(self.graph.inputs),
             self.count,
             tuple(self.graph.symbols.values()),
             tuple(self.constants),
-            tuple(self.steps),
-            tuple(map(self.operand, self.graph.outputs)),
+            steps,
+            outputs,
             tuple(sorted(node.params["index"] for node in changed if node.kind is NodeKind.INPUT)),
+            blocks=blocks,
         )
 
     def protect_inputs(self) -> None:

@@ -265,14 +265,32 @@ def bodies(step: Step) -> tuple[Schedule, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Block:
+    """Steps (`count` of them from number `first` on) that may run some rows at a time, all of them on these rows before
+    the next ones, where the arrays they read lie packed: what is made on the way then never leaves the cache.
+
+    leading: the sizes of the axes that the rows are counted along, the first ones of all these steps. inputs: registers
+    of arrays with these axes that the steps read. made: registers that they set. results: those of them that are needed
+    behind.
+    """
+
+    first: int
+    count: int
+    leading: tuple[Dim, ...]
+    inputs: tuple[int, ...]
+    made: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """The whole program. constants: (register, object) set before the first step. outputs: Reg or Scalar, in order.
-
     written: the input indices that some step writes; the launcher declines when the memory of a written input may
     overlap another array input that is not the very same object. sizes: the least and the most elements of the largest
     input for which the program is expected to be faster than NumPy. times: what it is expected to take, by scale
-    (cost.py). iterated: of a loop's body of Maps alone, what one kernel can do of many iterations (iterate.py): `outs`
-    are the registers in whose memory the results lie, `into` is False for a carried array that the body makes anew.
+    (cost.py). blocks: what may run by rows, in order. iterated: of a loop's body of Maps alone, what one kernel can do
+    of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is False for a
+    carried array that the body makes anew.
     """
 
     n_inputs: int
@@ -284,4 +302,5 @@ class Schedule:
     written: tuple[int, ...]
     sizes: tuple[int, int] = (0, sys.maxsize)
     iterated: Map | None = None
+    blocks: tuple[Block, ...] = ()
     times: Mapping[int, Any] = field(default_factory=dict, compare=False, repr=False)

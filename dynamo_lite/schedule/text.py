@@ -37,6 +37,7 @@ def to_text(schedule: Schedule) -> str:
     lines += [f"  r{register} = {value!r}" for register, value in schedule.constants]
     for step in schedule.steps:
         lines += ["  " + line for line in _step(step)]
+    lines += [f"  by rows{_shape(block.leading)}: {block.count} steps from {block.first}" for block in schedule.blocks]
     lines.append(f"  return {', '.join(map(_value, schedule.outputs))}")
     return "\n".join(lines)
 

@@ -52,6 +52,7 @@ def test_softmax_keeps_the_exponentials() -> None:
         "  r2 = map[s0, s1](r0, r1)\n"
         "  r3 = add.reduce[s0, s1](r2) axes=(1,) keepdims=True\n"
         "  r4 = map[s0, s1](r2, r3)\n"
+        "  by rows[s0]: 4 steps from 0\n"
         "  return r4"
     )
 

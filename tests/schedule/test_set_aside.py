@@ -1,4 +1,4 @@
-"""Stores of what reads rows and columns of the same array: these are copied first, and the rest is one kernel in place."""
+"""Stores that read rows and columns of the same array: those are copied first, and the rest is one kernel in place."""
 
 from __future__ import annotations
 

@@ -1,0 +1,371 @@
+/* Blocks: steps that run some rows at a time (dynamo_lite/schedule/blocks.py finds them).
+ *
+ * The leading axes of all that these steps read and make are the rows. Where the arrays that are read lie packed, in C
+ * order, NumPy's results would, too; then the registers of these arrays show some rows after the other, and sizes read as
+ * if there were no more (dl_dims_at). What is made on the way is as small as these rows, and what is needed behind is
+ * copied to its place while it is in the cache. INVARIANT: afterwards the registers hold what they would if the steps
+ * had run one by one, or the program declines.
+ */
+#include "build.h"
+
+/* Bytes of an array: smaller ones stay in the cache by themselves; and of its rows at a time. Tests change them. */
+static npy_intp least_bytes = 1 << 20, block_bytes = 1 << 17;
+
+enum {
+    MOST_ROW = 1 << 18, /* bytes of one row */
+    MOST_INPUTS = 16,
+};
+
+/* ---- building ---- */
+
+/* Registers from attribute `name`, and how many. */
+static int32_t *
+build_registers(const DlBuilder *builder, PyObject *object, const char *name, int *n)
+{
+    PyObject *tuple = dl_build_tuple(object, name);
+    int32_t *registers = tuple ? dl_build_rows(PyTuple_GET_SIZE(tuple), sizeof *registers) : NULL;
+    for (Py_ssize_t i = 0; registers != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
+        long index = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
+        if (index < 0 || index >= builder->program->n_registers) {
+            if (!PyErr_Occurred()) {
+                dl_build_refuse(builder, "no such register", object);
+            }
+            PyMem_Free(registers);
+            registers = NULL;
+            break;
+        }
+        registers[i] = (int32_t)index;
+        *n = (int)i + 1;
+    }
+    Py_XDECREF(tuple);
+    return registers;
+}
+
+/* Whether the steps may be those of a block. */
+static int
+check_steps(const DlProgram *program, const DlBlockRange *block)
+{
+    int right = block->first >= 0 && block->count > 0 && block->first + block->count <= program->n_steps
+                && block->n_inputs > 0 && block->n_inputs <= MOST_INPUTS && block->leading.n > 0;
+    for (int i = 0; right && i < block->count; i++) {
+        const DlStep *step = &program->steps[block->first + i];
+        right = step->kind == DL_STEP_MAP      ? step->map.shape.n >= block->leading.n
+                : step->kind == DL_STEP_REDUCE ? step->reduce.map.shape.n >= block->leading.n
+                                               : step->kind == DL_STEP_VIEW;
+    }
+    return right;
+}
+
+int
+dl_blocks_build(DlBuilder *builder, PyObject *schedule)
+{
+    DlProgram *self = builder->program;
+    PyObject *blocks = dl_build_tuple(schedule, "blocks");
+    Py_ssize_t n = blocks ? PyTuple_GET_SIZE(blocks) : 0;
+    self->blocks = blocks ? dl_build_rows(n, sizeof *self->blocks) : NULL;
+    int status = self->blocks ? 0 : -1;
+    for (Py_ssize_t i = 0; i < n && status == 0; i++) {
+        PyObject *object = PyTuple_GET_ITEM(blocks, i);
+        DlBlockRange *block = &self->blocks[i];
+        self->n_blocks = (int)i + 1;
+        block->first = dl_build_int(object, "first");
+        block->count = dl_build_int(object, "count");
+        block->inputs = build_registers(builder, object, "inputs", &block->n_inputs);
+        block->made = block->inputs ? build_registers(builder, object, "made", &block->n_made) : NULL;
+        block->results = block->made ? build_registers(builder, object, "results", &block->n_results) : NULL;
+        status = block->results ? dl_build_dims(builder, object, "leading", &block->leading) : -1;
+        if (status == 0 && !check_steps(self, block)) {
+            status = dl_build_refuse(builder, "not a block", object);
+        }
+    }
+    Py_XDECREF(blocks);
+    return status;
+}
+
+void
+dl_blocks_clear(DlProgram *self)
+{
+    for (int i = 0; i < self->n_blocks; i++) {
+        PyMem_Free(self->blocks[i].inputs);
+        PyMem_Free(self->blocks[i].made);
+        PyMem_Free(self->blocks[i].results);
+        PyMem_Free(self->blocks[i].leading.values);
+    }
+    PyMem_Free(self->blocks);
+    self->blocks = NULL;
+    self->n_blocks = 0;
+}
+
+/* ---- running ---- */
+
+/* One block under way. */
+typedef struct {
+    DlRun *run;
+    const DlBlockRange *block;
+    npy_intp leading[DL_MAX_DIMS], rows;
+    npy_intp row_bytes[MOST_INPUTS];
+    DlReg *inputs;      /* the registers of the inputs as they were */
+    PyObject **results; /* owned: the whole arrays */
+} Blocks;
+
+/* Whether an input has the rows, and lies packed; the bytes of one of its rows. */
+static int
+fits(const Blocks *self, const DlReg *reg, npy_intp *row_bytes)
+{
+    int n = self->block->leading.n;
+    if (reg->kind != DL_ARRAY || reg->nd < n) {
+        return 0;
+    }
+    npy_intp bytes = PyDataType_ELSIZE(reg->descr);
+    for (int axis = reg->nd - 1; axis >= 0; axis--) {
+        if ((reg->shape[axis] != 1 && reg->strides[axis] != bytes) || (axis < n && reg->shape[axis] != self->leading[axis])) {
+            return 0;
+        }
+        bytes *= reg->shape[axis];
+        *row_bytes = axis == n ? bytes : *row_bytes;
+    }
+    *row_bytes = reg->nd == n ? PyDataType_ELSIZE(reg->descr) : *row_bytes;
+    return 1;
+}
+
+/* How many rows are taken at a time; 0 when the steps are to run one by one. */
+static npy_intp
+choose_rows(Blocks *self)
+{
+    DlRun *run = self->run;
+    npy_intp most = 0;
+    if (dl_dims_get(run, &self->block->leading, self->leading)) {
+        return 0;
+    }
+    self->rows = 1;
+    for (int axis = 0; axis < self->block->leading.n; axis++) {
+        self->rows *= self->leading[axis]; /* of an array that exists */
+    }
+    for (int i = 0; i < self->block->n_inputs; i++) {
+        if (!fits(self, &run->regs[self->block->inputs[i]], &self->row_bytes[i])) {
+            return 0;
+        }
+        most = self->row_bytes[i] > most ? self->row_bytes[i] : most;
+    }
+    if (most == 0 || most > MOST_ROW || self->rows < least_bytes / most) {
+        return 0;
+    }
+    npy_intp few = most < block_bytes ? block_bytes / most : 1;
+    return few < self->rows ? few : 0;
+}
+
+/* Let the registers of the inputs show `n` rows from row `start` on. */
+static void
+show(Blocks *self, npy_intp start, npy_intp n)
+{
+    int leading = self->block->leading.n;
+    for (int i = 0; i < self->block->n_inputs; i++) {
+        const DlReg *whole = &self->inputs[i];
+        DlReg *reg = &self->run->regs[self->block->inputs[i]];
+        reg->data = whole->data + start * self->row_bytes[i];
+        for (int axis = 0; axis < leading; axis++) {
+            reg->own_shape[axis] = axis == leading - 1 ? n : 1;
+            reg->own_strides[axis] = self->row_bytes[i];
+        }
+    }
+}
+
+/* Put views in place of the inputs. */
+static void
+open_inputs(Blocks *self)
+{
+    for (int i = 0; i < self->block->n_inputs; i++) {
+        DlReg *reg = &self->run->regs[self->block->inputs[i]];
+        self->inputs[i] = *reg;
+        dl_reg_copy(reg, &self->inputs[i]);
+        reg->owner = reg->object != NULL ? reg->object : reg->owner;
+        reg->object = NULL;
+        reg->fresh = 0;
+    }
+}
+
+static void
+close_inputs(Blocks *self)
+{
+    for (int i = 0; i < self->block->n_inputs; i++) {
+        DlReg *reg = &self->run->regs[self->block->inputs[i]];
+        Py_XDECREF(reg->object); /* a view that was asked for */
+        *reg = self->inputs[i];
+    }
+}
+
+/* Make the whole array that result number i is rows of. */
+static int
+make_result(Blocks *self, int i, const DlReg *part)
+{
+    npy_intp shape[DL_MAX_DIMS];
+    memcpy(shape, part->shape, (size_t)part->nd * sizeof *shape);
+    memcpy(shape, self->leading, (size_t)self->block->leading.n * sizeof *shape);
+    Py_INCREF(part->descr);
+    self->results[i] = PyArray_NewFromDescr(&PyArray_Type, part->descr, part->nd, shape, NULL, NULL, 0, NULL);
+    return self->results[i] == NULL ? -1 : 0;
+}
+
+/* Copy the results of n rows from row `start` on to their places; 2 where they do not lie packed. */
+static DlStatus
+keep(Blocks *self, npy_intp start, npy_intp n)
+{
+    for (int i = 0; i < self->block->n_results; i++) {
+        const DlReg *part = &self->run->regs[self->block->results[i]];
+        npy_intp bytes = part->kind == DL_ARRAY ? PyDataType_ELSIZE(part->descr) : 0;
+        for (int axis = part->nd - 1; axis >= 0 && bytes; axis--) {
+            if (part->shape[axis] != 1 && part->strides[axis] != bytes) {
+                bytes = 0;
+                break;
+            }
+            bytes *= part->shape[axis];
+        }
+        if (bytes == 0) {
+            return 2;
+        }
+        if (self->results[i] == NULL && make_result(self, i, part) < 0) {
+            return -1;
+        }
+        memcpy(PyArray_BYTES((PyArrayObject *)self->results[i]) + start * (bytes / n), part->data, (size_t)bytes);
+    }
+    return 0;
+}
+
+/* Empty the registers that the steps have set. */
+static void
+release_made(Blocks *self)
+{
+    for (int i = 0; i < self->block->n_made; i++) {
+        dl_reg_release(self->run, &self->run->regs[self->block->made[i]]);
+    }
+}
+
+/* All steps on n rows from row `start` on. */
+static DlStatus
+run_rows(Blocks *self, npy_intp start, npy_intp n)
+{
+    DlRun *run = self->run;
+    DlStatus status = 0;
+    show(self, start, n);
+    run->n_leading = self->block->leading.n;
+    run->n_rows = n;
+    for (int i = 0; i < self->block->count && status == 0; i++) {
+        status = dl_step_run(run, &run->program->steps[self->block->first + i]);
+    }
+    run->n_leading = 0;
+    status = status ? status : keep(self, start, n);
+    release_made(self);
+    return status;
+}
+
+/* Let other threads run that wait for the GIL. */
+static void
+offer_gil(const DlRun *run)
+{
+    if (!run->keep_gil) {
+        Py_BEGIN_ALLOW_THREADS
+        Py_END_ALLOW_THREADS
+    }
+}
+
+/* All rows, `few` at a time. */
+static DlStatus
+run_all(Blocks *self, npy_intp few)
+{
+    DlRun *run = self->run;
+    DlPool pool = {.n = 0}, *outer = run->pool;
+    DlStatus status = 0;
+    run->pool = outer ? outer : &pool;
+    open_inputs(self);
+    for (npy_intp start = 0; start < self->rows && status == 0; start += few) {
+        status = run_rows(self, start, self->rows - start < few ? self->rows - start : few);
+        offer_gil(run);
+    }
+    close_inputs(self);
+    run->pool = outer;
+    dl_pool_clear(&pool);
+    return status;
+}
+
+/* The steps of a block; 2 when they are to run one by one. */
+static DlStatus
+run_block(DlRun *run, const DlBlockRange *block)
+{
+    Blocks self = {.run = run, .block = block};
+    npy_intp few = choose_rows(&self);
+    if (few == 0) {
+        return 2;
+    }
+    self.inputs = PyMem_Malloc((size_t)block->n_inputs * sizeof *self.inputs);
+    self.results = dl_build_rows(block->n_results, sizeof *self.results);
+    DlStatus status = -1;
+    if (self.inputs != NULL && self.results != NULL) {
+        status = run_all(&self, few);
+    }
+    else {
+        PyErr_NoMemory();
+    }
+    for (int i = 0; self.results != NULL && i < block->n_results; i++) {
+        if (status == 0) {
+            dl_reg_take_fresh(&run->regs[block->results[i]], self.results[i]);
+        }
+        else {
+            Py_XDECREF(self.results[i]);
+        }
+    }
+    PyMem_Free(self.inputs);
+    PyMem_Free(self.results);
+    return status;
+}
+
+DlStatus
+dl_blocks_run(DlRun *run, int first, int *count)
+{
+    const DlProgram *program = run->program;
+    for (int k = 0; k < program->n_blocks; k++) {
+        const DlBlockRange *block = &program->blocks[k];
+        DlStatus status = block->first == first ? run_block(run, block) : 2;
+        if (status == 2) {
+            continue;
+        }
+        for (int i = first; i < first + block->count; i++) {
+            for (int j = 0; j < program->steps[i].n_dead && status == 0; j++) {
+                dl_reg_release(run, &run->regs[program->steps[i].dead[j]]);
+            }
+        }
+        *count = block->count;
+        return status ? status : dl_flags_check(run);
+    }
+    return 0;
+}
+
+/* ---- for tests ---- */
+
+/* size_blocks(least, bytes): see least_bytes and block_bytes. */
+static PyObject *
+size_blocks(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    npy_intp least, bytes;
+    if (!PyArg_ParseTuple(args, "nn:size_blocks", &least, &bytes)) {
+        return NULL;
+    }
+    PyObject *before = Py_BuildValue("(nn)", least_bytes, block_bytes);
+    if (before != NULL) {
+        least_bytes = least;
+        block_bytes = bytes;
+    }
+    return before;
+}
+
+static PyMethodDef functions[] = {
+    {"size_blocks", size_blocks, METH_VARARGS,
+     "size_blocks(least, bytes): for tests, run by rows where an array has `least` bytes, so many bytes at a time; what "
+     "was before."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_blocks_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
+}

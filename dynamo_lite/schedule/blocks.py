@@ -1,0 +1,136 @@
+"""Finds steps that may run some rows at a time: softmax, say, whose sums lie between its kernels.
+
+Enters the steps of a schedule with the types of what registers hold; leaves Blocks. Around a reduction along later axes
+stand maps, reductions and views that all treat the leading axes alike, each row by itself; then all of them can run on
+a few rows before the next ones are looked at. INVARIANT: a step of a block writes nothing but fresh arrays. That what
+it reads lies packed, so that NumPy's results would, too, is for csrc/blocks.c to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dynamo_lite.graph.facts import Facts
+from dynamo_lite.graph.scalar import Dim, make
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.schedule.steps import Block, Map, Masked, Operand, Read, Reduce, Reg, Save, Step, View
+
+FULL = (None, None, None)
+
+
+def find_blocks(
+    steps: tuple[Step, ...], outputs: tuple[Operand, ...], types: Mapping[int, Any], facts: Facts
+) -> tuple[Block, ...]:
+    """The blocks of these steps, in order, that read some array or row more than once."""
+    blocks: list[Block] = []
+    behind = 0  # the steps before are in blocks
+    for number, step in enumerate(steps):
+        if number < behind or not isinstance(step, Reduce) or not step.axes or step.axes[0] == 0:
+            continue
+        found = _Block(steps, step.shape[: step.axes[0]], types, facts)
+        first, last = found.around(number, behind)
+        block = found.block(first, last, outputs)
+        if block is not None:
+            blocks.append(block)
+            behind = last
+    return tuple(blocks)
+
+
+class _Block:
+    """Steps that have these leading axes in common. inputs: arrays from outside that have them."""
+
+    def __init__(
+        self, steps: tuple[Step, ...], leading: tuple[Dim, ...], types: Mapping[int, Any], facts: Facts
+    ) -> None:
+        self.steps = steps
+        self.leading = leading
+        self.types = types
+        self.facts = facts
+
+    def around(self, number: int, behind: int) -> tuple[int, int]:
+        """The longest run of steps around number `number` that belong together: its first, and the one behind it."""
+        first = last = number
+        while last < len(self.steps) and self.takes(self.steps[last]):
+            last += 1
+        while first > behind and self.takes(self.steps[first - 1]):
+            first -= 1
+        return first, last
+
+    def takes(self, step: Step) -> bool:
+        """Whether a step treats each row by itself."""
+        if isinstance(step, View):
+            whole = step.params[: len(self.leading)] == (FULL,) * len(self.leading)
+            return step.kind == "basic_index" and not step.scalar and whole and self.has_leading(step.src)
+        if isinstance(step, Reduce):
+            fits = not step.scalar and step.axes[0] >= len(self.leading)
+        else:
+            fits = isinstance(step, Map) and not any(step.into) and not any(step.scalar)
+        if not fits:
+            return False
+        assert isinstance(step, Map | Reduce)
+        return self.leads(step.shape) and all(self.reads(operand, len(step.shape)) for operand in step.operands)
+
+    def reads(self, operand: Operand, ndim: int) -> bool:
+        """Whether an operand of a step over `ndim` axes has the rows, or is the same for each."""
+        if not isinstance(operand, Reg):
+            return True
+        type_ = self.types.get(operand.index)
+        if not isinstance(type_, ArrayType) or type_.scalar or len(type_.shape) <= ndim - len(self.leading):
+            return isinstance(type_, ArrayType)
+        if len(type_.shape) != ndim:
+            return False
+        return self.leads(type_.shape) or all(dim == 1 for dim in type_.shape[: len(self.leading)])
+
+    def leads(self, shape: tuple[Dim, ...]) -> bool:
+        """Whether these are the first axes of a shape."""
+        mine = shape[: len(self.leading)]
+        return len(mine) == len(self.leading) and all(
+            self.facts.decide(make("eq", *pair)) is True for pair in zip(mine, self.leading, strict=True)
+        )
+
+    def has_leading(self, register: int) -> bool:
+        type_ = self.types.get(register)
+        return isinstance(type_, ArrayType) and not type_.scalar and self.leads(type_.shape)
+
+    def block(self, first: int, last: int, outputs: tuple[Operand, ...]) -> Block | None:
+        """The block of these steps; None if it would gain nothing, or if a view into it is needed behind."""
+        steps = self.steps[first:last]
+        made = [register for step in steps for register in _made(step)]
+        read = [register for step in steps for register in _used(step)]
+        rows = [register for register in read if self.has_leading(register)]
+        full = [register for register in rows if len(self.types[register].shape) > len(self.leading)]
+        inputs = tuple(sorted(set(rows) - set(made)))
+        needed = {register for step in self.steps[last:] for register in _used(step)} | set(_registers(outputs))
+        results = tuple(register for register in made if register in needed)
+        views = {step.dst for step in steps if isinstance(step, View)}
+        again = len(full) > len(set(full)) or not set(full) <= set(inputs)
+        if not inputs or not again or views & set(results):
+            return None
+        return Block(first, last - first, self.leading, inputs, tuple(made), results)
+
+
+def _made(step: Step) -> tuple[int, ...]:
+    """The registers that a step of a block sets."""
+    return step.outs if isinstance(step, Map) else (step.dst,)  # type: ignore[union-attr]
+
+
+def _used(step: Step) -> set[int]:
+    """The registers that a step reads."""
+    if isinstance(step, View | Save | Read):
+        return {step.src}
+    if isinstance(step, Masked):
+        return {step.mask, step.src, step.value}
+    if isinstance(step, Map):
+        return set(_registers(step.operands)) | {out for out, into in zip(step.outs, step.into, strict=True) if into}
+    names = ("operands", "args", "kwargs", "carried", "captured", "outputs", "condition")
+    return set(_registers(tuple(getattr(step, name, None) for name in names)))
+
+
+def _registers(value: Any) -> Iterator[int]:
+    """The registers that operands name, also inside tuples and lists."""
+    if isinstance(value, Reg):
+        yield value.index
+    elif isinstance(value, tuple | list):
+        for item in value:
+            yield from _registers(item)

@@ -1,0 +1,168 @@
+"""Programs that run some rows at a time: bit for bit NumPy's results, whatever the arrays look like."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import tracemalloc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite._C import size_blocks
+from tests.copies import copies_of
+from tests.oracle import require_equal
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+
+def softmax_by_index(x: Any) -> Any:
+    e = np.exp(x - x.max(axis=-1)[..., None])
+    return e / e.sum(axis=-1)[..., None]
+
+
+def layer_norm(x: Any, scale: Any, shift: Any) -> Any:
+    mean = x.mean(axis=-1, keepdims=True)
+    var = x.var(axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(var + 1e-5) * scale + shift
+
+
+def with_its_means(x: Any) -> Any:
+    mean = x.mean(axis=-1)
+    centred = x - mean[..., np.newaxis]
+    return mean, centred, (centred * centred).sum(axis=-1)
+
+
+def last_two_axes(x: Any) -> Any:
+    return (x - x.min(axis=(-2, -1), keepdims=True)) / (np.ptp(x, axis=(-2, -1), keepdims=True) + 1)
+
+
+def first_columns(x: Any) -> Any:
+    total = x.sum(axis=-1, keepdims=True)
+    return x[..., :2] / total, x[..., 1] * total[..., 0]
+
+
+def by_columns(x: Any) -> Any:
+    return (x - x.mean(axis=0)) / x.std(axis=0) + x.max(axis=-1, keepdims=True)
+
+
+def of_two(x: Any, y: Any) -> Any:
+    return (x * y).sum(axis=-1) / np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
+
+
+def view_behind(x: Any) -> Any:
+    y = x - x.sum(axis=-1, keepdims=True)
+    return y[:, 1:], y.max(axis=-1)
+
+
+ONE = [softmax, softmax_by_index, with_its_means, last_two_axes, first_columns, by_columns, view_behind]
+SHAPES = [(7, 5), (3, 4, 5), (2, 3, 2, 9), (40, 33)]
+CASES = [(fn, shape) for fn in ONE for shape in SHAPES if fn is not last_two_axes or len(shape) > 2]
+
+
+def equal(fn: Callable[..., Any], *args: Any) -> None:
+    options = {"options": {"cost_model": False}}
+    require_equal(fn, copies_of(*args), compile=dynamo_lite.compile, compile_options=options)
+
+
+@pytest.fixture(autouse=True)
+def small_blocks() -> Iterator[None]:
+    before = size_blocks(1, 100)
+    yield
+    size_blocks(*before)
+
+
+def arrays(dtype: str, shape: tuple[int, ...]) -> Iterator[Any]:
+    x = (np.random.default_rng(1).standard_normal(shape) * 10).astype(dtype)
+    yield x
+    yield np.asfortranarray(x)
+    yield x[::-1]
+    yield x[..., ::2]
+    yield x[1:2]
+    yield x[:0]
+    yield np.broadcast_to(x[:1], shape)
+    special = x.copy()
+    if dtype != "i8":
+        special.flat[[0, -1]] = np.nan, np.inf
+        yield special
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8"])
+@pytest.mark.parametrize(("fn", "shape"), CASES)
+def test_every_layout(fn: Callable[[Any], Any], shape: tuple[int, ...], dtype: str) -> None:
+    for x in arrays(dtype, shape):
+        equal(fn, x)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_rows_that_all_have_in_common(dtype: str) -> None:
+    rng = np.random.default_rng(2)
+    for shape in ((7, 5), (3, 4, 5), (300, 8)):
+        for x in arrays(dtype, shape):
+            scale, shift = (rng.random(x.shape[-1]).astype(dtype) for _ in range(2))
+            for own in (scale, scale.reshape((1,) * (x.ndim - 1) + (-1,)), np.float64(2.0), 3):
+                equal(layer_norm, x, own, shift)
+
+
+def test_two_arrays() -> None:
+    """Which must both lie packed."""
+    rng = np.random.default_rng(3)
+    x, y = rng.random((2, 6, 4, 8))
+    for pair in ((x, y), (x, y[0]), (x, y[:1]), (x, y[:, :1]), (x, np.asfortranarray(y)), (x, x), (x[0], y)):
+        equal(of_two, *pair)
+
+
+def test_it_runs_by_rows() -> None:
+    """The exponentials are never there as a whole."""
+    fast = dynamo_lite.compile(softmax)
+    x = np.random.default_rng(4).random((2000, 100))
+    fast(x)
+
+    def peak() -> int:
+        tracemalloc.start()
+        result = fast(x)
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert result.tobytes() == softmax(x).tobytes()
+        return most
+
+    by_rows = peak()
+    size_blocks(1 << 40, 100)
+    assert by_rows + x.nbytes < peak() + x.nbytes // 10
+
+
+def test_threads() -> None:
+    """Eight threads, each with arrays of its own, through one program."""
+    fast = dynamo_lite.compile(softmax)
+    wrong: list[int] = []
+
+    def work(seed: int) -> None:
+        for n in range(60):
+            x = np.random.default_rng([seed, n]).random((50 + n % 3, 20))
+            if fast(x).tobytes() != softmax(x).tobytes():
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_memory_stays_the_same() -> None:
+    """References to inputs and to what is made on the way are given back."""
+    fast = dynamo_lite.compile(with_its_means)
+    x = np.random.default_rng(5).random((40, 9))
+    fast(x)
+    before, blocks = sys.getrefcount(x), sys.getallocatedblocks()
+    for _ in range(300):
+        fast(x)
+    assert sys.getrefcount(x) == before
+    assert sys.getallocatedblocks() < blocks + 50
