@@ -60,6 +60,9 @@ int dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands,
 int dl_build_iterated(DlBuilder *builder, PyObject *schedule, DlLoopKernel **kernel);
 int dl_build_cond(DlBuilder *builder, PyObject *object, DlCondStep *step);
 int dl_build_masked(DlBuilder *builder, PyObject *object, DlMaskedStep *step);
+/* Whether what goes into `inner` (from its input `first` on) are inputs of the body around it, each once, which has looked
+ * already whether what it writes may share memory with another of them. */
+int dl_build_is_checked(const DlBuilder *builder, const DlOperand *operands, int n, const DlProgram *inner, int first);
 /* One value that goes into a body: a register or a number. */
 int dl_build_input(DlBuilder *builder, PyObject *object, DlOperand *operand);
 /* The Symbols of `n` numbers that a step yields, if it has them. */

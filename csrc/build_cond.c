@@ -123,6 +123,35 @@ check_branch(DlBuilder *builder, PyObject *object, const DlCondStep *step, const
 
 /* ---- the step ---- */
 
+/* Whether the body under construction writes its input `reg`. */
+static int
+writes(const DlBuilder *builder, int32_t reg)
+{
+    int found = 0;
+    for (int i = 0; i < builder->program->n_written; i++) {
+        found |= builder->program->written[i] == reg;
+    }
+    return found;
+}
+
+int
+dl_build_is_checked(const DlBuilder *builder, const DlOperand *operands, int n, const DlProgram *inner, int first)
+{
+    int checked = builder->part != DL_WHOLE;
+    for (int i = 0; i < inner->n_written && checked; i++) {
+        int place = inner->written[i] - first;
+        checked = place >= 0 && place < n && writes(builder, operands[place].index);
+    }
+    for (int i = 0; i < n && checked; i++) {
+        int is_reg = operands[i].kind == DL_FROM_REG;
+        checked = !is_reg || operands[i].index < builder->program->n_inputs;
+        for (int j = 0; j < i && is_reg; j++) {
+            checked &= operands[j].kind != DL_FROM_REG || operands[j].index != operands[i].index;
+        }
+    }
+    return checked;
+}
+
 /* The branch that attribute `name` holds; 0 or -1. */
 static int
 build_branch(DlBuilder *builder, PyObject *object, const char *name, DlProgram **branch)
@@ -178,6 +207,9 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *condition, PyObject
     }
     if (step->branches[0]->body->n_numbers > DL_MAX_CARRIED_NUMBERS) {
         return dl_build_refuse(builder, "it yields too many numbers", object);
+    }
+    for (int k = 0; k < 2; k++) {
+        step->checked[k] = dl_build_is_checked(builder, step->operands, step->n_operands, step->branches[k], 0);
     }
     int status = check_branch(builder, object, step, step->branches[0]);
     return status ? status : check_branch(builder, object, step, step->branches[1]);

@@ -433,6 +433,7 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
     PyObject *captured = carried ? dl_build_tuple(object, "captured") : NULL;
     PyObject *dsts = captured ? dl_build_tuple(object, "dsts") : NULL;
     int status = dsts ? build_values(builder, object, carried, captured, dsts, step) : -1;
+    step->checked = status == 0 && dl_build_is_checked(builder, step->operands, step->n_operands, step->body, 1);
     PyObject *machine = status == 0 ? PyObject_GetAttrString(object, "machine") : NULL;
     if (machine == NULL || (machine != Py_None && dl_machine_build(machine, step, &step->machine) < 0)) {
         status = -1;

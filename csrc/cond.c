@@ -193,7 +193,7 @@ run_branch(DlRun *run, DlRun *outer, const DlCondStep *step)
         run->regs[i].object = NULL;
     }
     DlStatus status = load(run, outer, step);
-    if (status == 0 && program->n_written) {
+    if (status == 0 && program->n_written && !step->checked[program == step->branches[1]]) {
         status = check_overlap(run);
     }
     status = status ? status : dl_steps_run(run, 0);

@@ -420,7 +420,7 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
         loop->body->kernel->failures++;
     }
     state.is_ready = 0;
-    DlStatus status = check_overlap(loop, 1);
+    DlStatus status = loop->step->checked ? 0 : check_overlap(loop, 1);
     status = status ? status : dl_steps_run(run, 1);
     loop->batch = loop->left = loop->least = 1;
     loop->tick = TICK_NS;

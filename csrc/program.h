@@ -203,6 +203,7 @@ typedef struct {
     uint8_t *moves;          /* of each carried: nobody else needs the initial value, the loop may free it */
     int32_t *dsts;
     int leaves;              /* a Leave step follows: it may end between two iterations */
+    int checked;             /* what it writes shares memory with nothing else that goes in: the body around it has looked */
     DlYields yields;
 } DlLoopStep;
 
@@ -223,6 +224,7 @@ typedef struct {
 typedef struct {
     DlProgram *branches[2];  /* owned: of a true and of a false condition */
     DlOperand condition;
+    int checked[2];          /* of each branch: as of a loop */
     int n_operands, n_dsts;
     DlOperand *operands;     /* registers and numbers */
     int32_t *dsts;

@@ -255,12 +255,8 @@ def is_exact(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...])
     if name == "cast":
         return exact_cast(in_dtypes[0], dtypes[0])
     if name == "where":
-        return (
-            len(in_dtypes) == 3
-            and in_dtypes[0].kind == "b"
-            and in_dtypes[1] == in_dtypes[2] == dtypes[0]
-            and (class_of(dtypes[0]) != "x")
-        )
+        alike = len(in_dtypes) == 3 and in_dtypes[1] == in_dtypes[2] == dtypes[0]
+        return alike and in_dtypes[0].kind == "b" and dtypes[0].kind in "biufc"
     if name == "const":
         return class_of(dtypes[0]) != "x"
     return exact_row(name, in_dtypes, dtypes) is not None

@@ -159,6 +159,20 @@ def _takes_short_ways(char: str) -> bool:
     return bool((np.power(x, 2.0) == x * x).all() and (np.power(x, 0.5) == np.sqrt(x)).all())
 
 
+def _ufunc_out(graph: Graph, node: Node) -> Node | None:
+    """Of complex numbers that are added in place only a NaN may differ, and kernels decline where one is a result."""
+    target, *operands = node.args
+    assert isinstance(target, Node)
+    type_ = target.array_type
+    alike = all(not isinstance(arg, Node) or arg.array_type.dtype == type_.dtype for arg in operands)
+    if node.params.keys() != {"ufunc"} or node.params["ufunc"] is not np.add or type_.dtype.kind != "c" or not alike:
+        return None
+    result = infer("add", tuple(operands), {}, lambda condition: bool(graph.facts.decide(condition)))
+    if not isinstance(result, ArrayType) or (result.dtype, result.shape) != (type_.dtype, type_.shape):
+        return None
+    return graph.add_call("add", tuple(operands), {}, result, node.location)
+
+
 def _own_dtype(arg: Argument) -> np.dtype[np.generic]:
     return arg.array_type.dtype if isinstance(arg, Node) else _DTYPE_OF_KIND[kind_of(arg)]
 
@@ -170,4 +184,5 @@ _RULES: dict[str, Callable[[Graph, Node], Node | None]] = {
     "roll": _roll,
     "outer": _outer,
     "power": _power,
+    "ufunc_out": _ufunc_out,
 }

@@ -90,6 +90,12 @@ def merge_views(graph: Graph) -> None:
     graph.nodes = kept
 
 
+def _holds(held: dict[Node, Node], target: Node, value: Node) -> bool:
+    """Whether an array holds a value already: it was stored, or is what the array itself shows."""
+    same_type = value.array_type.dtype == target.array_type.dtype
+    return held.get(target) is value or (same_type and same_positions(target, value))
+
+
 def drop_repeated(graph: Graph, is_body: bool) -> None:
     """Drop stores of what the array holds already: `x[:i] += y` stores twice, the second time what it has computed.
     is_body: two inputs may be views of one array, which the inner loops of machine loops allow."""
@@ -98,7 +104,7 @@ def drop_repeated(graph: Graph, is_body: bool) -> None:
     kept: list[Node] = []
     for node in graph.nodes:
         target, value = node.args if node.kind is NodeKind.STORE else (None, None)
-        if isinstance(target, Node) and isinstance(value, Node) and held.get(target) is value:
+        if isinstance(target, Node) and isinstance(value, Node) and _holds(held, target, value):
             continue
         memory = written(node)
         if not memory.isdisjoint(inputs):
