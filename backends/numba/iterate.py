@@ -193,7 +193,6 @@ class _Iterated(_Base):
         self.segment = segment
         self.moving = [place for place in self._places() if self._class(place) not in "0i"]
         lying = [place for place in self.moving if place not in self.rows]
-        packed = all(self._class(place) == "c" for place in self.moving)
         widths = [self.planned.width * self.planned.parts]
         while widths[-1] > self.planned.width:
             widths.append(widths[-1] // 2)
@@ -218,12 +217,14 @@ class _Iterated(_Base):
         lines.put(f"  %width = add i64 0, {chosen}")
         lines.put("  %whole = icmp sge i64 %left, %width")
         lines.put("  %valid = select i1 %whole, i64 %width, i64 %left")
-        lines.put(f"  %direct = and i1 %whole, {'true' if packed else 'false'}")
-        lines.put("  br i1 %direct, label %in.place, label %gather")
+        for place in self.moving:
+            if self._class(place) == "s":  # in a packed copy the elements lie side by side
+                stem, size = self._stem(place), self._dtype_at(place).itemsize
+                lines.put(f"  %{stem}.step = select i1 %whole, i64 %{stem}.stride, i64 {size}")
+        lines.put("  br i1 %whole, label %in.place, label %gather")
         lines.put("in.place:")
         for place in lying:
-            stem, scalar = self._stem(place), scalar_type(self._dtype_at(place))
-            lines.put(f"  %{stem}.here = getelementptr {scalar}, ptr %{stem}.base, i64 %at")
+            self._here(place, f"%{self._stem(place)}.base", "")
         lines.put("  br label %dispatch")
         lines.put("gather:")
         self._copy_loop("gather", "%width", [place for place in lying if place.kind == "operand"], True)
@@ -237,7 +238,7 @@ class _Iterated(_Base):
         for width in widths:
             self._version(width)
         lines.put("tile.end:")
-        lines.put("  br i1 %direct, label %tile.done, label %scatter")
+        lines.put("  br i1 %whole, label %tile.done, label %scatter")
         lines.put("scatter:")
         self._copy_loop("scatter", "%valid", [place for place in lying if place.kind == "result"], False)
         lines.put("  br label %tile.done")
@@ -248,6 +249,14 @@ class _Iterated(_Base):
         lines.put("finish:")
         lines.put(f"  ret i32 {lines.do('load i32, ptr %met') if self.judges else 0}")
         return lines.text
+
+    def _here(self, place: Place, base: str, label: str) -> None:
+        """Where the tile's first element lies, in an array or row that begins at `base`."""
+        stem, dtype = self._stem(place), self._dtype_at(place)
+        kind, offset = scalar_type(dtype), "%at"
+        if self._class(place) == "s":
+            kind, offset = "i8", self.lines.do(f"mul i64 %at, %{stem}.stride")
+        self.lines.put(f"  %{label}{stem}.here = getelementptr {kind}, ptr {base}, i64 {offset}")
 
     def _copy_loop(self, label: str, count: str, places: list[Place], into: bool, rows: str = "") -> None:
         """A loop over `count` lanes between arrays and packed copies; behind the last element comes the last again."""
@@ -353,11 +362,10 @@ class _Iterated(_Base):
         lines, rows = self.lines, sorted(self.rows, key=str)
         for place in rows:
             self._row(place, f"%{label}.{self._stem(place)}.row", f"%{label}.i")
-        lines.put(f"  br i1 %direct, label %{label}.here, label %{label}.gather")
+        lines.put(f"  br i1 %whole, label %{label}.here, label %{label}.gather")
         lines.put(f"{label}.here:")
         for place in rows:
-            stem, scalar = self._stem(place), scalar_type(self._dtype_at(place))
-            lines.put(f"  %{label}.{stem}.here = getelementptr {scalar}, ptr %{label}.{stem}.row, i64 %at")
+            self._here(place, f"%{label}.{self._stem(place)}.row", f"{label}.")
         lines.put(f"  br label %{label}.go")
         lines.put(f"{label}.gather:")
         read = [place for place in rows if place.kind == "operand"]
@@ -374,7 +382,7 @@ class _Iterated(_Base):
         if not self.rows:
             return
         lines = self.lines
-        lines.put(f"  br i1 %direct, label %{label}.tail, label %{label}.scatter")
+        lines.put(f"  br i1 %whole, label %{label}.tail, label %{label}.scatter")
         lines.put(f"{label}.scatter:")
         stored = [place for place in sorted(self.rows, key=str) if place.kind == "result"]
         self._copy_loop(f"{label}.scatter", "%valid", stored, False, label)
@@ -390,9 +398,26 @@ class _Iterated(_Base):
                 dtype = self._dtype_at(place)
                 kind = lines.type_of(dtype)
                 base = f"%{rows}.o{place.index}" if rows else f"%o{place.index}"
+                if self._class(place) == "s":
+                    found[place.index] = self._lanes(place, base, part)
+                    continue
                 at = lines.do(f"getelementptr {kind}, ptr {base}, i64 {part}")
                 found[place.index] = lines.do(f"load {kind}, ptr {at}, align {dtype.alignment}")
         return found
+
+    def _lane(self, place: Place, base: str, part: int, lane: int) -> str:
+        """The address of one element of a vector that does not lie packed."""
+        offset = self.lines.do(f"mul i64 %{self._stem(place)}.step, {part * self.lines.width + lane}")
+        return self.lines.do(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+    def _lanes(self, place: Place, base: str, part: int) -> str:
+        """A vector, element by element."""
+        lines, dtype = self.lines, self._dtype_at(place)
+        scalar, vector = scalar_type(dtype), "poison"
+        for lane in range(lines.width):
+            item = lines.do(f"load {scalar}, ptr {self._lane(place, base, part, lane)}, align {dtype.alignment}")
+            vector = lines.do(f"insertelement {lines.type_of(dtype)} {vector}, {scalar} {item}, i64 {lane}")
+        return vector
 
     def _stores(self, part: int, values: Values, rows: str = "") -> None:
         """Store the results of one vector; rows: those that are rows, in the loop of that label."""
@@ -401,6 +426,13 @@ class _Iterated(_Base):
             if (Place("result", number) in self.rows) == bool(rows):
                 kind, align = lines.type_of(self.dtypes[value]), self.dtypes[value].alignment
                 base = f"%{rows}.r{number}" if rows else f"%r{number}"
+                place = Place("result", number)
+                for lane in range(lines.width if self._class(place) == "s" else 0):
+                    item = lines.do(f"extractelement {kind} {values.in_memory(value)}, i64 {lane}")
+                    at, scalar = self._lane(place, base, part, lane), scalar_type(self.dtypes[value])
+                    lines.put(f"  store {scalar} {item}, ptr {at}, align {align}")
+                if self._class(place) == "s":
+                    continue
                 at = lines.do(f"getelementptr {kind}, ptr {base}, i64 {part}")
                 lines.put(f"  store {kind} {values.in_memory(value)}, ptr {at}, align {align}")
 

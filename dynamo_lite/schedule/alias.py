@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
 from dynamo_lite.graph.rewrite import is_structured, is_view, origins, root, written
+from dynamo_lite.graph.scalar import make
 
-__all__ = ["drop_repeated", "is_address", "is_external", "may_share", "merge_views", "same_positions"]
+__all__ = ["apart", "drop_repeated", "is_address", "is_external", "may_share", "merge_views", "other_rows", "same_positions"]
 
 
 def is_address(node: Node) -> bool:
@@ -42,6 +44,30 @@ def same_positions(left: Node, right: Node) -> bool:
     source, other = left.args[0], right.args[0]
     assert isinstance(source, Node) and isinstance(other, Node)
     return same_positions(source, other)
+
+
+def apart(left: Node, right: Node, facts: Facts) -> bool:
+    """Whether two arrays certainly are other rows of one: some index of theirs differs, counted from the same end."""
+    if not (is_address(left) and is_address(right)) or left.op != "basic_index" or right.op != "basic_index":
+        return False
+    source, other = left.args[0], right.args[0]
+    assert isinstance(source, Node) and isinstance(other, Node)
+    return _whole(source) is _whole(other) and other_rows(left.params["index"], right.params["index"], facts)
+
+
+def other_rows(one: tuple[Any, ...], other: tuple[Any, ...], facts: Facts) -> bool:
+    """Whether two indices of one array name other elements: an integer of theirs on one axis is never the same."""
+    pairs = zip((e for e in one if e is not None), (e for e in other if e is not None), strict=False)
+    return any(
+        type(distance := make("sub", a, b)) is int and distance != 0 and _counts(a, facts) and _counts(b, facts)
+        for a, b in pairs
+        if not isinstance(a, tuple) and not isinstance(b, tuple)
+    )
+
+
+def _counts(index: Any, facts: Facts) -> bool:
+    """Whether an index certainly is counted from the begin of its axis."""
+    return facts.decide(make("ge", index, 0)) is True
 
 
 def _whole(node: Node) -> Node:

@@ -26,7 +26,7 @@ from dynamo_lite.graph.rewrite import is_structured, root, users
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
-from dynamo_lite.schedule.alias import may_share, same_positions
+from dynamo_lite.schedule.alias import apart, may_share, same_positions
 from dynamo_lite.schedule.kernel import Form, form_of, result_dtypes
 from dynamo_lite.schedule.target import Target
 
@@ -362,6 +362,7 @@ class _Fusion:
             members = self.gather([value])
             self.materialise([other for other in exposed if other not in members])
             readers = [arg for arg in self.operands(members) if isinstance(arg, Node) and may_share(arg, target)]
+            readers = [arg for arg in readers if not apart(arg, target, self.graph.facts)]
             elsewhere = [arg for arg in readers if not same_positions(arg, target)]
             direct = bool(members) and all(self.broadcasts(arg, target) for arg in elsewhere)
             for arg in elsewhere if direct else ():

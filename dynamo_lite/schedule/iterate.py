@@ -17,6 +17,7 @@ from typing import Any
 
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Dim, make, symbols_of
+from dynamo_lite.schedule.alias import other_rows
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp, Map, Operand, Reg, Schedule, View
 
 MOST_OPS = 200
@@ -56,6 +57,7 @@ class _Joined:
         self.targets: set[int] = set()
         self.rows: dict[int, int] = {}  # registers of rows, and of what
         self.forms: dict[int, tuple[Any, ...]] = {}  # of each row, which axes have which integer left out
+        self.indices: dict[int, tuple[Any, ...]] = {}  # and which they are
         self.scalars: set[int] = set()  # registers of NumPy scalars that Maps make
 
     def add(self, step: object) -> bool:
@@ -77,6 +79,7 @@ class _Joined:
                 return False
             self.rows[step.dst] = step.src
             self.forms[step.dst] = tuple(part if isinstance(part, tuple) or part is None else 0 for part in step.params)
+            self.indices[step.dst] = step.params
         return True
 
     def varies(self, params: Any) -> bool:
@@ -111,11 +114,14 @@ class _Joined:
         return True
 
     def reads(self, register: int) -> bool:
-        """Whether a Map may read it: a row not once another row of that array has been written, maybe that one."""
+        """Whether a Map may read it: a row not once a row of that array has been written that may be this one."""
         if register in self.values:
             return True
-        written = {self.rows[target] for target in self.targets if target in self.rows}
-        return register in self.readable and self.rows.get(register) not in written
+        source = self.rows.get(register)
+        written = [target for target in self.targets if source is not None and self.rows.get(target) == source]
+        return register in self.readable and all(
+            other_rows(self.indices[register], self.indices[target], self.facts) for target in written
+        )
 
     def writes(self, register: int) -> bool:
         """Whether a Map may write it: one row of an array."""

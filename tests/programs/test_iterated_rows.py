@@ -92,6 +92,38 @@ def counted(h, u, y, n):  # type: ignore[no-untyped-def]
     return s
 
 
+def elimination(h, u, y, n):  # type: ignore[no-untyped-def]
+    """A row that has been stored is read together with the one before it."""
+    for t in range(1, n):
+        y[t] = u[t] * 0.5 + h
+        y[t] = (y[t] - y[t - 1] * 0.25) / (h + 1.0)
+
+
+def neighbours(h, u, y, n):  # type: ignore[no-untyped-def]
+    for t in range(1, n - 1):
+        y[t] = u[t] - y[t + 1] * 0.5
+        y[t] = y[t] * y[t - 1] + y[t + 1]
+
+
+def substitution(h, u, y, n):  # type: ignore[no-untyped-def]
+    for t in range(n - 2, -1, -1):
+        y[:, t] = u[:, t] * 0.5
+        y[:, t] -= y[:, t + 1] * 0.75
+
+
+def around(h, u, y, n):  # type: ignore[no-untyped-def]
+    """The row before the first one is the last one."""
+    for t in range(n):
+        y[t] = u[t] * 0.5
+        y[t] += y[t - 1] * 0.75
+
+
+def from_the_end(h, u, y, n):  # type: ignore[no-untyped-def]
+    for t in range(n):
+        y[t] = u[t] * 0.5
+        y[t] -= y[t - n] + y[-1 - t] * 0.25
+
+
 ROWS: tuple[Callable[..., Any], ...] = (
     scan,
     recurrence,
@@ -102,8 +134,11 @@ ROWS: tuple[Callable[..., Any], ...] = (
     sines,
     by_elements,
     counted,
+    elimination,
+    neighbours,
+    substitution,
 )
-OTHERS: tuple[Callable[..., Any], ...] = (stored_then_read, across, windows, moving_windows)
+OTHERS: tuple[Callable[..., Any], ...] = (stored_then_read, across, windows, moving_windows, around, from_the_end)
 
 
 def arguments(size: int, n: int, order: str = "C", step: int = 1, dtype: str = "float64") -> Callable[[], Any]:
@@ -124,7 +159,7 @@ def test_rows(function: Any) -> None:
     calls = [arguments(40, n) for n in (20, 1, 2, 5, 40)]
     calls += [arguments(size, size) for size in (5, 6, 7, 33, 70)]
     calls += [arguments(20, 20, "F"), arguments(20, 20, "C", 2), arguments(20, 20, "F", 2)]
-    if function is not columns:
+    if function not in (columns, substitution):
         calls += [arguments(size, 30) for size in (2, 3, 9, 16, 17)]
     check(function, *calls)
 

@@ -95,6 +95,17 @@ def test_a_row_of_the_target_is_set_aside() -> None:
     assert "  r2 = map[s1](r1)\n  save r0\n  r0[...] = map[s0, s1](r0, r2)\n" in steps(program, M)
 
 
+def test_another_row_of_the_target_needs_no_copy() -> None:
+    def program(a: Any) -> None:
+        a[1] = a[0] * 2.0 - a[2]
+
+    def maybe_the_same(a: Any) -> None:
+        a[1] = a[-1] * 2.0
+
+    assert steps(program, M).count("map") == 1
+    assert steps(maybe_the_same, M).count("map") == 2
+
+
 def test_a_shifted_copy_needs_a_temporary() -> None:
     def program(a: Any) -> None:
         a[1:] = a[:-1]
