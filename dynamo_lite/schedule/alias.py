@@ -16,7 +16,16 @@ from dynamo_lite.graph.opdef import REGISTRY
 from dynamo_lite.graph.rewrite import is_structured, is_view, origins, root, written
 from dynamo_lite.graph.scalar import make
 
-__all__ = ["apart", "drop_repeated", "is_address", "is_external", "may_share", "merge_views", "other_rows", "same_positions"]
+__all__ = [
+    "apart",
+    "drop_repeated",
+    "is_address",
+    "is_external",
+    "may_share",
+    "merge_views",
+    "other_rows",
+    "same_positions",
+]
 
 
 def is_address(node: Node) -> bool:
