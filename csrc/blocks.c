@@ -9,7 +9,7 @@
 #include "build.h"
 
 /* Bytes of an array: smaller ones stay in the cache by themselves; and of its rows at a time. Tests change them. */
-static npy_intp least_bytes = 1 << 20, block_bytes = 1 << 17;
+static npy_intp least_bytes = 3 << 22, block_bytes = 1 << 17;
 
 enum {
     MOST_ROW = 1 << 18, /* bytes of one row */
@@ -162,6 +162,7 @@ show(Blocks *self, npy_intp start, npy_intp n)
     for (int i = 0; i < self->block->n_inputs; i++) {
         const DlReg *whole = &self->inputs[i];
         DlReg *reg = &self->run->regs[self->block->inputs[i]];
+        Py_CLEAR(reg->object); /* a view of the rows before, if somebody asked for one */
         reg->data = whole->data + start * self->row_bytes[i];
         for (int axis = 0; axis < leading; axis++) {
             reg->own_shape[axis] = axis == leading - 1 ? n : 1;
@@ -212,7 +213,8 @@ keep(Blocks *self, npy_intp start, npy_intp n)
 {
     for (int i = 0; i < self->block->n_results; i++) {
         const DlReg *part = &self->run->regs[self->block->results[i]];
-        npy_intp bytes = part->kind == DL_ARRAY ? PyDataType_ELSIZE(part->descr) : 0;
+        int leading = self->block->leading.n, shows = part->kind == DL_ARRAY && part->nd >= leading;
+        npy_intp bytes = shows && part->shape[leading - 1] == n ? PyDataType_ELSIZE(part->descr) : 0;
         for (int axis = part->nd - 1; axis >= 0 && bytes; axis--) {
             if (part->shape[axis] != 1 && part->strides[axis] != bytes) {
                 bytes = 0;

@@ -129,13 +129,14 @@ find_runs(const DlLayout *layout, const uint8_t *reduced, int *order, DlRuns *ru
     return packed;
 }
 
-/* Whether no axis is reversed and none repeats what is there once. */
+/* Whether no axis is reversed, none repeats what is there once, and the result has none of a single element, of which
+ * the stride would show. */
 static int
-runs_on(const DlLayout *layout)
+runs_on(const DlReduceStep *step, const DlLayout *layout)
 {
-    int on = 1;
+    int on = !step->keepdims;
     for (int i = 0; i < layout->nd; i++) {
-        on &= layout->shape[i] == 1 || layout->strides[i] > 0;
+        on &= layout->shape[i] == 1 ? step->reduced[i] : layout->strides[i] > 0;
     }
     return on;
 }
@@ -199,8 +200,11 @@ make_result(DlRun *run, const DlReduceStep *step, const DlLayout *layout, const 
 static int
 kernel_folds(const DlReduceStep *step, const DlRuns *runs, int plain)
 {
-    enum { LEAST = 4, MOST = 4096, MOST_PLAIN = 64 }; /* additions, elements of a row */
+    enum { LEAST = 4, MOST = 4096, MOST_PLAIN = 64, LEAST_PLAIN = 1024 }; /* additions, elements of a row, and of all */
     int last = runs->nd - 1;
+    if (plain && runs->size < LEAST_PLAIN) {
+        return 0; /* NumPy's way is the shorter one */
+    }
     return step->map.kernel.folds && last > 0 && !runs->reduced[last] && runs->shape[last - 1] >= LEAST
            && runs->shape[last] <= (plain ? MOST_PLAIN : MOST) && step->map.kernel.n_operands <= DL_FOLD_OPERANDS;
 }
@@ -267,6 +271,19 @@ take_result(DlRun *run, const DlReduceStep *step, PyObject *array)
     reg->data = reg->cell.bytes;
 }
 
+/* Whether sums over an array that lies packed are so much that NumPy is as fast: it reads in order, which is worth more
+ * than four leaves side by side where the array is in no cache. */
+static int
+are_long_sums(const DlReduceStep *step, const DlRuns *runs)
+{
+    enum { LONG = 1 << 16, BIG = 1 << 19, HUGE = 1 << 21, MIDDLE_RUN = 64, LONG_RUN = 2048 }; /* elements */
+    if (!step->fold->pairwise || runs->nd == 0 || !runs->reduced[runs->nd - 1]) {
+        return 0;
+    }
+    npy_intp run = runs->shape[runs->nd - 1];
+    return run >= LONG || (runs->size >= BIG && run >= LONG_RUN) || (runs->size >= HUGE && run >= MIDDLE_RUN);
+}
+
 /* Reduce here if the order is known: 2 when it is not, or the result is unsure. */
 static DlStatus
 reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
@@ -293,8 +310,11 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     int order[DL_MAX_DIMS];
     DlRuns runs;
     int packed = find_runs(&layout, step->reduced, order, &runs), folds = kernel_folds(step, &runs, reg != NULL);
+    if (reg != NULL && are_long_sums(step, &runs)) {
+        return 2;
+    }
     int one_by_one = runs.nd > 0 && !runs.reduced[runs.nd - 1];
-    if (!packed && (!runs_on(&layout) || (step->fold->pairwise && !one_by_one))) {
+    if (!packed && (!runs_on(step, &layout) || (step->fold->pairwise && !one_by_one))) {
         return 2; /* what NumPy adds first is not known */
     }
     if (reg != NULL && (folds || !packed)) {
@@ -342,19 +362,6 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     return status;
 }
 
-/* Whether a sum over all of an array is so long that NumPy is as fast: it reads in order, which is worth more than four
- * leaves side by side where the array is in no cache. */
-static int
-is_long_sum(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
-{
-    enum { LONG = 1 << 16 }; /* elements */
-    npy_intp size = 1;
-    for (int i = 0; i < nd && size < LONG; i++) {
-        size *= shape[i] < LONG ? shape[i] : LONG;
-    }
-    return size >= LONG && step->scalar && step->fold->pairwise && plain_operand(run, step, nd, shape) != NULL;
-}
-
 DlStatus
 dl_reduce_run(DlRun *run, DlReduceStep *step)
 {
@@ -370,7 +377,7 @@ dl_reduce_run(DlRun *run, DlReduceStep *step)
     if (step->map.kernel.forward && !dl_map_lies_forward(run, &step->map)) {
         return dl_decline(run, DL_REASON_REVERSED);
     }
-    int here = step->fold != NULL && step->same_type && size && any && !is_long_sum(run, step, nd, shape);
+    int here = step->fold != NULL && step->same_type && size && any;
     DlStatus status = here ? reduce_here(run, step, nd, shape) : 2;
     return status == 2 ? reduce_by_numpy(run, step, nd, shape) : status;
 }

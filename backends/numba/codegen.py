@@ -415,14 +415,22 @@ def emit_op(lines: Lines, op: KernelOp, result: int, values: Values) -> None:
             value = lines.unknown(source, value)  # x - x is known to be 0, and 0 / 0 would be computed here
         values.set(result, exact_ops.emit_cast(lines, source, target, value))
     elif op.op == "where":
-        mask, yes, no = op.operands
-        chosen = lines.select(values.operand(mask), op.dtypes[0], values.in_memory(yes), values.in_memory(no))
+        mask, *arms = op.operands
+        yes, no = (_computed_anyway(lines, op.dtypes[0], arm, values) for arm in arms)
+        chosen = lines.select(values.operand(mask), op.dtypes[0], yes, no)
         values.memory[result] = chosen
     else:
         row = exact_ops.exact_row(op.op, op.in_dtypes, op.dtypes)
         if row is None:
             raise NotImplementedError(f"{op.op} is not compiled for {op.in_dtypes}")
         values.set(result, row.emit(lines, op.in_dtypes[0], [values.operand(value) for value in op.operands]))
+
+
+def _computed_anyway(lines: Lines, dtype: DType, arm: int, values: Values) -> str:
+    """An arm of a choice, as a value that the code generator does not compute for the chosen lanes alone, without the
+    floating-point flags of the others (AVX-512 has such instructions)."""
+    value = values.in_memory(arm)
+    return value if arm in values.loaded or exact_ops.class_of(dtype) != "f" else lines.fence(dtype, value)
 
 
 def literal(lines: Lines, op: KernelOp) -> str:

@@ -143,6 +143,10 @@ class Lines:
         self.declarations.add(f"declare {kind} {full}({', '.join(kind for _ in args)})")
         return self.do(f"call {kind} {full}({', '.join(f'{kind} {arg}' for arg in args)})")
 
+    def fence(self, dtype: DType, value: str) -> str:
+        """The same float, as one that no other instruction is merged with."""
+        return self.intrinsic("arithmetic.fence", dtype, [value])
+
     def quiet_compare(self, predicate: str, dtype: DType, args: list[str]) -> str:
         """Compare floats without setting the invalid flag for a quiet NaN, as no plain vector fcmp of LLVM does."""
         kind = self.type_of(dtype)

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of
 from dynamo_lite.graph.rewrite import is_structured, is_view, origins, root, users, written
 from dynamo_lite.graph.scalar import make
+from dynamo_lite.ops import vector_math
 
 
 def functionalise(graph: Graph) -> None:
@@ -99,13 +100,25 @@ def _reads(node: Node) -> bool:
     return not (is_view(node) and REGISTRY[node.op].exact_view and not node.array_type.scalar)
 
 
+_EXACT_COMPLEX = frozenset(("add", "subtract", "negative", "positive", "conjugate", "astype", "copy", "where"))
+
+
+def _looks_at_layout(node: Node) -> bool:
+    """Whether NumPy's bits may depend on how the operands of an elementwise node lie."""
+    dtypes = {arg.array_type.dtype for arg in node.args if isinstance(arg, Node)}
+    op = elementwise_of(node).name
+    return any(
+        op not in _EXACT_COMPLEX if dtype.kind == "c" else vector_math.looks_at_strides(op, dtype) for dtype in dtypes
+    )
+
+
 def _forward_stores(graph: Graph) -> None:
     stored = _stored_roots(graph)
     contents: dict[Node, Node] = {}
     for node in graph.nodes:
         # What calls and reductions give depends on the layout of their operands, which the value may not share.
         if node.kind is NodeKind.CALL and not is_view(node) and not REGISTRY[node.op].in_place:
-            any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE
+            any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE and not _looks_at_layout(node)
             node.args = tuple(
                 contents[arg]
                 if isinstance(arg, Node) and arg in contents and (any_layout or _same_layout(contents[arg], arg))

@@ -263,6 +263,9 @@ def store_index(
             raise OpError("a store by index arrays has no rule")
         whole = all(entry == _FULL for entry in bound.params["index"])
         view = target if whole else apply(graph, bound, location, relate)
+        single = index(target, key, scalar=True).params["scalar"] and not array(view).array_type.shape
+        if single and isinstance(value, Node) and value.array_type.shape:
+            raise OpError("an array stored as one element")
         store(graph, array(view), value, location, relate)
     except OpError:
         del graph.nodes[mark:]

@@ -31,6 +31,9 @@ def find_blocks(
         found = _Block(steps, step.shape[: step.axes[0]], types, facts)
         first, last = found.around(number, behind)
         block = found.block(first, last, outputs)
+        while block is None and last > number + 1:
+            last -= 1
+            block = found.block(first, last, outputs)
         if block is not None:
             blocks.append(block)
             behind = last
@@ -38,7 +41,7 @@ def find_blocks(
 
 
 class _Block:
-    """Steps that have these leading axes in common. inputs: arrays from outside that have them."""
+    """Steps that have these leading axes in common."""
 
     def __init__(
         self, steps: tuple[Step, ...], leading: tuple[Dim, ...], types: Mapping[int, Any], facts: Facts
@@ -96,18 +99,36 @@ class _Block:
     def block(self, first: int, last: int, outputs: tuple[Operand, ...]) -> Block | None:
         """The block of these steps; None if it would gain nothing, or if a view into it is needed behind."""
         steps = self.steps[first:last]
-        made = [register for step in steps for register in _made(step)]
-        read = [register for step in steps for register in _used(step)]
-        rows = [register for register in read if self.has_leading(register)]
+        made = {register for step in steps for register in _made(step)}
+        rows = [register for step in steps for register in self.rows(step)]
+        if any(not self.common(step).isdisjoint(made | set(rows)) for step in steps):
+            return None  # some step needs all rows of what is there some rows at a time
         full = [register for register in rows if len(self.types[register].shape) > len(self.leading)]
-        inputs = tuple(sorted(set(rows) - set(made)))
+        inputs = tuple(sorted(set(rows) - made))
         needed = {register for step in self.steps[last:] for register in _used(step)} | set(_registers(outputs))
-        results = tuple(register for register in made if register in needed)
+        results = tuple(sorted(made & needed))
         views = {step.dst for step in steps if isinstance(step, View)}
         again = len(full) > len(set(full)) or not set(full) <= set(inputs)
         if not inputs or not again or views & set(results):
             return None
-        return Block(first, last - first, self.leading, inputs, tuple(made), results)
+        return Block(first, last - first, self.leading, inputs, tuple(sorted(made)), results)
+
+    def rows(self, step: Step) -> set[int]:
+        """The registers of which a step needs the rows that it makes."""
+        if isinstance(step, View):
+            return {step.src}
+        assert isinstance(step, Map | Reduce)
+        registers = set(_registers(step.operands))
+        return {register for register in registers if self.has_rows(register, len(step.shape))}
+
+    def common(self, step: Step) -> set[int]:
+        """The registers of which a step needs all, whatever rows it makes."""
+        return _used(step) - self.rows(step)
+
+    def has_rows(self, register: int, ndim: int) -> bool:
+        """Whether an operand of a step over `ndim` axes has the leading ones."""
+        type_ = self.types[register]
+        return not type_.scalar and len(type_.shape) == ndim and self.leads(type_.shape)
 
 
 def _made(step: Step) -> tuple[int, ...]:

@@ -24,11 +24,11 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of
-from dynamo_lite.graph.rewrite import loop_parts
+from dynamo_lite.graph.rewrite import loop_parts, users
 from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar, is_symbolic
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
-from dynamo_lite.schedule.steps import Alloc, Call, Cond, Loop, Map, Reduce, Reg, Save, Schedule, bodies
+from dynamo_lite.schedule.steps import Alloc, Call, Cond, Loop, Map, Reduce, Reg, Save, Schedule, View, bodies
 from dynamo_lite.schedule.target import Target
 
 # What plain Python and NumPy take, besides memory traffic.
@@ -70,9 +70,9 @@ EVALUATION = 1500.0
 ERRSTATE = 450.0  # to have floating-point errors raised, once a program that makes calls
 SAVE = 100.0
 # Both.
-NS_PER_BYTE = 0.03  # through the caches; a fresh array costs twice that (page faults)
-SAVE_PER_BYTE = 0.06
-SAVE_FRESH_PER_BYTE = 0.25  # from LARGE on: pages that the system clears first, and takes back behind the program
+NS_PER_BYTE = 0.03  # through the caches
+FRESH_PER_BYTE = 0.06  # of an array that is made
+LARGE_PER_BYTE = 0.25  # from LARGE on: pages that the system clears first, and takes back behind
 LARGE = 1 << 22
 FOLD_PER_BYTE = 0.028  # of memory that is only reduced
 LOOP_NS = 1.0  # an element through a typical loop of exp, log, power ... in NumPy or on a tile
@@ -90,6 +90,7 @@ _SIMPLE = frozenset(  # as fast as memory, in NumPy and in kernels
         *("isinf", "isfinite", "signbit", "copysign", "sign", "tuple_get"),
     )
 )
+_OPERATORS = frozenset(("add", "subtract", "multiply", "divide", "negative", "bitwise_and", "bitwise_or", "bitwise_xor"))
 _MASKED = frozenset(("masked", "put_masked"))
 _PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
@@ -254,8 +255,8 @@ def _shared_time(graph: Graph, env: Env) -> float:
 
 def _plain_time(graph: Graph, env: Env) -> float:
     """What plain Python and NumPy take besides."""
-    python = INSTRUCTION * graph.interpreted + FRAME * graph.inlined
-    return python + sum(_numpy_time(node, env) for node in graph.nodes)
+    python, uses = INSTRUCTION * graph.interpreted + FRAME * graph.inlined, users(graph)
+    return python + sum(_numpy_time(node, env, uses) for node in graph.nodes)
 
 
 def _own_time(node: Node, env: Env) -> float:
@@ -284,7 +285,7 @@ def _own_time(node: Node, env: Env) -> float:
     return traffic + LOOP_NS * counted
 
 
-def _numpy_time(node: Node, env: Env) -> float:
+def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> float:
     """What plain NumPy takes for a node besides: the call, and memory traffic."""
     if node.kind is NodeKind.LOOP:
         return _loop_time(node, env, _plain_time)
@@ -293,8 +294,9 @@ def _numpy_time(node: Node, env: Env) -> float:
     if node.kind is NodeKind.STORE:
         target, value = node.args
         assert isinstance(target, Node)
-        if isinstance(value, Node) and value.kind is NodeKind.CALL and target in value.args:
-            return -NS_PER_BYTE * _bytes(target, env)  # x += 1: the operation itself writes, not into a fresh array
+        if isinstance(value, Node) and value.op in _OPERATORS and target in value.args:
+            size = _bytes(target, env)
+            return NS_PER_BYTE * size - _fresh_time(size)  # x += 1: the operation itself writes
         traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
     if node.kind is not NodeKind.CALL or node.op in ("tuple_get", "count_true", "require"):
@@ -311,7 +313,20 @@ def _numpy_time(node: Node, env: Env) -> float:
     time = NUMPY_OPS.get(op.name, NUMPY_CALL) + NUMPY_NUMBER * sum(map(is_scalar, node.args))
     if node.op == "where":
         time += WHERE_NS * _count(_types(node)[0].shape, env)
-    return time + NS_PER_BYTE * (read + 2 * _bytes(node, env))
+    size = _bytes(node, env)
+    elided = op.name in _OPERATORS and any(isinstance(arg, Node) and _is_temporary(arg, node, uses) for arg in node.args)
+    return time + NS_PER_BYTE * read + (NS_PER_BYTE * size if elided else _fresh_time(size))
+
+
+def _is_temporary(arg: Node, node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:
+    """Whether NumPy's operators may write a result into this operand, which nobody else needs."""
+    made = arg.kind is NodeKind.CALL and arg.op != "tuple_get" and elementwise_of(arg).kind is not OpKind.VIEW
+    return made and len(uses[arg]) == 1 and arg.type == node.type
+
+
+def _fresh_time(size: float) -> float:
+    """What it takes to write so many bytes into memory that is new."""
+    return (FRESH_PER_BYTE if size < LARGE else LARGE_PER_BYTE) * size
 
 
 def _is_opaque(step: Call) -> bool:
@@ -350,18 +365,20 @@ def _branches(step: Cond, env: Env) -> list[tuple[Schedule, Env]]:
 
 
 def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
-    written = _save_bytes(schedule, env)
+    written, counts = _save_bytes(schedule, env), _counts(schedule, env)
     time = 0.0
     for step in schedule.steps:
         time += STEP
         if isinstance(step, Map):
-            time += KERNEL + RESULT * (len(step.outs) - 1) + _read_time(step, env) + _complex_time(step, env)
+            time += KERNEL + RESULT * (len(step.outs) - 1) + _read_time(step, env, counts) + _complex_time(step, env)
             dtypes = [*step.kernel.operand_dtypes, *(dtype for op in step.kernel.ops for dtype in op.dtypes)]
             for value, into in zip(step.kernel.results, step.into, strict=True):
-                time += NS_PER_BYTE * _count(step.shape, env) * dtypes[value].itemsize * (1 if into else 2)
+                size = _count(step.shape, env) * dtypes[value].itemsize
+                time += NS_PER_BYTE * size if into else _fresh_time(size)
         elif isinstance(step, Reduce):
             folds = target.folds(step.ufunc, step.dtype)
-            time += (KERNEL if folds else NUMPY_OPS["reduce"]) + _read_time(step, env) + _complex_time(step, env)
+            time += KERNEL if folds else NUMPY_OPS["reduce"]
+            time += _read_time(step, env, counts) + _complex_time(step, env)
             if not folds and step.kernel.ops:
                 time += NS_PER_BYTE * 3 * _count(step.shape, env) * step.dtype.itemsize
         elif isinstance(step, Call):
@@ -378,7 +395,7 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += NUMPY_CALL / 4
         elif isinstance(step, Save):
             size = written.get(step.src, 0.0)
-            time += SAVE + (SAVE_PER_BYTE if size < LARGE else SAVE_FRESH_PER_BYTE) * size
+            time += SAVE + _fresh_time(size)
         elif isinstance(step, Loop) and step.machine is not None:
             time += MACHINE_CALL + _machine_time(step, env)
         elif isinstance(step, Loop):
@@ -413,7 +430,7 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
             time += sum(_machine_steps(body, inside) for body, inside in _branches(step, env)) / 2
         elif isinstance(step, Map):
             time += sum(MACHINE_LOOP if op.op == "loop" else MACHINE_STEP for op in step.kernel.ops)
-            time += (MACHINE_KERNEL + 2 * _read_time(step, env)) if step.shape else 0.0
+            time += (MACHINE_KERNEL + 2 * _read_time(step, env, {})) if step.shape else 0.0
         elif isinstance(step, Call) and step.function in _PRODUCTS:
             time += MACHINE_PRODUCT
     return time
@@ -434,11 +451,33 @@ def _complex_time(step: Map | Reduce, env: Env) -> float:
     return COMPLEX_NS * count * _count(step.shape, env) if count else 0.0
 
 
-def _read_time(step: Map | Reduce, env: Env) -> float:
+def _read_time(step: Map | Reduce, env: Env, counts: Mapping[int, float]) -> float:
+    count = _count(step.shape, env)
     pairs = zip(step.operands, step.kernel.operand_dtypes, strict=True)
-    read = sum(dtype.itemsize for operand, dtype in pairs if isinstance(operand, Reg))
+    read = sum(
+        dtype.itemsize * min(count, counts.get(operand.index, count))
+        for operand, dtype in pairs
+        if isinstance(operand, Reg)
+    )
     bare = isinstance(step, Reduce) and not step.kernel.ops
-    return (FOLD_PER_BYTE if bare else NS_PER_BYTE) * _count(step.shape, env) * read
+    return (FOLD_PER_BYTE if bare else NS_PER_BYTE) * read
+
+
+def _counts(schedule: Schedule, env: Env) -> dict[int, float]:
+    """How many elements registers hold at most, where that is known: some operands are broadcast."""
+    result: dict[int, float] = {}
+    for one in schedule.symbols:
+        if one.axis is not None:
+            result[one.input] = result.get(one.input, 1.0) * _count((one,), env)
+    for step in schedule.steps:
+        if isinstance(step, Map):
+            result |= dict.fromkeys(step.outs, _count(step.shape, env))
+        elif isinstance(step, Reduce):
+            kept = (dim for axis, dim in enumerate(step.shape) if axis not in step.axes)
+            result[step.dst] = _count(tuple(kept), env)
+        elif isinstance(step, View) and step.kind in ("basic_index", "transpose", "reshape") and step.src in result:
+            result[step.dst] = result[step.src]
+    return result
 
 
 def _save_bytes(schedule: Schedule, env: Env) -> dict[int, float]:

@@ -114,8 +114,8 @@ class _Emitter:
         else:
             self.single(unit.node)
 
-    def build(self, members: tuple[Node, ...]) -> KernelBuilder:
-        builder = KernelBuilder(self.forms)
+    def build(self, members: tuple[Node, ...], instead: Mapping[Node, Node] | None = None) -> KernelBuilder:
+        builder = KernelBuilder(self.forms, instead)
         for node in members:
             builder.add(node)
         return builder
@@ -160,7 +160,7 @@ class _Emitter:
     def store_members(self, unit: Store) -> None:
         target, value = unit.node.args
         assert isinstance(target, Node) and isinstance(value, Node)
-        builder = self.build(unit.members)
+        builder = self.build(unit.members, dict(unit.aside))
         written = self.cast_for(builder, value, target)
         values = [written, *(builder.value(node, node.array_type.dtype) for node in unit.results)]
         outs = (self.registers[target], *map(self.register, unit.results))

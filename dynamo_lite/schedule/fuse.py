@@ -53,11 +53,13 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Compute `members` and write the value of `node` straight into its target; keep `results` too."""
+    """Compute `members` and write the value of `node` straight into its target; keep `results` too. aside: what the
+    members read of the target's memory, and the copy that they read instead."""
 
     node: Node
     members: tuple[Node, ...]
     results: tuple[Node, ...]
+    aside: tuple[tuple[Node, Node], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +360,7 @@ class _Fusion:
             return
         exposed = [other for other in exposed if other in self.waiting]
         direct = value in self.waiting and self.shape(value) == self.shape(target) and self.writes(value, target)
+        elsewhere: list[Node] = []
         if direct:
             members = self.gather([value])
             self.materialise([other for other in exposed if other not in members])
@@ -365,15 +368,14 @@ class _Fusion:
             readers = [arg for arg in readers if not apart(arg, target, self.graph.facts)]
             elsewhere = [arg for arg in readers if not same_positions(arg, target)]
             direct = bool(members) and all(self.broadcasts(arg, target) for arg in elsewhere)
-            for arg in elsewhere if direct else ():
-                self.set_aside(arg, members)
         if not direct:
             self.materialise([value, *exposed])
             self.single(node)
             return
         self.finished.add(node)
         results = self.results(members, set(exposed))
-        self.units.append(Store(node, tuple(members), tuple(results)))
+        aside = tuple((arg, self.copy(arg)) for arg in elsewhere)
+        self.units.append(Store(node, tuple(members), tuple(results), aside))
         self.close(members, results)
 
     def broadcasts(self, arg: Node, target: Node) -> bool:
@@ -381,16 +383,15 @@ class _Fusion:
         shape, full = self.shape(arg), self.shape(target)
         return len(shape) < len(full) or any(dim == 1 != size for dim, size in zip(shape, full, strict=True))
 
-    def set_aside(self, arg: Node, members: list[Node]) -> None:
-        """Let `members` read a copy, made before they write the memory of `arg`."""
+    def copy(self, arg: Node) -> Node:
+        """A copy of what is in memory, made now."""
         copy = Node(NodeKind.CALL, "copy", (arg,), {"order": "K"}, arg.type, f"{arg.name}_copy", arg.location)
         form = form_of(copy, self.target, self.graph.facts)
         assert form is not None
         self.forms[copy] = form
         self.units.append(Group((copy,), (copy,)))
         self.finished.add(copy)
-        for node in members:
-            node.args = tuple(copy if other is arg else other for other in node.args)
+        return copy
 
     def puts_in_place(self, node: Node) -> bool:
         """Whether `node` and the store that follows it are one step: target[mask] = value, say."""

@@ -8,6 +8,7 @@ that differ in numbers only are one kernel.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -135,10 +136,14 @@ def _number_form(number: Scalar, dtypes: tuple[DType, ...], target: Target) -> F
 
 
 class KernelBuilder:
-    """Adds nodes to a kernel under construction; ``operands`` are what its operand values read, in order."""
+    """Adds nodes to a kernel under construction; ``operands`` are what its operand values read, in order.
 
-    def __init__(self, forms: dict[Node, Form]) -> None:
+    instead: arrays in memory, and which others are read in their place.
+    """
+
+    def __init__(self, forms: dict[Node, Form], instead: Mapping[Node, Node] | None = None) -> None:
         self.forms = forms
+        self.instead = instead or {}
         self.operands: list[Argument] = []
         self.operand_dtypes: list[DType] = []
         self._of_operand: dict[Any, int] = {}
@@ -165,6 +170,7 @@ class KernelBuilder:
     def value(self, arg: Argument, dtype: DType) -> int:
         """The value of an operand, cast to dtype."""
         if isinstance(arg, Node):
+            arg = self.instead.get(arg, arg)
             source = arg.array_type.dtype
             form = self.forms.get(arg)
             if arg in self._of_node:

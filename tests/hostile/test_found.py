@@ -253,3 +253,53 @@ def so_many_points(a: float, b: float, n: int) -> Any:
     x = np.linspace(a, b, n)
     y = np.linspace(b, a, n + 1, endpoint=False)
     return x * 2 + 1, y, x.sum(), np.linspace(0, n, 3), x[:, None] * y
+
+
+RANDOM = np.random.default_rng(0)
+
+
+@found((RANDOM.random((5, 7)),), (RANDOM.random((7, 7)),), (RANDOM.random((1, 3)),))
+def values_of_rows_that_are_stored(x: Array) -> Array:
+    """What is read of a row before the store is read by others, too."""
+    y = x - x[0]
+    sums, powers = y.sum(axis=0), np.exp(y)
+    x[:] = y
+    z = x * x[:, 0][:, None]
+    most = z.max(axis=0)
+    x[:] = z + y
+    return sums, powers, most, y
+
+
+@found((RANDOM.random(3000)[::-1] * 9,), (RANDOM.random((50, 60)).T[::-1],))
+def functions_of_what_was_stored(x: Array) -> Array:
+    """NumPy reads the array, which is reversed, and not the value that was stored into it."""
+    x[:] = x - 1.0
+    y = np.exp(x), np.arctan(x)
+    x[:] = x * 0.5
+    return y, np.tan(x), x + 1.0
+
+
+@found(
+    ((RANDOM.random((5, 7)) + 1j * RANDOM.random((5, 7))).astype("c8")[::-1, ::-1],),
+    ((RANDOM.random((8, 9)) + 1j * RANDOM.random((8, 9)))[:, ::-1],),
+)
+def products_of_what_was_stored(x: Array) -> Array:
+    x[:] = x - 1
+    y = x * x
+    x[:] = x * x[:, -1:]
+    x += y
+    return y, x.copy()
+
+
+@found((np.arange(4.0), np.ones(3)), (np.ones((2, 3)), np.ones((1, 3))))
+def arrays_into_elements(x: Array, y: Array) -> Array:
+    x[0] = x[1] * y[-1:]
+    return x
+
+
+@found((np.arange(4.0), np.ones((2, 1))), (np.ones((3, 3)), np.ones((1, 1))))
+def arrays_into_elements_of_zero_axes(x: Array, y: Array) -> Array:
+    x[(0,) * x.ndim + (...,)] = y[:1, 0]
+    x[-1] += y[0, 0]
+    x[0] = y[0]
+    return x
