@@ -90,7 +90,9 @@ _SIMPLE = frozenset(  # as fast as memory, in NumPy and in kernels
         *("isinf", "isfinite", "signbit", "copysign", "sign", "tuple_get"),
     )
 )
-_OPERATORS = frozenset(("add", "subtract", "multiply", "divide", "negative", "bitwise_and", "bitwise_or", "bitwise_xor"))
+_OPERATORS = frozenset(  # for the most part called as such, and not by name
+    ("add", "subtract", "multiply", "divide", "negative", "bitwise_and", "bitwise_or", "bitwise_xor")
+)
 _MASKED = frozenset(("masked", "put_masked"))
 _PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
@@ -314,7 +316,8 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
     if node.op == "where":
         time += WHERE_NS * _count(_types(node)[0].shape, env)
     size = _bytes(node, env)
-    elided = op.name in _OPERATORS and any(isinstance(arg, Node) and _is_temporary(arg, node, uses) for arg in node.args)
+    operands = [arg for arg in node.args if isinstance(arg, Node)]
+    elided = op.name in _OPERATORS and any(_is_temporary(arg, node, uses) for arg in operands)
     return time + NS_PER_BYTE * read + (NS_PER_BYTE * size if elided else _fresh_time(size))
 
 

@@ -60,10 +60,11 @@ def again(x: Any, y: Any) -> Any:
     return x
 
 
+PROGRAMS = [quotient, root, square, twice, difference, nested, whole, summed, by_columns, again]
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize(
-    "fn", [quotient, root, square, twice, difference, nested, whole, summed, by_columns, again], ids=lambda f: f.__name__
-)
+@pytest.mark.parametrize("fn", PROGRAMS)
 def test_what_is_not_chosen_is_reported(fn: Callable[[Any, Any], Any], dtype: str) -> None:
     special = {quotient: 1.5, root: -1.0}.get(fn, np.finfo(dtype).max)
     fast = dynamo_lite.compile(fn, options={"cost_model": False, "recompile_limit": 100})
