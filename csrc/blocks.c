@@ -8,7 +8,8 @@
  */
 #include "build.h"
 
-/* Bytes of an array: smaller ones stay in the cache by themselves; and of its rows at a time. Tests change them. */
+/* Bytes of an array: smaller ones stay in the cache by themselves (docs/performance.md); and of its rows at a time. Tests
+ * change them. */
 static npy_intp least_bytes = 3 << 22, block_bytes = 1 << 17;
 
 enum {
@@ -43,7 +44,7 @@ build_registers(const DlBuilder *builder, PyObject *object, const char *name, in
 
 /* Whether the steps may be those of a block. */
 static int
-check_steps(const DlProgram *program, const DlBlockRange *block)
+check_steps(const DlProgram *program, const DlRowBlock *block)
 {
     int right = block->first >= 0 && block->count > 0 && block->first + block->count <= program->n_steps
                 && block->n_inputs > 0 && block->n_inputs <= MOST_INPUTS && block->leading.n > 0;
@@ -66,7 +67,7 @@ dl_blocks_build(DlBuilder *builder, PyObject *schedule)
     int status = self->blocks ? 0 : -1;
     for (Py_ssize_t i = 0; i < n && status == 0; i++) {
         PyObject *object = PyTuple_GET_ITEM(blocks, i);
-        DlBlockRange *block = &self->blocks[i];
+        DlRowBlock *block = &self->blocks[i];
         self->n_blocks = (int)i + 1;
         block->first = dl_build_int(object, "first");
         block->count = dl_build_int(object, "count");
@@ -101,16 +102,16 @@ dl_blocks_clear(DlProgram *self)
 /* One block under way. */
 typedef struct {
     DlRun *run;
-    const DlBlockRange *block;
+    const DlRowBlock *block;
     npy_intp leading[DL_MAX_DIMS], rows;
     npy_intp row_bytes[MOST_INPUTS];
     DlReg *inputs;      /* the registers of the inputs as they were */
     PyObject **results; /* owned: the whole arrays */
-} Blocks;
+} BlockRun;
 
 /* Whether an input has the rows, and lies packed; the bytes of one of its rows. */
 static int
-fits(const Blocks *self, const DlReg *reg, npy_intp *row_bytes)
+fits(const BlockRun *self, const DlReg *reg, npy_intp *row_bytes)
 {
     int n = self->block->leading.n;
     if (reg->kind != DL_ARRAY || reg->nd < n) {
@@ -130,22 +131,22 @@ fits(const Blocks *self, const DlReg *reg, npy_intp *row_bytes)
 
 /* How many rows are taken at a time; 0 when the steps are to run one by one. */
 static npy_intp
-choose_rows(Blocks *self)
+choose_rows(BlockRun *self)
 {
     DlRun *run = self->run;
     npy_intp most = 0;
     if (dl_dims_get(run, &self->block->leading, self->leading)) {
         return 0;
     }
-    self->rows = 1;
-    for (int axis = 0; axis < self->block->leading.n; axis++) {
-        self->rows *= self->leading[axis]; /* of an array that exists */
-    }
     for (int i = 0; i < self->block->n_inputs; i++) {
         if (!fits(self, &run->regs[self->block->inputs[i]], &self->row_bytes[i])) {
             return 0;
         }
         most = self->row_bytes[i] > most ? self->row_bytes[i] : most;
+    }
+    self->rows = 1;
+    for (int axis = 0; axis < self->block->leading.n; axis++) {
+        self->rows *= self->leading[axis]; /* of an array that exists */
     }
     if (most == 0 || most > MOST_ROW || self->rows < least_bytes / most) {
         return 0;
@@ -156,7 +157,7 @@ choose_rows(Blocks *self)
 
 /* Let the registers of the inputs show `n` rows from row `start` on. */
 static void
-show(Blocks *self, npy_intp start, npy_intp n)
+show(BlockRun *self, npy_intp start, npy_intp n)
 {
     int leading = self->block->leading.n;
     for (int i = 0; i < self->block->n_inputs; i++) {
@@ -173,7 +174,7 @@ show(Blocks *self, npy_intp start, npy_intp n)
 
 /* Put views in place of the inputs. */
 static void
-open_inputs(Blocks *self)
+open_inputs(BlockRun *self)
 {
     for (int i = 0; i < self->block->n_inputs; i++) {
         DlReg *reg = &self->run->regs[self->block->inputs[i]];
@@ -186,7 +187,7 @@ open_inputs(Blocks *self)
 }
 
 static void
-close_inputs(Blocks *self)
+close_inputs(BlockRun *self)
 {
     for (int i = 0; i < self->block->n_inputs; i++) {
         DlReg *reg = &self->run->regs[self->block->inputs[i]];
@@ -197,7 +198,7 @@ close_inputs(Blocks *self)
 
 /* Make the whole array that result number i is rows of. */
 static int
-make_result(Blocks *self, int i, const DlReg *part)
+make_result(BlockRun *self, int i, const DlReg *part)
 {
     npy_intp shape[DL_MAX_DIMS];
     memcpy(shape, part->shape, (size_t)part->nd * sizeof *shape);
@@ -209,7 +210,7 @@ make_result(Blocks *self, int i, const DlReg *part)
 
 /* Copy the results of n rows from row `start` on to their places; 2 where they do not lie packed. */
 static DlStatus
-keep(Blocks *self, npy_intp start, npy_intp n)
+keep(BlockRun *self, npy_intp start, npy_intp n)
 {
     for (int i = 0; i < self->block->n_results; i++) {
         const DlReg *part = &self->run->regs[self->block->results[i]];
@@ -235,7 +236,7 @@ keep(Blocks *self, npy_intp start, npy_intp n)
 
 /* Empty the registers that the steps have set. */
 static void
-release_made(Blocks *self)
+release_made(BlockRun *self)
 {
     for (int i = 0; i < self->block->n_made; i++) {
         dl_reg_release(self->run, &self->run->regs[self->block->made[i]]);
@@ -244,7 +245,7 @@ release_made(Blocks *self)
 
 /* All steps on n rows from row `start` on. */
 static DlStatus
-run_rows(Blocks *self, npy_intp start, npy_intp n)
+run_rows(BlockRun *self, npy_intp start, npy_intp n)
 {
     DlRun *run = self->run;
     DlStatus status = 0;
@@ -272,7 +273,7 @@ offer_gil(const DlRun *run)
 
 /* All rows, `few` at a time. */
 static DlStatus
-run_all(Blocks *self, npy_intp few)
+run_all(BlockRun *self, npy_intp few)
 {
     DlRun *run = self->run;
     DlPool pool = {.n = 0}, *outer = run->pool;
@@ -291,9 +292,9 @@ run_all(Blocks *self, npy_intp few)
 
 /* The steps of a block; 2 when they are to run one by one. */
 static DlStatus
-run_block(DlRun *run, const DlBlockRange *block)
+run_block(DlRun *run, const DlRowBlock *block)
 {
-    Blocks self = {.run = run, .block = block};
+    BlockRun self = {.run = run, .block = block};
     npy_intp few = choose_rows(&self);
     if (few == 0) {
         return 2;
@@ -325,7 +326,7 @@ dl_blocks_run(DlRun *run, int first, int *count)
 {
     const DlProgram *program = run->program;
     for (int k = 0; k < program->n_blocks; k++) {
-        const DlBlockRange *block = &program->blocks[k];
+        const DlRowBlock *block = &program->blocks[k];
         DlStatus status = block->first == first ? run_block(run, block) : 2;
         if (status == 2) {
             continue;

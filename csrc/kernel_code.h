@@ -3,7 +3,8 @@
  * A kernel is `int32 kernel(npy_intp *block, npy_intp n)`. block: pointer and stride of each operand, then of each
  * result, then the scratch pointer, then six words a NumPy loop that it calls: invoke, strided_loop, context, auxdata,
  * no_fp_errors, address of the gathered flags. No address stands in the code itself. A kernel that iterates reads two words
- * more, behind those: how often, and how far it is from the address of a row to that of the next iteration's.
+ * more, behind those: how often, and how far it is from the address of a row to that of the next iteration's. Of one that
+ * folds backends/numba/fold.py says which words stand there.
  */
 #ifndef DL_KERNEL_CODE_H
 #define DL_KERNEL_CODE_H
@@ -25,7 +26,7 @@ typedef struct {
 enum { DL_KERNEL_FAILED = 1, DL_KERNEL_MET_NAN = 2, DL_KERNEL_NANS_MET = 4 };
 
 /* The class of a stride: 0 contiguous "c", 1 zero "0", 2 any "s"; 3 "i" is of a number that each iteration has its own
- * of: its stride leads from iteration to iteration. */
+ * of: its stride leads from iteration to iteration; or of the result of a kernel that folds. */
 enum { DL_CLASS_ITERATED = 3 };
 
 static inline uint8_t

@@ -1,5 +1,5 @@
 /* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
- * layout.c, kernel_map.c, reduce.c, calls.c and loop.c carry out one kind each.
+ * layout.c, kernel_map.c, reduce.c, calls.c, loop.c, cond.c and masked.c carry out one kind each, blocks.c several by rows.
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
  * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
@@ -304,7 +304,7 @@ typedef struct {
     int first, count, n_inputs, n_made, n_results;
     int32_t *inputs, *made, *results; /* registers */
     DlDims leading;
-} DlBlockRange;
+} DlRowBlock;
 
 struct DlProgram {
     PyObject_HEAD
@@ -328,7 +328,7 @@ struct DlProgram {
     unsigned long long declines[DL_N_DECLINES];
     DlDecline last_decline;
     double time; /* of the last run: nanoseconds where it has loops, else 1 */
-    DlBlockRange *blocks;
+    DlRowBlock *blocks;
     int n_blocks;
     DlBody *body;      /* NULL but for the body of a loop, or a branch */
 };
@@ -426,7 +426,7 @@ int dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *ce
 /* ---- overlap.c ---- */
 /* Decline when input `written` cannot be written element by element. */
 DlStatus dl_overlap_check_target(DlRun *run, int written);
-/* Decline when inputs `written` and `other` may share memory; `same`: but for being one object. */
+/* Decline when inputs `written` and `other` may share memory; `same`: also where they are one object. */
 DlStatus dl_overlap_check_pair(DlRun *run, int written, int other, int same);
 /* `size` bytes for PyMem_RawFree; NULL where there are none. */
 void *dl_overlap_buffer(size_t size);

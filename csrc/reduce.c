@@ -271,17 +271,17 @@ take_result(DlRun *run, const DlReduceStep *step, PyObject *array)
     reg->data = reg->cell.bytes;
 }
 
-/* Whether sums over an array that lies packed are so much that NumPy is as fast: it reads in order, which is worth more
+/* Whether sums over an array in memory are so much that NumPy is as fast: it reads in order, which is worth more
  * than four leaves side by side where the array is in no cache. */
 static int
 are_long_sums(const DlReduceStep *step, const DlRuns *runs)
 {
-    enum { LONG = 1 << 16, BIG = 1 << 19, HUGE = 1 << 21, MIDDLE_RUN = 64, LONG_RUN = 2048 }; /* elements */
+    enum { LONG = 1 << 16, BIG = 1 << 19, VAST = 1 << 21, MIDDLE_RUN = 64, LONG_RUN = 2048 }; /* elements */
     if (!step->fold->pairwise || runs->nd == 0 || !runs->reduced[runs->nd - 1]) {
         return 0;
     }
     npy_intp run = runs->shape[runs->nd - 1];
-    return run >= LONG || (runs->size >= BIG && run >= LONG_RUN) || (runs->size >= HUGE && run >= MIDDLE_RUN);
+    return run >= LONG || (runs->size >= BIG && run >= LONG_RUN) || (runs->size >= VAST && run >= MIDDLE_RUN);
 }
 
 /* Reduce here if the order is known: 2 when it is not, or the result is unsure. */

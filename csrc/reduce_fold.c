@@ -322,6 +322,8 @@ find_folded(const DlNest *nest, int *folded)
     }
 }
 
+_Static_assert(2 * (DL_FOLD_OPERANDS + 1) + 1 + 2 + 2 * DL_FOLD_OPERANDS <= DL_BLOCK_WORDS, "the words of a kernel that folds");
+
 /* The kernel folds; its operands, the last of which is the result, only have to be moved. */
 static void
 fold_in_kernel(DlWork *work)

@@ -1,9 +1,10 @@
 """Finds steps that may run some rows at a time: softmax, say, whose sums lie between its kernels.
 
-Enters the steps of a schedule with the types of what registers hold; leaves Blocks. Around a reduction along later axes
-stand maps, reductions and views that all treat the leading axes alike, each row by itself; then all of them can run on
-a few rows before the next ones are looked at. INVARIANT: a step of a block writes nothing but fresh arrays. That what
-it reads lies packed, so that NumPy's results would, too, is for csrc/blocks.c to see.
+Enters the steps of a schedule with the types of what registers hold; leaves RowBlocks. Around a reduction along later
+axes stand maps, reductions and views that all treat the leading axes alike, each row by itself; then all of them can
+run on a few rows before the next ones are looked at. INVARIANT: a step of a block writes nothing but fresh arrays. That
+the arrays whose rows it reads lie packed, so that NumPy's results would, too, is for csrc/blocks.c to see; what is the
+same for each row has a single axis.
 """
 
 from __future__ import annotations
@@ -14,23 +15,24 @@ from typing import Any
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule.steps import Block, Map, Masked, Operand, Read, Reduce, Reg, Save, Step, View
+from dynamo_lite.schedule.steps import Map, Masked, Operand, Read, Reduce, Reg, RowBlock, Save, Step, View
 
 FULL = (None, None, None)
+MOST_INPUTS = 16  # csrc/blocks.c
 
 
 def find_blocks(
     steps: tuple[Step, ...], outputs: tuple[Operand, ...], types: Mapping[int, Any], facts: Facts
-) -> tuple[Block, ...]:
+) -> tuple[RowBlock, ...]:
     """The blocks of these steps, in order, that read some array or row more than once."""
-    blocks: list[Block] = []
+    blocks: list[RowBlock] = []
     behind = 0  # the steps before are in blocks
     for number, step in enumerate(steps):
         if number < behind or not isinstance(step, Reduce) or not step.axes or step.axes[0] == 0:
             continue
-        found = _Block(steps, step.shape[: step.axes[0]], types, facts)
+        found = _Finder(steps, step.shape[: step.axes[0]], types, facts)
         first, last = found.around(number, behind)
-        block = found.block(first, last, outputs)
+        block = found.block(first, last, outputs) if last > number else None
         while block is None and last > number + 1:
             last -= 1
             block = found.block(first, last, outputs)
@@ -40,7 +42,7 @@ def find_blocks(
     return tuple(blocks)
 
 
-class _Block:
+class _Finder:
     """Steps that have these leading axes in common."""
 
     def __init__(
@@ -79,11 +81,12 @@ class _Block:
         if not isinstance(operand, Reg):
             return True
         type_ = self.types.get(operand.index)
-        if not isinstance(type_, ArrayType) or type_.scalar or len(type_.shape) <= ndim - len(self.leading):
-            return isinstance(type_, ArrayType)
-        if len(type_.shape) != ndim:
+        if not isinstance(type_, ArrayType):
             return False
-        return self.leads(type_.shape) or all(dim == 1 for dim in type_.shape[: len(self.leading)])
+        if not type_.scalar and len(type_.shape) == ndim and self.leads(type_.shape):
+            return True
+        has_no_rows = len(type_.shape) <= ndim - len(self.leading) or len(type_.shape) == ndim
+        return has_no_rows and _is_thin(type_)
 
     def leads(self, shape: tuple[Dim, ...]) -> bool:
         """Whether these are the first axes of a shape."""
@@ -96,7 +99,7 @@ class _Block:
         type_ = self.types.get(register)
         return isinstance(type_, ArrayType) and not type_.scalar and self.leads(type_.shape)
 
-    def block(self, first: int, last: int, outputs: tuple[Operand, ...]) -> Block | None:
+    def block(self, first: int, last: int, outputs: tuple[Operand, ...]) -> RowBlock | None:
         """The block of these steps; None if it would gain nothing, or if a view into it is needed behind."""
         steps = self.steps[first:last]
         made = {register for step in steps for register in _made(step)}
@@ -109,9 +112,9 @@ class _Block:
         results = tuple(sorted(made & needed))
         views = {step.dst for step in steps if isinstance(step, View)}
         again = len(full) > len(set(full)) or not set(full) <= set(inputs)
-        if not inputs or not again or views & set(results):
+        if not inputs or len(inputs) > MOST_INPUTS or not again or views & set(results):
             return None
-        return Block(first, last - first, self.leading, inputs, tuple(sorted(made)), results)
+        return RowBlock(first, last - first, self.leading, inputs, tuple(sorted(made)), results)
 
     def rows(self, step: Step) -> set[int]:
         """The registers of which a step needs the rows that it makes."""
@@ -129,6 +132,11 @@ class _Block:
         """Whether an operand of a step over `ndim` axes has the leading ones."""
         type_ = self.types[register]
         return not type_.scalar and len(type_.shape) == ndim and self.leads(type_.shape)
+
+
+def _is_thin(type_: ArrayType) -> bool:
+    """Whether an array has at most one axis of more than one element: it has no say in the memory order of results."""
+    return sum(dim != 1 for dim in type_.shape) <= 1
 
 
 def _made(step: Step) -> tuple[int, ...]:

@@ -265,7 +265,7 @@ def bodies(step: Step) -> tuple[Schedule, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """Steps (`count` of them from number `first` on) that may run some rows at a time, all of them on these rows before
     the next ones, where the arrays they read lie packed: what is made on the way then never leaves the cache.
 
@@ -284,7 +284,9 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The whole program. constants: (register, object) set before the first step. outputs: Reg or Scalar, in order.
+    """The whole program.
+
+    constants: (register, object) set before the first step. outputs: Reg or Scalar, in order.
     written: the input indices that some step writes; the launcher declines when the memory of a written input may
     overlap another array input that is not the very same object. sizes: the least and the most elements of the largest
     input for which the program is expected to be faster than NumPy. times: what it is expected to take, by scale
@@ -302,5 +304,5 @@ class Schedule:
     written: tuple[int, ...]
     sizes: tuple[int, int] = (0, sys.maxsize)
     iterated: Map | None = None
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[RowBlock, ...] = ()
     times: Mapping[int, Any] = field(default_factory=dict, compare=False, repr=False)

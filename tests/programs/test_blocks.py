@@ -163,6 +163,31 @@ def test_as_many_rows_as_columns(n: int) -> None:
     equal(layer_norm, x, w, x[0])
 
 
+def scaled(a: Any, f: Any, y: Any) -> Any:
+    """NumPy may write into the product, which has the order of f."""
+    t = a * f + y
+    return t / t.sum(axis=(1, 2), keepdims=True), t.sum(axis=(1, 2)), t.max(axis=(1, 2))
+
+
+def test_an_order_that_all_rows_have_in_common() -> None:
+    rng = np.random.default_rng(8)
+    for n, size in ((400, 16), (20, 64)):
+        a, f, y = rng.random((n, 1, 1)), rng.random((size, size)), rng.random((n, size, size))
+        for order in (f, np.asfortranarray(f), f[::-1]):
+            equal(scaled, a, order, y)
+            equal(scaled, a, order[None], y)
+
+
+def many(*arrays: Any) -> Any:
+    total = sum(arrays)
+    return total - total.max(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("count", [3, 16, 17, 24])
+def test_many_arrays(count: int) -> None:
+    equal(many, *np.random.default_rng(9).random((count, 6, 7)))
+
+
 def test_it_runs_by_rows() -> None:
     """The exponentials are never there as a whole."""
     fast = dynamo_lite.compile(softmax, options={"cost_model": False})
