@@ -19,29 +19,6 @@ enum {
 
 /* ---- building ---- */
 
-/* Registers from attribute `name`, and how many. */
-static int32_t *
-build_registers(const DlBuilder *builder, PyObject *object, const char *name, int *n)
-{
-    PyObject *tuple = dl_build_tuple(object, name);
-    int32_t *registers = tuple ? dl_build_rows(PyTuple_GET_SIZE(tuple), sizeof *registers) : NULL;
-    for (Py_ssize_t i = 0; registers != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
-        long index = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
-        if (index < 0 || index >= builder->program->n_registers) {
-            if (!PyErr_Occurred()) {
-                dl_build_refuse(builder, "no such register", object);
-            }
-            PyMem_Free(registers);
-            registers = NULL;
-            break;
-        }
-        registers[i] = (int32_t)index;
-        *n = (int)i + 1;
-    }
-    Py_XDECREF(tuple);
-    return registers;
-}
-
 /* Whether the steps may be those of a block. */
 static int
 check_steps(const DlProgram *program, const DlRowBlock *block)
@@ -71,9 +48,10 @@ dl_blocks_build(DlBuilder *builder, PyObject *schedule)
         self->n_blocks = (int)i + 1;
         block->first = dl_build_int(object, "first");
         block->count = dl_build_int(object, "count");
-        block->inputs = build_registers(builder, object, "inputs", &block->n_inputs);
-        block->made = block->inputs ? build_registers(builder, object, "made", &block->n_made) : NULL;
-        block->results = block->made ? build_registers(builder, object, "results", &block->n_results) : NULL;
+        block->inputs = dl_build_numbers(builder, object, "inputs", self->n_registers, &block->n_inputs);
+        block->made = block->inputs ? dl_build_numbers(builder, object, "made", self->n_registers, &block->n_made) : NULL;
+        block->results =
+            block->made ? dl_build_numbers(builder, object, "results", self->n_registers, &block->n_results) : NULL;
         status = block->results ? dl_build_dims(builder, object, "leading", &block->leading) : -1;
         if (status == 0 && !check_steps(self, block)) {
             status = dl_build_refuse(builder, "not a block", object);
@@ -180,6 +158,8 @@ open_inputs(BlockRun *self)
         DlReg *reg = &self->run->regs[self->block->inputs[i]];
         self->inputs[i] = *reg;
         dl_reg_copy(reg, &self->inputs[i]);
+        memcpy(self->inputs[i].own_shape, reg->own_shape, sizeof reg->own_shape);
+        memcpy(self->inputs[i].own_strides, reg->own_strides, sizeof reg->own_strides);
         reg->owner = reg->object != NULL ? reg->object : reg->owner;
         reg->object = NULL;
         reg->fresh = 0;
@@ -193,6 +173,10 @@ close_inputs(BlockRun *self)
         DlReg *reg = &self->run->regs[self->block->inputs[i]];
         Py_XDECREF(reg->object); /* a view that was asked for */
         *reg = self->inputs[i];
+        if (reg->kind == DL_ARRAY) { /* NB: the array's own may be gone, since another thread may have set its shape */
+            reg->shape = reg->own_shape;
+            reg->strides = reg->own_strides;
+        }
     }
 }
 

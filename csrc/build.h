@@ -36,6 +36,9 @@ PyArray_Descr *dl_build_plain(PyObject *object);
 /* Zeroed memory for n items and one more, or NULL. */
 void *dl_build_rows(Py_ssize_t n, size_t size);
 
+/* Numbers of values or registers from a tuple attribute, each below `limit`, and how many; NULL with an error set. */
+int *dl_build_numbers(const DlBuilder *builder, PyObject *object, const char *name, int limit, int *n);
+
 /* Whether object is a Reg. */
 int dl_build_is_reg(PyObject *object);
 /* Note that the current step needs, or sets, a register; `what` is named in the error. */

@@ -49,9 +49,8 @@ build_rule(DlBuilder *builder, PyObject *op, DlKernelOp *row)
     return status;
 }
 
-/* Value numbers from a tuple attribute, each below `limit`; NULL with an error set. */
-static int *
-value_numbers(DlBuilder *builder, PyObject *object, const char *name, int limit, int *n)
+int *
+dl_build_numbers(const DlBuilder *builder, PyObject *object, const char *name, int limit, int *n)
 {
     PyObject *tuple = dl_build_tuple(object, name);
     int *numbers = tuple ? dl_build_rows(PyTuple_GET_SIZE(tuple), sizeof *numbers) : NULL;
@@ -59,7 +58,7 @@ value_numbers(DlBuilder *builder, PyObject *object, const char *name, int limit,
         long number = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
         if (number < 0 || number >= limit) {
             if (!PyErr_Occurred()) {
-                dl_build_refuse(builder, "no such value", object);
+                dl_build_refuse(builder, "no such value or register", object);
             }
             PyMem_Free(numbers);
             numbers = NULL;
@@ -78,7 +77,7 @@ build_kernel_op(DlBuilder *builder, DlKernel *kernel, PyObject *op, DlKernelOp *
                 Py_ssize_t n_operands)
 {
     row->first_out = kernel->n_values;
-    row->operands = value_numbers(builder, op, "operands", kernel->n_values, &row->n_operands);
+    row->operands = dl_build_numbers(builder, op, "operands", kernel->n_values, &row->n_operands);
     if (row->operands == NULL || build_rule(builder, op, row) < 0) {
         return -1;
     }
@@ -162,7 +161,7 @@ build_kernel(DlBuilder *builder, PyObject *object, DlKernel *kernel)
         }
         kernel->copies |= row->rule == DL_LAYOUT_COPY;
     }
-    kernel->results = value_numbers(builder, object, "results", kernel->n_values, &kernel->n_results);
+    kernel->results = dl_build_numbers(builder, object, "results", kernel->n_values, &kernel->n_results);
     if (kernel->results == NULL) {
         goto done;
     }

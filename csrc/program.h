@@ -302,7 +302,7 @@ typedef struct {
 /* Steps that may run some rows at a time (blocks.c). */
 typedef struct {
     int first, count, n_inputs, n_made, n_results;
-    int32_t *inputs, *made, *results; /* registers */
+    int *inputs, *made, *results; /* registers */
     DlDims leading;
 } DlRowBlock;
 

@@ -140,17 +140,11 @@ class _Folding(Generator):
         for value in moving:
             step = f"ptr %{label}.q{value}, i64 %o{value}.inner"
             lines.put(f"  %{label}.q{value}.next = getelementptr i8, {step}")
-        lines.put(f"  %{label}.i.next = add i64 %{label}.i, 1")
-        more = lines.do(f"icmp slt i64 %{label}.i.next, %inner.n")
-        lines.put(f"  br i1 {more}, label %{label}.inner, label %{label}.on")
-        lines.put(f"{label}.on:")
+        self._close(f"{label}.i", "inner", f"{label}.inner", f"{label}.on")
         for value in moving:
             step = f"ptr %{label}.q{value}.next, i64 %o{value}.carry"
             lines.put(f"  %{label}.p{value}.carried = getelementptr i8, {step}")
-        lines.put(f"  %{label}.j.next = add i64 %{label}.j, 1")
-        more = lines.do(f"icmp slt i64 %{label}.j.next, %outer.n")
-        lines.put(f"  br i1 {more}, label %{label}.outer, label %{label}.end")
-        lines.put(f"{label}.end:")
+        self._close(f"{label}.j", "outer", f"{label}.outer", f"{label}.end")
         lines.put(f"  store {kind} %{label}.folded, ptr {into}, align {align}")
         if self.judges:
             self._judge(f"%{label}.seen.now")
@@ -162,6 +156,14 @@ class _Folding(Generator):
 
     def _phi(self, name: str, kind: str, first: str, before: str, later: str, again: str) -> None:
         self.lines.put(f"  %{name} = phi {kind} [ {first}, %{before} ], [ %{later}, %{again} ]")
+
+    def _close(self, counter: str, axis: str, again: str, behind: str) -> None:
+        """The end of a loop along an axis."""
+        lines = self.lines
+        lines.put(f"  %{counter}.next = add i64 %{counter}, 1")
+        more = lines.do(f"icmp slt i64 %{counter}.next, %{axis}.n")
+        lines.put(f"  br i1 {more}, label %{again}, label %{behind}")
+        lines.put(f"{behind}:")
 
     def _begin(self, value: int) -> str:
         """Where an operand's first element of this tile lies."""

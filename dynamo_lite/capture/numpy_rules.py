@@ -82,9 +82,6 @@ def value_of(machine: Machine, result: Any) -> Value:
     return ConstantValue(None, result)
 
 
-_EXACT_COMPLEX = frozenset({"subtract", "negative", "positive", "conjugate", "same"})
-
-
 def no_rule(error: ops.OpError) -> Exception:
     """The break that an op without a rule for its operands is; what hangs on a loop's index the loop has to settle."""
     if isinstance(error, Undecided):
@@ -114,7 +111,7 @@ def _looks_at_result(op: str, dtype: np.dtype[Any]) -> bool:
     if dtype.kind == "c":
         # Where it overlaps an operand NumPy runs another loop: without fused multiply-adds, and of two NaNs with the
         # other one first.
-        return op not in _EXACT_COMPLEX
+        return op != "same" and op not in ops.vector_math.EXACT_COMPLEX
     return ops.vector_math.looks_at_strides(op, dtype)
 
 

@@ -100,7 +100,8 @@ def _reads(node: Node) -> bool:
     return not (is_view(node) and REGISTRY[node.op].exact_view and not node.array_type.scalar)
 
 
-_EXACT_COMPLEX = frozenset(("add", "subtract", "negative", "positive", "conjugate", "astype", "copy", "where"))
+# Besides, kernels decline where a complex sum is NaN; the others compute nothing.
+_EXACT_COMPLEX = vector_math.EXACT_COMPLEX | {"add", "astype", "copy", "where"}
 
 
 def _looks_at_layout(node: Node) -> bool:

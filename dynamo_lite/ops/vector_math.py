@@ -20,6 +20,8 @@ NAMES = frozenset(
     | {"cosh", "arcsinh", "arccosh", "arctanh", "cbrt", "power", "float_power"}
 )
 NAMES_OF_HALF = NAMES | {"sin", "cos", "tanh"}
+# Of complex numbers these are fixed: no fused multiply-add, and of two NaNs the first one, wherever the arrays lie.
+EXACT_COMPLEX = frozenset({"subtract", "negative", "positive", "conjugate"})
 
 
 @cache

@@ -22,7 +22,7 @@ import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
-from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of
 from dynamo_lite.graph.rewrite import loop_parts, users
 from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar, is_symbolic
@@ -296,9 +296,8 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
     if node.kind is NodeKind.STORE:
         target, value = node.args
         assert isinstance(target, Node)
-        if isinstance(value, Node) and value.op in _OPERATORS and target in value.args:
-            size = _bytes(target, env)
-            return NS_PER_BYTE * size - _fresh_time(size)  # x += 1: the operation itself writes
+        if isinstance(value, Node) and _writes_operand(value, target):
+            return 0.0  # the operation itself writes
         traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
     if node.kind is not NodeKind.CALL or node.op in ("tuple_get", "count_true", "require"):
@@ -318,7 +317,13 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
     size = _bytes(node, env)
     operands = [arg for arg in node.args if isinstance(arg, Node)]
     elided = op.name in _OPERATORS and any(_is_temporary(arg, node, uses) for arg in operands)
+    elided |= any(user.kind is NodeKind.STORE and _writes_operand(node, user.args[0]) for user in uses[node])
     return time + NS_PER_BYTE * read + (NS_PER_BYTE * size if elided else _fresh_time(size))
+
+
+def _writes_operand(node: Node, target: Argument) -> bool:
+    """Whether an operation whose value is stored into `target` is taken for `x += 1`, which makes no array."""
+    return node.op in _OPERATORS and target in node.args
 
 
 def _is_temporary(arg: Node, node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:

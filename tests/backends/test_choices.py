@@ -42,7 +42,7 @@ def nested(x: Any, y: Any) -> Any:
 
 
 def whole(x: Any, y: Any) -> Any:
-    return np.where(x < 2, (x * x).astype(np.int64), 0)
+    return np.where(x < 2, (x * x).astype(np.int64), 0) + np.where(x < 2, (x * x).astype(np.int32), np.int32(0))
 
 
 def summed(x: Any, y: Any) -> Any:

@@ -133,6 +133,23 @@ def test_axes_and_layouts(ufunc: np.ufunc) -> None:
             check(program(x, y)[0], ufunc.reduce(x + y, axis=axes, keepdims=keepdims))
 
 
+@pytest.mark.parametrize("ufunc", [np.add, np.maximum, np.minimum])
+def test_views_whose_elements_overlap(ufunc: np.ufunc) -> None:
+    """Windows, and strides that are alike or in no order of axes."""
+    rng, numbers = random.Random(7), np.random.default_rng(7)
+    for _ in range(600):
+        shape, axes, keepdims = random_case(rng)
+        dtype = np.dtype(rng.choice(("f8", "f4", "i8", "u8")))
+        strides = tuple(dtype.itemsize * rng.choice((1, 1, 2, 3, 5, 8, 40)) for _ in shape)
+        size = 1 + sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)) // dtype.itemsize
+        if np.prod(shape) > 60_000:
+            continue
+        x = np.lib.stride_tricks.as_strided(values(numbers, size, dtype), shape, strides)
+        with np.errstate(all="ignore"):
+            program = reduction(plain(dtype), shape, ufunc, axes, keepdims, dtype)
+            check(program(x)[0], ufunc.reduce(x, axis=axes, keepdims=keepdims))
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
 def test_operands_that_broadcast(dtype: str) -> None:
     """Differences of all pairs: reduced runs of 1..40 elements across which the kernel runs, and every other axis."""

@@ -178,6 +178,17 @@ def test_an_order_that_all_rows_have_in_common() -> None:
             equal(scaled, a, order[None], y)
 
 
+def test_axes_of_one_element() -> None:
+    """Whatever their strides are."""
+    rng = np.random.default_rng(10)
+    for shape in ((1, 9, 5), (9, 1, 5), (9, 5, 1), (3, 1, 4, 5)):
+        x, axis = rng.random(shape), shape.index(1)
+        wide = np.repeat(x, 3, axis=axis)[(slice(None),) * axis + (slice(0, 1),)]
+        for array in (x, wide, x.T, np.moveaxis(x, axis, 0), np.squeeze(x, axis)[(slice(None),) * axis + (None,)]):
+            equal(softmax, array)
+            equal(with_its_means, array)
+
+
 def many(*arrays: Any) -> Any:
     total = sum(arrays)
     return total - total.max(axis=1, keepdims=True)
