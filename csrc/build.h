@@ -18,6 +18,7 @@ typedef struct {
     int *parent;    /* the register that a view shows, or -1 */
     int *last;      /* the last step that needs a register; n_steps: an output */
     uint8_t *lasting; /* in a body: registers that all iterations have in common */
+    uint8_t *shown; /* registers whose objects a list gets, or a body that hands them on */
 } DlBuilder;
 
 /* Set ValueError about the step being built. */
@@ -72,6 +73,8 @@ int dl_build_input(DlBuilder *builder, PyObject *object, DlOperand *operand);
 int dl_build_yields(DlBuilder *builder, PyObject *object, DlYields *yields, int n);
 /* A Read step. */
 int dl_build_read(DlBuilder *builder, PyObject *object, DlReadStep *step);
+/* An Append step (lists.c). */
+int dl_build_append(DlBuilder *builder, PyObject *object, DlAppendStep *step);
 /* What a step yields, or NULL. */
 DlYields *dl_build_yields_of(DlStep *step);
 /* Order the instructions of numbers by the step that they wait for: how many depend neither on one nor on `value`, or

@@ -84,6 +84,9 @@ dl_build_branch(DlBuilder *builder)
             body->returned[self->outputs[k].index] = 1;
         }
     }
+    for (int reg = 0; reg < self->n_inputs; reg++) {
+        body->returned[reg] |= builder->shown[reg];
+    }
     return 0;
 }
 
@@ -110,6 +113,9 @@ check_branch(DlBuilder *builder, PyObject *object, const DlCondStep *step, const
     for (int k = 0; k < step->n_operands; k++) {
         if (step->operands[k].kind == DL_FROM_NUMBER && branch->body->returned[k]) {
             return dl_build_refuse(builder, "a number is returned as an array", object);
+        }
+        if (step->operands[k].kind == DL_FROM_REG) {
+            builder->shown[step->operands[k].index] |= branch->body->returned[k];
         }
     }
     for (int j = 0; j < step->yields.n; j++) {

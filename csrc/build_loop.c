@@ -18,11 +18,13 @@ is_fixed_number(const uint8_t *varies, int32_t value)
     return value < 0 || !varies[value];
 }
 
-/* Whether every iteration would make the same view: of lasting memory, at places that do not depend on the index. */
+/* Whether every iteration would make the same view: of lasting memory, at places that do not depend on the index, and
+ * not for somebody who gets it as an object. */
 static int
 is_fixed_view(const DlBuilder *builder, const DlViewStep *view, const uint8_t *varies)
 {
-    int fixed = builder->lasting[view->src] && !view->scalar && builder->last[view->dst] < builder->program->n_steps;
+    int fixed = builder->lasting[view->src] && !view->scalar && builder->last[view->dst] < builder->program->n_steps
+                && !builder->shown[view->dst];
     for (int i = 0; view->indices != NULL && i < view->n && fixed; i++) {
         const DlIndex *index = &view->indices[i];
         for (int j = 0; j < 3 && index->kind != DL_INDEX_NEWAXIS && fixed; j++) {
@@ -270,6 +272,9 @@ dl_build_body(DlBuilder *builder)
         body->moved[k] = reg >= self->n_inputs && !builder->lasting[reg] && !is_shared(self, k);
         body->simple &= body->moved[k] && builder->parent[reg] < 0;
     }
+    for (int reg = 0; reg < self->n_inputs; reg++) {
+        body->returned[reg] |= builder->shown[reg];
+    }
     for (int k = 0; k < body->n_carried; k++) {
         body->needs_object[k] = is_shared(self, k) || body->returned[1 + k];
         body->simple &= !body->needs_object[k];
@@ -330,6 +335,9 @@ check_numbers(DlBuilder *builder, PyObject *object, const DlLoopStep *step)
     for (int k = 0; k < step->n_operands; k++) {
         if (step->operands[k].kind == DL_FROM_NUMBER && (k < step->n_carried || step->body->body->returned[1 + k])) {
             return dl_build_refuse(builder, "a number is carried", object);
+        }
+        if (step->operands[k].kind == DL_FROM_REG) {
+            builder->shown[step->operands[k].index] |= step->body->body->returned[1 + k];
         }
     }
     for (int j = 0; j < step->body->body->n_numbers; j++) {

@@ -370,6 +370,10 @@ dl_step_run(DlRun *run, DlStep *step)
         return dl_masked_run(run, &step->masked);
     case DL_STEP_READ:
         return dl_read_run(run, &step->read);
+    case DL_STEP_NEW_LIST:
+        return dl_list_new(run, step->new_list);
+    case DL_STEP_APPEND:
+        return dl_list_append(run, &step->append);
     }
     Py_UNREACHABLE();
 }

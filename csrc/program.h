@@ -1,5 +1,6 @@
 /* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
- * layout.c, kernel_map.c, reduce.c, calls.c, loop.c, cond.c and masked.c carry out one kind each, blocks.c several by rows.
+ * layout.c, kernel_map.c, reduce.c, calls.c, loop.c, cond.c, masked.c and lists.c carry out one kind each, blocks.c
+ * several by rows.
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
  * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
@@ -238,6 +239,13 @@ typedef struct {
     DlYields yields; /* of `value` */
 } DlReadStep;
 
+/* The list in a register gets the object of another one, a number, or a constant. */
+typedef struct {
+    int32_t list;
+    DlOperand value;
+    PyObject *constant; /* owned, or NULL */
+} DlAppendStep;
+
 typedef enum {
     DL_STEP_VIEW,
     DL_STEP_ALLOC,
@@ -250,7 +258,9 @@ typedef enum {
     DL_STEP_LEAVE,
     DL_STEP_COND,
     DL_STEP_MASKED,
-    DL_STEP_READ
+    DL_STEP_READ,
+    DL_STEP_NEW_LIST,
+    DL_STEP_APPEND
 } DlStepKind;
 
 typedef struct {
@@ -271,6 +281,8 @@ typedef struct {
         DlCondStep cond;
         DlMaskedStep masked;
         DlReadStep read;
+        int32_t new_list; /* register */
+        DlAppendStep append;
     };
 } DlStep;
 
@@ -287,7 +299,7 @@ typedef struct {
     int32_t number_out[DL_MAX_CARRIED_NUMBERS]; /* and after it */
     int32_t index;         /* the number that is the index, or -1 */
     int32_t n_fixed;       /* instructions of numbers that are the same in every iteration; they come first */
-    uint8_t *returned;     /* of each input: the body hands it on as it is, so it needs its object */
+    uint8_t *returned;     /* of each input: the body hands it on as it is, or a list gets it, so it needs its object */
     uint8_t *needs_object; /* of each output: its register is handed on twice, or to an input that is `returned` */
     uint8_t *moved;        /* of each output: its register is needed no more */
     int simple;            /* all outputs are moved, and none is a view */
@@ -488,7 +500,12 @@ int dl_blocks_register(PyObject *module);
 /* ---- masked.c ---- */
 DlStatus dl_masked_run(DlRun *run, const DlMaskedStep *step);
 
-/* ---- build.c ---- */
+/* ---- lists.c ---- */
+/* Put an empty list into a register. */
+DlStatus dl_list_new(DlRun *run, int32_t reg);
+DlStatus dl_list_append(DlRun *run, const DlAppendStep *step);
+
+/* ---- build.c, garbage.c ---- */
 
 /* Fill self from its schedule; 0 or -1. What is built so far is freed by dl_program_clear in any case. */
 int dl_program_build(DlProgram *self, DlPart part);

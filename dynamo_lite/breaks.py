@@ -234,6 +234,12 @@ _ROWS = (
         "Let a loop of array code change arrays and count with ints; write what it collects into an array made before.",
     ),
     Reason(
+        "loop-list",
+        "break",
+        "the items of a list that a compiled loop has appended to are needed",
+        "Collect into an array made before the loop, or let the code behind the break take the list.",
+    ),
+    Reason(
         "loop-exit",
         "break",
         "an iteration may leave the loop by {detail}",

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import types
 
-from dynamo_lite.capture.state import Break
-from dynamo_lite.capture.value import DictValue, SequenceValue, Value
+from dynamo_lite.capture.value import Break, DictValue, SequenceValue, Value
 
 CO_VARARGS = 0x04
 CO_VARKEYWORDS = 0x08

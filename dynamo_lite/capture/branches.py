@@ -26,9 +26,10 @@ from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import close_branches
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
-from dynamo_lite.capture.state import Break, Frame, Region, Tracer
+from dynamo_lite.capture.state import Frame, Region, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     ConstantValue,
     EitherValue,
     IteratorValue,
@@ -145,7 +146,7 @@ class Walk:
             tracer.regions.pop()
             contents = {name: cell.contents for name, cell in frame.cells.items()}
             ends.append(_End(region, goes_on, dict(frame.locals), contents, frame.stack[:]))
-            if not unchanged(state):
+            if not unchanged(tracer, state):
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
         frame.line = line
         return self._merge(condition, ends[0], ends[1], join)
@@ -282,7 +283,7 @@ def _split(machine: Machine, condition: GoesOn, then: Callable[[], Value], orels
         regions.append(tracer.open_branch((*around, "value", truth), condition, truth))
         values.append(make_value())
         tracer.regions.pop()
-    if not unchanged(state):
+    if not unchanged(tracer, state):
         _break("loop-state", "a list, dict or iterator that a branch changes")
     merge = _Merge(tracer, _break, regions[0], regions[1])
     what = "an expression"

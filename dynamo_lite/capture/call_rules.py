@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import choose, data_condition, split
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
@@ -29,15 +29,17 @@ from dynamo_lite.capture.iterators import drain, iterate
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_unary, python_result
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import AttributeMissing, Break
+from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     ConstantValue,
     DictValue,
     DictViewValue,
     EitherValue,
     FunctionValue,
     IteratorValue,
+    LazyValue,
     MethodValue,
     NumberValue,
     ObjectValue,
@@ -143,9 +145,12 @@ def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kw
 def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs: Kwargs) -> Value:
     """A method of a list, tuple, dict or range."""
     owner, name = method.self, method.name
+    if isinstance(owner, LazyValue) and type(owner.concrete) is list and name == "append" and len(args) == 1:
+        lists.append_outside(machine, owner, args[0])
+        return ConstantValue(None, None)
     if isinstance(owner, SequenceValue) and not kwargs:
         if owner.kind is list and owner.source is None and name == "append" and len(args) == 1:
-            owner.items.append(args[0])
+            lists.append(machine, owner, args[0])
             return ConstantValue(None, None)
         if owner.kind is list and owner.source is None and name == "extend" and len(args) == 1:
             owner.items.extend(drain(machine, machine.realised(args[0])))

@@ -11,9 +11,10 @@ from collections.abc import Callable
 
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import length_of
-from dynamo_lite.capture.state import Break, Tracer
+from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     ConstantValue,
     DictValue,
     DictViewValue,
@@ -113,12 +114,18 @@ def _next_of_iter(machine: Machine, iterator: IteratorValue) -> Value | None:
         return machine.resume(iterator.of)
     if dict_has_changed(iterator):
         raise Break("python-exception", "RuntimeError: dictionary changed size during iteration")
-    return iterator.items[iterator.taken] if iterator.taken < len(iterator.items) else None
+    items = _items(iterator)
+    return items[iterator.taken] if iterator.taken < len(items) else None
 
 
 def _next_of_reversed(machine: Machine, iterator: IteratorValue) -> Value | None:
-    place = iterator.start - 1 - iterator.taken
-    return iterator.items[place] if 0 <= place < len(iterator.items) else None
+    place, items = iterator.start - 1 - iterator.taken, _items(iterator)
+    return items[place] if 0 <= place < len(items) else None
+
+
+def _items(iterator: IteratorValue) -> list[Value]:
+    """What is iterated over, as it is now."""
+    return iterator.of.items if isinstance(iterator.of, SequenceValue) else iterator.items
 
 
 def _next_of_array(machine: Machine, iterator: IteratorValue) -> Value | None:

@@ -68,7 +68,8 @@ def note_exit(
         return
     if numbers is not None:
         stack.append(CallValue(None, rest_of, [numbers, TakenValue()]))
-    tracer.exits.append(LoopExit(loop, header if numbers is None else header - 1, stack, locals_))
+    grown = tuple(tracer.grown.values())
+    tracer.exits.append(LoopExit(loop, header if numbers is None else header - 1, stack, locals_, grown))
 
 
 def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
@@ -82,7 +83,8 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
             raise CannotLeave
         case SequenceValue() if value.source is None:
             sequence = memo[value] = SequenceValue(None, value.kind)  # which a list may hold itself
-            sequence.items = [_as_now(item, memo) for item in value.items]
+            sequence.items = [_as_now(item, memo) for item in value.known]
+            sequence.tail = value.tail
         case DictValue() if value.source is None:
             mapping = memo[value] = DictValue(None)
             mapping.items = {key: _as_now(item, memo) for key, item in value.items.items()}

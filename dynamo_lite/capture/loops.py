@@ -20,15 +20,17 @@ from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
 from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit
 from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, whole_loop
+from dynamo_lite.capture.lists import watch
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
 from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.region import close_region
-from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
-from dynamo_lite.capture.state import Break, Frame, LoopKey, LoopPlan, Retry, Tracer
+from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree, unchanged
+from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     ConstantValue,
     IteratorValue,
     NumberValue,
@@ -213,6 +215,8 @@ class _Attempt:
     next: dict[Path, Scalar] = field(default_factory=dict)  # and what they are after an iteration
     held: dict[Path, Value] = field(default_factory=dict)  # as the value that names hold, maybe several the same
     merged: dict[Value, NumberValue] = field(default_factory=dict)  # the same in a loop around
+    entered: dict[Path, NumberValue] = field(default_factory=dict)  # numbers that change, as the body has them
+    became: dict[Path, NumberValue] = field(default_factory=dict)  # numbers after an iteration
     results: dict[Value, ResultValue] = field(default_factory=dict)  # what such a value is behind the loop
     learned: bool = False  # something about numbers, so that the next attempt is another
     late: bool = False  # something has its value only behind an iteration
@@ -245,11 +249,12 @@ class _Attempt:
         walk = Walk(self.machine, frame, self.loop, self.header, self._refuse, exit_index, iterator)
         around = frame.stack[:]
         state = mutable_state(tracer, {id(frame.cells[name]) for name in cells})
+        watch(self.region, reachable(tracer))
         try:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
             self._run_body(walk)
-            if frame.stack != around or not unchanged(state):
+            if frame.stack != around or not unchanged(tracer, state):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
             after = behind | cells
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
@@ -361,10 +366,17 @@ class _Attempt:
         begin = as_scalar(value)
         if begin is not None and path in self.plan.steps:
             self.counts[path] = begin
-            return NumberValue(None, self._counted(path, self._count()))
+            return self._number(path, begin, self._counted(path, self._count()))
         if begin is not None and (path in self.plan.numbers or self._may_change(path, begin)):
             self.begins[path] = begin
-            return NumberValue(None, self.machine.tracer.carry_number(self.region, path, kind_of(begin)))
+            return self._number(path, begin, self.machine.tracer.carry_number(self.region, path, kind_of(begin)))
+        return value
+
+    def _number(self, path: Path, begin: Scalar, expr: Scalar) -> NumberValue:
+        """A number that the loop changes, as the body has it; `begin` before the first iteration."""
+        value = self.entered[path] = NumberValue(None, expr)
+        if is_symbolic(begin):
+            self.region.before.add(value)
         return value
 
     def _may_change(self, path: Path, begin: Scalar) -> bool:
@@ -406,8 +418,19 @@ class _Attempt:
                 differing = differing or found.path
         if self.learned:
             raise Retry
+        self._refuse_shared(after)
         if differing is not None:
             self._peel(differing)
+
+    def _refuse_shared(self, live: frozenset[str]) -> None:
+        """Refuse numbers that a list has got and that another one gets, or the code behind the loop."""
+        appended = set(self.machine.tracer.appended)
+        shared: set[Path] = set()  # what may hold such a number from the next iteration on
+        while found := {path for path, value in self.became.items() if value in appended} - shared:
+            shared |= found
+            if any(path[0] in live or self.entered.get(path) in self.machine.tracer.appended for path in found):
+                self._refuse("loop-state", "a list, by a number that something else holds, too")
+            appended |= {self.entered[path] for path in found if path in self.entered}
 
     def _compare(self, path: Path, before: Value | None, after: Value | None, read: bool) -> None:
         """Note what has become of a value in one iteration. read: the next iteration may read it."""
@@ -417,6 +440,8 @@ class _Attempt:
                 self._differs(path)
             return
         after = realise(tracer, after)
+        if isinstance(after, NumberValue):
+            self.became[path] = after
         if path in self.leaves:
             type_ = self.leaves[path][1].array_type
             if not isinstance(after, ArrayValue) or not types_agree(tracer, type_, after.node.array_type):

@@ -17,8 +17,9 @@ from typing import Any
 from dynamo_lite.capture.binding import bind_arguments
 from dynamo_lite.capture.loop_code import while_loops
 from dynamo_lite.capture.source import Source, constant, slot
-from dynamo_lite.capture.state import Break, Frame, Tracer
+from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import (
+    Break,
     CellValue,
     ConstantValue,
     FunctionValue,

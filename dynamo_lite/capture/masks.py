@@ -8,7 +8,8 @@ expression of the same operands, and nothing has been stored since into memory t
 from __future__ import annotations
 
 from dynamo_lite import ops
-from dynamo_lite.capture.state import Break, Tracer
+from dynamo_lite.capture.state import Tracer
+from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import origins, written

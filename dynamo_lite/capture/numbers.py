@@ -10,8 +10,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.capture.state import Break, Tracer
-from dynamo_lite.capture.value import ConstantValue, NumberValue, Value
+from dynamo_lite.capture.state import Tracer
+from dynamo_lite.capture.value import Break, ConstantValue, NumberValue, Value
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_larger, is_symbolic, kind_of, make
 

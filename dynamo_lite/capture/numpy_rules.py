@@ -21,9 +21,10 @@ from dynamo_lite.capture import masks
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import AttributeMissing, Break, Tracer
+from dynamo_lite.capture.state import AttributeMissing, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     ConstantValue,
     MethodValue,
     NumberValue,

@@ -17,7 +17,7 @@ from typing import Any
 
 from dynamo_lite.capture.iterators import dict_has_changed
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import GeneratorEscapes, LoopExit, SkipFrame
+from dynamo_lite.capture.state import GeneratorEscapes, Grown, LoopExit, SkipFrame
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -87,7 +87,8 @@ class Residual:
     """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation.
 
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
-    inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
+    inputs: the sources of the graph's inputs, from which a number comes for less than through the program. grown: lists
+    from outside that the program has something for.
     """
 
     code: Code
@@ -95,6 +96,7 @@ class Residual:
     jump: Callable[[Target], Any]
     outputs: list[Argument] = field(default_factory=list)
     inputs: list[Source] = field(default_factory=list)
+    grown: tuple[Grown, ...] = ()
     loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
@@ -172,9 +174,7 @@ class Residual:
             case ResultValue():
                 self.call(value.kind, [ArrayValue(None, value.node)])
             case SequenceValue():
-                for item in value.items:
-                    self.load(item)
-                self.emit("BUILD_TUPLE" if value.kind is tuple else "BUILD_LIST", len(value.items))
+                self.build_sequence(value)
             case DictValue():
                 for key, item in value.items.items():
                     self.emit("LOAD_CONST", key)
@@ -227,6 +227,17 @@ class Residual:
                 self.emit("BUILD_MAP", len(items))
                 self.emit("COPY", 2)
                 self.emit("STORE_ATTR", attribute)
+
+    def build_sequence(self, value: SequenceValue) -> None:
+        """A tuple or list; what loops have appended is in a list of the program's, which nobody else knows."""
+        if value.tail is None or value.known:
+            for item in value.known:
+                self.load(item)
+            self.emit("BUILD_TUPLE" if value.kind is tuple else "BUILD_LIST", len(value.known))
+        if value.tail is not None:
+            self.emit("LOAD_FAST", self.output(value.tail))
+            if value.known:
+                self.emit("LIST_EXTEND", 1)
 
     def build_iterator(self, value: IteratorValue) -> None:
         """An iterator that has taken as many items as the interpreter took."""
@@ -321,8 +332,17 @@ class Residual:
     def returns(self, value: Value, position: Position) -> None:
         """The segment ends with the user's return."""
         self.position = position
+        self._grow()
         self.load(value)
         self.emit("RETURN_VALUE")
+
+    def _grow(self) -> None:
+        """Let the lists from outside have what the program's loops have appended."""
+        for one in self.grown:
+            self.load_source(one.source)
+            self.emit("LOAD_FAST", self.output(one.tail))
+            self.emit("LIST_EXTEND", 1)
+            self.emit("POP_TOP")
 
     def breaks(
         self,
@@ -373,6 +393,7 @@ class Residual:
         """Bring the stack into temporaries and the fast locals to the state in front of instruction `index`: the
         stack's kinds, the temporaries' names (None: a null), and the locals that are bound."""
         self.position = self.code.instrs[index].position
+        self._grow()
         kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
         names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
         kinds = tuple("null" if name is None else "value" for name in names)
@@ -518,7 +539,7 @@ def _droppable(value: Value) -> bool:
         return False
     match value:
         case SequenceValue() | DictValue():
-            items = value.items if isinstance(value, SequenceValue) else value.items.values()
+            items = value.known if isinstance(value, SequenceValue) else value.items.values()
             return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
         case DictViewValue():
             return _droppable(value.of)

@@ -26,6 +26,7 @@ from dynamo_lite.capture.value import (
     SliceValue,
     Value,
 )
+from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.graph.types import ArrayType
 
@@ -81,31 +82,41 @@ def _same_constant(before: Any, after: Any) -> bool:
 # -- what tracing may not change -------------------------------------------------------------------
 
 
-def mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[Any, ...]]]:
-    """Everything that changes in place and can be reached, with what it holds; but for what is handled as a local."""
-    found: list[tuple[Value, tuple[Any, ...]]] = []
-    seen = set(aside)
-    work: list[Any] = [value for frame in tracer.frames for value in _held(frame)]
+def reachable(tracer: Tracer) -> list[Value]:
+    """Every value that some frame holds, or that a value holds."""
+    found: dict[Value, None] = {}
+    work: list[Value | None] = [value for frame in tracer.frames for value in _held(frame)]
     while work:
         value = work.pop()
-        if value is None or id(value) in seen:
-            continue
-        seen.add(id(value))
-        row = _STATE.get(type(value))
-        if row is not None:
-            found.append((value, tuple(row(value))))
-        work += _parts(value)
-    return found
+        if value is not None and value not in found:
+            found[value] = None
+            work += _parts(value)
+    return list(found)
 
 
-def unchanged(state: list[tuple[Value, tuple[Any, ...]]]) -> bool:
+def mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[Any, ...]]]:
+    """Everything that changes in place and can be reached, with what it holds; but for what is handled as a local."""
+    values = (value for value in reachable(tracer) if type(value) in _STATE and id(value) not in aside)
+    return [(value, tuple(_STATE[type(value)](value))) for value in values]
+
+
+def unchanged(tracer: Tracer, state: list[tuple[Value, tuple[Any, ...]]]) -> bool:
+    """Whether all of it holds what it held; a list may have got a tail, of which nobody has to know in the graphs that
+    are complete."""
     for value, before in state:
         after = tuple(_STATE[type(value)](value))
         if isinstance(value, CellValue) and before == (None,) and value.concrete is not None:
             continue  # only read
+        if isinstance(value, SequenceValue) and before[-1] is None and _is_open(tracer, value.tail):
+            after = (*after[:-1], None)
         if len(before) != len(after) or any(one is not other for one, other in zip(before, after, strict=True)):
             return False
     return True
+
+
+def _is_open(tracer: Tracer, tail: Node | None) -> bool:
+    """Whether the graph of `tail` is still being built."""
+    return any(tail in graph.nodes for graph in (tracer.root, *(region.graph for region in tracer.regions)))
 
 
 def _held(frame: Frame) -> Iterator[Value]:
@@ -115,7 +126,7 @@ def _held(frame: Frame) -> Iterator[Value]:
 
 
 _STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
-    SequenceValue: lambda value: value.items,
+    SequenceValue: lambda value: [*value.known, value.tail],
     DictValue: lambda value: [*value.items, *value.items.values()],
     CellValue: lambda value: [value.contents],
     IteratorValue: lambda value: [*value.items, value.taken, value.ended],
@@ -129,7 +140,7 @@ def _parts(value: Value) -> list[Value | None]:
         case LazyValue():
             return [value.known]
         case SequenceValue() | DictValue():
-            return list(value.items if isinstance(value, SequenceValue) else value.items.values())
+            return list(value.known if isinstance(value, SequenceValue) else value.items.values())
         case CellValue():
             return [value.contents]
         case IteratorValue():
@@ -147,4 +158,4 @@ def _parts(value: Value) -> list[Value | None]:
     return []
 
 
-__all__ = ["is_tuple", "mutable_state", "same", "types_agree", "unchanged"]
+__all__ = ["is_tuple", "mutable_state", "reachable", "same", "types_agree", "unchanged"]

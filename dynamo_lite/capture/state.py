@@ -16,7 +16,7 @@ from dynamo_lite import ops
 from dynamo_lite._C import version_tag
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.value import ArrayValue, CellValue, ConstantValue, NumberValue, Value
+from dynamo_lite.capture.value import ArrayValue, Break, CellValue, ConstantValue, NumberValue, SequenceValue, Value
 from dynamo_lite.graph.facts import at_worst, learn_choice, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Location, Node
@@ -42,15 +42,6 @@ NUMPY = str(Path(np.__file__).parent)  # where its own functions stand
 
 
 _ASKS_WHETHER_NONE = {("eq", 0), ("ne", 0), ("le", 0), ("gt", 0), ("ge", 1), ("lt", 1)}
-
-
-class Break(Exception):
-    """The instruction at hand cannot be captured: `reason` is an id of breaks.py, `detail` fills its message."""
-
-    def __init__(self, reason: str, detail: str = "") -> None:
-        super().__init__(reason, detail)
-        self.reason = reason
-        self.detail = detail
 
 
 class AttributeMissing(Break):
@@ -142,8 +133,10 @@ class Region:
     """The body of a loop while it is traced: its nodes may still refer to those of the graphs around it.
 
     carried: the body's inputs for the values that change from iteration to iteration. stored: those that are written.
-    numbers: by path the Python numbers that change, as the body knows them. A branch of a choice is a region too, whose
-    index nothing uses; what it yields is noted with the choice.
+    numbers: by path the Python numbers that change, as the body knows them. lists: those that there are before the first
+    iteration, and how often each had been read then; before: the numbers that are, or in the first iteration may be, an
+    object from outside. A branch of a choice is a region too, whose index nothing uses; what it yields is
+    noted with the choice.
     """
 
     key: LoopKey
@@ -153,16 +146,29 @@ class Region:
     carried: list[Node] = field(default_factory=list)
     stored: set[Node] = field(default_factory=set)
     numbers: dict[tuple[str | int, ...], Symbol] = field(default_factory=dict)
+    lists: dict[SequenceValue, int] = field(default_factory=dict)
+    before: set[Value] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
 class LoopExit:
-    """The state of a frame between two iterations of `loop`, in front of instruction `index` (leaving.py)."""
+    """The state of a frame between two iterations of `loop`, in front of instruction `index` (leaving.py). grown: the
+    lists from outside that have got something."""
 
     loop: Node
     index: int
     stack: list[Value]
     locals: dict[str, Value]
+    grown: tuple[Grown, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A list from outside, and the list of the program's that residual code extends it by."""
+
+    concrete: list[Any]
+    source: Source
+    tail: Node
 
 
 class Tracer:
@@ -192,6 +198,9 @@ class Tracer:
         self.node_limit = node_limit
         self.unroll_limit = unroll_limit
         self.written: set[Node] = set()
+        self.appended: dict[Value, None] = {}  # numbers that are in lists
+        self.grown: dict[int, Grown] = {}  # by id the lists from outside that get something
+        self.lists: list[Source] = []  # those from outside whose items are known
         self.peeling = False  # an iteration that runs before its loop is being traced
         self.slicing = False  # a slice is being taken
         self.exits: list[LoopExit] = []
@@ -209,6 +218,7 @@ class Tracer:
             cell.contents = None
         self.cells.clear()
         self.wrapped.clear()
+        self.grown.clear()
         self.example_inputs.clear()
 
     def state_class(self, kind: str, source: Source, cls: type) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from dynamo_lite import ops
 from dynamo_lite.capture import handlers
+from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.residual import TAKEN, Residual, Target
 from dynamo_lite.capture.state import (
@@ -203,15 +204,17 @@ def _trace(
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
         live = frozenset(frame.locals) if stop.reason == "python-exception" else liveness(code)[index]
         residual.inputs = tracer.inputs
+        residual.grown = tuple(tracer.grown.values())
         residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, stop.reason == "format-string")
-    elif isinstance(result, ArrayValue) and result.source is None:
+    elif isinstance(result, ArrayValue) and result.source is None and not tracer.grown:
         residual.output(result.node)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
-    elif isinstance(result, NumberValue) and result.source is None:
+    elif isinstance(result, NumberValue) and result.source is None and not tracer.grown:
         residual.output(result.expr)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
     else:
         assert isinstance(result, Value)
+        residual.grown = tuple(tracer.grown.values())
         residual.returns(result, code.instrs[frame.index - 1].position)
 
     graph = tracer.root
@@ -220,6 +223,7 @@ def _trace(
     exits = make_exits(function, code, names, tracer, jump, jumps)
     tracer.canonicalise(graph)
     state_distinct(tracer)
+    state_others(tracer)
     for source in residual.loaded:  # it exists, or plain Python raises in its place, before any store
         tracer.facts.register(source)
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
@@ -297,7 +301,7 @@ def make_exits(
             own.append(jump(target))
             return own[-1]
 
-        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs)
+        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs, grown=exit_.grown)
         try:
             residual.leaves(exit_, liveness(code)[exit_.index], names)
         except (GeneratorEscapes, SkipFrame):

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     import types
 
 
+class Break(Exception):
+    """The instruction at hand cannot be captured: `reason` is an id of breaks.py, `detail` fills its message."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason, detail)
+        self.reason = reason
+        self.detail = detail
+
+
 @dataclass(eq=False, slots=True)
 class Value:
     """Anything: an object that can be passed around and reloaded, but not looked into."""
@@ -97,10 +106,28 @@ class EitherValue(Value):
 
 @dataclass(eq=False, slots=True)
 class SequenceValue(Value):
-    """A tuple or list (``kind`` is the type). A list from outside may be read, not changed."""
+    """A tuple or list (``kind`` is the type). A list from outside may be read, not changed.
+
+    known: its items, or those before what a loop has appended: ``tail``, a list that the program makes. Nobody but the
+    run knows what is in that, so that whatever reads ``items`` then breaks. reads: how often they were asked for.
+    """
 
     kind: type = tuple
-    items: list[Value] = field(default_factory=list)
+    known: list[Value] = field(default_factory=list)
+    tail: Node | None = None
+    reads: int = 0
+
+    @property
+    def items(self) -> list[Value]:
+        """All items."""
+        if self.tail is not None:
+            raise Break("loop-list")
+        self.reads += 1
+        return self.known
+
+    @items.setter
+    def items(self, items: list[Value]) -> None:
+        self.known = items
 
 
 @dataclass(eq=False, slots=True)

@@ -19,6 +19,7 @@ from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     CellValue,
     ConstantValue,
     DictValue,
@@ -60,6 +61,8 @@ def supported_array(array: np.ndarray[Any, Any]) -> bool:
 
 def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
     """`obj`, which `source` names, as a symbolic value."""
+    if id(obj) in tracer.grown:
+        raise Break("loop-list")
     known = tracer.wrapped.get(id(obj))
     if known is not None and isinstance(known[1], ArrayValue) and known[1].source is not None:
         if known[1].source != source:
@@ -230,6 +233,8 @@ def _wrap_builtin(tracer: Tracer, obj: Any, source: Source) -> Value:
 def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
     tracer.facts.state("type", source, type(obj))
     tracer.facts.state("length", source, len(obj))
+    if type(obj) is list:
+        tracer.lists.append(source)
     return SequenceValue(source, type(obj), [LazyValue(source.item(i), item) for i, item in enumerate(obj)])
 
 

@@ -46,6 +46,11 @@ def is_structured(node: object) -> bool:
     return isinstance(node, Node) and node.kind in (NodeKind.LOOP, NodeKind.COND)
 
 
+def hands_out(node: Node) -> bool:
+    """Whether the operands of `node` may become objects that live on: what it takes, it may return or keep."""
+    return is_structured(node) or node.kind is NodeKind.LEAVE or node.op == "append"
+
+
 def origins(node: Node) -> set[Node]:
     """Every node whose memory `node` may show: its root, and behind an array that a loop or a choice hands out that
     node itself, which stands for what its bodies make, and the values that went in.

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of
-from dynamo_lite.graph.rewrite import is_structured, is_view, origins, root, users, written
+from dynamo_lite.graph.rewrite import hands_out, is_structured, is_view, origins, root, users, written
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.ops import vector_math
 
@@ -118,7 +118,7 @@ def _forward_stores(graph: Graph) -> None:
     contents: dict[Node, Node] = {}
     for node in graph.nodes:
         # What calls and reductions give depends on the layout of their operands, which the value may not share.
-        if node.kind is NodeKind.CALL and not is_view(node) and not REGISTRY[node.op].in_place:
+        if node.kind is NodeKind.CALL and not (is_view(node) or hands_out(node) or REGISTRY[node.op].in_place):
             any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE and not _looks_at_layout(node)
             node.args = tuple(
                 contents[arg]
@@ -200,7 +200,7 @@ def _replace_fresh(graph: Graph) -> None:
         if not (_is_value(value, stored) and _same_type(graph, value, array) and _follows(value, array)):
             continue
         users_ = [use for node in (value, array) for use in _all_uses(node, uses)]
-        if any(is_structured(use) or use.kind is NodeKind.LEAVE for use in users_):
+        if any(map(hands_out, users_)):
             continue  # either may come out of it, or of the program, as it is
         escapes = array in outputs
         if escapes and not (_owns(value) and _owns(array) and _is_plain_thin(array)):

@@ -13,7 +13,7 @@ from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
-from dynamo_lite.graph.rewrite import is_structured, is_view, origins, root, written
+from dynamo_lite.graph.rewrite import hands_out, is_view, origins, root, written
 from dynamo_lite.graph.scalar import make
 
 __all__ = [
@@ -102,11 +102,11 @@ def is_external(node: Node) -> bool:
 
 
 def merge_views(graph: Graph) -> None:
-    """Let equal views of one array be one node, but for those that are returned, or go into a loop or a choice, which
-    may return them: these are objects of their own."""
+    """Let equal views of one array be one node, but for those that are returned or appended, or go into a loop or a
+    choice, which may return them: these are objects of their own."""
     outputs = {output for output in graph.outputs if isinstance(output, Node)}
     for node in graph.nodes:
-        if is_structured(node) or node.kind is NodeKind.LEAVE:
+        if hands_out(node):
             outputs.update(arg for arg in node.args if isinstance(arg, Node))
     known: dict[tuple[str, Node, str], Node] = {}
     merged: dict[Node, Node] = {}

@@ -15,7 +15,7 @@ from typing import Any
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule.steps import Map, Masked, Operand, Read, Reduce, Reg, RowBlock, Save, Step, View
+from dynamo_lite.schedule.steps import Append, Map, Masked, Operand, Read, Reduce, Reg, RowBlock, Save, Step, View
 
 FULL = (None, None, None)
 MOST_INPUTS = 16  # csrc/blocks.c
@@ -150,6 +150,8 @@ def _used(step: Step) -> set[int]:
         return {step.src}
     if isinstance(step, Masked):
         return {step.mask, step.src, step.value}
+    if isinstance(step, Append):
+        return {step.list, *_registers(step.value)}
     if isinstance(step, Map):
         return set(_registers(step.operands)) | {out for out, into in zip(step.outs, step.into, strict=True) if into}
     names = ("operands", "fill", "args", "kwargs", "carried", "captured", "outputs", "condition")

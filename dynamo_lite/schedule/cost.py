@@ -28,7 +28,7 @@ from dynamo_lite.graph.rewrite import loop_parts, users
 from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar, is_symbolic
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
-from dynamo_lite.schedule.steps import Alloc, Call, Cond, Loop, Map, Reduce, Reg, Save, Schedule, View, bodies
+from dynamo_lite.schedule.steps import Alloc, Append, Call, Cond, Loop, Map, Reduce, Reg, Save, Schedule, View, bodies
 from dynamo_lite.schedule.target import Target
 
 # What plain Python and NumPy take, besides memory traffic.
@@ -40,7 +40,7 @@ NUMPY_VIEW = 150.0
 NUMPY_SCALAR = 60.0  # of one operator between NumPy scalars
 NUMPY_OPS = {  # of other calls
     **{"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0},
-    **{"matmul": 1000.0, "advanced_index": 250.0},
+    **{"matmul": 1000.0, "advanced_index": 250.0, "new_list": 20.0, "append": 20.0},
 }
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
@@ -69,6 +69,7 @@ SMALL_PRODUCT = 1000  # elements of the result, about (csrc/product.c)
 EVALUATION = 1500.0
 ERRSTATE = 450.0  # to have floating-point errors raised, once a program that makes calls
 SAVE = 100.0
+APPEND = 60.0  # to a list, with the array object or number that it takes
 # Both.
 NS_PER_BYTE = 0.03  # through the caches
 FRESH_PER_BYTE = 0.06  # of an array that is made
@@ -401,6 +402,8 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += 0.0 if _is_opaque(step) else NS_PER_BYTE * 3 * made
         elif isinstance(step, Alloc):
             time += NUMPY_CALL / 4
+        elif isinstance(step, Append):
+            time += APPEND
         elif isinstance(step, Save):
             size = written.get(step.src, 0.0)
             time += SAVE + _fresh_time(size)

@@ -27,12 +27,14 @@ from dynamo_lite.schedule.iterate import iterated
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
     Alloc,
+    Append,
     Call,
     Cond,
     Leave,
     Loop,
     Map,
     Masked,
+    NewList,
     Operand,
     Read,
     Reduce,
@@ -354,6 +356,16 @@ class _Emitter:
         self.steps.append(Require(condition))
         return True
 
+    def new_list(self, node: Node) -> bool:
+        self.steps.append(NewList(self.register(node)))
+        return True
+
+    def append(self, node: Node) -> bool:
+        target, value = node.args
+        assert isinstance(target, Node)
+        self.steps.append(Append(self.registers[target], self.operand(value)))
+        return True
+
     def put_copy(self, node: Node) -> bool:
         (x, *_) = node.args
         assert isinstance(x, Node)
@@ -431,7 +443,7 @@ def may_decline(step: Step, target: Target) -> bool:
     if isinstance(step, View):
         integers = [entry for entry in step.params if not isinstance(entry, tuple) and entry is not None]
         return step.kind == "basic_index" and bool(integers)
-    return not isinstance(step, Alloc | Save | Leave | Masked)
+    return not isinstance(step, Alloc | Save | Leave | Masked | NewList)
 
 
 _VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {
@@ -454,5 +466,7 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "masked": _Emitter.get,
     "put_masked": _Emitter.put_copy,
     "require": _Emitter.require,
+    "new_list": _Emitter.new_list,
+    "append": _Emitter.append,
     "scalar_number": _Emitter.read_number,
 }

@@ -17,12 +17,14 @@ from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import NUMBER_DTYPES
 from dynamo_lite.schedule.steps import (
     Alloc,
+    Append,
     Call,
     Cond,
     Kernel,
     Loop,
     Map,
     Masked,
+    NewList,
     Read,
     Reduce,
     Reg,
@@ -80,6 +82,10 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             registers[step.dst] = registers[step.src][registers[step.mask]]
         elif isinstance(step, Masked):
             registers[step.src][registers[step.mask]] = registers[step.value]
+        elif isinstance(step, NewList):
+            registers[step.dst] = []
+        elif isinstance(step, Append):
+            registers[step.list].append(concrete(step.value))
         elif isinstance(step, Require):
             assert concrete(step.condition), step.condition
         elif isinstance(step, Loop):

@@ -254,7 +254,25 @@ class Read:
     yields: tuple[Symbol, ...]
 
 
-Step: TypeAlias = View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked | Read
+@dataclass(frozen=True, slots=True)
+class NewList:
+    """dst becomes an empty list, which no other step than Append looks into."""
+
+    dst: int
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Append `value` to the list in register `list`: the very object of a register, or a Scalar as a Python number; a
+    float that is NaN declines unless it is constant."""
+
+    list: int
+    value: Operand
+
+
+Step: TypeAlias = (
+    View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked | Read | NewList | Append
+)
 
 
 def bodies(step: Step) -> tuple[Schedule, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.schedule.steps import (
     Alloc,
+    Append,
     Call,
     Cond,
     Kernel,
@@ -17,6 +18,7 @@ from dynamo_lite.schedule.steps import (
     Loop,
     Map,
     Masked,
+    NewList,
     Read,
     Reduce,
     Reg,
@@ -133,5 +135,9 @@ def _step(step: Step) -> list[str]:
         put = step.kind == "put"
         target = f"r{step.src}[r{step.mask}] = r{step.value}" if put else f"r{step.dst} = r{step.src}[r{step.mask}]"
         return [f"{target} of {step.count}"]
+    if isinstance(step, NewList):
+        return [f"r{step.dst} = []"]
+    if isinstance(step, Append):
+        return [f"append r{step.list} {_value(step.value)}"]
     assert isinstance(step, Require)
     return [f"require {step.condition}"]

@@ -28,6 +28,7 @@ from tests.programs import (
     test_element_loops,
     test_loop_conditions,
     test_loop_kernels,
+    test_loop_lists,
     test_loop_nests,
     test_loop_numbers,
     test_loops,
@@ -38,7 +39,7 @@ from tests.programs.random_loops import arguments, function, source
 
 MODULES = (
     test_loops, test_loop_nests, test_loop_numbers, test_loop_kernels, test_loop_conditions,
-    test_element_loops, test_element_choices, test_masks, test_complex_in_place,
+    test_element_loops, test_element_choices, test_masks, test_complex_in_place, test_loop_lists,
 )  # fmt: skip
 CASES = {
     f"{module.__name__.rpartition('test_')[2]}-{name}": case

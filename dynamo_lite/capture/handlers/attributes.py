@@ -10,9 +10,10 @@ import numpy as np
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
-from dynamo_lite.capture.state import AttributeMissing, Break, Frame
+from dynamo_lite.capture.state import AttributeMissing, Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     ConstantValue,
     DictValue,
     LazyValue,

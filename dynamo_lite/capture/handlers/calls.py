@@ -6,8 +6,9 @@ from dynamo_lite.capture.call_rules import call
 from dynamo_lite.capture.handlers.containers import as_constant_tuple
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, handles, is_null
-from dynamo_lite.capture.state import Break, Frame
+from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.value import (
+    Break,
     CellValue,
     ConstantValue,
     DictValue,

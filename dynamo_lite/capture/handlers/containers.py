@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import operator
 
-from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import split
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import python_result, refuse_nan
-from dynamo_lite.capture.state import Break, Frame
+from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     ConstantValue,
     DictValue,
     DictViewValue,
@@ -105,7 +106,7 @@ def _own_list(machine: Machine, value: Value, what: str) -> SequenceValue:
 @handles("LIST_APPEND")
 def list_append(machine: Machine, frame: Frame, instr: Instr) -> None:
     item = frame.stack.pop()
-    _own_list(machine, frame.stack[-instr.arg], "a list display").items.append(item)
+    lists.append(machine, _own_list(machine, frame.stack[-instr.arg], "a list display"), item)
 
 
 @handles("LIST_EXTEND")

@@ -8,9 +8,10 @@ from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.loops import for_numbered, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, handles
 from dynamo_lite.capture.numbered import is_numbered
-from dynamo_lite.capture.state import Break, Frame
+from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     CellValue,
     ConstantValue,
     DictValue,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dynamo_lite.capture.machine import Machine, handles, read_cell
 from dynamo_lite.capture.source import global_
-from dynamo_lite.capture.state import Break, Frame
-from dynamo_lite.capture.value import CellValue, NullValue
+from dynamo_lite.capture.state import Frame
+from dynamo_lite.capture.value import Break, CellValue, NullValue
 from dynamo_lite.capture.wrap import present
 from dynamo_lite.pycode import Instr
 

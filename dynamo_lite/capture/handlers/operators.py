@@ -21,9 +21,10 @@ from dynamo_lite.capture.numbers import (
     refuse_nan,
 )
 from dynamo_lite.capture.source import constant
-from dynamo_lite.capture.state import Break, Frame
+from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     ConstantValue,
     EitherValue,
     FunctionValue,

@@ -1,0 +1,109 @@
+"""Lists that a loop appends to: ``out.append(x)`` as an op of the loop's body (ops/lists.py).
+
+Enters a list made in this segment and what is appended to it. Outside of loops the interpreter keeps its items; where a
+loop knew the list before its first iteration, the program makes a list of its own, which gets what the loop appends, and
+residual code adds it to the items from before:
+
+    out = [x0]                                  %tail = new_list()
+    for i in range(n): x = f(x); out.append(x)  loop ...: append(%tail, %x)
+    return out                                  residual:  out = [x0]; out.extend(tail)
+
+A list from outside gets it there, too, once the program has run; nothing else of the segment has looked into that.
+INVARIANT: no iteration has read the list. What is appended is the object that it would be: an array is its node's, a
+number is one that the iteration has computed and that nobody else gets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dynamo_lite import ops
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.state import Grown, Region, Tracer
+from dynamo_lite.capture.value import ArrayValue, Break, LazyValue, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.graph.node import Argument
+from dynamo_lite.graph.scalar import Symbol, kind_of
+
+
+def append(machine: Machine, target: SequenceValue, item: Value) -> None:
+    """``target.append(item)``; target: a list made in this segment."""
+    tracer = machine.tracer
+    loops = [place for place, region in enumerate(tracer.regions) if target in region.lists]
+    if not loops and target.tail is None:
+        target.items.append(item)
+        return
+    if any(tracer.regions[place].lists[target] != target.reads for place in loops):
+        raise Break("loop-state", "a list, which it also reads")
+    value = _appended(tracer, realise(tracer, item))
+    if target.tail is None:
+        around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
+        target.tail = ops.lists.new_list(around, tracer.location())
+    ops.lists.append(tracer.graph, target.tail, value, tracer.location())
+
+
+def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
+    """``target.append(item)`` in a loop; target: a list from outside, of which nothing is known but its type."""
+    tracer, concrete = machine.tracer, target.concrete
+    assert target.source is not None
+    in_loop = tracer.peeling or any(region.index.name for region in tracer.regions)
+    known = tracer.grown.get(id(concrete))
+    if not in_loop or id(concrete) in tracer.wrapped or (known is not None and known.source != target.source):
+        raise Break("side-effect-container", "list.append")
+    value = _appended(tracer, realise(tracer, item))
+    if known is None:
+        known = Grown(concrete, target.source, ops.lists.new_list(tracer.root, tracer.location()))
+        tracer.grown[id(concrete)] = known
+    ops.lists.append(tracer.graph, known.tail, value, tracer.location())
+
+
+def state_others(tracer: Tracer) -> None:
+    """Guard that each list which gets something is no other list that is looked at, or gets something."""
+    grown = [one.source for one in tracer.grown.values()]
+    for place, source in enumerate(grown):
+        for other in (*grown[place + 1 :], *tracer.lists):
+            tracer.facts.state_pair("distinct", source, other)
+
+
+def _appended(tracer: Tracer, item: Value) -> Argument:
+    """The operand of an append."""
+    if isinstance(item, ArrayValue):
+        return item.node
+    if isinstance(item, SequenceValue) and item.tail is not None and not item.known and item.source is None:
+        return item.tail
+    number = as_scalar(item)
+    if number is None or kind_of(number) == "complex" or _is_long(number):
+        raise Break("loop-state", "a list, by other things than arrays and numbers")
+    if isinstance(item, NumberValue) and kind_of(number) != "bool":
+        _claim(tracer, item)
+    return number
+
+
+def _is_long(number: object) -> bool:
+    return type(number) is int and not -(2**63) <= number < 2**63
+
+
+def _claim(tracer: Tracer, item: NumberValue) -> None:
+    """See that the number is an object that this iteration has made, and that no list gets twice."""
+    loop = next((region for region in reversed(tracer.regions) if region.index.name), None)
+    names: set[str] = set()
+    known = tracer.may_be(item.expr, names)
+    if loop is not None:
+        known -= {symbol.name for symbol in loop.numbers.values()}
+    is_other = isinstance(item.expr, Symbol) and not names <= {item.expr.name}
+    if loop is None or known or is_other or item in loop.before or item in tracer.appended:
+        raise Break("loop-state", "a list, by a number that something else holds, too")
+    tracer.appended[item] = None
+
+
+def watch(region: Region, values: Iterable[Value]) -> None:
+    """Note the lists and numbers that there are before the first iteration of the loop of `region`."""
+    for value in values:
+        if isinstance(value, SequenceValue) and value.kind is list:
+            region.lists[value] = value.reads
+        elif isinstance(value, NumberValue):
+            region.before.add(value)
+
+
+__all__ = ["append", "append_outside", "state_others", "watch"]
