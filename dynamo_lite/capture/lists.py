@@ -1,8 +1,8 @@
 """Lists that a loop appends to: ``out.append(x)`` as an op of the loop's body (ops/lists.py).
 
-Enters a list made in this segment and what is appended to it. Outside of loops the interpreter keeps its items; where a
-loop knew the list before its first iteration, the program makes a list of its own, which gets what the loop appends, and
-residual code adds it to the items from before:
+Enters a list made in this segment and what is appended to it. Outside of loops the interpreter keeps its items; where
+a loop knew the list before its first iteration, the program makes a list of its own, which gets what the loop appends,
+and residual code adds it to the items from before:
 
     out = [x0]                                  %tail = new_list()
     for i in range(n): x = f(x); out.append(x)  loop ...: append(%tail, %x)

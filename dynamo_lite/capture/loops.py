@@ -18,9 +18,10 @@ from typing import NoReturn, TypeAlias
 
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
+from dynamo_lite.capture.iterators import iterate
 from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit
-from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, whole_loop
 from dynamo_lite.capture.lists import watch
+from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, whole_loop
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
 from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import as_scalar, length_of
@@ -32,6 +33,7 @@ from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     ConstantValue,
+    FunctionValue,
     IteratorValue,
     NumberValue,
     RangeValue,
@@ -70,7 +72,8 @@ MAX_NUMBERS = 16  # csrc/loop.c has room for so many
 def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
     """Whether what GET_ITER has just taken off the stack is gone through by a `for` that could stay a loop."""
     tracer, header = machine.tracer, frame.index
-    if not tracer.native_loops or frame.code.instrs[header].op != "FOR_ITER":
+    is_loop = frame.code.instrs[header].op == "FOR_ITER"
+    if not tracer.native_loops or not (is_loop or _is_comprehension(frame)):
         return False
     if isinstance(value, RangeValue):
         bounds = (value.start, value.stop, value.step)
@@ -78,11 +81,18 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
             return False
         if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
             return False
-    elif not goes_over_arrays(value):
+    elif not is_loop or not goes_over_arrays(value):
         return False
-    if handlers_at(frame.code, header) is not None:
+    if is_loop and handlers_at(frame.code, header) is not None:
         plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
     return True
+
+
+def _is_comprehension(frame: Frame) -> bool:
+    """Whether the instruction at hand calls the function of a list comprehension (before 3.12)."""
+    instr, function = frame.code.instrs[frame.index], frame.stack[-1] if frame.stack else None
+    is_call = instr.op == "CALL" and instr.arg == 0
+    return is_call and isinstance(function, FunctionValue) and function.code.co_name == "<listcomp>"
 
 
 def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
@@ -108,16 +118,21 @@ def _key(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
 # -- the loop --------------------------------------------------------------------------------------
 
 
-def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_index: int) -> None:
-    """FOR_ITER over numbered items: an iteration of its own while the plan says so, then the loop as a whole."""
+def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_index: int) -> bool:
+    """FOR_ITER over numbered items: an iteration of its own while the plan says so, then the loop as a whole. False for
+    a range that is to be unrolled: its items are then known."""
     tracer, header = machine.tracer, frame.index - 1
     if has_ended(iterator):
         frame.stack.pop()
         frame.index = exit_index
-        return
+        return True
     plan = plan_of(tracer, frame, header)
-    if plan.refused is not None:
-        raise Break("loop-over-unknown-iterator", "an array")  # which went into a comprehension as an iterator
+    if plan.refused is not None:  # it went into a comprehension as an iterator
+        if iterator.kind != "range":
+            raise Break("loop-over-unknown-iterator", "an array")
+        iterator.kind, iterator.items = "iter", iterate(machine, iterator.of).items
+        plan.outcome = "unrolled"
+        return False
     if (bounds := numbering(tracer, iterator)) is None:
         plan.refused = ("loop-state", "iterators of different lengths")
         raise Retry
@@ -136,7 +151,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
             item = item_at(machine, iterator, start)
             take_one(iterator)
             frame.push(item)
-            return
+            return True
     elif tracer.graph.facts.decide(more) is not False:
         _enter(machine, frame, header)
         _Attempt(machine, frame, header, exit_index, plan, (start, stop, step), more, forward).run()
@@ -146,6 +161,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     frame.stack.pop()
     end(iterator)
     frame.index = exit_index
+    return True
 
 
 def while_loop(machine: Machine, frame: Frame) -> bool:

@@ -133,9 +133,9 @@ class Region:
     """The body of a loop while it is traced: its nodes may still refer to those of the graphs around it.
 
     carried: the body's inputs for the values that change from iteration to iteration. stored: those that are written.
-    numbers: by path the Python numbers that change, as the body knows them. lists: those that there are before the first
-    iteration, and how often each had been read then; before: the numbers that are, or in the first iteration may be, an
-    object from outside. A branch of a choice is a region too, whose index nothing uses; what it yields is
+    numbers: by path the Python numbers that change, as the body knows them. lists: those that there are before the
+    first iteration, and how often each had been read then; before: the numbers that are, or in the first iteration may
+    be, an object from outside. A branch of a choice is a region too, whose index nothing uses; what it yields is
     noted with the choice.
     """
 

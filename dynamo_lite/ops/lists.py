@@ -1,7 +1,7 @@
 """Lists that a program makes: ``out.append(x)`` in a loop, which needs no Python for it.
 
-``new_list`` is a fresh empty list, ``append`` adds one value to it, in the program's order; no other op reads a list, it
-is handed out as it is. What is appended is the very object: a store into it behind the append is seen through the list.
+``new_list`` is a fresh empty list, ``append`` adds one value to it, in the program's order; no other op reads a list,
+it is handed out as it is. What is appended is the very object: a store into it later is seen through the list.
 
     %out: object = new_list();  loop ...: %append = append(%out, %x)
 """

@@ -1,7 +1,5 @@
 """Lists that loops append to: what is in them, which objects these are, and the programs that stay segments."""
 
-# ruff: noqa: PERF401 (lists that loops append to are what is tested)
-
 from __future__ import annotations
 
 from typing import Any
@@ -255,7 +253,7 @@ def until(x: Any, n: int) -> Any:
 @case(vector)
 def left_early(x: Any, n: int) -> Any:
     out = []
-    for i in range(n):
+    for _ in range(n):
         x = x * 0.5
         if x.sum() < 0.3:
             break

@@ -146,7 +146,7 @@ def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
         frame.push(iterate(machine, value))
         return
     plan = plan_of(machine.tracer, frame, frame.index)
-    if plan.refused is None:
+    if frame.code.instrs[frame.index].op != "FOR_ITER" or plan.refused is None:
         is_range = isinstance(value, RangeValue)
         frame.push(IteratorValue(None, value, kind="range") if is_range else iterate(machine, value))
         return
@@ -164,8 +164,8 @@ def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
         raise Break("loop-goes-on", f"a {kind_name(machine.peek(frame))}")
     if is_numbered(iterator):
         assert instr.target is not None
-        for_numbered(machine, frame, iterator, instr.target)
-        return
+        if for_numbered(machine, frame, iterator, instr.target):
+            return
     item = next_item(machine, iterator)
     if item is not None:
         frame.push(item)
