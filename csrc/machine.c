@@ -5,7 +5,7 @@
  * functions that it calls, and whether to end behind the iteration of the outermost loop (the last index is then where
  * it ended); of each value that goes in, an array's pointer, sizes and strides, a scalar's two words, or a number; of each
  * result a scalar's two words and which value it is itself (0: a new one), or a number; the scratch pointer and six words
- * for each of NumPy's loops, as kernels have them. The code in backends/numba/machine.py agrees. INVARIANT: where the values are not
+ * for each of NumPy's loops, as kernels have them. A list is a scalar whose first word points to it. The code in backends/numba/machine.py agrees. INVARIANT: where the values are not
  * of the kinds that it was written for, the loop runs step by step.
  */
 #include "machine.h"
@@ -29,6 +29,11 @@ enum {
     MOST_BUDGET = 10000000,
     TICK_NS = 2000000, /* about how often it looks for signals and threads that wait */
     MOST_ROOMS = 16,
+    FIRST_ORIGIN = 64, /* of what an append has made; the numbers of Python types: backends/numba/machine_lists.py */
+    MOST_APPENDS = 60,
+    PYTHON_INT = 200,
+    PYTHON_FLOAT,
+    PYTHON_BOOL,
     ROOM_ALIGNMENT = 64,
 };
 
@@ -68,6 +73,7 @@ typedef struct {
     DlRun *run;
     int64_t budget, read;
     Room rooms[MOST_ROOMS];
+    PyObject *appended[MOST_APPENDS]; /* borrowed: what each append has made last */
 } Watch;
 
 /* Called by the code when its budget of iterations is spent: the next one, or 0 to decline because others wait. */
@@ -170,10 +176,45 @@ gather(char *out, npy_intp itemsize, const char *x, npy_intp n, npy_intp stride,
     return 0;
 }
 
+/* An object of these bits: a new reference, or NULL. type: NumPy's type number, or a PYTHON_ one. */
+static PyObject *
+make_object(int type, int64_t bits)
+{
+    double real;
+    switch (type) {
+    case PYTHON_INT:
+        return PyLong_FromLongLong(bits);
+    case PYTHON_FLOAT:
+        memcpy(&real, &bits, sizeof real);
+        return PyFloat_FromDouble(real);
+    case PYTHON_BOOL:
+        return PyBool_FromLong(bits != 0);
+    }
+    PyArray_Descr *descr = PyArray_DescrFromType(type);
+    PyObject *object = descr ? PyArray_Scalar(&bits, descr, NULL) : NULL;
+    Py_XDECREF(descr);
+    return object;
+}
+
+/* Append an object to a list; 1 where there is no memory. code: the number of the append, then 8 bits of the type. */
+static int32_t
+append(npy_intp *block, PyObject *list, npy_intp code, int64_t bits)
+{
+    PyObject *object = make_object((int)(code & 255), bits);
+    if (object == NULL || PyList_Append(list, object) < 0) {
+        PyErr_Clear();
+        Py_XDECREF(object);
+        return 1;
+    }
+    ((Watch *)block[WORD_RUN])->appended[code >> 8] = object;
+    Py_DECREF(object);
+    return 0;
+}
+
 static const npy_intp helpers[] = {
     (npy_intp)&power, (npy_intp)&power_float, (npy_intp)&dl_scalar_power, (npy_intp)&dl_scalar_modulo,
     (npy_intp)&dl_scalar_floor_divide, (npy_intp)&dl_product_vectors, (npy_intp)&room,
-    (npy_intp)&gather,
+    (npy_intp)&gather, (npy_intp)&append,
 };
 
 /* ---- building ---- */
@@ -300,6 +341,12 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
             continue;
         }
         const DlReg *reg = &run->regs[operand->index];
+        if (self->types[i] == NPY_OBJECT) {
+            if (reg->object == NULL || !PyList_CheckExact(reg->object)) {
+                return 0;
+            }
+            continue;
+        }
         if (reg->kind != (self->ndims[i] < 0 ? DL_SCALAR : DL_ARRAY) || reg->descr->type_num != self->types[i]) {
             return 0;
         }
@@ -358,6 +405,11 @@ fill_block(DlRun *run, const DlLoopStep *step, npy_intp *word)
             continue;
         }
         DlReg *reg = &run->regs[operand->index];
+        if (step->machine->types[i] == NPY_OBJECT) {
+            *word = (npy_intp)reg->object;
+            word += 2;
+            continue;
+        }
         if (reg->kind == DL_SCALAR) {
             memcpy(word, dl_reg_cell(reg), (size_t)PyDataType_ELSIZE(reg->descr));
             word += 2;
@@ -373,11 +425,15 @@ fill_block(DlRun *run, const DlLoopStep *step, npy_intp *word)
 
 /* Hand the results to the registers. */
 static DlStatus
-take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word)
+take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Watch *watch)
 {
     const DlProgram *body = step->body;
     for (int k = 0; k < step->n_carried; k++, word += 3) {
         DlReg *dst = &run->regs[step->dsts[k]];
+        if (word[2] >= FIRST_ORIGIN) {
+            dl_reg_take(dst, Py_NewRef(watch->appended[word[2] - FIRST_ORIGIN]));
+            continue;
+        }
         if (word[2] != 0) {
             PyObject *object = dl_reg_object(&run->regs[step->operands[word[2] - 1].index]);
             if (object == NULL) {
@@ -494,7 +550,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     if (status == 0 && words[WORD_OVERFLOW]) {
         run->flags |= DL_FP_OVER;
     }
-    status = status ? status : take_results(run, step, results);
+    status = status ? status : take_results(run, step, results, &watch);
     DlStatus closed = dl_block_close(&block, run, variant, 0);
     status = status ? status : closed;
     return status ? status : dl_flags_check(run);

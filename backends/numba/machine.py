@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from dynamo_lite.backends.numba.codegen import literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
+from dynamo_lite.backends.numba.machine_lists import ListWriter
 from dynamo_lite.backends.numba.machine_numbers import FLOAT64, HELPERS, LEAST, MOST, NotScalar, Number
 from dynamo_lite.backends.numba.machine_steps import (
     BOOL,
@@ -24,13 +25,15 @@ from dynamo_lite.backends.numba.machine_steps import (
     Array,
     Element,
     Frame,
+    List,
     Value,
     fresh,
 )
-from dynamo_lite.backends.numba.machine_vectors import NAME, VectorWriter
+from dynamo_lite.backends.numba.machine_vectors import NAME
 
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.schedule.steps import (
+    Append,
     Call,
     Cond,
     DType,
@@ -122,13 +125,12 @@ Either: TypeAlias = Callable[[str, str | None, str | None], str]  # a phi of tha
 _DTYPES = {"bool": BOOL, "int": INT64, "float": FLOAT64}  # of the NumPy scalars that hold numbers
 
 
-class _Writer(VectorWriter):
+class _Writer(ListWriter):
     def __init__(self, machine: Machine, classes: str) -> None:
         self.machine = machine
         self.classes = classes
         self.layout = layout(machine)
         super().__init__(self.layout.words + 1, classes.endswith("!"))
-        self.phis: dict[str, frozenset[str]] = {}  # what each NumPy scalar that is handed on may be
         self.budget = self.look = ""
 
     def run(self) -> str:
@@ -140,6 +142,8 @@ class _Writer(VectorWriter):
             word = self.layout.inputs[place]
             if dtype is None:
                 frame.numbers[1 + place] = self.load_number(kind_of(given[place]), word)  # type: ignore[arg-type]
+            elif dtype.kind == "O":
+                frame.registers[1 + place] = List(self.load_word("ptr", word))
             elif ndim < 0:
                 origin = str(1 + place)
                 frame.registers[1 + place] = Value(dtype, self.load_word(scalar_type(dtype), word), origin)
@@ -159,6 +163,7 @@ class _Writer(VectorWriter):
             pace = Number("int", str(pace.least), pace.least, pace.most)
         finals = self.iterate(loop, frame, first, stop, pace, last, "all")
         self.require_distinct(finals)
+        self.require_own_objects()
         for word, final in zip(self.layout.results, finals, strict=True):
             if isinstance(final, Number) and final.kind == "bool":
                 self.store_word("i64", lines.do(f"zext i1 {final.name} to i64"), word)
@@ -420,6 +425,7 @@ class _Writer(VectorWriter):
         self.body(loop.body, frame)
         outputs = loop.body.outputs[: len(firsts)]
         finals = [self.final(output, first, frame) for output, first in zip(outputs, firsts, strict=True)]
+        self.finals += [final for final in finals if isinstance(final, Value)]
         done = lines.do(f"icmp eq i64 {index}, {last}")
         stops = ""
         if loop.goes_on:
@@ -511,6 +517,8 @@ class _Writer(VectorWriter):
             self.cond(step, frame)
         elif isinstance(step, Read):
             frame.numbers[step.yields[0].input] = replace(self.read_scalar(step, frame), read=True)
+        elif isinstance(step, Append):
+            self.append(step, frame)
         elif isinstance(step, Require):
             fails = self.lines.do(f"xor i1 {self.truth(step.condition, frame)}, true")
             self.lines.decline_if(fails, "condition")

@@ -27,6 +27,7 @@ HELPERS = (
     "product",
     "room",
     "gather",
+    "append",
 )  # functions of csrc/machine.c, in its order
 
 

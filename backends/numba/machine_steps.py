@@ -82,7 +82,14 @@ class Array:
     base: int | None
 
 
-Register = Value | Element | Array
+@dataclass(frozen=True, slots=True)
+class List:
+    """A list that goes in: the pointer to it."""
+
+    name: str
+
+
+Register = Value | Element | Array | List
 
 
 @dataclass(slots=True)

@@ -51,6 +51,7 @@ OPEN_LENGTH = 4
 MACHINE_CALL = 150.0  # of a machine loop; of one step or operation in it; of one by a loop of NumPy's
 MACHINE_STEP = 1.5
 MACHINE_LOOP = 30.0
+MACHINE_APPEND = 25.0
 MACHINE_PRODUCT = 60.0
 MACHINE_KERNEL = 15.0  # on a vector
 EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
@@ -444,6 +445,8 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
             time += (MACHINE_KERNEL + 2 * _read_time(step, env, {})) if step.shape else 0.0
         elif isinstance(step, Call) and step.function in _PRODUCTS:
             time += MACHINE_PRODUCT
+        elif isinstance(step, Append):
+            time += MACHINE_APPEND
     return time
 
 

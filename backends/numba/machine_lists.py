@@ -1,0 +1,94 @@
+"""Writes the appends of machine loops: a NumPy scalar or a number becomes an object and goes into a list.
+
+Enters an Append step and the Frame of its body; leaves a call of csrc/machine.c, or NotScalar. What is appended and also
+handed on has to be that very object: a value that the body has just computed may be handed on by it, once, with an origin
+that says which append has made its object; behind the loop that is the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from dynamo_lite.backends.numba.llvm_text import scalar_type
+from dynamo_lite.backends.numba.machine_numbers import FLOAT64, NotScalar, Number
+from dynamo_lite.backends.numba.machine_steps import Frame, List, Value
+from dynamo_lite.backends.numba.machine_vectors import VectorWriter
+
+from dynamo_lite.graph.scalar import is_symbolic
+from dynamo_lite.schedule.steps import Append, Reg
+
+FIRST_ORIGIN = 64  # of what the first append has made; csrc/machine.c
+MOST_APPENDS = 60
+PYTHON_TYPES = {"int": 200, "float": 201, "bool": 202}  # beside NumPy's type numbers
+
+
+class ListWriter(VectorWriter):
+    """appended: the names of the NumPy scalars that lists get. phis: what each that is handed on may be. finals: what
+    loops hand on."""
+
+    def __init__(self, loop_words: int, strict: bool) -> None:
+        super().__init__(loop_words, strict)
+        self.appends = 0
+        self.appended: set[str] = set()
+        self.phis: dict[str, frozenset[str]] = {}
+        self.finals: list[Value] = []
+
+    def append(self, step: Append, frame: Frame) -> None:
+        """Append a NumPy scalar of this iteration, or a number."""
+        target = frame.registers.get(step.list)
+        if not isinstance(target, List):
+            raise NotScalar("a list of its own")
+        if self.appends == MOST_APPENDS:
+            raise NotScalar("too many appends")
+        site = self.appends
+        self.appends += 1
+        if isinstance(step.value, Reg):
+            value = self.scalar(step.value, frame)
+            if value.makers != {value.name} or value.name in self.appended or value.origin != "0":
+                raise NotScalar("an object that there is already")
+            self.appended.add(value.name)
+            frame.registers[step.value.index] = replace(value, origin=str(FIRST_ORIGIN + site))
+            kind, bits = value.dtype.num, self.bits(scalar_type(value.dtype), value.name)
+        elif is_symbolic(step.value):
+            number = self.number(step.value, frame)
+            kind, bits = PYTHON_TYPES[number.kind], self.number_bits(number)
+        else:
+            raise NotScalar("a constant")
+        code = site << 8 | kind
+        failed = self.helper("append", "i32", f"ptr %block, ptr {target.name}, i64 {code}, i64 {bits}")
+        self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "failed")
+
+    def bits(self, kind: str, name: str) -> str:
+        """A value's bits as an i64."""
+        lines, whole = self.lines, {"double": "i64", "float": "i32"}.get(kind, kind)
+        if whole != kind:
+            name = lines.do(f"bitcast {kind} {name} to {whole}")
+        return name if whole == "i64" else lines.do(f"zext {whole} {name} to i64")
+
+    def number_bits(self, number: Number) -> str:
+        """The same of a Python number; declines where it is NaN, since C and Python need not keep the same one."""
+        if number.kind == "float":
+            self.lines.decline_if(self.lines.is_nan(FLOAT64, number.name), "number")
+        return self.bits({"int": "i64", "float": "double", "bool": "i1"}[number.kind], number.name)
+
+    def may_be(self, makers: Iterable[str]) -> set[str]:
+        """The names of all values, and phis, that one with these makers may be."""
+        found: set[str] = set()
+        work = list(makers)
+        while work:
+            name = work.pop()
+            if name not in found:
+                found.add(name)
+                work += self.phis.get(name, ())
+        return found
+
+    def require_own_objects(self) -> None:
+        """What lists get is handed on by the iteration that has computed it alone."""
+        for final in self.finals:
+            shared = self.may_be(final.makers) & self.appended
+            if shared and shared != {final.name}:
+                raise NotScalar("an object of an earlier iteration, which a list has got")
+
+
+__all__ = ["ListWriter"]
