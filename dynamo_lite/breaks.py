@@ -236,7 +236,7 @@ _ROWS = (
     Reason(
         "loop-list",
         "break",
-        "the items of a list that a compiled loop has appended to are needed",
+        "the items of {detail} are needed, which a compiled loop has appended to",
         "Collect into an array made before the loop, or let the code behind the break take the list.",
     ),
     Reason(

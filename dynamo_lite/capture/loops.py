@@ -23,7 +23,7 @@ from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit
 from dynamo_lite.capture.lists import watch
 from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, whole_loop
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
-from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one
+from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one, under
 from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.region import close_region
@@ -277,6 +277,8 @@ class _Attempt:
                 # What one way leaves as it was depends on the iteration before.
                 self.read |= exposed(frame.code, self.loop, self.header, behind, self.stored)
             self._compare_locals(before, live, after)
+            if iterator is not None and walk.leaves and self._is_held(iterator):
+                self._refuse("loop-state", "an iterator from before the loop, which it may leave early")
             if is_while and not walk.leaves:
                 self._refuse("loop-exit", "nothing that it tests")
         except Returned:
@@ -321,6 +323,13 @@ class _Attempt:
         self._refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
 
     # -- before the body --------------------------------------------------------------------------
+
+    def _is_held(self, iterator: IteratorValue) -> bool:
+        """Whether something but the loop has the iterator, or one under it, and could ask it how far it has got."""
+        place = self.frame.stack.pop()
+        held = set(reachable(self.machine.tracer))
+        self.frame.stack.append(place)
+        return not held.isdisjoint(under(iterator))
 
     def _enter_locals(self, live: frozenset[str]) -> dict[str, Value]:
         """The values at the header of what the loop assigns; what nobody reads again is dropped."""

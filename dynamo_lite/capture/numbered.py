@@ -25,17 +25,18 @@ def goes_over_arrays(value: Value) -> bool:
 
 def is_numbered(iterator: IteratorValue) -> bool:
     """Whether the iterators under this one are as far as it is, so that item_at knows the items."""
-    under = list(_under(iterator))
-    if len(set(map(id, under))) < len(under):
+    iterators = list(under(iterator))
+    if len(set(map(id, iterators))) < len(iterators):
         return False  # one iterator twice, which gives them items in turn
-    states = {(each.taken, has_ended(each)) for each in under}
-    return len(states) == 1 and all(each.parts or each.kind in ("range", "array") for each in under)
+    states = {(each.taken, has_ended(each)) for each in iterators}
+    return len(states) == 1 and all(each.parts or each.kind in ("range", "array") for each in iterators)
 
 
-def _under(iterator: IteratorValue) -> Iterator[IteratorValue]:
+def under(iterator: IteratorValue) -> Iterator[IteratorValue]:
+    """The iterator and those that it takes its items of."""
     yield iterator
     for part in iterator.parts:
-        yield from _under(part)
+        yield from under(part)
 
 
 def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, Scalar] | None:

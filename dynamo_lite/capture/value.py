@@ -121,7 +121,7 @@ class SequenceValue(Value):
     def items(self) -> list[Value]:
         """All items."""
         if self.tail is not None:
-            raise Break("loop-list")
+            raise Break("loop-list", "a list")
         self.reads += 1
         return self.known
 

@@ -62,7 +62,7 @@ def supported_array(array: np.ndarray[Any, Any]) -> bool:
 def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
     """`obj`, which `source` names, as a symbolic value."""
     if id(obj) in tracer.grown:
-        raise Break("loop-list")
+        raise Break("loop-list", str(source))
     known = tracer.wrapped.get(id(obj))
     if known is not None and isinstance(known[1], ArrayValue) and known[1].source is not None:
         if known[1].source != source:

@@ -229,7 +229,7 @@ def returns(x, n):  # type: ignore[no-untyped-def]
     return x - 1.0
 
 
-@case(vector, plain=True)
+@case(vector)
 def appends(x, n):  # type: ignore[no-untyped-def]
     seen = []
     for i in range(n):

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.programs.loop_cases import BACKENDS, check, registry, rng, vector
+import dynamo_lite
+from tests.oracle import require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS, check, registry, rng, vector
 
 CASES, case = registry()
 
@@ -277,10 +279,41 @@ def the_rest_of_an_iterator(m, other):  # type: ignore[no-untyped-def]
 
 
 @case(lambda count, size: (rng(size).random((count, size)), rng(size).random(size)), plain=True)
-def comprehended(m, x):  # type: ignore[no-untyped-def]
-    rows = [row * 0.5 for row in m]
+def summed_up(m, x):  # type: ignore[no-untyped-def]
     x = x + sum(float(row[0]) for row in m)
-    return rows, x, sum(one for one in x)
+    return x, sum(one for one in x)
+
+
+def left_early(m, x):  # type: ignore[no-untyped-def]
+    it = iter(m)
+    for row in it:
+        x = x + row
+        if x.sum() > 5.0:
+            break
+    return x, list(it)
+
+
+def left_early_by_enumerate(m, x):  # type: ignore[no-untyped-def]
+    it = iter(m)
+    for k, row in enumerate(it):
+        x = x + row * k
+        if x.sum() > 5.0:
+            break
+    else:
+        x = x * 2
+    return x, list(it)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [left_early, left_early_by_enumerate])
+def test_an_iterator_that_somebody_holds_stands_where_the_loop_was_left(fn, backend: str) -> None:  # type: ignore[no-untyped-def]
+    require_equal(
+        fn,
+        lambda: [np.ones((9, 2)), np.zeros(2)],
+        variants=[lambda: [np.ones((2, 2)), np.zeros(2)], lambda: [np.ones((9, 2)) * 3, np.zeros(2)]],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+    )
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
