@@ -234,6 +234,12 @@ _ROWS = (
         "Let a loop of array code change arrays and count with ints; write what it collects into an array made before.",
     ),
     Reason(
+        "loop-ways",
+        "break",
+        "the loop before may be left to other places than its end ({detail})",
+        "Nothing to do: what follows each of them is a graph of its own.",
+    ),
+    Reason(
         "loop-list",
         "break",
         "the items of {detail} are needed, which a compiled loop has appended to",

@@ -95,7 +95,7 @@ def layout(machine: Machine) -> Layout:
 def machine_form(loop: Loop) -> Machine | None:
     """The machine form of a loop, None if it has none."""
     values = (*loop.carried, *loop.captured)
-    if len(loop.types) != len(values) or len(values) > MOST_INPUTS or loop.goes_on or loop.yields:
+    if len(loop.types) != len(values) or len(values) > MOST_INPUTS or loop.yields:
         return None
     dtypes, ndims = [], []
     for type_ in loop.types:

@@ -49,7 +49,7 @@ class ListWriter(VectorWriter):
                 raise NotScalar("an object that there is already")
             self.appended.add(value.name)
             frame.registers[step.value.index] = replace(value, origin=str(FIRST_ORIGIN + site))
-            kind, bits = value.dtype.num, self.bits(scalar_type(value.dtype), value.name)
+            kind, bits = int(value.dtype.num), self.bits(scalar_type(value.dtype), value.name)
         elif is_symbolic(step.value):
             number = self.number(step.value, frame)
             kind, bits = PYTHON_TYPES[number.kind], self.number_bits(number)

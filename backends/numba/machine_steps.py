@@ -212,7 +212,7 @@ class StepWriter(NumberWriter):
         """An operand of a kernel, of that dtype."""
         if isinstance(operand, Reg):
             value = self.register(operand.index, frame)
-            if isinstance(value, Array) or value.dtype != dtype:
+            if isinstance(value, Array | List) or value.dtype != dtype:
                 raise NotScalar("an operand that is no element")
             return self.load(value) if isinstance(value, Element) else value.name
         return self.convert(self.number(operand, frame), dtype)

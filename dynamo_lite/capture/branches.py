@@ -21,17 +21,19 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.loop_code import joins, same_code
+from dynamo_lite.capture.leaving import NUMBER
+from dynamo_lite.capture.loop_code import joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import close_branches
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
-from dynamo_lite.capture.state import Frame, Region, Tracer
+from dynamo_lite.capture.state import Frame, Region, Tracer, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     ConstantValue,
     EitherValue,
+    GoneValue,
     IteratorValue,
     NumberValue,
     SequenceValue,
@@ -52,10 +54,12 @@ MAX_YIELDS = 16  # numbers of one choice: csrc/cond.c has room for so many
 
 @dataclass(eq=False, slots=True)
 class _End:
-    """The end of one of two ways. goes_on: None where it meets the other inside the iteration."""
+    """The end of one of two ways. goes_on: None where it meets the other inside the iteration. places: where it may go
+    on behind the loop."""
 
     region: Region
     goes_on: GoesOn | None
+    places: set[int]
     locals: dict[str, Value]
     contents: dict[str, Value | None]
     stack: list[Value]
@@ -66,7 +70,8 @@ class Walk:
     """One iteration of the loop of `frame` that `header` heads. exit: where it goes on behind the loop.
 
     loop: its instructions, those on the way out of it too. iterator: of a `for`, which lies on the stack. refuse: what
-    to do where it cannot be traced, with a break's reason and detail; it does not return.
+    to do where it cannot be traced, with a break's reason and detail; it does not return. apart: where else it may go
+    on behind the loop; the local NUMBER says where. starts: where ways out begin; way: the one that is being traced.
     """
 
     machine: Machine
@@ -76,6 +81,11 @@ class Walk:
     refuse: Refuse
     exit: int
     iterator: IteratorValue | None
+    apart: tuple[int, ...] = ()
+    starts: frozenset[int] = frozenset()
+    way: int | None = None
+    gone: int | None = None  # how many values lie on the stack where it goes on apart, besides the iterator
+    places: set[int] = field(default_factory=set)  # where it may go on behind the loop
     leaves: bool = False  # some way does
     forks: int = 0
 
@@ -87,11 +97,21 @@ class Walk:
         """Trace up to `join`, or to the end of the iteration; None at `join`. begins: the header is the first."""
         frame = self.frame
         while True:
+            if frame.ways is not None:
+                goes_on = self._go_apart(frame.ways)
+                if goes_on is not None:
+                    return goes_on
+                continue
             if frame.index == join:
                 return None
             if frame.index == self.header and not begins:
                 return True
             begins = False
+            if frame.index in self.apart:
+                self._leave_apart()
+                return False
+            if frame.index in self.starts:
+                self.way = frame.index
             if frame.index not in self.loop:
                 self._leave()
                 return False
@@ -111,6 +131,7 @@ class Walk:
         """At the end of a way out of the loop, which has taken the iterator off the stack."""
         frame = self.frame
         self.leaves = True
+        self.places.add(self.exit)
         if not same_code(frame.code, frame.index, self.exit):
             self.refuse("loop-exit", "break, to another place than where it ends by itself (else, or return)")
         if self.iterator is not None:
@@ -118,37 +139,80 @@ class Walk:
         if len(frame.stack) != self.depth:
             self.refuse("loop-exit", "return")
 
+    def _leave_apart(self) -> None:
+        """Where a way out begins that is not traced here."""
+        frame = self.frame
+        self.leaves = True
+        self.places.add(frame.index)
+        gone = frame.stack[self.depth :]
+        if self.gone not in (None, len(gone)) or not all(isinstance(value, GoneValue) for value in gone):
+            self.refuse("loop-exit", "a way on which its stack is another")
+        self.gone = len(gone)
+        del frame.stack[self.depth :]
+        frame.locals[NUMBER] = ConstantValue(None, 1 + self.apart.index(frame.index))
+
     # -- choices ----------------------------------------------------------------------------------
 
     def _fork(self, condition: GoesOn) -> GoesOn | None:
         """Trace both ways from the jump at hand to where they meet, and merge what they leave."""
-        machine, frame = self.machine, self.frame
-        tracer, index = machine.tracer, frame.index
+        frame, index = self.frame, self.frame.index
         instr = frame.code.instrs[index]
         assert instr.target is not None
+        frame.stack.pop()
+        frame.line = instr.position[0] or frame.line
+        if_true = instr.op == "POP_JUMP_IF_TRUE"
+        ahead = {if_true: instr.target, not if_true: index + 1}
+
+        def begin(truth: bool) -> None:
+            frame.index = ahead[truth]
+
+        return self._follow(condition, begin, self.joins[index], (index,))
+
+    def _go_apart(self, ways: Ways) -> GoesOn | None:
+        """Trace the ways on which an inner loop may have been left, and the one behind it, to where they meet."""
+        frame, index = self.frame, self.frame.index
+        number = as_scalar(ways.number)
+        assert number is not None
+        place, *others = ways.places
+        join = meeting(frame.code, self.loop, self.header, (index, *ways.places))
+
+        def begin(truth: bool) -> None:
+            frame.index = place if truth else index
+            frame.ways = None
+            if truth:
+                frame.stack += [GoneValue() for _ in range(ways.gone)]
+            elif others:
+                frame.ways = Ways(ways.number, tuple(others), ways.gone, ways.first + 1)
+
+        return self._follow(make("eq", number, ways.first), begin, join, (index, "way", ways.first))
+
+    def _follow(
+        self, condition: GoesOn, begin: Callable[[bool], None], join: int | None, key: tuple[Any, ...]
+    ) -> GoesOn | None:
+        """Trace both ways to where they meet, and merge what they leave. begin: puts the frame where one begins."""
+        machine, frame = self.machine, self.frame
+        tracer = machine.tracer
         self.forks += 1
         if self.forks > MAX_FORKS:
             self.refuse("graph-too-large", f"more than {MAX_FORKS} choices")
-        join = self.joins[index]
-        frame.stack.pop()
-        frame.line = instr.position[0] or frame.line
-        line = frame.line
+        line, way, places = frame.line, self.way, self.places
         state = mutable_state(tracer, {id(cell) for cell in frame.cells.values() if cell.concrete is None})
         before = dict(frame.locals), {name: cell.contents for name, cell in frame.cells.items()}, frame.stack[:]
         ends: list[_End] = []
         for truth in (True, False):
             if ends:
                 self._restore(*before)
-            jumps = truth == (instr.op == "POP_JUMP_IF_TRUE")
-            frame.index, frame.line = instr.target if jumps else index + 1, line
-            region = tracer.open_branch((*self._key(), index, truth), condition, truth)
+            begin(truth)
+            frame.line, self.way, self.places = line, way, set()
+            region = tracer.open_branch((*self._key(), *key, truth), condition, truth)
             goes_on = self.run(join, begins=False)
             tracer.regions.pop()
             contents = {name: cell.contents for name, cell in frame.cells.items()}
-            ends.append(_End(region, goes_on, dict(frame.locals), contents, frame.stack[:]))
+            ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:]))
             if not unchanged(tracer, state):
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
-        frame.line = line
+        frame.line, self.way = line, way
+        self.places = places.union(*(end.places for end in ends))
         return self._merge(condition, ends[0], ends[1], join)
 
     def _key(self) -> tuple[Any, ...]:
@@ -198,12 +262,12 @@ class Walk:
         live = liveness(self.frame.code)
         if join is not None:
             return live[join]
-        after: frozenset[str] = frozenset()
+        after = frozenset((NUMBER,)) if self.apart else frozenset()
         if end.goes_on is not False:
             after |= live[self.header]
-        if end.goes_on is not True or self.iterator is not None:
-            after |= live[self.exit]
-        return after
+            if self.iterator is not None:
+                after |= live[self.exit]
+        return after.union(*(live[place] for place in end.places))
 
     def _goes_on(self, condition: GoesOn, then: _End, orelse: _End, merge: _Merge) -> GoesOn:
         """Whether the loop goes on; an int stands for the number in that place of what the choice yields."""

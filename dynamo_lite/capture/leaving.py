@@ -33,6 +33,19 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.graph.node import Node
+from dynamo_lite.pycode import Code
+
+NUMBER = ".way"  # a local: which way a loop was left on, 0 for its own end
+
+_FRAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"})
+
+
+def reads_frame(code: Code) -> str | None:
+    """A name by which the code may look at its own frame, which in a resume function is another one."""
+    for instr in code.instrs:
+        if instr.op in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD") and instr.arg in _FRAME_READERS:
+            return str(instr.arg)
+    return None
 
 
 class CannotLeave(Exception):
@@ -61,7 +74,7 @@ def note_exit(
             return
     memo: dict[Value, Value] = {}
     try:
-        values = {name: held(name) for name in frame.locals}
+        values = {name: held(name) for name in frame.locals if name != NUMBER}
         locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
         stack = [_as_now(value, memo) for value in (frame.stack if numbers is None else frame.stack[:-1])]
     except CannotLeave:
@@ -114,4 +127,4 @@ def rest_of(numbers: range, taken: int) -> range:
     return range(numbers.start + taken * numbers.step, numbers.stop, numbers.step)
 
 
-__all__ = ["CannotLeave", "counted", "note_exit"]
+__all__ = ["NUMBER", "CannotLeave", "counted", "note_exit", "reads_frame"]

@@ -81,12 +81,20 @@ def tests(code: Code, header: int) -> list[tuple[str, str, Any]]:
 
 
 @remembered
-def whole_loop(code: Code, loop: frozenset[int], exit_index: int | None) -> tuple[frozenset[int], int | None]:
+def ways_out(code: Code, loop: frozenset[int]) -> frozenset[int]:
+    """The instructions that follow one of `loop` outside of it."""
+    return frozenset(after for index in loop for after in successors(code, index)) - loop
+
+
+@remembered
+def whole_loop(
+    code: Code, loop: frozenset[int], exit_index: int | None, apart: frozenset[int] = frozenset()
+) -> tuple[frozenset[int], int | None]:
     """`loop` with what runs on the way out of it, and where it goes on behind it: where most ways out meet.
 
-    exit_index: where that is, of a `for`.
+    exit_index: where that is, of a `for`. apart: ways out that are none of it.
     """
-    ways = sorted({after for index in loop for after in successors(code, index)} - loop)
+    ways = sorted(ways_out(code, loop))
     if exit_index is None:
         behind = _behind(code, range(len(code.instrs)), lambda after: after)
         chains = [_chain(behind, way) for way in ways]
@@ -99,7 +107,7 @@ def whole_loop(code: Code, loop: frozenset[int], exit_index: int | None) -> tupl
         return loop, None
     exit_index = followed(code, exit_index)
     found = set(loop)
-    work = [way for way in ways if not same_code(code, way, exit_index)]
+    work = [way for way in ways if way not in apart and not same_code(code, way, exit_index)]
     while work:
         index = work.pop()
         if index not in found:
@@ -137,9 +145,24 @@ def _behind(code: Code, order: Iterable[int], goes: Callable[[int], int | None])
 @remembered
 def joins(code: Code, loop: frozenset[int], header: int) -> dict[int, int | None]:
     """Where all ways from each instruction of a loop to the end of the iteration meet first; None: at its end."""
-    behind = _behind(code, loop, lambda after: after if after in loop and after != header else None)
+    behind = _inside(code, loop, header)
     begins = {ahead: index for index, ahead in behind.items()}
     return {index: begins.get(behind[index] & ~(1 << index)) for index in loop}
+
+
+def meeting(code: Code, loop: frozenset[int], header: int, indices: Iterable[int]) -> int | None:
+    """Where the ways from some instructions of a loop to the end of the iteration meet first; None: at its end."""
+    behind = _inside(code, loop, header)
+    common = -1
+    for index in indices:
+        common &= behind[index if index in loop and index != header else None]
+    return next((index for index, ahead in behind.items() if ahead == common), None)
+
+
+@remembered
+def _inside(code: Code, loop: frozenset[int], header: int) -> dict[int | None, int]:
+    """As _behind, for ways to the end of an iteration."""
+    return _behind(code, loop, lambda after: after if after in loop and after != header else None)
 
 
 def followed(code: Code, index: int) -> int:

@@ -19,16 +19,16 @@ from typing import NoReturn, TypeAlias
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
 from dynamo_lite.capture.iterators import iterate
-from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit
+from dynamo_lite.capture.leaving import NUMBER, CannotLeave, counted, note_exit, reads_frame
 from dynamo_lite.capture.lists import watch
-from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, whole_loop
+from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, ways_out, whole_loop
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
 from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one, under
 from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree, unchanged
-from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Retry, Tracer
+from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Retry, Tracer, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -237,24 +237,29 @@ class _Attempt:
     learned: bool = False  # something about numbers, so that the next attempt is another
     late: bool = False  # something has its value only behind an iteration
     goes_on: GoesOn = True  # whether there is another iteration
+    walk: Walk | None = None  # the one under way
 
     def run(self) -> None:
         """Trace the body, append the loop, bring the frame behind it; raises Retry where that does not work."""
         tracer, frame = self.machine.tracer, self.frame
         is_while = self.exit_index is None
         whole = self.machine.while_loops(frame.code)[self.header] if is_while else None
-        self.loop = natural_loop(frame.code, self.header) if whole is None else whole
-        self.loop, exit_index = whole_loop(frame.code, self.loop, self.exit_index)
+        natural = natural_loop(frame.code, self.header) if whole is None else whole
+        self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.apart))
         if exit_index is None:
             self._refuse("loop-exit", "nothing that it tests")
+        apart = tuple(sorted(self.plan.apart))
         self.stored = stored_names(frame.code, self.loop)
         # Closures may read a cell at any time, and what is in a cell of outside no loop can change.
         cells = self.stored & frame.cells.keys()
         if any(frame.cells[name].concrete is not None for name in cells):
             self._refuse("side-effect-cell", min(cells))
-        behind = liveness(frame.code)[exit_index]
+        live_at = liveness(frame.code)
+        behind = live_at[exit_index].union(*(live_at[place] for place in apart))
         self.read = exposed(frame.code, self.loop, self.header, behind) | cells
-        live = liveness(frame.code)[self.header] | cells
+        live = live_at[self.header] | cells
+        if apart:
+            self.stored |= {NUMBER}
         before = self._enter_locals(live)
         if is_while:
             self._bound(before)
@@ -262,17 +267,25 @@ class _Attempt:
         self.region = tracer.open_region(_key(tracer, frame, self.header), start, stop, step)
         iterator = None if is_while else frame.stack[-1]
         assert iterator is None or isinstance(iterator, IteratorValue)
-        walk = Walk(self.machine, frame, self.loop, self.header, self._refuse, exit_index, iterator)
+        starts = ways_out(frame.code, natural) - {exit_index}
+        walk = Walk(
+            self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts
+        )
+        self.walk = walk
         around = frame.stack[:]
         state = mutable_state(tracer, {id(frame.cells[name]) for name in cells})
         watch(self.region, reachable(tracer))
         try:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
+            if apart:
+                frame.locals[NUMBER] = ConstantValue(None, 0)
             self._run_body(walk)
             if frame.stack != around or not unchanged(tracer, state):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            after = behind | cells
+            after = behind | cells | ({NUMBER} if apart else frozenset())
+            if apart and self.goes_on is False:
+                self._refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
                 # What one way leaves as it was depends on the iteration before.
                 self.read |= exposed(frame.code, self.loop, self.header, behind, self.stored)
@@ -282,18 +295,34 @@ class _Attempt:
             if is_while and not walk.leaves:
                 self._refuse("loop-exit", "nothing that it tests")
         except Returned:
-            self._refuse("loop-exit", "return")
+            self._refuse_way("loop-exit", "return")
         except Break as reason:
-            self._refuse(reason.reason, reason.detail)
+            self._refuse_way(reason.reason, reason.detail)
         except Undecided as reason:
             self._promise(reason.condition)
+        finally:
+            self.walk = None  # which refers to this attempt
         frame.line = frame.code.instrs[self.header].position[0] or frame.line
         self._leave(before, live, after)
         if is_while:
             frame.index = exit_index
+        number = frame.locals.pop(NUMBER, None)
+        if number is not None and not isinstance(number, ConstantValue):
+            frame.ways = Ways(number, apart, (walk.gone or 0) + (iterator is not None))
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
         self.plan.refused = (reason, detail)
+        raise Retry
+
+    def _refuse_way(self, reason: str, detail: str) -> NoReturn:
+        """Where the iteration cannot be traced: if it is on a way out, let the frame go on there behind the loop."""
+        frame, tracer = self.frame, self.machine.tracer
+        way = None if self.walk is None else self.walk.way
+        is_root = len(tracer.frames) == 1
+        shows = is_root and (frame.code.cellvars or reads_frame(frame.code))
+        if way is None or way in self.plan.apart or shows or handlers_at(frame.code, way) is not None:
+            self._refuse(reason, detail)
+        self.plan.apart.add(way)
         raise Retry
 
     def _promise(self, condition: Scalar) -> NoReturn:
@@ -571,7 +600,7 @@ class _Attempt:
         tracer = self.machine.tracer
         self._carry_final(live)
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
-        late += [path for path in self.next if path[0] in live]  # without an iteration it is the object that it was
+        late += [path for path in self.next if path[0] in live and path != (NUMBER,)]  # else it is the object it was
         tracer.regions.pop()
         if (late or self.late) and not self._runs_at_all():
             for name in self.stored:

@@ -122,6 +122,8 @@ class Machine:
 
     def step(self, frame: Frame) -> None:
         """Run one instruction, or a loop that it heads."""
+        if frame.ways is not None:
+            raise Break("loop-ways", f"line {frame.line}")
         if frame.index in self.while_loops(frame.code) and any(enter(self, frame) for enter in LOOP_ENTRIES):
             return
         instr = frame.code.instrs[frame.index]

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import itertools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dynamo_lite.capture.iterators import dict_has_changed
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import GeneratorEscapes, Grown, LoopExit, SkipFrame
+from dynamo_lite.capture.state import GeneratorEscapes, Grown, LoopExit, SkipFrame, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -27,6 +27,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     FunctionValue,
     GeneratorValue,
+    GoneValue,
     IteratorValue,
     LazyValue,
     MethodValue,
@@ -169,6 +170,8 @@ class Residual:
                     self.emit("LOAD_CONST", value.expr)
             case TakenValue():
                 self.emit("LOAD_FAST", TAKEN)
+            case GoneValue():
+                self.emit("LOAD_CONST", None)
             case CallValue():
                 self.call(value.function, value.args)
             case ResultValue():
@@ -376,6 +379,38 @@ class Residual:
                 self.emit("LOAD_FAST_AND_CLEAR", name)
         self._under = (kinds[:split], names[:split])
         self._run(index, kinds[split:], bound, formatting)
+
+    def goes_apart(
+        self,
+        ways: Ways,
+        index: int,
+        stack: list[Value],
+        locals_: dict[str, Value],
+        live: Sequence[frozenset[str]],
+        params: tuple[str, ...],
+    ) -> None:
+        """The segment ends behind a loop, in front of instruction `index` or at one of the other `ways`."""
+        self.position = self.code.instrs[index].position
+        self.load(ways.number)
+        number = self.temporary()
+        self.emit("STORE_FAST", number)
+        memo = dict(self._memo)
+        gone: list[Value] = [GoneValue() for _ in range(ways.gone)]
+        for count, place in enumerate((*ways.places, index), ways.first):
+            other = Label()
+            values = stack if place == index and count == ways.first + len(ways.places) else [*stack, *gone]
+            if count < ways.first + len(ways.places):
+                self.emit("LOAD_FAST", number)
+                self.emit("LOAD_CONST", count)
+                self.emit("COMPARE_OP", "==")
+                self.emit("POP_JUMP_IF_FALSE", None, other)
+            self._memo = dict(memo)
+            kinds, names, bound = self._settle(place, values, locals_, live[place], params)
+            if not values and self._extends(place, False):
+                self._run(place, (), bound, False)
+            else:
+                self._jump(Target(place, kinds, bound), names)
+            self.pending.append(other)
 
     def leaves(self, exit_: LoopExit, live: frozenset[str], params: tuple[str, ...]) -> None:
         """The program ends between two iterations of a loop: go on there."""

@@ -64,6 +64,18 @@ class GeneratorEscapes(Exception):
     """A generator expression lives on behind the segment, where nothing can rebuild it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """Where a frame may go on behind a loop that some ways leave to other places than its end: `number` says at which of
+    `places`, which count from `first`, or is 0 if not there. gone: how many values that nobody looks at any more, the
+    loop's iterator for one, lie on the stack there."""
+
+    number: Value
+    places: tuple[int, ...]
+    gone: int
+    first: int = 1
+
+
 @dataclass(eq=False, slots=True)
 class Frame:
     """One interpreted frame: the root, or an inlined callee."""
@@ -78,6 +90,7 @@ class Frame:
     line: int | None = None
     yielded: Value | None = None  # by a generator expression, on its way to who takes it
     visits: dict[int, int] = field(default_factory=dict)  # how often the header of a `while` was met
+    ways: Ways | None = None  # where it may go on, if not at ``index``
 
     def push(self, value: Value) -> None:
         self.stack.append(value)
@@ -111,7 +124,8 @@ class LoopPlan:
 
     peel: how many iterations run before the loop proper. steps: by path (a local's name, places in tuples) the int
     that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
-    do not. promises: conditions on the index that are guarded to hold in every iteration, or in none, as text. refused:
+    do not. promises: conditions on the index that are guarded to hold in every iteration, or in none, as text. apart:
+    where ways out of it begin that are no part of it: the frame goes on there. refused:
     why it cannot stay a loop, as a break's reason and detail. outcome: what became of it in this attempt: "native",
     "unrolled", "segments", "begun" with iterations before the loop, or "" if it was not met.
     """
@@ -124,6 +138,7 @@ class LoopPlan:
     numbers: set[tuple[str | int, ...]] = field(default_factory=set)
     fixed: set[tuple[str | int, ...]] = field(default_factory=set)
     promises: set[str] = field(default_factory=set)
+    apart: set[int] = field(default_factory=set)
     refused: tuple[str, str] | None = None
     outcome: str = ""
 

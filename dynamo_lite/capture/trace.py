@@ -15,6 +15,7 @@ from typing import Any
 
 from dynamo_lite import ops
 from dynamo_lite.capture import handlers
+from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.residual import TAKEN, Residual, Target
@@ -205,7 +206,11 @@ def _trace(
         live = frozenset(frame.locals) if stop.reason == "python-exception" else liveness(code)[index]
         residual.inputs = tracer.inputs
         residual.grown = tuple(tracer.grown.values())
-        residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, stop.reason == "format-string")
+        if frame.ways is not None:
+            residual.goes_apart(frame.ways, index, frame.stack, frame.locals, liveness(code), names)
+        else:
+            formats = stop.reason == "format-string"
+            residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, formats)
     elif isinstance(result, ArrayValue) and result.source is None and not tracer.grown:
         residual.output(result.node)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
@@ -240,17 +245,6 @@ def _trace(
         tuple(plan for plan in plans.values() if plan.outcome),
         exits,
     )
-
-
-_FRAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"})
-
-
-def reads_frame(code: Code) -> str | None:
-    """A name by which the code may look at its own frame, which in a resume function is another one."""
-    for instr in code.instrs:
-        if instr.op in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD") and instr.arg in _FRAME_READERS:
-            return str(instr.arg)
-    return None
 
 
 def slot_names(code: types.CodeType) -> tuple[str, ...]:

@@ -48,6 +48,11 @@ class NullValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class GoneValue(Value):
+    """Something on the stack that will only be taken off it: the iterator of a loop that has been left."""
+
+
+@dataclass(eq=False, slots=True)
 class ConstantValue(Value):
     """A Python object known at capture: immutable data, or a function, type or module known by identity."""
 
