@@ -249,7 +249,7 @@ _ROWS = (
         "loop-exit",
         "break",
         "an iteration may leave the loop by {detail}",
-        "End it by its condition or by break, without an else; return behind the loop.",
+        "Let each way out of it begin with what the loop has computed, and nothing else on the stack.",
     ),
     Reason(
         "graph-too-large",

@@ -1,8 +1,8 @@
 """Writes the appends of machine loops: a NumPy scalar or a number becomes an object and goes into a list.
 
-Enters an Append step and the Frame of its body; leaves a call of csrc/machine.c, or NotScalar. What is appended and also
-handed on has to be that very object: a value that the body has just computed may be handed on by it, once, with an origin
-that says which append has made its object; behind the loop that is the last one.
+Enters an Append step and the Frame of its body; leaves a call of csrc/machine.c, or NotScalar. What is appended and
+also handed on has to be that very object: a value that the body has just computed may be handed on by it, once, with an
+origin that says which append has made its object; behind the loop that is the last one.
 """
 
 from __future__ import annotations

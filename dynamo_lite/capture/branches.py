@@ -21,7 +21,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.leaving import NUMBER
+from dynamo_lite.capture.leaving import is_gone, way_number
 from dynamo_lite.capture.loop_code import joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
@@ -71,7 +71,7 @@ class Walk:
 
     loop: its instructions, those on the way out of it too. iterator: of a `for`, which lies on the stack. refuse: what
     to do where it cannot be traced, with a break's reason and detail; it does not return. apart: where else it may go
-    on behind the loop; the local NUMBER says where. starts: where ways out begin; way: the one that is being traced.
+    on behind the loop; the local `number` says where. starts: where ways out begin; way: the one that is being traced.
     """
 
     machine: Machine
@@ -84,7 +84,7 @@ class Walk:
     apart: tuple[int, ...] = ()
     starts: frozenset[int] = frozenset()
     way: int | None = None
-    gone: int | None = None  # how many values lie on the stack where it goes on apart, besides the iterator
+    gone: dict[int, int] = field(default_factory=dict)  # values on the stack there, besides the iterator
     places: set[int] = field(default_factory=set)  # where it may go on behind the loop
     leaves: bool = False  # some way does
     forks: int = 0
@@ -92,6 +92,7 @@ class Walk:
     def __post_init__(self) -> None:
         self.joins = joins(self.frame.code, self.loop, self.header)
         self.depth = len(self.frame.stack)
+        self.number = way_number(self.header)
 
     def run(self, join: int | None = None, begins: bool = True) -> GoesOn | None:
         """Trace up to `join`, or to the end of the iteration; None at `join`. begins: the header is the first."""
@@ -145,11 +146,10 @@ class Walk:
         self.leaves = True
         self.places.add(frame.index)
         gone = frame.stack[self.depth :]
-        if self.gone not in (None, len(gone)) or not all(isinstance(value, GoneValue) for value in gone):
+        if self.gone.setdefault(frame.index, len(gone)) != len(gone) or not all(map(is_gone, gone)):
             self.refuse("loop-exit", "a way on which its stack is another")
-        self.gone = len(gone)
         del frame.stack[self.depth :]
-        frame.locals[NUMBER] = ConstantValue(None, 1 + self.apart.index(frame.index))
+        frame.locals[self.number] = ConstantValue(None, 1 + self.apart.index(frame.index))
 
     # -- choices ----------------------------------------------------------------------------------
 
@@ -173,16 +173,16 @@ class Walk:
         frame, index = self.frame, self.frame.index
         number = as_scalar(ways.number)
         assert number is not None
-        place, *others = ways.places
-        join = meeting(frame.code, self.loop, self.header, (index, *ways.places))
+        (place, gone), *others = ways.places
+        join = meeting(frame.code, self.loop, self.header, (index, *(place for place, _ in ways.places)))
 
         def begin(truth: bool) -> None:
             frame.index = place if truth else index
             frame.ways = None
             if truth:
-                frame.stack += [GoneValue() for _ in range(ways.gone)]
+                frame.stack += [GoneValue() for _ in range(gone)]
             elif others:
-                frame.ways = Ways(ways.number, tuple(others), ways.gone, ways.first + 1)
+                frame.ways = Ways(ways.number, tuple(others), ways.first + 1)
 
         return self._follow(make("eq", number, ways.first), begin, join, (index, "way", ways.first))
 
@@ -262,7 +262,7 @@ class Walk:
         live = liveness(self.frame.code)
         if join is not None:
             return live[join]
-        after = frozenset((NUMBER,)) if self.apart else frozenset()
+        after = frozenset((self.number,)) if self.apart else frozenset()
         if end.goes_on is not False:
             after |= live[self.header]
             if self.iterator is not None:

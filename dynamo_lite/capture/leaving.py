@@ -25,6 +25,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     FunctionValue,
     GeneratorValue,
+    GoneValue,
     IteratorValue,
     MethodValue,
     RangeValue,
@@ -35,8 +36,6 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.graph.node import Node
 from dynamo_lite.pycode import Code
 
-NUMBER = ".way"  # a local: which way a loop was left on, 0 for its own end
-
 _FRAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"})
 
 
@@ -46,6 +45,15 @@ def reads_frame(code: Code) -> str | None:
         if instr.op in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD") and instr.arg in _FRAME_READERS:
             return str(instr.arg)
     return None
+
+
+def way_number(header: int) -> str:
+    """The local, whose name no local of Python has, that says on which way a loop was left; 0 for its own end."""
+    return f".way{header}"
+
+
+def is_gone(value: Value) -> bool:
+    return isinstance(value, GoneValue)
 
 
 class CannotLeave(Exception):
@@ -74,7 +82,7 @@ def note_exit(
             return
     memo: dict[Value, Value] = {}
     try:
-        values = {name: held(name) for name in frame.locals if name != NUMBER}
+        values = {name: held(name) for name in frame.locals if name != way_number(header)}
         locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
         stack = [_as_now(value, memo) for value in (frame.stack if numbers is None else frame.stack[:-1])]
     except CannotLeave:
@@ -127,4 +135,4 @@ def rest_of(numbers: range, taken: int) -> range:
     return range(numbers.start + taken * numbers.step, numbers.stop, numbers.step)
 
 
-__all__ = ["NUMBER", "CannotLeave", "counted", "note_exit", "reads_frame"]
+__all__ = ["CannotLeave", "counted", "is_gone", "note_exit", "reads_frame", "way_number"]

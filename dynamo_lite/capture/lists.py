@@ -15,7 +15,8 @@ number is one that the iteration has computed and that nobody else gets.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from dynamo_lite import ops
 from dynamo_lite.capture.machine import Machine
@@ -25,6 +26,8 @@ from dynamo_lite.capture.value import ArrayValue, Break, LazyValue, NumberValue,
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Argument
 from dynamo_lite.graph.scalar import Symbol, kind_of
+
+Path: TypeAlias = tuple[str | int, ...]
 
 
 def append(machine: Machine, target: SequenceValue, item: Value) -> None:
@@ -97,6 +100,28 @@ def _claim(tracer: Tracer, item: NumberValue) -> None:
     tracer.appended[item] = None
 
 
+def shares_numbers(
+    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[str]
+) -> bool:
+    """Whether a list has got a number that another one gets in a later iteration, or the code behind the loop.
+
+    entered and became: the numbers that the loop changes, before and after an iteration. live: what is read behind it.
+    """
+    appended = set(tracer.appended)
+    for path, value in entered.items():
+        names: set[str] = set()
+        after = became.get(path)
+        if value in appended and after is not None and (tracer.may_be(after.expr, names) or names & tracer.indices):
+            return True  # the next iteration begins with an object that it, or another one, appends again
+    shared: set[Path] = set()  # what may hold such a number from the next iteration on
+    while found := {path for path, value in became.items() if value in appended} - shared:
+        shared |= found
+        if any(path[0] in live or entered.get(path) in tracer.appended for path in found):
+            return True
+        appended |= {entered[path] for path in found if path in entered}
+    return False
+
+
 def watch(region: Region, values: Iterable[Value]) -> None:
     """Note the lists and numbers that there are before the first iteration of the loop of `region`."""
     for value in values:
@@ -106,4 +131,4 @@ def watch(region: Region, values: Iterable[Value]) -> None:
             region.before.add(value)
 
 
-__all__ = ["append", "append_outside", "state_others", "watch"]
+__all__ = ["append", "append_outside", "shares_numbers", "state_others", "watch"]

@@ -19,8 +19,8 @@ from typing import NoReturn, TypeAlias
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
 from dynamo_lite.capture.iterators import iterate
-from dynamo_lite.capture.leaving import NUMBER, CannotLeave, counted, note_exit, reads_frame
-from dynamo_lite.capture.lists import watch
+from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit, reads_frame, way_number
+from dynamo_lite.capture.lists import shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, ways_out, whole_loop
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
 from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one, under
@@ -243,6 +243,7 @@ class _Attempt:
         """Trace the body, append the loop, bring the frame behind it; raises Retry where that does not work."""
         tracer, frame = self.machine.tracer, self.frame
         is_while = self.exit_index is None
+        self.number = way_number(self.header)
         whole = self.machine.while_loops(frame.code)[self.header] if is_while else None
         natural = natural_loop(frame.code, self.header) if whole is None else whole
         self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.apart))
@@ -259,7 +260,7 @@ class _Attempt:
         self.read = exposed(frame.code, self.loop, self.header, behind) | cells
         live = live_at[self.header] | cells
         if apart:
-            self.stored |= {NUMBER}
+            self.stored |= {self.number}
         before = self._enter_locals(live)
         if is_while:
             self._bound(before)
@@ -279,11 +280,11 @@ class _Attempt:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
             if apart:
-                frame.locals[NUMBER] = ConstantValue(None, 0)
+                frame.locals[self.number] = ConstantValue(None, 0)
             self._run_body(walk)
             if frame.stack != around or not unchanged(tracer, state):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            after = behind | cells | ({NUMBER} if apart else frozenset())
+            after = behind | cells | ({self.number} if apart else frozenset())
             if apart and self.goes_on is False:
                 self._refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
@@ -306,9 +307,10 @@ class _Attempt:
         self._leave(before, live, after)
         if is_while:
             frame.index = exit_index
-        number = frame.locals.pop(NUMBER, None)
+        number = frame.locals.pop(self.number, None)
         if number is not None and not isinstance(number, ConstantValue):
-            frame.ways = Ways(number, apart, (walk.gone or 0) + (iterator is not None))
+            under = int(iterator is not None)
+            frame.ways = Ways(number, tuple((place, under + walk.gone.get(place, 0)) for place in apart))
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
         self.plan.refused = (reason, detail)
@@ -472,19 +474,10 @@ class _Attempt:
                 differing = differing or found.path
         if self.learned:
             raise Retry
-        self._refuse_shared(after)
+        if shares_numbers(self.machine.tracer, self.entered, self.became, after):
+            self._refuse("loop-state", "a list, by a number that something else holds, too")
         if differing is not None:
             self._peel(differing)
-
-    def _refuse_shared(self, live: frozenset[str]) -> None:
-        """Refuse numbers that a list has got and that another one gets, or the code behind the loop."""
-        appended = set(self.machine.tracer.appended)
-        shared: set[Path] = set()  # what may hold such a number from the next iteration on
-        while found := {path for path, value in self.became.items() if value in appended} - shared:
-            shared |= found
-            if any(path[0] in live or self.entered.get(path) in self.machine.tracer.appended for path in found):
-                self._refuse("loop-state", "a list, by a number that something else holds, too")
-            appended |= {self.entered[path] for path in found if path in self.entered}
 
     def _compare(self, path: Path, before: Value | None, after: Value | None, read: bool) -> None:
         """Note what has become of a value in one iteration. read: the next iteration may read it."""
@@ -600,7 +593,7 @@ class _Attempt:
         tracer = self.machine.tracer
         self._carry_final(live)
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
-        late += [path for path in self.next if path[0] in live and path != (NUMBER,)]  # else it is the object it was
+        late += [path for path in self.next if path[0] in live and path != (self.number,)]  # else it is as before
         tracer.regions.pop()
         if (late or self.late) and not self._runs_at_all():
             for name in self.stored:

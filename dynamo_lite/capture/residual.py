@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dynamo_lite.capture.iterators import dict_has_changed
+from dynamo_lite.capture.leaving import is_gone
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, Grown, LoopExit, SkipFrame, Ways
 from dynamo_lite.capture.value import (
@@ -51,7 +52,8 @@ _EXTEND = frozenset(
     | {"UNARY_NOT", "STORE_FAST", "FOR_ITER", "GET_ITER", "NOP", "RETURN_VALUE"}
 )
 _EXTEND_FORMAT = frozenset({"FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING", "LOAD_CONST"})
-_RETURN_TAIL = frozenset({"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP"})
+_RETURN_TAIL = frozenset({"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP", "SWAP", "POP_TOP"})
+_LONGEST_TAIL = 8
 # Values that are one object however often they are used.
 _OBJECTS = (CallValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue, FunctionValue, MethodValue)
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
@@ -395,10 +397,9 @@ class Residual:
         number = self.temporary()
         self.emit("STORE_FAST", number)
         memo = dict(self._memo)
-        gone: list[Value] = [GoneValue() for _ in range(ways.gone)]
-        for count, place in enumerate((*ways.places, index), ways.first):
+        for count, (place, gone) in enumerate((*ways.places, (index, 0)), ways.first):
             other = Label()
-            values = stack if place == index and count == ways.first + len(ways.places) else [*stack, *gone]
+            values = [*stack, *(GoneValue() for _ in range(gone))]
             if count < ways.first + len(ways.places):
                 self.emit("LOAD_FAST", number)
                 self.emit("LOAD_CONST", count)
@@ -406,8 +407,10 @@ class Residual:
                 self.emit("POP_JUMP_IF_FALSE", None, other)
             self._memo = dict(memo)
             kinds, names, bound = self._settle(place, values, locals_, live[place], params)
-            if not values and self._extends(place, False):
-                self._run(place, (), bound, False)
+            if all(map(is_gone, values)) and self._extends(place, False):
+                for value in values:
+                    self.load(value)
+                self._run(place, kinds, bound, False)
             else:
                 self._jump(Target(place, kinds, bound), names)
             self.pending.append(other)
@@ -517,7 +520,7 @@ class Residual:
         op = instrs[index].op
         if op in _EXTEND or (formatting and (op in _EXTEND_FORMAT or op == "CALL")):
             return True
-        for ahead in range(index, min(index + 6, len(instrs))):
+        for ahead in range(index, min(index + _LONGEST_TAIL, len(instrs))):
             if instrs[ahead].op == "RETURN_VALUE":
                 return True
             if instrs[ahead].op not in _RETURN_TAIL:

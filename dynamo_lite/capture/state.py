@@ -66,13 +66,12 @@ class GeneratorEscapes(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Ways:
-    """Where a frame may go on behind a loop that some ways leave to other places than its end: `number` says at which of
-    `places`, which count from `first`, or is 0 if not there. gone: how many values that nobody looks at any more, the
-    loop's iterator for one, lie on the stack there."""
+    """Where a frame may go on behind a loop that some ways leave to other places than its end: `number` says at which
+    of `places`, which count from `first`, or is 0 if not there. Of each there is where it is and how many values that
+    nobody looks at any more, the loop's iterator for one, lie on the stack there."""
 
     number: Value
-    places: tuple[int, ...]
-    gone: int
+    places: tuple[tuple[int, int], ...]
     first: int = 1
 
 

@@ -1,7 +1,7 @@
 """Appends in the loops of random functions.
 
-Enters the text of a function from random_loops.py or random_elements.py; leaves that of one which also appends to lists:
-one of its own, one made in each iteration of the outer loop, and one that is an argument, the last.
+Enters the text of a function from random_loops.py or random_elements.py; leaves that of one which also appends to
+lists: one of its own, one made in each iteration of the outer loop, and one that is an argument, the last.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import numpy as np
 from tests.programs.random_loops import half
 
 _VALUES_OF_LOOPS = (
-    *("{v}", "{v}", "{v} * 0.5", "{v} + {w}", "{v}[1:]", "{v}[::-1]", "{v}[i % 4]", "{v}[0] * 2", "{v}.sum()", "{v}.copy()"),
+    *("{v}", "{v}", "{v} * 0.5", "{v} + {w}", "{v}[1:]", "{v}[::-1]", "{v}[i % 4]", "{v}[0] * 2", "{v}.sum()"),
+    "{v}.copy()",
     *("s", "s", "t", "total", "f", "g", "j", "i", "j * 1000", "f * 0.5", "0.25", "q", "h", "True"),
 )  # fmt: skip
 _VALUES_OF_ELEMENTS = (
-    *("a[i]", "a[i]", "b[i] * 2", "a[i - 1] + b[i]", "c[i, i]", "c[i]", "c[:, i]", "s", "s", "t", "t * 2", "g", "g * 0.5"),
+    *("a[i]", "a[i]", "b[i] * 2", "a[i - 1] + b[i]", "c[i, i]", "c[i]", "c[:, i]", "s", "t", "t * 2", "g", "g * 0.5"),
     *("k", "k * 1000", "i", "i * i", "0.25", "h", "a[i] > b[i]", "np.sqrt(abs(a[i]))", "int(a[i])"),
 )  # fmt: skip
 _ITEMS = ("out", "out", "out", "found", "row")

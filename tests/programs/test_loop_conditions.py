@@ -329,7 +329,7 @@ def truths(x: Any, n: int) -> Any:
 # -- what stays as it was ------------------------------------------------------------------------------
 
 
-@case(vector, plain=True)
+@case(vector, versions=2)
 def has_else(x: Any, n: int) -> Any:
     for _ in range(n):
         x = x * 0.5 + 1.0
@@ -340,7 +340,7 @@ def has_else(x: Any, n: int) -> Any:
     return x
 
 
-@case(vector, plain=True)
+@case(vector)
 def returns_early(x: Any, n: int) -> Any:
     for _ in range(n):
         x = x * 0.5 + 1.0

@@ -517,6 +517,17 @@ def a_number_of_the_iteration_before(x: Any, n: int) -> Any:
 
 
 @case(vector, plain=True)
+def a_number_that_is_one_from_before(x: Any, n: int) -> Any:
+    out = []
+    number, other = 0.75, 2.0
+    for i in range(n):
+        out.append(number)
+        number = number * 0.5 if i % 2 else other
+        x = x + number
+    return out, x
+
+
+@case(vector, plain=True)
 def a_number_that_lives_on(x: Any, n: int) -> Any:
     out: list[Any] = []
     number = 0.0

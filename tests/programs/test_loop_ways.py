@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.conftest import budget
 from tests.oracle import require_equal
+from tests.programs import random_loops
 from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_in, rng
+from tests.programs.random_lists import function
+from tests.programs.random_ways import with_ways
 
 Program = Any
 
@@ -233,6 +237,28 @@ def test_program(fn: Program, backend: str) -> None:
     segments = report.compiled._compilation.segments
     segmented = fn in (calls_once, unbound_on_one_way)  # the loop of one stands in another function
     assert segmented or any(loops_in(segment.capture.graph) for segment in segments), report.compiled.explain()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("start", range(0, budget("WAYS_FUZZ", 20), 10))
+def test_random_ways(start: int, backend: str) -> None:
+    kept = 0
+    for seed in range(start, start + 10):
+        text = with_ways(random_loops.source(seed, True), seed)
+        try:
+            report = require_equal(
+                function(text),
+                lambda s=seed: random_loops.arguments(s, 3),  # type: ignore[misc]
+                variants=[lambda n=n, s=seed: random_loops.arguments(s, n) for n in (0, 1, 2, 7)],  # type: ignore[misc]
+                compile=dynamo_lite.compile,
+                compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
+                calls=1,
+            )
+        except BaseException as error:
+            error.add_note(f"seed {seed}:\n{text}")
+            raise
+        kept += any(loops_in(segment.capture.graph) for segment in report.compiled._compilation.segments)
+    assert kept
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
