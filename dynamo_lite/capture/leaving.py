@@ -1,8 +1,8 @@
 """Leaving a loop between two iterations: what the frame holds there, for plain Python or another program to go on.
 
 Enters: a `while`, or a `for` over a range, that has just been captured, in the frame of the segment itself. Leaves: a
-LoopExit, the frame's state in front of the body of the `while`, or of the GET_ITER that begins the `for`, with what is
-left of the range in the range's place. When a signal or another thread waits, the program ends at the loop with the
+LoopExit, the frame's state in front of the body of the `while`, or of the FOR_ITER of the `for`, with an iterator over
+what is left of the range. When a signal or another thread waits, the program ends at the loop with the
 values of then (a LEAVE node), and the exit's residual code hands over to the resume function at that instruction, where
 capture begins as it does for any other segment:
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from dynamo_lite.capture.residual import rest_of
 from dynamo_lite.capture.state import Frame, LoopExit, Tracer
 from dynamo_lite.capture.value import (
     CallValue,
@@ -46,29 +47,30 @@ def note_exit(
     loop: Node,
     numbers: RangeValue | None,
     held: Callable[[str], Value | None],
-) -> None:
-    """Let `loop` be left between two iterations, if somebody can go on there.
+) -> bool:
+    """Let `loop` be left between two iterations, if somebody can go on there: whether it may be.
 
     numbers: those that a `for` goes through; None for a `while`. held: what a local holds after an iteration, None if
     nothing; it raises CannotLeave if nobody can tell.
     """
     if tracer.regions or len(tracer.frames) != 1:
-        return
+        return False
     if numbers is not None:
         iterator = frame.stack[-1]
         assert isinstance(iterator, IteratorValue)
-        if iterator.kind != "range" or frame.code.instrs[header - 1].op != "GET_ITER":
-            return
+        if iterator.kind != "range":
+            return False
     memo: dict[Value, Value] = {}
     try:
         values = {name: held(name) for name in frame.locals}
         locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
         stack = [_as_now(value, memo) for value in (frame.stack if numbers is None else frame.stack[:-1])]
     except CannotLeave:
-        return
+        return False
     if numbers is not None:
-        stack.append(CallValue(None, rest_of, [numbers, TakenValue()]))
-    tracer.exits.append(LoopExit(loop, header if numbers is None else header - 1, stack, locals_))
+        stack.append(IteratorValue(None, CallValue(None, rest_of, [numbers, TakenValue()]), kind="range"))
+    tracer.exits.append(LoopExit(loop, header, stack, locals_))
+    return True
 
 
 def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
@@ -105,11 +107,6 @@ def counted(begin: Value, step: int) -> Value:
 def grown(begin: int, step: int, taken: int) -> int:
     """The int that residual code works out for ``counted``."""
     return begin + step * taken
-
-
-def rest_of(numbers: range, taken: int) -> range:
-    """The range behind its first `taken` numbers; its bounds stay what they were, so that guards on them hold."""
-    return range(numbers.start + taken * numbers.step, numbers.stop, numbers.step)
 
 
 __all__ = ["CannotLeave", "counted", "note_exit"]

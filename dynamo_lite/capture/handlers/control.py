@@ -27,7 +27,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.graph.scalar import ScalarOp, kind_of, make
-from dynamo_lite.pycode import Instr
+from dynamo_lite.pycode import Instr, begins_range
 
 
 def known_truth(machine: Machine, value: Value) -> bool:
@@ -141,6 +141,9 @@ def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("GET_ITER")
 def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = machine.pop(frame)
+    if isinstance(value, RangeValue) and begins_range(frame.code, frame.index - 1):
+        frame.push(IteratorValue(None, value, kind="range"))
+        return
     if not stays_loop(machine, frame, value):
         frame.push(iterate(machine, value))
         return
