@@ -83,7 +83,7 @@ _ROWS = (
         "output",
         "break",
         "{detail} writes output, which has to appear in its place",
-        "Print after the array code, or once per loop instead of once per step.",
+        "Print after the array code, or in some iterations only (`if i % 100 == 0`): a native loop is left for these.",
     ),
     Reason(
         "random",
@@ -219,7 +219,13 @@ _ROWS = (
         "break",
         "a loop that an earlier graph began goes on here, one iteration at a time ({detail})",
         "What breaks the graph inside the loop, a print or a call that is not traced, leaves a graph for each "
-        "iteration: move it out of the loop.",
+        "iteration: move it out of the loop, or have it done in some iterations only (`if i % 100 == 0`).",
+    ),
+    Reason(
+        "loop-pauses",
+        "break",
+        "a loop is left for iterations that do not break the graph after all ({detail} in a row)",
+        "Nothing is lost but some time: the next graph begins with the next iteration.",
     ),
     Reason(
         "loop-dependent",

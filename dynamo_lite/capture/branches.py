@@ -7,7 +7,9 @@ True, False, or a condition. At a jump that data decides both ways are traced, e
     if c: x = a          %cond: T = cond(c, %a, %b): then returns %a, else returns %b;  x is tuple_get(%cond)
     else: x = b
 
-A `break` ends its way with False; what follows it in the iteration is then on the other way. INVARIANT: what differs at
+A `break` ends its way with False; what follows it in the iteration is then on the other way. Where one way breaks the
+graph, and the condition can be known before the iteration begins, the loop is left for the iterations that may go there
+(leaving.py), and only the other way is traced. INVARIANT: what differs at
 the end of two ways is an array, a NumPy scalar or a number, of one type, or nobody reads it.
 """
 
@@ -26,7 +28,7 @@ from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import close_branches
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
-from dynamo_lite.capture.state import Break, Frame, Region, Tracer
+from dynamo_lite.capture.state import Break, Frame, LoopKey, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     ConstantValue,
@@ -38,6 +40,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import liveness
@@ -97,6 +100,8 @@ class Walk:
             instr = frame.code.instrs[frame.index]
             if instr.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
                 condition = data_condition(self.machine, frame.stack[-1])
+                if condition is not None and self._avoids(condition):
+                    continue
                 if condition is not None:
                     goes_on = self._fork(condition)
                     if goes_on is not None:
@@ -140,15 +145,63 @@ class Walk:
                 self._restore(*before)
             jumps = truth == (instr.op == "POP_JUMP_IF_TRUE")
             frame.index, frame.line = instr.target if jumps else index + 1, line
-            region = tracer.open_branch((*self._key(), index, truth), condition, truth)
-            goes_on = self.run(join, begins=False)
+            key = (*self._key(), index, truth)
+            region = tracer.open_branch(key, condition, truth)
+            try:
+                goes_on = self.run(join, begins=False)
+            except Break as reason:
+                self._avoid(key, condition, reason.reason, reason.detail)
+                raise
+            except Undecided as reason:
+                if not tracer.may_promise(reason.condition):
+                    self._avoid(key, condition, "loop-dependent", str(reason))
+                raise
+            except Returned:
+                self._avoid(key, condition, "loop-exit", "return")
+                raise
             tracer.regions.pop()
             contents = {name: cell.contents for name, cell in frame.cells.items()}
             ends.append(_End(region, goes_on, dict(frame.locals), contents, frame.stack[:]))
             if not unchanged(state):
+                self._avoid(key, condition, "loop-state", "a list, dict or iterator that a branch changes")
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
         frame.line = line
         return self._merge(condition, ends[0], ends[1], join)
+
+    def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str) -> None:
+        """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be."""
+        tracer, root = self.machine.tracer, self.machine.tracer.frames[0]
+        if tracer.tells_pauses(condition):
+            line = root.line or root.code.firstlineno
+            tracer.plans[tracer.regions[0].key].avoided[key] = reason, detail, line
+            raise Retry
+
+    def _avoids(self, condition: GoesOn) -> bool:
+        """Go on with one way from the jump at hand where no native iteration goes the other one."""
+        frame, tracer = self.frame, self.machine.tracer
+        if not tracer.tells_pauses(condition):
+            return False
+        assert not isinstance(condition, Node)
+        index, instr = frame.index, frame.code.instrs[frame.index]
+        avoided = tracer.plans[tracer.regions[0].key].avoided
+        truth = next((truth for truth in (True, False) if (*self._key(), index, truth) in avoided), None)
+        if truth is None:
+            return False
+        pause = condition if truth else negate(condition)
+        for region in tracer.regions:
+            if region.given is not True and tracer.tells_pauses(region.given):
+                pause = make("and", region.given, pause)
+        pauses = tracer.regions[0].pauses
+        assert pauses is not None and instr.target is not None
+        if pause not in pauses:
+            pauses.append(pause)
+        frame.stack.pop()
+        frame.line = instr.position[0] or frame.line
+        frame.index = index + 1 if truth == (instr.op == "POP_JUMP_IF_TRUE") else instr.target
+        if all(region.given is True for region in tracer.regions):
+            for region in tracer.regions:
+                region.graph.facts.learn(condition, not truth)
+        return True
 
     def _key(self) -> tuple[Any, ...]:
         return self.machine.tracer.regions[-1].key

@@ -59,6 +59,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 ALWAYS_UNROLLED = 8  # iterations of a loop of known length
 MAX_PEELED = 2
+MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
 MAX_NUMBERS = 16  # csrc/loop.c has room for so many
 
 
@@ -114,6 +115,9 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         frame.index = exit_index
         return
     plan = plan_of(tracer, frame, header)
+    if iterator.kind == "range" and (plan.refused is not None or not tracer.native_loops):
+        plan.outcome = "segments"
+        raise Break("loop-goes-on", "a range")  # which an exit of the loop brought
     if plan.refused is not None:
         raise Break("loop-over-unknown-iterator", "an array")  # which went into a comprehension as an iterator
     if (bounds := numbering(tracer, iterator)) is None:
@@ -127,9 +131,10 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
     forward = tracer.relate(make("ge", step, 1))
     more = make("lt", start, stop) if forward else make("gt", start, stop)
-    if short or iterator.taken < plan.peel:
+    alone = iterator.taken in plan.alone
+    if short or iterator.taken < plan.peel or alone:
         if tracer.relate(more):
-            plan.outcome = "" if short else "begun"
+            plan.outcome = "" if short else "paused" if alone or plan.avoided else "begun"
             tracer.peeling = not short
             item = item_at(machine, iterator, start)
             take_one(iterator)
@@ -137,7 +142,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
             return
     elif tracer.graph.facts.decide(more) is not False:
         _enter(machine, frame, header)
-        _Attempt(machine, frame, header, exit_index, plan, (start, stop, step), more, forward).run()
+        _Attempt(machine, frame, header, exit_index, plan, iterator.taken, (start, stop, step), more, forward).run()
         machine.entered.pop()
     plan.outcome = "unrolled" if short else "native"
     tracer.peeling = False
@@ -163,10 +168,11 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
     if machine.entered and machine.entered[-1] == (id(frame), header):
         return False
     met = frame.visits[header] = frame.visits.get(header, 0) + 1
-    if met <= plan.peel:
+    if met <= plan.peel or met in plan.alone:
+        plan.outcome = "paused" if met in plan.alone or plan.avoided else plan.outcome
         return False
     _enter(machine, frame, header)
-    _Attempt(machine, frame, header, None, plan, (0, 2**63 - 1, 1), True, True).run()
+    _Attempt(machine, frame, header, None, plan, met, (0, 2**63 - 1, 1), True, True).run()
     machine.entered.pop()
     plan.outcome = "native"
     return True
@@ -202,6 +208,7 @@ class _Attempt:
     header: int
     exit_index: int | None  # of a `while`: not known before
     plan: LoopPlan
+    number: int  # of iterations that ran before, or as a `while` counts them
     bounds: tuple[Scalar, Scalar, Scalar]
     more: Scalar  # whether there is an iteration at all
     forward: bool
@@ -242,6 +249,9 @@ class _Attempt:
         self.region = tracer.open_region(_key(tracer, frame, self.header), start, stop, step)
         iterator = None if is_while else frame.stack[-1]
         assert iterator is None or isinstance(iterator, IteratorValue)
+        outermost = len(tracer.regions) == 1 and len(tracer.frames) == 1 and not frame.code.cellvars
+        if tracer.pauses and outermost and (iterator is None or iterator.kind == "range"):
+            self.region.pauses = []
         walk = Walk(self.machine, frame, self.loop, self.header, self._refuse, exit_index, iterator)
         around = frame.stack[:]
         state = mutable_state(tracer, {id(frame.cells[name]) for name in cells})
@@ -523,6 +533,8 @@ class _Attempt:
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
         late += [path for path in self.next if path[0] in live]  # without an iteration it is the object that it was
         tracer.regions.pop()
+        if self.region.pauses:
+            self._see_whether_alone()
         if (late or self.late) and not self._runs_at_all():
             for name in self.stored:
                 self._set(name, before.get(name))
@@ -546,11 +558,43 @@ class _Attempt:
         }
         rest = None if self.exit_index is None else RangeValue(None, *self.bounds)
         held = partial(self._left, before=before, places=places, results=results)
-        note_exit(tracer, self.frame, self.header, loop, rest, held)
+        leaves = note_exit(tracer, self.frame, self.header, loop, rest, held)
+        if self.region.pauses and not leaves:
+            self._refuse_pauses()
+        if self.region.pauses:
+            (name,) = tracer.yield_names(1)
+            index = tracer.root.add_yield(name, "int")
+            loop.params["pause"] = index, *(self._pause_at(pause, index) for pause in self.region.pauses)
         for name in self.stored:
             paths = ((name,) in known for known in (self.final, self.next, self.leaves))
             known = name in live and (name in before or any(paths))
             self._set(name, self._after((name,), before.get(name), places, results) if known else None)
+
+    def _see_whether_alone(self) -> None:
+        """Have the first iteration run by itself if the loop pauses in front of it; that it does not is guarded."""
+        tracer, pauses = self.machine.tracer, self.region.pauses or ()
+        if any(tracer.is_carried(pause) for pause in pauses):
+            self._refuse_pauses()
+        try:
+            first = (self._pause_at(pause, self.bounds[0]) for pause in pauses)
+            alone = any(tracer.relate(make("and", self.more, pause)) for pause in first)
+        except Break:  # evaluating it raises
+            self._refuse_pauses()
+        if not alone:
+            return
+        if len(self.plan.alone) == MAX_ALONE:
+            self.plan.outcome = "paused"
+            raise Break("loop-pauses", str(MAX_ALONE))
+        self.plan.alone.add(self.number)
+        raise Retry
+
+    def _pause_at(self, pause: Scalar, index: Scalar) -> Scalar:
+        """Whether the loop pauses in front of the iteration with that index."""
+        return substitute(self.machine.tracer.canonical(pause), {self.region.index.name: index})
+
+    def _refuse_pauses(self) -> NoReturn:
+        reason, detail, _ = next(iter(self.plan.avoided.values()))
+        self._refuse(reason, detail)
 
     def _left(
         self, name: str, before: dict[str, Value], places: dict[Path, int], results: dict[int, Node]

@@ -82,6 +82,11 @@ class Capture:
         )
 
     @property
+    def pauses(self) -> bool:
+        """Whether some loop is left for single iterations, which only a native program does."""
+        return any("pause" in node.params for node in self.graph.nodes)
+
+    @property
     def only_scalars(self) -> bool:
         """Whether no operation works on more than one element: a program could not win what its launch costs."""
         calls = [node for node in self.graph.nodes if node.kind is not NodeKind.INPUT]
@@ -107,15 +112,17 @@ def trace(
     jump: Callable[[Target], Any],
     config: Config,
     owns_slots: bool = False,
+    pauses: bool = True,
 ) -> Capture:
-    """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that residual
-    code calls to continue at a Target. owns_slots: nobody else holds the slots (a resume function's).
+    """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that
+    residual code calls to continue at a Target. owns_slots: nobody else holds the slots (a resume function's).
+    pauses: loops may be left for single iterations.
     Raises SkipFrame where the frame cannot be captured."""
     tracers: list[Tracer] = []
     try:
-        return _trace(function, slots, jump, config, owns_slots, tracers, inline_generators=True)
+        return _trace(function, slots, jump, config, owns_slots, pauses, tracers, inline_generators=True)
     except GeneratorEscapes:
-        return _trace(function, slots, jump, config, owns_slots, tracers, inline_generators=False)
+        return _trace(function, slots, jump, config, owns_slots, pauses, tracers, inline_generators=False)
     finally:
         for used in tracers:
             used.release()
@@ -127,6 +134,7 @@ def _trace(
     jump: Callable[[Target], Any],
     config: Config,
     owns_slots: bool,
+    pauses: bool,
     tracers: list[Tracer],
     inline_generators: bool,
 ) -> Capture:
@@ -140,7 +148,7 @@ def _trace(
     plans: dict[LoopKey, LoopPlan] = {}
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
-        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans)
+        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans, pauses)
         tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
@@ -203,7 +211,10 @@ def _trace(
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
         live = frozenset(frame.locals) if stop.reason == "python-exception" else liveness(code)[index]
         residual.inputs = tracer.inputs
-        residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, stop.reason == "format-string")
+        if stop.reason == "loop-pauses":
+            residual.goes_on(index, frame.stack, frame.locals, live, names)
+        else:
+            residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, stop.reason == "format-string")
     elif isinstance(result, ArrayValue) and result.source is None:
         residual.output(result.node)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
@@ -288,6 +299,8 @@ def make_exits(
 ) -> tuple[types.FunctionType, ...]:
     """Put a LEAVE behind each loop that may be left, and write the residual code for it; jumps grows."""
     if code.cellvars or reads_frame(code):
+        if any(exit_.loop.params.get("pause") for exit_ in tracer.exits):
+            raise SkipFrame("frame-introspection", reads_frame(code) or "")
         return ()
     made: list[types.FunctionType] = []
     for exit_ in tracer.exits:
@@ -301,6 +314,8 @@ def make_exits(
         try:
             residual.leaves(exit_, liveness(code)[exit_.index], names)
         except (GeneratorEscapes, SkipFrame):
+            if exit_.loop.params.get("pause"):
+                raise
             continue  # nobody could go on there: the program declines
         for source in residual.loaded:
             tracer.facts.register(source)
