@@ -224,8 +224,8 @@ _ROWS = (
     Reason(
         "loop-pauses",
         "break",
-        "a loop is left for iterations that do not break the graph after all ({detail} in a row)",
-        "Nothing is lost but some time: the next graph begins with the next iteration.",
+        "the next iteration of a loop, which may break the graph, is a graph of its own ({detail})",
+        "Nothing to do: a loop that is left for several prints has fewer graphs in this way.",
     ),
     Reason(
         "loop-dependent",

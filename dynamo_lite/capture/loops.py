@@ -53,12 +53,13 @@ from dynamo_lite.graph.scalar import (
     substitute,
     symbols_of,
 )
-from dynamo_lite.pycode import handlers_at, liveness
+from dynamo_lite.pycode import begins_at, handlers_at, liveness
 
 Path: TypeAlias = tuple[str | int, ...]
 
 ALWAYS_UNROLLED = 8  # iterations of a loop of known length
 MAX_PEELED = 2
+MANY_WAYS = 3
 MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
 MAX_NUMBERS = 16  # csrc/loop.c has room for so many
 
@@ -582,9 +583,11 @@ class _Attempt:
             self._refuse_pauses()
         if not alone:
             return
-        if len(self.plan.alone) == MAX_ALONE:
+        # The ways through the rest of one iteration and through the next one would make many segments together.
+        parts = len(self.plan.avoided) >= MANY_WAYS and not begins_at(self.frame.code, self.header)
+        if parts or len(self.plan.alone) == MAX_ALONE:
             self.plan.outcome = "paused"
-            raise Break("loop-pauses", str(MAX_ALONE))
+            raise Break("loop-pauses", f"iteration {len(self.plan.alone)} of this segment")
         self.plan.alone.add(self.number)
         raise Retry
 

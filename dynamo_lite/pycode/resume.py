@@ -35,6 +35,14 @@ def begins_range(code: Code, index: int) -> bool:
     return index > 0 and before.op in ("LOAD_FAST_AND_CLEAR", "DELETE_FAST") and str(before.arg).startswith(".s")
 
 
+def begins_at(code: Code, index: int) -> bool:
+    """Whether a resume function goes on with instruction `index`, right behind its prologue."""
+    at = 0
+    while at < index and (code.instrs[at].op in ("PUSH_NULL", "GET_ITER") or str(code.instrs[at].arg).startswith(".s")):
+        at += 1
+    return index in (at, code.instrs[at].target if code.instrs[at].op == "JUMP" else at)
+
+
 @remembered
 def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tuple[str, ...]) -> types.CodeType:
     """The code of a function that goes on with `code` at instruction `index`.

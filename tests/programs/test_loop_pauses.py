@@ -497,6 +497,53 @@ def test_nothing_is_compiled_again(fn: Callable[..., Any]) -> None:
 
 
 @pytest.mark.usefixtures("no_mode")
+def test_many_prints_make_few_segments() -> None:
+    def prints(x, n):  # type: ignore[no-untyped-def]
+        for i in range(n):
+            x = x * 0.9
+            if i % 5 == 0:
+                print("five", i, x[0])
+            if i % 7 == 0:
+                print("seven", i, x[0])
+            x = x + i
+            if i % 4 == 1:
+                print("four", i, x[0])
+            if i % 6 == 5:
+                print("six", i, x[0])
+            if i % 3 == 1:
+                print("three", i, x[0])
+        return x
+
+    report = require_equal(
+        prints, lambda: (np.arange(1.0, 7.0), 900), compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
+    )
+    stats, explanation = report.compiled.stats(), report.compiled.explain()
+    assert not stats["declines"] and not stats["plain_calls"], explanation  # the recompile_limit is not met
+    assert [loop.outcome for loop in explanation.loops] == ["native"], explanation
+
+
+def test_many_prints_of_an_endless_loop() -> None:
+    def prints(x, n):  # type: ignore[no-untyped-def]
+        while True:
+            print("begins", n) if n % 3 == 0 else None
+            n -= 1
+            x = x * 0.9
+            if n % 5 == 0:
+                print("five", n, x[0])
+            if n % 7 == 0:
+                print("seven", n, x[0])
+            if n % 2 == 0:
+                print("two", n)
+            if x[0] < 1e-3:
+                break
+        return x
+
+    require_equal(
+        prints, lambda: (np.arange(1.0, 7.0), 100), compile=dynamo_lite.compile, compile_options={"options": Options}
+    )
+
+
+@pytest.mark.usefixtures("no_mode")
 def test_left_as_often_as_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
     fast = compiled(every)
     for _ in range(2):

@@ -13,6 +13,7 @@ from dynamo_lite.pycode import (
     Instr,
     UnsupportedResume,
     assemble,
+    begins_at,
     begins_range,
     decode,
     encode,
@@ -255,6 +256,7 @@ def test_a_range_goes_on():
     (place,) = (index for index, instr in enumerate(resumed.instrs) if instr.op == "GET_ITER")
     assert begins_range(resumed, place) and not begins_range(code, header - 1)
     assert types.FunctionType(encode(resumed), {})(range(3, 6), 0, 100) == 112
+    assert begins_at(resumed, place + 1) and not begins_at(resumed, place + 2) and not begins_at(code, header)
     (place,) = (index for index, instr in enumerate(resumed.instrs) if instr.op == "FOR_ITER")
     assert resume_code(resumed, place, ("range",), ("n", "x")) == encode(resumed)
     with pytest.raises(ValueError, match="none of 'value', 'null' and 'range'"):
