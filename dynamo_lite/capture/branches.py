@@ -9,8 +9,8 @@ True, False, or a condition. At a jump that data decides both ways are traced, e
 
 A `break` ends its way with False; what follows it in the iteration is then on the other way. Where one way breaks the
 graph, and the condition can be known before the iteration begins, the loop is left for the iterations that may go there
-(leaving.py), and only the other way is traced. INVARIANT: what differs at
-the end of two ways is an array, a NumPy scalar or a number, of one type, or nobody reads it.
+(leaving.py), and only the other way is traced. INVARIANT: what differs at the end of two ways is an array, a NumPy
+scalar or a number, of one type, or nobody reads it.
 """
 
 from __future__ import annotations
@@ -154,24 +154,27 @@ class Walk:
                 raise
             except Undecided as reason:
                 if not tracer.may_promise(reason.condition):
-                    self._avoid(key, condition, "loop-dependent", str(reason))
+                    self._avoid(key, condition, "loop-dependent", str(reason), unrolled=True)
                 raise
             except Returned:
-                self._avoid(key, condition, "loop-exit", "return")
+                self._avoid(key, condition, "loop-exit", "return", unrolled=True)
                 raise
             tracer.regions.pop()
             contents = {name: cell.contents for name, cell in frame.cells.items()}
             ends.append(_End(region, goes_on, dict(frame.locals), contents, frame.stack[:]))
             if not unchanged(state):
-                self._avoid(key, condition, "loop-state", "a list, dict or iterator that a branch changes")
+                what = "a list, dict or iterator that a branch changes"
+                self._avoid(key, condition, "loop-state", what, unrolled=True)
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
         frame.line = line
         return self._merge(condition, ends[0], ends[1], join)
 
-    def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str) -> None:
-        """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be."""
+    def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool = False) -> None:
+        """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be.
+
+        unrolled: it breaks none in a loop that is unrolled, so that one of known length does better without."""
         tracer, root = self.machine.tracer, self.machine.tracer.frames[0]
-        if tracer.tells_pauses(condition):
+        if tracer.tells_pauses(condition) and not (unrolled and not any(map(is_symbolic, tracer.regions[0].bounds))):
             line = root.line or root.code.firstlineno
             tracer.plans[tracer.regions[0].key].avoided[key] = reason, detail, line
             raise Retry

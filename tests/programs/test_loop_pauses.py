@@ -652,6 +652,23 @@ def test_any_condition(seed: int) -> None:
         raise
 
 
+@pytest.mark.usefixtures("no_mode")
+def test_a_loop_of_known_length_is_unrolled_where_that_needs_no_break() -> None:
+    def collects(x):  # type: ignore[no-untyped-def]
+        found = []
+        for i in range(20):
+            x = x * 0.9
+            if i % 5 == 0:
+                found.append(x)
+            if i == 17:
+                return x, found
+        return found
+
+    fast = dynamo_lite.compile(collects, fullgraph=True, options=OPTIONS)
+    x, found = fast(np.arange(5.0))
+    assert len(found) == 4 and x.tolist() == collects(np.arange(5.0))[0].tolist()
+
+
 # -- what runs in between --------------------------------------------------------------------------
 
 
