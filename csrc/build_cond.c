@@ -6,7 +6,8 @@
 DlYields *
 dl_build_yields_of(DlStep *step)
 {
-    return step->kind == DL_STEP_LOOP                                                     ? &step->loop.yields
+    return step->kind == DL_STEP_LOOP && step->loop.pausing.n                             ? &step->loop.pausing
+           : step->kind == DL_STEP_LOOP                                                   ? &step->loop.yields
            : step->kind == DL_STEP_COND                                                   ? &step->cond.yields
            : step->kind == DL_STEP_MASKED && step->masked.kind == DL_MASKED_COUNT ? &step->masked.yields
            : step->kind == DL_STEP_READ                                                   ? &step->read.yields

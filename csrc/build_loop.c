@@ -414,6 +414,33 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *carried, PyObject *
     return check_numbers(builder, object, step);
 }
 
+/* When to pause: attribute "pause", None or a Symbol for the index and the condition; 0 or -1. */
+static int
+build_pause(DlBuilder *builder, PyObject *object, DlLoopStep *step)
+{
+    DlScalars *table = &builder->program->numbers;
+    PyObject *pause = PyObject_GetAttrString(object, "pause");
+    int status = pause == NULL ? -1 : 0;
+    if (status == 0 && pause != Py_None) {
+        if (builder->part != DL_WHOLE || step->yields.n || !PyTuple_Check(pause) || PyTuple_GET_SIZE(pause) != 2) {
+            status = dl_build_refuse(builder, "such a loop does not pause", object);
+        }
+        else if ((step->pausing.values = dl_build_rows(1, sizeof *step->pausing.values)) == NULL
+                 || (step->pausing.values[0] = dl_scalar_add(table, PyTuple_GET_ITEM(pause, 0))) < 0
+                 || (step->pause = dl_scalar_add(table, PyTuple_GET_ITEM(pause, 1))) < 0) {
+            status = -1;
+        }
+        else if (table->kinds[step->pausing.values[0]] != DL_INT || table->kinds[step->pause] != DL_BOOL) {
+            status = dl_build_refuse(builder, "an index is an int, a condition a bool", object);
+        }
+        else {
+            step->pausing.n = 1;
+        }
+    }
+    Py_XDECREF(pause);
+    return status;
+}
+
 int
 dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
 {
@@ -448,6 +475,7 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
     }
     Py_XDECREF(machine);
     status = status ? status : dl_build_yields(builder, object, &step->yields, step->body->body->n_numbers);
+    status = status ? status : build_pause(builder, object, step);
     Py_XDECREF(carried);
     Py_XDECREF(captured);
     Py_XDECREF(dsts);

@@ -117,6 +117,7 @@ clear_step(DlStep *step)
         PyMem_Free(step->loop.moves);
         PyMem_Free(step->loop.dsts);
         PyMem_Free(step->loop.yields.values);
+        PyMem_Free(step->loop.pausing.values);
         break;
     case DL_STEP_COND:
         Py_XDECREF(step->cond.branches[0]);

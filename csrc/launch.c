@@ -513,7 +513,7 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
     DlReg small_regs[SMALL_REGISTERS];
     DlNumber small_numbers[SMALL_NUMBERS];
     DlRun run = {.program = program, .inputs = inputs, .regs = small_regs, .numbers = small_numbers,
-                 .keep_gil = program->has_loops,
+                 .keep_gil = program->has_loops, .ends = end != NULL,
                  .strict = program->has_loops && (end == NULL || program->n_closed_loops > 0)};
     run.outermost = &run;
     run.switches = program->has_loops ? dl_pyframe_switches() : 0;

@@ -21,12 +21,15 @@ enum {
     PATIENCE_NS = 50000000, /* for how long these wait for the end of an iteration of the outermost loop */
     KERNEL_TRIES = 4,      /* iterations after each of which it sees whether the loop's kernel can run the others */
     KERNEL_GIVE_UP = 64,   /* loops in a row that it could not run, before nobody asks any more */
-    KERNEL_LENGTH = 4,     /* a shorter loop is not worth it */
+    KERNEL_LENGTH = 5,     /* a shorter loop is not worth it */
+    KERNEL_AGAIN = 2,      /* the same of one that pauses and will be there again, with so many iterations: */
+    KERNEL_REST = 32,
     KERNEL_TICK_NS = 4000000,
     KERNEL_WORK = 1 << 24, /* operations on elements in the first batch */
     KERNEL_LEAST = 16,     /* iterations that a batch has at least, lest the arrays go through memory too often */
     KERNEL_PASS = 1 << 27, /* unless they have so many elements */
     KERNEL_ROWS = 512,     /* iterations whose numbers are there at a time */
+    PAUSE_AHEAD = 1 << 18, /* looks ahead for a pause; then it is left, whether there is one or not */
 };
 
 unsigned dl_loop_leave_every;
@@ -42,6 +45,7 @@ typedef struct {
     int64_t batch, left; /* iterations between two looks at the clock, and until the next one */
     int64_t tick, least; /* the time between two looks for others that is aimed at, and the least iterations */
     int64_t read, looked; /* when the clock was read, and when it last looked for others */
+    uint64_t rest;        /* iterations behind the last one that is planned; the loop is left there if there are any */
 } Loop;
 
 /* The length of range(start, stop, by), by not 0. */
@@ -112,6 +116,28 @@ is_to_be_left(const DlRun *outermost, uint64_t taken)
 {
     return outermost->wanted != 0 || outermost->switches != dl_pyframe_switches()
            || (dl_loop_leave_every != 0 && taken % dl_loop_leave_every == 0);
+}
+
+/* How many of `length` iterations to run before the loop pauses, or before it is to be asked again. */
+static DlStatus
+plan_pause(DlRun *run, const DlLoopStep *step, int64_t start, int64_t by, uint64_t length, uint64_t *planned)
+{
+    const DlScalars *table = &run->program->numbers;
+    DlAhead ahead = {step->pausing.first, step->pausing.last, step->pausing.values[0], step->pause, by};
+    uint64_t n = 0, looks = 0, certain = 1;
+    if (!step->leaves || !run->ends) {
+        return dl_decline(run, DL_REASON_CONDITION);
+    }
+    for (; n < length && certain != 0 && looks < PAUSE_AHEAD; looks++) {
+        run->numbers[ahead.index].i = (int64_t)((uint64_t)start + n * (uint64_t)by);
+        if (dl_scalar_eval(table, ahead.first, ahead.last, run->numbers)) {
+            return dl_decline(run, DL_REASON_NUMBER);
+        }
+        certain = (uint64_t)dl_ahead_false_for(table, &ahead, run->numbers);
+        n = certain < length - n ? n + certain : length;
+    }
+    *planned = n;
+    return 0;
 }
 
 /* ---- registers ---- */
@@ -404,7 +430,7 @@ run_body(Loop *loop, uint64_t number, int *goes_on)
     return status ? status : hand_on_numbers(loop);
 }
 
-/* All iterations; length is at least 1. leaves: fewer where somebody waits. */
+/* All iterations, or those before a pause; length is at least 1. leaves: fewer where somebody waits. */
 static DlStatus
 iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves)
 {
@@ -415,7 +441,8 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
     uint64_t number = (uint64_t)start, taken = 0;
     state.rows = NULL;
     state.tries = 0;
-    if (loop->body->kernel != NULL && length > KERNEL_LENGTH && loop->body->kernel->failures < KERNEL_GIVE_UP) {
+    uint64_t worth = loop->rest >= KERNEL_REST ? KERNEL_AGAIN : KERNEL_LENGTH;
+    if (loop->body->kernel != NULL && length >= worth && loop->body->kernel->failures < KERNEL_GIVE_UP) {
         state.tries = KERNEL_TRIES;
         loop->body->kernel->failures++;
     }
@@ -460,6 +487,10 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
         }
     }
     PyMem_Free(state.rows);
+    if (status == 0 && goes_on && taken == length && loop->rest) {
+        run->outermost->left = 1;
+        run->outermost->taken = (int64_t)taken;
+    }
     return status;
 }
 
@@ -554,7 +585,17 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
     if (program->never) {
         return dl_decline(outer, program->never);
     }
-    DlStatus status = step->machine ? dl_machine_run(outer, step, start, by, length) : 2;
+    uint64_t planned = length;
+    DlStatus status = step->pausing.n ? plan_pause(outer, step, start, by, length, &planned) : 0;
+    if (status != 0) {
+        return status;
+    }
+    if (planned == 0) {
+        outer->left = 1;
+        outer->taken = 0;
+        return take_initial(outer, step);
+    }
+    status = step->machine ? dl_machine_run(outer, step, start, by, length, planned) : 2;
     if (status != 2) {
         return status;
     }
@@ -562,7 +603,7 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
     DlNumber small_numbers[SMALL_NUMBERS];
     PyObject *small_held[SMALL_CARRIED];
     DlPool pool = {0};
-    Loop loop = {.step = step, .body = program->body, .next = small_next, .held = small_held};
+    Loop loop = {.step = step, .body = program->body, .next = small_next, .held = small_held, .rest = length - planned};
     loop.run = *outer;
     loop.run.program = program;
     loop.run.regs = small_regs;
@@ -595,7 +636,7 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
         status = status ? status : load_numbers(&loop, outer);
         int leaves = step->leaves && !outer->strict;
         outer->outermost->leaves |= leaves;
-        status = status ? status : iterate(&loop, start, by, length, leaves);
+        status = status ? status : iterate(&loop, start, by, planned, leaves);
         outer->outermost->leaves &= !leaves;
         status = status ? status : take_results(&loop, outer);
         status = close_loop(&loop, outer, &pool, status);

@@ -488,7 +488,7 @@ stopped(DlRun *run, DlMachine *self, int32_t returned)
 }
 
 DlStatus
-dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t length)
+dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t length, uint64_t planned)
 {
     DlMachine *self = step->machine;
     uint8_t classes[DL_MAX_OPERANDS];
@@ -507,11 +507,10 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     }
     DlRun *outermost = run->outermost;
     int leaves = step->leaves && !run->strict;
-    uint64_t planned = length;
     if (leaves && outermost->switches != dl_pyframe_switches()) {
         planned = 1; /* another thread ran while the code was compiled */
     }
-    else if (leaves && dl_loop_leave_every != 0 && dl_loop_leave_every < length) {
+    else if (leaves && dl_loop_leave_every != 0 && dl_loop_leave_every < planned) {
         planned = dl_loop_leave_every;
     }
     outermost->leaves |= leaves;

@@ -10,7 +10,8 @@ int dl_machine_build(PyObject *object, const DlLoopStep *step, DlMachine **machi
 int dl_machine_traverse(const DlMachine *self, visitproc visit, void *arg);
 void dl_machine_clear(DlMachine *self);
 
-/* Run a loop of `length` iterations, at least 1, as machine code; 2 when it has to run step by step. */
-DlStatus dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t length);
+/* Run `planned`, at least 1, of a loop's `length` iterations as machine code, and leave it where these are not all; 2 when
+ * it has to run step by step. */
+DlStatus dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t length, uint64_t planned);
 
 #endif

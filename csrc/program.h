@@ -206,6 +206,8 @@ typedef struct {
     int leaves;              /* a Leave step follows: it may end between two iterations */
     int checked;             /* what it writes shares memory with nothing else that goes in: the body around it has looked */
     DlYields yields;
+    int32_t pause;           /* a number: whether to leave the loop in front of the iteration of the index in `pausing` */
+    DlYields pausing;        /* n is 0 where it never pauses */
 } DlLoopStep;
 
 /* What a mask selects (masked.c). count: a number; what a count yields. */
@@ -369,6 +371,7 @@ typedef struct DlRun {
     DlPool *pool;          /* of a loop; or NULL */
     int keep_gil;          /* the program has loops: it does not let other threads run */
     int strict;            /* nor may anything that it calls, since some loop cannot be left */
+    int ends;              /* of the outermost run: it may end at a Leave */
     int leaves;            /* of the outermost run: the loop under way may be left */
     int64_t wanted;        /* and since when somebody waits for that, in ns; or 0 */
     unsigned long switches; /* how often the GIL had changed hands when the run began */

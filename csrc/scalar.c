@@ -3,10 +3,7 @@
 
 #include <math.h>
 
-typedef enum {
-    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, POW, BITAND, BITOR, BITXOR, TRUNC, N_OPS,
-    TOO_BIG = N_OPS /* not of Python: an integer beyond 64 bits is needed, so evaluation declines */
-} Op;
+#include "scalar_ops.h"
 
 typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION, BITS, CONVERSION } Family; /* how the result's kind follows */
 

@@ -57,6 +57,20 @@ int dl_scalar_as_comparison(PyObject *expr, DlComparison *comparison);
 /* Evaluate instructions first..last-1; 0, or 1 to decline (overflow, division by zero, inexact comparison). */
 int dl_scalar_eval(const DlScalars *table, int32_t first, int32_t last, DlNumber *values);
 
+/* ---- ahead.c ---- */
+
+/* What is asked ahead of a loop: bool `value`, which instructions first..last-1 compute from `index`, which grows by `by`. */
+typedef struct {
+    int32_t first, last, index, value;
+    int64_t by;
+} DlAhead;
+
+/* Once these instructions are evaluated: for how many numbers, the one at hand included, the value is false for certain;
+ * 0 where it is true now. */
+int64_t dl_ahead_false_for(const DlScalars *table, const DlAhead *ahead, const DlNumber *values);
+
+/* ---- scalar.c ---- */
+
 /* Python's float a % b for b != 0: fmod with the divisor's sign, also on a zero result. */
 double dl_scalar_modulo(double a, double b);
 /* Python's float a // b for b != 0: the nearest whole number to (a - a % b) / b, zero signed like a / b. */

@@ -83,7 +83,7 @@ _ROWS = (
         "output",
         "break",
         "{detail} writes output, which has to appear in its place",
-        "Print after the array code, or once per loop instead of once per step.",
+        "Print after the array code, or in some iterations only (`if i % 100 == 0`): a native loop is left for these.",
     ),
     Reason(
         "random",
@@ -219,7 +219,13 @@ _ROWS = (
         "break",
         "a loop that an earlier graph began goes on here, one iteration at a time ({detail})",
         "What breaks the graph inside the loop, a print or a call that is not traced, leaves a graph for each "
-        "iteration: move it out of the loop.",
+        "iteration: move it out of the loop, or have it done in some iterations only (`if i % 100 == 0`).",
+    ),
+    Reason(
+        "loop-pauses",
+        "break",
+        "the next iteration of a loop, which may break the graph, is a graph of its own ({detail})",
+        "Nothing to do: a loop that is left for several prints has fewer graphs in this way.",
     ),
     Reason(
         "loop-dependent",

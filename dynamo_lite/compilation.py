@@ -24,7 +24,7 @@ from dynamo_lite import _C, breaks, log
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.residual import Target
-from dynamo_lite.capture.state import SkipFrame
+from dynamo_lite.capture.state import LoopPlan, SkipFrame
 from dynamo_lite.capture.trace import GraphBreak, empty_closure, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.config import Config
@@ -90,6 +90,17 @@ def _hint(found: GraphBreak) -> str:
     return breaks.REASONS[found.reason].hint
 
 
+def _pauses(plan: LoopPlan) -> str:
+    """For what a loop is left."""
+    lines: dict[str, list[int]] = {}
+    for reason, detail, line in plan.avoided.values():
+        lines.setdefault(breaks.message(reason, detail), []).append(line)
+    parts = (
+        f"line{'s' * (len(found) > 1)} {', '.join(map(str, found))} ({message})" for message, found in lines.items()
+    )
+    return f"left for the iterations that may get to {', and to '.join(parts)}"
+
+
 def _message(found: GraphBreak) -> str:
     """Why a graph broke; for a call that was being inlined, also where in the callee."""
     message = breaks.message(found.reason, found.detail)
@@ -130,6 +141,7 @@ class Compilation:
         self._worthless: set[types.CodeType] = set()
         self._leads: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments that break -> where they go on
         self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
+        self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
         self._warned: set[str] = set()
         if fullgraph:
             for record in self._refusal():
@@ -208,7 +220,7 @@ class Compilation:
         if (
             not self._everything
             and (segment.program is None or segment.slight)
-            and not (own and count < _WORTHLESS_LIMIT)
+            and not (own and (count < _WORTHLESS_LIMIT or self._pauses))
             and not self._promising(segment, slots)
         ):
             self._leave_plain(function, "nothing-to-compile", "")
@@ -299,16 +311,22 @@ class Compilation:
         code = function.__code__
         reason = "first call" if count == 0 else self._why_missed(function, slots)
         self.segments.append(segment)
+        self._pauses |= segment.capture.pauses
         self._versions.setdefault(code, []).append(segment)
         number = self._resumed.get(code, 0)
         self.compiles.append(CompileRecord(function.__qualname__, number, reason, tuple(segment.seconds.items())))
         if count:
             log.emit("recompiles", function.__qualname__, reason)
         for plan in segment.capture.loops:
+            place = plan.filename, plan.line, plan.function
+            if plan.outcome == "paused" and place in self.loops:
+                continue  # what becomes of the others is known
             message = "" if plan.refused is None else breaks.message(*plan.refused)
+            if plan.refused is None and plan.avoided:
+                message = _pauses(plan)
             hint = breaks.REASONS[plan.refused[0]].hint if plan.refused and plan.outcome == "segments" else ""
             loop = LoopRecord(plan.filename, plan.line, plan.function, plan.outcome, message, hint)
-            self.loops[plan.filename, plan.line, plan.function] = loop
+            self.loops[place] = loop
         record = segment.capture.break_
         if record is not None:
             self._note_break(record)
@@ -380,6 +398,10 @@ class Compilation:
     def _require_one_graph(self, segment: Segment) -> None:
         """Under fullgraph, raise GraphBreakError where the segment breaks."""
         found = segment.capture.break_
+        if self.fullgraph and segment.capture.pauses:
+            plan = next(plan for plan in segment.capture.loops if plan.avoided)
+            reason, detail, line = next(iter(plan.avoided.values()))
+            found = GraphBreak(reason, detail, plan.filename, line, plan.function)
         if self.fullgraph and found is not None:
             hint = _hint(found)
             raise GraphBreakError(found.reason, _message(found), hint, found.filename, found.line, found.function)
@@ -550,6 +572,7 @@ class Compilation:
         self._worthless.clear()
         self._leads.clear()
         self._led.clear()
+        self._pauses = False
 
 
 def _is_hashable(code: types.CodeType) -> bool:

@@ -60,10 +60,13 @@ def compile_segment(
     backend: Backend,
     settings: Config,
     owns_slots: bool = False,
+    pauses: bool = True,
 ) -> Segment:
-    """Compile a call of `function` with `slots`. Raises SkipFrame when there is nothing to capture."""
+    """Compile a call of `function` with `slots`. Raises SkipFrame when there is nothing to capture.
+
+    pauses: loops may be left for single iterations, if the backend makes native programs."""
     clock = _Clock()
-    capture = trace(function, slots, jump, settings, owns_slots)
+    capture = trace(function, slots, jump, settings, owns_slots, pauses)
     clock.stage("capture")
     log.emit("graph", function.__qualname__, capture.graph)
     if settings.check:
@@ -80,6 +83,8 @@ def compile_segment(
         except DoesNotPay as reason:
             why, detail = "does-not-pay", str(reason)
         clock.stage("backend")
+    if capture.pauses and program is not None and not isinstance(program, _C.Program):
+        return compile_segment(function, slots, jump, backend, settings, owns_slots, pauses=False)
     guards = _C.Guards(capture.guards, capture.inputs)
     if settings.check and (failed := guards.explain(function, slots)):
         raise AssertionError(f"the guards of {function.__qualname__} do not hold for the call they are of: {failed}")

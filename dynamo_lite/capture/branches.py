@@ -7,8 +7,10 @@ True, False, or a condition. At a jump that data decides both ways are traced, e
     if c: x = a          %cond: T = cond(c, %a, %b): then returns %a, else returns %b;  x is tuple_get(%cond)
     else: x = b
 
-A `break` ends its way with False; what follows it in the iteration is then on the other way. INVARIANT: what differs at
-the end of two ways is an array, a NumPy scalar or a number, of one type, or nobody reads it.
+A `break` ends its way with False; what follows it in the iteration is then on the other way. Where one way breaks the
+graph, and the condition can be known before the iteration begins, the loop is left for the iterations that may go there
+(leaving.py), and only the other way is traced. INVARIANT: what differs at the end of two ways is an array, a NumPy
+scalar or a number, of one type, or nobody reads it.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.leaving import is_gone, way_number
+from dynamo_lite.capture.leaving import way_number
 from dynamo_lite.capture.loop_code import joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import close_branches
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
-from dynamo_lite.capture.state import Frame, Region, Tracer, Ways
+from dynamo_lite.capture.state import Frame, LoopKey, Region, Retry, Tracer, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -38,9 +40,11 @@ from dynamo_lite.capture.value import (
     NumberValue,
     SequenceValue,
     Value,
+    is_gone,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import liveness
@@ -119,6 +123,8 @@ class Walk:
             instr = frame.code.instrs[frame.index]
             if instr.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
                 condition = data_condition(self.machine, frame.stack[-1])
+                if condition is not None and self._avoids(condition):
+                    continue
                 if condition is not None:
                     goes_on = self._fork(condition)
                     if goes_on is not None:
@@ -204,16 +210,70 @@ class Walk:
                 self._restore(*before)
             begin(truth)
             frame.line, self.way, self.places = line, way, set()
-            region = tracer.open_branch((*self._key(), *key, truth), condition, truth)
-            goes_on = self.run(join, begins=False)
+            name = (*self._key(), *key, truth)
+            region = tracer.open_branch(name, condition, truth)
+            try:
+                goes_on = self.run(join, begins=False)
+            except Break as reason:
+                self._avoid(name, condition, reason.reason, reason.detail)
+                raise
+            except Undecided as reason:
+                if not tracer.may_promise(reason.condition):
+                    self._avoid(name, condition, "loop-dependent", str(reason), unrolled=True)
+                raise
+            except Returned:
+                if tracer.tells_pauses(condition) and not any(map(is_symbolic, tracer.regions[0].bounds)):
+                    self.way = None  # unrolled the loop needs no break for it
+                raise
             tracer.regions.pop()
             contents = {name: cell.contents for name, cell in frame.cells.items()}
             ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:]))
             if not unchanged(tracer, state):
+                what = "a list, dict or iterator that a branch changes"
+                self._avoid(name, condition, "loop-state", what, unrolled=True)
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
         frame.line, self.way = line, way
         self.places = places.union(*(end.places for end in ends))
         return self._merge(condition, ends[0], ends[1], join)
+
+    def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool = False) -> None:
+        """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be.
+
+        unrolled: it breaks none in a loop that is unrolled, so that one of known length does better without."""
+        tracer, root = self.machine.tracer, self.machine.tracer.frames[0]
+        if self.way is not None:
+            return  # which the loop is left on
+        if tracer.tells_pauses(condition) and not (unrolled and not any(map(is_symbolic, tracer.regions[0].bounds))):
+            line = root.line or root.code.firstlineno
+            tracer.plans[tracer.regions[0].key].avoided[key] = reason, detail, line
+            raise Retry
+
+    def _avoids(self, condition: GoesOn) -> bool:
+        """Go on with one way from the jump at hand where no native iteration goes the other one."""
+        frame, tracer = self.frame, self.machine.tracer
+        if not tracer.tells_pauses(condition):
+            return False
+        assert not isinstance(condition, Node)
+        index, instr = frame.index, frame.code.instrs[frame.index]
+        avoided = tracer.plans[tracer.regions[0].key].avoided
+        truth = next((truth for truth in (True, False) if (*self._key(), index, truth) in avoided), None)
+        if truth is None:
+            return False
+        pause = condition if truth else negate(condition)
+        for region in tracer.regions:
+            if region.given is not True and tracer.tells_pauses(region.given):
+                pause = make("and", region.given, pause)
+        pauses = tracer.regions[0].pauses
+        assert pauses is not None and instr.target is not None
+        if pause not in pauses:
+            pauses.append(pause)
+        frame.stack.pop()
+        frame.line = instr.position[0] or frame.line
+        frame.index = index + 1 if truth == (instr.op == "POP_JUMP_IF_TRUE") else instr.target
+        if all(region.given is True for region in tracer.regions):
+            for region in tracer.regions:
+                region.graph.facts.learn(condition, not truth)
+        return True
 
     def _key(self) -> tuple[Any, ...]:
         return self.machine.tracer.regions[-1].key

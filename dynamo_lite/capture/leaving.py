@@ -1,8 +1,8 @@
 """Leaving a loop between two iterations: what the frame holds there, for plain Python or another program to go on.
 
 Enters: a `while`, or a `for` over a range, that has just been captured, in the frame of the segment itself. Leaves: a
-LoopExit, the frame's state in front of the body of the `while`, or of the GET_ITER that begins the `for`, with what is
-left of the range in the range's place. When a signal or another thread waits, the program ends at the loop with the
+LoopExit, the frame's state in front of the body of the `while`, or of the FOR_ITER of the `for`, with an iterator over
+what is left of the range. When a signal or another thread waits, the program ends at the loop with the
 values of then (a LEAVE node), and the exit's residual code hands over to the resume function at that instruction, where
 capture begins as it does for any other segment:
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from dynamo_lite.capture.residual import rest_of
 from dynamo_lite.capture.state import Frame, LoopExit, Tracer
 from dynamo_lite.capture.value import (
     CallValue,
@@ -25,7 +26,6 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     FunctionValue,
     GeneratorValue,
-    GoneValue,
     IteratorValue,
     MethodValue,
     RangeValue,
@@ -52,10 +52,6 @@ def way_number(header: int) -> str:
     return f".way{header}"
 
 
-def is_gone(value: Value) -> bool:
-    return isinstance(value, GoneValue)
-
-
 class CannotLeave(Exception):
     """Nobody could go on in the middle of this loop: its program declines instead."""
 
@@ -67,30 +63,30 @@ def note_exit(
     loop: Node,
     numbers: RangeValue | None,
     held: Callable[[str], Value | None],
-) -> None:
-    """Let `loop` be left between two iterations, if somebody can go on there.
+) -> bool:
+    """Let `loop` be left between two iterations, if somebody can go on there: whether it may be.
 
     numbers: those that a `for` goes through; None for a `while`. held: what a local holds after an iteration, None if
     nothing; it raises CannotLeave if nobody can tell.
     """
     if tracer.regions or len(tracer.frames) != 1:
-        return
+        return False
     if numbers is not None:
         iterator = frame.stack[-1]
         assert isinstance(iterator, IteratorValue)
-        if iterator.kind != "range" or frame.code.instrs[header - 1].op != "GET_ITER":
-            return
+        if iterator.kind != "range":
+            return False
     memo: dict[Value, Value] = {}
     try:
         values = {name: held(name) for name in frame.locals if name != way_number(header)}
         locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
         stack = [_as_now(value, memo) for value in (frame.stack if numbers is None else frame.stack[:-1])]
     except CannotLeave:
-        return
+        return False
     if numbers is not None:
-        stack.append(CallValue(None, rest_of, [numbers, TakenValue()]))
-    grown = tuple(tracer.grown.values())
-    tracer.exits.append(LoopExit(loop, header if numbers is None else header - 1, stack, locals_, grown))
+        stack.append(IteratorValue(None, CallValue(None, rest_of, [numbers, TakenValue()]), kind="range"))
+    tracer.exits.append(LoopExit(loop, header, stack, locals_, tuple(tracer.grown.values())))
+    return True
 
 
 def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
@@ -130,9 +126,4 @@ def grown(begin: int, step: int, taken: int) -> int:
     return begin + step * taken
 
 
-def rest_of(numbers: range, taken: int) -> range:
-    """The range behind its first `taken` numbers; its bounds stay what they were, so that guards on them hold."""
-    return range(numbers.start + taken * numbers.step, numbers.stop, numbers.step)
-
-
-__all__ = ["CannotLeave", "counted", "is_gone", "note_exit", "reads_frame", "way_number"]
+__all__ = ["CannotLeave", "counted", "note_exit", "reads_frame", "way_number"]

@@ -22,18 +22,18 @@ from dynamo_lite.capture.iterators import iterate
 from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit, reads_frame, way_number
 from dynamo_lite.capture.lists import shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, ways_out, whole_loop
+from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, key_of, plan_of
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
-from dynamo_lite.capture.numbered import end, goes_over_arrays, has_ended, item_at, numbering, take_one, under
+from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one, under
 from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree, unchanged
-from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Retry, Tracer, Ways
+from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     ConstantValue,
-    FunctionValue,
     IteratorValue,
     NumberValue,
     RangeValue,
@@ -57,62 +57,14 @@ from dynamo_lite.graph.scalar import (
     substitute,
     symbols_of,
 )
-from dynamo_lite.pycode import handlers_at, liveness
+from dynamo_lite.pycode import begins_at, handlers_at, liveness
 
 Path: TypeAlias = tuple[str | int, ...]
 
-ALWAYS_UNROLLED = 8  # iterations of a loop of known length
 MAX_PEELED = 2
+MANY_WAYS = 3
+MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
 MAX_NUMBERS = 16  # csrc/loop.c has room for so many
-
-
-# -- which loops -----------------------------------------------------------------------------------
-
-
-def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
-    """Whether what GET_ITER has just taken off the stack is gone through by a `for` that could stay a loop."""
-    tracer, header = machine.tracer, frame.index
-    is_loop = frame.code.instrs[header].op == "FOR_ITER"
-    if not tracer.native_loops or not (is_loop or _is_comprehension(frame)):
-        return False
-    if isinstance(value, RangeValue):
-        bounds = (value.start, value.stop, value.step)
-        if not any(map(is_symbolic, bounds)) and length_of(bounds) <= ALWAYS_UNROLLED:
-            return False
-        if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
-            return False
-    elif not is_loop or not goes_over_arrays(value):
-        return False
-    if is_loop and handlers_at(frame.code, header) is not None:
-        plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
-    return True
-
-
-def _is_comprehension(frame: Frame) -> bool:
-    """Whether the instruction at hand calls the function of a list comprehension (before 3.12)."""
-    instr, function = frame.code.instrs[frame.index], frame.stack[-1] if frame.stack else None
-    is_call = instr.op == "CALL" and instr.arg == 0
-    return is_call and isinstance(function, FunctionValue) and function.code.co_name == "<listcomp>"
-
-
-def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
-    """What earlier attempts have taught about the loop at `header`, in the loops around it."""
-    key = _key(tracer, frame, header)
-    plan = tracer.plans.get(key)
-    if plan is None:
-        lines = [frame.code.instrs[header].position[0]]
-        if lines[0] is not None and frame.code.instrs[header].op != "FOR_ITER":  # the test stands above the body
-            jumps = (instr.position[0] for instr in frame.code.instrs if instr.target == header)
-            lines += [line for line in jumps if line is not None and line < lines[0]]
-        line = lines[-1] or frame.line or frame.code.firstlineno
-        plan = tracer.plans[key] = LoopPlan(frame.code.filename, line, frame.code.name)
-    return plan
-
-
-def _key(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
-    code = frame.code
-    around = tuple(region.key for region in tracer.regions)
-    return code.filename, code.qualname, code.firstlineno, header, around
 
 
 # -- the loop --------------------------------------------------------------------------------------
@@ -127,12 +79,15 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         frame.index = exit_index
         return True
     plan = plan_of(tracer, frame, header)
-    if plan.refused is not None:  # it went into a comprehension as an iterator
-        if iterator.kind != "range":
-            raise Break("loop-over-unknown-iterator", "an array")
+    if iterator.kind == "range" and (plan.refused is not None or not tracer.native_loops):
+        if not is_comprehended(frame):
+            plan.outcome = "segments"
+            raise Break("loop-goes-on", "a range")  # which an exit of the loop brought
         iterator.kind, iterator.items = "iter", iterate(machine, iterator.of).items
         plan.outcome = "unrolled"
         return False
+    if plan.refused is not None:
+        raise Break("loop-over-unknown-iterator", "an array")
     if (bounds := numbering(tracer, iterator)) is None:
         plan.refused = ("loop-state", "iterators of different lengths")
         raise Retry
@@ -144,9 +99,10 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
     forward = tracer.relate(make("ge", step, 1))
     more = make("lt", start, stop) if forward else make("gt", start, stop)
-    if short or iterator.taken < plan.peel:
+    alone = iterator.taken in plan.alone
+    if short or iterator.taken < plan.peel or alone:
         if tracer.relate(more):
-            plan.outcome = "" if short else "begun"
+            plan.outcome = "" if short else "paused" if alone or plan.avoided else "begun"
             tracer.peeling = not short
             item = item_at(machine, iterator, start)
             take_one(iterator)
@@ -154,7 +110,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
             return True
     elif tracer.graph.facts.decide(more) is not False:
         _enter(machine, frame, header)
-        _Attempt(machine, frame, header, exit_index, plan, (start, stop, step), more, forward).run()
+        _Attempt(machine, frame, header, exit_index, plan, iterator.taken, (start, stop, step), more, forward).run()
         machine.entered.pop()
     plan.outcome = "unrolled" if short else "native"
     tracer.peeling = False
@@ -181,10 +137,11 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
     if machine.entered and machine.entered[-1] == (id(frame), header):
         return False
     met = frame.visits[header] = frame.visits.get(header, 0) + 1
-    if met <= plan.peel:
+    if met <= plan.peel or met in plan.alone:
+        plan.outcome = "paused" if met in plan.alone or plan.avoided else plan.outcome
         return False
     _enter(machine, frame, header)
-    _Attempt(machine, frame, header, None, plan, (0, 2**63 - 1, 1), True, True).run()
+    _Attempt(machine, frame, header, None, plan, met, (0, 2**63 - 1, 1), True, True).run()
     machine.entered.pop()
     plan.outcome = "native"
     return True
@@ -220,6 +177,7 @@ class _Attempt:
     header: int
     exit_index: int | None  # of a `while`: not known before
     plan: LoopPlan
+    number: int  # of iterations that ran before, or as a `while` counts them
     bounds: tuple[Scalar, Scalar, Scalar]
     more: Scalar  # whether there is an iteration at all
     forward: bool
@@ -243,7 +201,7 @@ class _Attempt:
         """Trace the body, append the loop, bring the frame behind it; raises Retry where that does not work."""
         tracer, frame = self.machine.tracer, self.frame
         is_while = self.exit_index is None
-        self.number = way_number(self.header)
+        self.way_name = way_number(self.header)
         whole = self.machine.while_loops(frame.code)[self.header] if is_while else None
         natural = natural_loop(frame.code, self.header) if whole is None else whole
         self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.apart))
@@ -260,14 +218,17 @@ class _Attempt:
         self.read = exposed(frame.code, self.loop, self.header, behind) | cells
         live = live_at[self.header] | cells
         if apart:
-            self.stored |= {self.number}
+            self.stored |= {self.way_name}
         before = self._enter_locals(live)
         if is_while:
             self._bound(before)
         start, stop, step = self.bounds
-        self.region = tracer.open_region(_key(tracer, frame, self.header), start, stop, step)
+        self.region = tracer.open_region(key_of(tracer, frame, self.header), start, stop, step)
         iterator = None if is_while else frame.stack[-1]
         assert iterator is None or isinstance(iterator, IteratorValue)
+        outermost = len(tracer.regions) == 1 and len(tracer.frames) == 1 and not frame.code.cellvars
+        if tracer.pauses and outermost and (iterator is None or iterator.kind == "range"):
+            self.region.pauses = []
         starts = ways_out(frame.code, natural) - {exit_index}
         walk = Walk(
             self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts
@@ -280,11 +241,11 @@ class _Attempt:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
             if apart:
-                frame.locals[self.number] = ConstantValue(None, 0)
+                frame.locals[self.way_name] = ConstantValue(None, 0)
             self._run_body(walk)
             if frame.stack != around or not unchanged(tracer, state):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            after = behind | cells | ({self.number} if apart else frozenset())
+            after = behind | cells | ({self.way_name} if apart else frozenset())
             if apart and self.goes_on is False:
                 self._refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
@@ -307,7 +268,7 @@ class _Attempt:
         self._leave(before, live, after)
         if is_while:
             frame.index = exit_index
-        number = frame.locals.pop(self.number, None)
+        number = frame.locals.pop(self.way_name, None)
         if number is not None and not isinstance(number, ConstantValue):
             under = int(iterator is not None)
             frame.ways = Ways(number, tuple((place, under + walk.gone.get(place, 0)) for place in apart))
@@ -593,8 +554,10 @@ class _Attempt:
         tracer = self.machine.tracer
         self._carry_final(live)
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
-        late += [path for path in self.next if path[0] in live and path != (self.number,)]  # else it is as before
+        late += [path for path in self.next if path[0] in live and path != (self.way_name,)]  # else it is as before
         tracer.regions.pop()
+        if self.region.pauses:
+            self._see_whether_alone()
         if (late or self.late) and not self._runs_at_all():
             for name in self.stored:
                 self._set(name, before.get(name))
@@ -618,11 +581,45 @@ class _Attempt:
         }
         rest = None if self.exit_index is None else RangeValue(None, *self.bounds)
         held = partial(self._left, before=before, places=places, results=results)
-        note_exit(tracer, self.frame, self.header, loop, rest, held)
+        leaves = note_exit(tracer, self.frame, self.header, loop, rest, held)
+        if self.region.pauses and not leaves:
+            self._refuse_pauses()
+        if self.region.pauses:
+            (name,) = tracer.yield_names(1)
+            index = tracer.root.add_yield(name, "int")
+            loop.params["pause"] = index, *(self._pause_at(pause, index) for pause in self.region.pauses)
         for name in self.stored:
             paths = ((name,) in known for known in (self.final, self.next, self.leaves))
             known = name in live and (name in before or any(paths))
             self._set(name, self._after((name,), before.get(name), places, results) if known else None)
+
+    def _see_whether_alone(self) -> None:
+        """Have the first iteration run by itself if the loop pauses in front of it; that it does not is guarded."""
+        tracer, pauses = self.machine.tracer, self.region.pauses or ()
+        if any(tracer.is_carried(pause) for pause in pauses):
+            self._refuse_pauses()
+        try:
+            first = (self._pause_at(pause, self.bounds[0]) for pause in pauses)
+            alone = any(tracer.relate(make("and", self.more, pause)) for pause in first)
+        except Break:  # evaluating it raises
+            self._refuse_pauses()
+        if not alone:
+            return
+        # The ways through the rest of one iteration and through the next one would make many segments together.
+        parts = len(self.plan.avoided) >= MANY_WAYS and not begins_at(self.frame.code, self.header)
+        if parts or len(self.plan.alone) == MAX_ALONE:
+            self.plan.outcome = "paused"
+            raise Break("loop-pauses", f"iteration {len(self.plan.alone)} of this segment")
+        self.plan.alone.add(self.number)
+        raise Retry
+
+    def _pause_at(self, pause: Scalar, index: Scalar) -> Scalar:
+        """Whether the loop pauses in front of the iteration with that index."""
+        return substitute(self.machine.tracer.canonical(pause), {self.region.index.name: index})
+
+    def _refuse_pauses(self) -> NoReturn:
+        reason, detail, _ = next(iter(self.plan.avoided.values()))
+        self._refuse(reason, detail)
 
     def _left(
         self, name: str, before: dict[str, Value], places: dict[Path, int], results: dict[int, Node]
@@ -783,4 +780,4 @@ def _replaced(value: Scalar, index: Symbol, number: Scalar) -> Scalar:
     return value
 
 
-__all__ = ["ALWAYS_UNROLLED", "for_numbered", "plan_of", "stays_loop"]
+__all__ = ["for_numbered"]

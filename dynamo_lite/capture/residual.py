@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dynamo_lite.capture.iterators import dict_has_changed
-from dynamo_lite.capture.leaving import is_gone
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, Grown, LoopExit, SkipFrame, Ways
 from dynamo_lite.capture.value import (
@@ -40,6 +39,7 @@ from dynamo_lite.capture.value import (
     SliceValue,
     TakenValue,
     Value,
+    is_gone,
 )
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
@@ -69,7 +69,8 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where plain execution goes on: an instruction of the original code, its stack kinds and its bound locals."""
+    """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "range"
+    for what is left of one that a `for` goes over) and its bound locals."""
 
     index: int
     kinds: tuple[str, ...]
@@ -194,6 +195,9 @@ class Residual:
                 self.call(slice, [value.start, value.stop, value.step])
             case RangeValue():
                 self.call(range, [scalar_value(part) for part in (value.start, value.stop, value.step)])
+            case IteratorValue() if _is_rest(value):
+                self.rest(value)
+                self.emit("GET_ITER")
             case IteratorValue():
                 self.build_iterator(value)
             case MethodValue() if isinstance(value.function, ConstantValue) and isinstance(
@@ -243,6 +247,13 @@ class Residual:
             self.emit("LOAD_FAST", self.output(value.tail))
             if value.known:
                 self.emit("LIST_EXTEND", 1)
+
+    def rest(self, value: IteratorValue) -> None:
+        """Push the range of what an iterator over one has not taken."""
+        if value.taken:
+            self.call(rest_of, [value.of, ConstantValue(None, value.taken)])
+        else:
+            self.load(value.of)
 
     def build_iterator(self, value: IteratorValue) -> None:
         """An iterator that has taken as many items as the interpreter took."""
@@ -367,11 +378,11 @@ class Residual:
             return
         pops = OPCODES[instr.op].effect.popped(instr.arg)
         split = len(stack) - pops
-        if "null" not in kinds[:split]:
+        if "null" not in kinds[:split] and "range" not in kinds[:split]:
             split = 0
         keywords = stack[-1] if instr.op == "CALL_KW" and isinstance(stack[-1], SequenceValue) else None
         self._drop_own(names if keywords is None else names[:-1])
-        for value, name in zip(stack[split:], names[split:], strict=True):
+        for value, name, kind in zip(stack[split:], names[split:], kinds[split:], strict=True):
             if name is None:
                 self.emit("PUSH_NULL")
             elif keywords is not None and value is keywords:
@@ -379,8 +390,17 @@ class Residual:
                 self.emit("LOAD_CONST", keyword_names(keywords))
             else:
                 self.emit("LOAD_FAST_AND_CLEAR", name)
+            if kind == "range":
+                self.emit("GET_ITER")
         self._under = (kinds[:split], names[:split])
-        self._run(index, kinds[split:], bound, formatting)
+        self._run(index, tuple("null" if kind == "null" else "value" for kind in kinds[split:]), bound, formatting)
+
+    def goes_on(
+        self, index: int, stack: list[Value], locals_: dict[str, Value], live: frozenset[str], params: tuple[str, ...]
+    ) -> None:
+        """The segment ends in front of instruction `index`, which another one begins with."""
+        kinds, names, bound = self._settle(index, stack, locals_, live, params)
+        self._jump(Target(index, kinds, bound), names)
 
     def goes_apart(
         self,
@@ -417,8 +437,7 @@ class Residual:
 
     def leaves(self, exit_: LoopExit, live: frozenset[str], params: tuple[str, ...]) -> None:
         """The program ends between two iterations of a loop: go on there."""
-        kinds, names, bound = self._settle(exit_.index, exit_.stack, exit_.locals, live, params)
-        self._jump(Target(exit_.index, kinds, bound), names)
+        self.goes_on(exit_.index, exit_.stack, exit_.locals, live, params)
 
     def _settle(
         self,
@@ -429,12 +448,17 @@ class Residual:
         params: tuple[str, ...],
     ) -> tuple[tuple[str, ...], list[str | None], tuple[str, ...]]:
         """Bring the stack into temporaries and the fast locals to the state in front of instruction `index`: the
-        stack's kinds, the temporaries' names (None: a null), and the locals that are bound."""
+        stack's kinds, the temporaries' names (None: a null), and the locals that are bound.
+
+        NB: nobody else can hold the iterator of a `for` over a range, so that another one may take its place."""
         self.position = self.code.instrs[index].position
         self._grow()
         kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
         names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
-        kinds = tuple("null" if name is None else "value" for name in names)
+        kinds = tuple(
+            "null" if name is None else "range" if _is_rest(value) else "value"
+            for name, value in zip(names, stack, strict=True)
+        )
         self._store_locals(kept, params)
         return kinds, names, tuple(sorted(kept))
 
@@ -551,9 +575,22 @@ class Residual:
 
     def _to_temporary(self, value: Value) -> str:
         name = self.temporary()
-        self.load(value)
+        if isinstance(value, IteratorValue) and _is_rest(value):
+            self.rest(value)
+        else:
+            self.load(value)
         self.emit("STORE_FAST", name)
         return name
+
+
+def _is_rest(value: Value) -> bool:
+    """Whether an iterator that capture made over a range has not ended."""
+    return isinstance(value, IteratorValue) and value.kind == "range" and not value.ended and value.source is None
+
+
+def rest_of(numbers: range, taken: int) -> range:
+    """The range behind its first `taken` numbers; its bounds stay what they were, so that guards on them hold."""
+    return range(numbers.start + taken * numbers.step, numbers.stop, numbers.step)
 
 
 def keyword_names(value: SequenceValue) -> tuple[str, ...]:

@@ -124,9 +124,12 @@ class LoopPlan:
     peel: how many iterations run before the loop proper. steps: by path (a local's name, places in tuples) the int
     that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
     do not. promises: conditions on the index that are guarded to hold in every iteration, or in none, as text. apart:
-    where ways out of it begin that are no part of it: the frame goes on there. refused:
-    why it cannot stay a loop, as a break's reason and detail. outcome: what became of it in this attempt: "native",
-    "unrolled", "segments", "begun" with iterations before the loop, or "" if it was not met.
+    where ways out of it begin that are no part of it: the frame goes on there.
+    avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that
+    may go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is
+    known now, which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome:
+    what became of it in this attempt: "native", "unrolled", "segments", "begun" with iterations before the loop,
+    "paused" with one of `alone`, or "" if it was not met.
     """
 
     filename: str
@@ -138,6 +141,8 @@ class LoopPlan:
     fixed: set[tuple[str | int, ...]] = field(default_factory=set)
     promises: set[str] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
+    avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
+    alone: set[int] = field(default_factory=set)
     refused: tuple[str, str] | None = None
     outcome: str = ""
 
@@ -149,8 +154,9 @@ class Region:
     carried: the body's inputs for the values that change from iteration to iteration. stored: those that are written.
     numbers: by path the Python numbers that change, as the body knows them. lists: those that there are before the
     first iteration, and how often each had been read then; before: the numbers that are, or in the first iteration may
-    be, an object from outside. A branch of a choice is a region too, whose index nothing uses; what it yields is
-    noted with the choice.
+    be, an object from outside. pauses: conditions for iterations in front of which the loop is left; None where it
+    cannot be. A branch of a choice is a region too, whose index nothing uses; what it yields is noted with the choice.
+    given: the condition under which it runs, if that is a number.
     """
 
     key: LoopKey
@@ -162,6 +168,8 @@ class Region:
     numbers: dict[tuple[str | int, ...], Symbol] = field(default_factory=dict)
     lists: dict[SequenceValue, int] = field(default_factory=dict)
     before: set[Value] = field(default_factory=set)
+    pauses: list[Scalar] | None = None
+    given: Scalar = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,10 +202,12 @@ class Tracer:
         unroll_limit: int,
         native_loops: bool = False,
         plans: dict[LoopKey, LoopPlan] | None = None,
+        pauses: bool = True,
     ) -> None:
         self.root = Graph()
         self.regions: list[Region] = []
         self.native_loops = native_loops
+        self.pauses = pauses  # loops may be left for single iterations
         self.plans: dict[LoopKey, LoopPlan] = {} if plans is None else plans
         self.indices: set[str] = set()  # names of the indices of all loops met
         self.carried: set[str] = set()  # names of the numbers that they carry, and that they or choices yield
@@ -267,8 +277,17 @@ class Tracer:
         body.facts = self.graph.facts.copy()
         if not isinstance(condition, Node):
             learn_choice(body.facts, condition, truth)
-        self.regions.append(Region(key, body, Symbol("", "int", 0), (0, 0, 1)))
+        given = True if isinstance(condition, Node) else condition if truth else negate(condition)
+        self.regions.append(Region(key, body, Symbol("", "int", 0), (0, 0, 1), given=given))
         return self.regions[-1]
+
+    def tells_pauses(self, condition: Scalar | Node) -> bool:
+        """Whether `condition` may be known in front of an iteration of the outermost loop, which can be left there."""
+        if not self.regions or self.regions[0].pauses is None or isinstance(condition, Node):
+            return False
+        outermost, plan = self.regions[0], self.plans[self.regions[0].key]
+        known = {number.name for path, number in outermost.numbers.items() if path not in plan.numbers}
+        return (self.indices | self.carried) & symbols_of(condition) <= known | {outermost.index.name}
 
     def carry_number(self, region: Region, path: tuple[str | int, ...], kind: str) -> Symbol:
         """A number that the loop of `region` carries, as its body knows it."""

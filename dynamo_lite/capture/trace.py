@@ -84,6 +84,11 @@ class Capture:
         )
 
     @property
+    def pauses(self) -> bool:
+        """Whether some loop is left for single iterations, which only a native program does."""
+        return any("pause" in node.params for node in self.graph.nodes)
+
+    @property
     def only_scalars(self) -> bool:
         """Whether no operation works on more than one element: a program could not win what its launch costs."""
         calls = [node for node in self.graph.nodes if node.kind is not NodeKind.INPUT]
@@ -109,15 +114,17 @@ def trace(
     jump: Callable[[Target], Any],
     config: Config,
     owns_slots: bool = False,
+    pauses: bool = True,
 ) -> Capture:
-    """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that residual
-    code calls to continue at a Target. owns_slots: nobody else holds the slots (a resume function's).
+    """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that
+    residual code calls to continue at a Target. owns_slots: nobody else holds the slots (a resume function's).
+    pauses: loops may be left for single iterations.
     Raises SkipFrame where the frame cannot be captured."""
     tracers: list[Tracer] = []
     try:
-        return _trace(function, slots, jump, config, owns_slots, tracers, inline_generators=True)
+        return _trace(function, slots, jump, config, owns_slots, pauses, tracers, inline_generators=True)
     except GeneratorEscapes:
-        return _trace(function, slots, jump, config, owns_slots, tracers, inline_generators=False)
+        return _trace(function, slots, jump, config, owns_slots, pauses, tracers, inline_generators=False)
     finally:
         for used in tracers:
             used.release()
@@ -129,6 +136,7 @@ def _trace(
     jump: Callable[[Target], Any],
     config: Config,
     owns_slots: bool,
+    pauses: bool,
     tracers: list[Tracer],
     inline_generators: bool,
 ) -> Capture:
@@ -142,7 +150,7 @@ def _trace(
     plans: dict[LoopKey, LoopPlan] = {}
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
-        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans)
+        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans, pauses)
         tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
@@ -208,6 +216,8 @@ def _trace(
         residual.grown = tuple(tracer.grown.values())
         if frame.ways is not None:
             residual.goes_apart(frame.ways, index, frame.stack, frame.locals, liveness(code), names)
+        elif stop.reason == "loop-pauses":
+            residual.goes_on(index, frame.stack, frame.locals, live, names)
         else:
             formats = stop.reason == "format-string"
             residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, formats)
@@ -286,6 +296,8 @@ def make_exits(
 ) -> tuple[types.FunctionType, ...]:
     """Put a LEAVE behind each loop that may be left, and write the residual code for it; jumps grows."""
     if code.cellvars or reads_frame(code):
+        if any(exit_.loop.params.get("pause") for exit_ in tracer.exits):
+            raise SkipFrame("frame-introspection", reads_frame(code) or "")
         return ()
     made: list[types.FunctionType] = []
     for exit_ in tracer.exits:
@@ -299,6 +311,8 @@ def make_exits(
         try:
             residual.leaves(exit_, liveness(code)[exit_.index], names)
         except (GeneratorEscapes, SkipFrame):
+            if exit_.loop.params.get("pause"):
+                raise
             continue  # nobody could go on there: the program declines
         for source in residual.loaded:
             tracer.facts.register(source)

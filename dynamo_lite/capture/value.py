@@ -233,6 +233,10 @@ class ObjectValue(Value):
     concrete: Any = None
 
 
+def is_gone(value: Value) -> bool:
+    return isinstance(value, GoneValue)
+
+
 def kind_name(value: Value) -> str:
     """What reasons for breaks call a value: the name of its Python type as far as it is known."""
     match value:

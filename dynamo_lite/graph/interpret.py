@@ -58,7 +58,10 @@ def interpret(
             start, stop, step, *rest = map(concrete, node.args)
             carried, captured = rest[: node.params["carried"]], rest[node.params["carried"] :]
             split = len(captured) - node.params.get("numbers", 0)
+            at, *pauses = node.params.get("pause", (None,))
             for index in range(start, stop, step):
+                if any(evaluate(pause, env | {at.name: index}) for pause in pauses):
+                    break
                 outputs = interpret(node.regions[0], [index, *carried, *captured], before_call)
                 goes_on = not node.params.get("while") or outputs.pop()
                 carried, captured = outputs[: len(carried)], captured[:split] + outputs[len(carried) :]

@@ -46,6 +46,8 @@ class Node:
     with, the initial values themselves when it has no iteration. Stores of the body into what it captured, or into
     carried arrays, are effects of the loop. params["while"]: the body's last output is no value but the condition to go
     on, a bool Scalar or a bool NumPy scalar, looked at when the others have been handed on.
+    params["pause"]: a Symbol of this graph for the index, then conditions: where one holds, the loop ends in front of
+    that iteration, and the program at the LEAVE behind it (nowhere else is it asked for).
     COND: op "cond", args = (condition, what the branches take), regions = (then, otherwise): bodies with the same
     inputs and outputs of the same types, of which one runs. The condition is a bool Scalar or a bool NumPy scalar.
     Outputs are nodes, then params["numbers"] many numbers. Type and effects are as those of a LOOP.

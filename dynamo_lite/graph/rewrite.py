@@ -143,8 +143,8 @@ def written(node: Node) -> set[Node]:
 
 def acts(node: Node, keep: Callable[[Node], bool]) -> bool:
     """Whether a loop or a choice does anything but yield values: it stores, or holds a call that `keep` says has to
-    run. NB: a loop with a condition may not end."""
-    return bool(node.params.get("while")) or any(
+    run. NB: a loop with a condition may not end, and one that pauses is left."""
+    return bool(node.params.get("while") or node.params.get("pause")) or any(
         inner.kind is NodeKind.STORE or (inner.kind is NodeKind.CALL and keep(inner)) or acts(inner, keep)
         for region in node.regions
         for inner in region.nodes

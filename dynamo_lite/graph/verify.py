@@ -203,6 +203,8 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
             raise GraphError(f"{node.name}: {value.type} goes in for %{inner.name}, input {place}: {inner.type}")
     facts = graph.facts.copy()
     learn_index(facts, fresh, *bounds)
+    for pause in _check_pause(graph, node):
+        facts.learn(substitute(pause, {node.params["pause"][0].name: fresh}), False)
     own = _yielded(body)
     required = body.required()
     for condition in body.facts.learned:
@@ -235,6 +237,22 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     if not same_type(graph, node.type, types):
         raise GraphError(f"{node.name}: it yields {_types(tuple(value.type for value in initial))}")
     _check_yields(graph, node, tuple(kind_of(number) for number in outer[first:]))  # type: ignore[arg-type]
+
+
+def _check_pause(graph: Graph, node: Node) -> tuple[Scalar, ...]:
+    """The conditions for which a loop pauses."""
+    if "pause" not in node.params:
+        return ()
+    index, *conditions = node.params["pause"]
+    is_yielded = isinstance(index, Symbol) and index.input < 0 and graph.symbols.get(index.name) == index
+    if not is_yielded or index.kind != "int":
+        raise GraphError(f"{node.name}: {index} is no index to pause at")
+    if any(kind_of(condition) != "bool" for condition in conditions):
+        raise GraphError(f"{node.name}: it pauses for what is no bool")
+    leaves = (other for other in graph.nodes if other.kind is NodeKind.LEAVE)
+    if not any(other.args[0] is node for other in leaves):
+        raise GraphError(f"{node.name}: it pauses, and nothing says how it is left")
+    return tuple(conditions)
 
 
 def _yielded(graph: Graph) -> set[str]:

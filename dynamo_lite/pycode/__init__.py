@@ -22,7 +22,7 @@ from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.flow import stack_depth, successors
 from dynamo_lite.pycode.liveness import liveness
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
-from dynamo_lite.pycode.resume import resume_code
+from dynamo_lite.pycode.resume import begins_at, begins_range, resume_code
 from dynamo_lite.pycode.version import FACTS
 
 null_below_callable: bool = FACTS.null_below_callable
@@ -40,6 +40,8 @@ __all__ = [
     "UnsupportedOpcode",
     "UnsupportedResume",
     "assemble",
+    "begins_at",
+    "begins_range",
     "decode",
     "decoded",
     "encode",

@@ -29,14 +29,29 @@ from dynamo_lite.pycode.flow import prune, remove, stack_depth
 from dynamo_lite.pycode.version import FACTS
 
 
+def begins_range(code: Code, index: int) -> bool:
+    """Whether instruction `index` is the GET_ITER by which a resume function goes on with a range."""
+    before = code.instrs[index - 1]  # NB: before 3.12 a parameter is loaded and then unbound
+    return index > 0 and before.op in ("LOAD_FAST_AND_CLEAR", "DELETE_FAST") and str(before.arg).startswith(".s")
+
+
+def begins_at(code: Code, index: int) -> bool:
+    """Whether a resume function goes on with instruction `index`, right behind its prologue."""
+    at = 0
+    while at < index and (code.instrs[at].op in ("PUSH_NULL", "GET_ITER") or str(code.instrs[at].arg).startswith(".s")):
+        at += 1
+    return index in (at, code.instrs[at].target if code.instrs[at].op == "JUMP" else at)
+
+
 @remembered
 def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tuple[str, ...]) -> types.CodeType:
     """The code of a function that goes on with `code` at instruction `index`.
 
-    stack: "value" or "null" for each slot in use there, bottom first. The parameters are ``.s0``, ``.s1``, ... for the
-    values, then `bound_locals`; every other local starts unbound. The stack's parameters are unbound before the
-    user's code goes on, so that ``locals()`` does not show them and they keep nothing alive. What cannot be reached
-    from `index` is left out, so the same place resumed from within a resume function gives an equal code object.
+    stack: "value", "null" or "range" for each slot in use there, bottom first. The parameters are ``.s0``, ``.s1``,
+    ... for the values, and for the ranges whose iterators are to lie there, then `bound_locals`; every other local
+    starts unbound. The stack's parameters are unbound before the user's code goes on, so that ``locals()`` does not
+    show them and they keep nothing alive. What cannot be reached from `index` is left out, so the same place resumed
+    from within a resume function gives an equal code object.
 
     Raises UnsupportedResume for generators and coroutines, for module and class bodies, for code with cell variables,
     and for code that CPython cannot express. Raises ValueError if the stack has not the depth that the instruction
@@ -61,11 +76,13 @@ def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tu
     for kind in stack:
         if kind == "null":
             prologue.append(Instr("PUSH_NULL", position=position))
-        elif kind == "value":
+        elif kind in ("value", "range"):
             parameters.append(f".s{len(parameters)}")
             prologue.append(Instr("LOAD_FAST_AND_CLEAR", parameters[-1], position=position))
+            if kind == "range":
+                prologue.append(Instr("GET_ITER", position=position))
         else:
-            raise ValueError(f"{kind!r} is neither 'value' nor 'null'")
+            raise ValueError(f"{kind!r} is none of 'value', 'null' and 'range'")
     if FACTS.kw_names and code.instrs[index].op == "CALL_KW":
         # The names are no stack slot here: drop them and start where they are loaded.
         prologue[-1] = Instr("DELETE_FAST", parameters[-1], position=position)

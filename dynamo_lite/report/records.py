@@ -37,9 +37,10 @@ class BreakRecord:
 
 @dataclass(frozen=True, slots=True)
 class LoopRecord:
-    """What became of a loop. outcome: "native", "unrolled", "segments" (one an iteration) or "plain".
+    """What became of a loop. outcome: "native", "unrolled", "segments" (one an iteration), "plain", or "paused" (only
+    iterations for which a native loop would be left were met so far).
 
-    message: why it is not native. hint: what would change that.
+    message: why it is not native, or for what it is left. hint: what would change that.
     """
 
     filename: str

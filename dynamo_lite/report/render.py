@@ -159,6 +159,7 @@ _OUTCOMES = {
     "native": "native",
     "unrolled": "unrolled",
     "segments": "one segment an iteration",
+    "paused": "so far only iterations that run by themselves",
     "plain": "plain Python, since one segment an iteration would take longer",
 }
 

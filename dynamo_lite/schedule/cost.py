@@ -60,6 +60,7 @@ COMPILED_NS = 0.06  # of a compiled operation on one element
 TILE = 16  # elements that take as long as one
 BATCH = 16  # iterations of a kernel in which arrays go through memory once
 WHILE_LENGTH = 10  # iterations of a loop with a condition
+PAUSE_LENGTH = 1000  # iterations before a loop pauses, where nobody can tell
 CHOICE = 40.0
 KERNEL = 100.0  # of a Map or Reduce, a result's array included
 RESULT = 60.0  # of each further one
@@ -215,19 +216,40 @@ def _types(node: Node) -> list[ArrayType]:
 
 
 def _middle(
-    bounds: Sequence[Any], values: Sequence[Any], symbols: Iterable[Symbol], env: Env, has_condition: bool
+    bounds: Sequence[Any],
+    values: Sequence[Any],
+    symbols: Iterable[Symbol],
+    env: Env,
+    has_condition: bool,
+    pause: Sequence[Any] = (),
 ) -> tuple[int, Env]:
-    """How many iterations a loop has, and what the numbers of its body are in the middle one.
+    """How many iterations a loop has, and what the numbers of its body are in the middle one. pause: the index, and the
+    conditions for which it pauses.
 
     One of open length counts for a few at least: what is decided for a call without any serves the others too.
     """
     limits: list[Any] = [evaluate(bound, env) for bound in bounds]
     numbers = range(*limits) if limits[2] else range(0)
+    if pause:
+        number = _before_pause(numbers, pause, env)
+        return number, _inside((limits[0], *values), symbols, env)
     if has_condition:
         numbers = numbers[:WHILE_LENGTH]
     index = numbers[len(numbers) // 2] if numbers else limits[0]
     least = OPEN_LENGTH if any(map(is_symbolic, bounds)) else 0
     return max(len(numbers), least), _inside((index, *values), symbols, env)
+
+
+def _before_pause(numbers: range, pause: Sequence[Any], env: Env) -> int:
+    """How many iterations are run before the loop pauses; the last ones say nothing of others."""
+    index, *conditions = pause
+    for place, number in enumerate(numbers[:PAUSE_LENGTH]):
+        try:
+            if any(evaluate(condition, {**env, index.name: number}) for condition in conditions):
+                return max(place, 1)
+        except ArithmeticError:  # the program declines
+            break
+    return max(len(numbers), PAUSE_LENGTH)
 
 
 def _inside(values: Sequence[Any], symbols: Iterable[Symbol], env: Env) -> Env:
@@ -244,7 +266,8 @@ def _inside(values: Sequence[Any], symbols: Iterable[Symbol], env: Env) -> Env:
 def _loop_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:
     bounds, initial, captured, body = loop_parts(node)
     values, has_condition = (*initial, *captured), bool(node.params.get("while"))
-    count, inside = _middle(bounds, values, body.symbols.values(), env, has_condition)
+    pause = node.params.get("pause", ())
+    count, inside = _middle(bounds, values, body.symbols.values(), env, has_condition, pause)
     return count * time(body, inside)
 
 
@@ -379,6 +402,8 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
     time = 0.0
     for step in schedule.steps:
         time += STEP
+        if isinstance(step, Loop) and step.pause is not None:
+            time += 2 * SEGMENT  # the way there and back
         if isinstance(step, Map):
             time += KERNEL + RESULT * (len(step.outs) - 1) + _read_time(step, env, counts) + _complex_time(step, env)
             dtypes = [*step.kernel.operand_dtypes, *(dtype for op in step.kernel.ops for dtype in op.dtypes)]
@@ -423,7 +448,8 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
 
 def _iterations(step: Loop, env: Env) -> tuple[int, Env]:
     bounds = (step.start, step.stop, step.step)
-    return _middle(bounds, (*step.carried, *step.captured), step.body.symbols, env, step.goes_on)
+    values = *step.carried, *step.captured
+    return _middle(bounds, values, step.body.symbols, env, step.goes_on, step.pause or ())
 
 
 def _machine_time(loop: Loop, env: Env) -> float:

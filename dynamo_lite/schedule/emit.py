@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 from dynamo_lite.graph.graph import Graph
@@ -265,7 +266,10 @@ class _Emitter:
         if not goes_on and not yields:
             body = replace(body, iterated=iterated(body, len(carried), node.regions[0].facts))
         types = tuple(value.array_type if isinstance(value, Node) else None for value in (*initial, *captured))
-        self.steps.append(Loop(dsts, body, *bounds, carried, others, types, None, goes_on, yields))
+        pause = node.params.get("pause")
+        if pause is not None:
+            pause = pause[0], reduce(partial(make, "or"), pause[1:])
+        self.steps.append(Loop(dsts, body, *bounds, carried, others, types, None, goes_on, yields, pause))
 
     def cond(self, node: Node) -> None:
         dsts = self.structured(node)

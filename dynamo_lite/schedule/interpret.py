@@ -1,8 +1,8 @@
 """Runs a Schedule step by step with plain NumPy: what the launcher has to do, written down as simply as possible.
 
 Enters a Schedule and the inputs; leaves the outputs. It serves tests of the scheduler and reads as the meaning of
-each step; it neither fuses nor declines. A kernel's ops run as NumPy operations on whole arrays, so fresh results
-have NumPy's memory order by construction.
+each step; it neither fuses nor declines, and goes on behind a loop where that pauses. A kernel's ops run as NumPy
+operations on whole arrays, so fresh results have NumPy's memory order by construction.
 """
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             carried, captured = concrete(list(step.carried)), concrete(list(step.captured))
             split = len(captured) - (len(step.dsts) - len(carried))
             for index in range(*concrete((step.start, step.stop, step.step))):
+                if step.pause is not None and evaluate(step.pause[1], env | {step.pause[0].name: index}):
+                    break
                 outputs = interpret(step.body, [index, *carried, *captured])
                 goes_on = not step.goes_on or outputs.pop()
                 carried, captured = outputs[: len(carried)], captured[:split] + outputs[len(carried) :]

@@ -170,9 +170,10 @@ class Loop:
     last captured ones, whose dsts hold NumPy scalars. With no iteration dsts are the initial values themselves. The
     body saves nothing: what it writes (body.written) is saved by the outermost schedule. An iteration in which a
     written input may share memory with another input of the body declines. types: of what is carried and captured, None
-    for numbers; () where they are not known. machine: how the whole loop runs as machine code, if it can. goes_on: the
-    body's last output is the condition to go on, a number or a bool NumPy scalar, looked at when the others have been
-    handed on. yields: for each number, the Symbol that it is to the steps behind.
+    for numbers; () where they are not known. machine: how the whole loop runs as machine code, if it can. goes_on:
+    the body's last output is the condition to go on, a number or a bool NumPy scalar, looked at when the others have
+    been handed on. yields: for each number, the Symbol that it is to the steps behind. pause: a Symbol for the index,
+    and the condition in front of whose iterations the loop is left (a Leave follows it).
     """
 
     dsts: tuple[int, ...]
@@ -186,6 +187,7 @@ class Loop:
     machine: Machine | None = None
     goes_on: bool = False
     yields: tuple[Symbol, ...] = ()
+    pause: tuple[Symbol, Scalar] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,7 @@ def _step(step: Step) -> list[str]:
         head = f"{dsts + ' = ' if dsts else ''}loop range({bounds}) carried({carried}) captured({captured})"
         head += " machine code" if step.machine is not None else ""
         head += (" while" if step.goes_on else "") + _yields(step)
+        head += "" if step.pause is None else f" pauses at {step.pause[0]} where {step.pause[1]}"
         lines = ["  " + line for line in to_text(step.body).splitlines()]
         if step.body.iterated is not None:
             targets, operands = _targets(step.body.iterated), ", ".join(map(_value, step.body.iterated.operands))

@@ -14,6 +14,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,13 @@ from dynamo_lite._C import Declined, Program
 from dynamo_lite.config import config
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule import interpret
+from dynamo_lite.schedule import interpret, to_text
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
     Kernel,
     KernelOp,
+    Leave,
     Loop,
     Map,
     Reg,
@@ -48,6 +50,7 @@ N = Symbol("n", "int", 1)
 S0 = Symbol("s0", "int", 0, 0)
 INDEX = Symbol("i", "int", 0)
 SIZE = Symbol("s0", "int", 2)
+AT = Symbol("p", "int", -1)
 
 
 def body(
@@ -621,11 +624,30 @@ def test_numbers_that_end_the_program() -> None:
         Loop((2,), body([Require(Symbol("i", "float", 0))], (1,), 2), 0, N, 1, (Reg(0),), ()),
         Loop((2,), Schedule(2, 3, (), (), (), (1.0,), ()), 0, N, 1, (Reg(0),), ()),
         Loop((2,), None, 0, N, 1, (Reg(0),), ()),  # type: ignore[arg-type]
+        Loop((2,), HALVE, 0, N, 1, (Reg(0),), (S0,), pause=(AT,)),  # type: ignore[arg-type]
+        Loop((2,), HALVE, 0, N, 1, (Reg(0),), (S0,), pause=(AT, 3)),
+        Loop((2,), HALVE, 0, N, 1, (Reg(0),), (S0,), pause=(Symbol("p", "float", -1), True)),
     ],
 )
 def test_broken_loops_are_refused(loop: Loop) -> None:
     with pytest.raises((ValueError, TypeError, AttributeError)):
         whole([loop], (Reg(0),))
+
+
+def test_a_loop_that_pauses() -> None:
+    """Its entry goes on elsewhere; a program that is called by itself cannot end there, and declines."""
+    at_5 = ScalarOp("eq", "bool", (ScalarOp("mod", "int", (AT, 8)), 5))
+    inside = replace(HALVE, symbols=(SIZE,))
+    steps = [Loop((2,), inside, 0, N, 1, (Reg(0),), (S0,), pause=(AT, at_5)), Leave(0, (Reg(2), N))]
+    run, x = whole(steps, (Reg(2),)), np.arange(5.0)
+    assert run(x, 0)[0] is x
+    with pytest.raises(Declined):
+        run(x, 2)
+    schedule = replace(run.schedule, symbols=(Symbol("n", "int", 1), S0))
+    assert "pauses at p where eq(mod(p, 8), 5)" in to_text(schedule)
+    (paused,) = interpret(schedule, [x, 9])
+    (ended,) = interpret(schedule, [x, 5])
+    assert paused.tobytes() == ended.tobytes() == halving()(x, 5)[0].tobytes()
 
 
 def test_the_interpretation_agrees() -> None:

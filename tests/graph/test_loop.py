@@ -178,6 +178,32 @@ def test_a_loop_without_values() -> None:
     assert interpret(graph, [3]) == []
 
 
+def test_a_loop_that_pauses() -> None:
+    graph = Graph()
+    n = graph.add_symbol("int")
+    body, (index, k) = region(("i0", "int", 0), ("k", "int", 1))
+    body.inputs += [index, k]
+    body.outputs.append(make("add", k, index))
+    body.facts.learn(make("ne", make("mod", index, 7), 5), True)
+    loop = graph.add_loop((0, n, 1), (), (0,), body, numbers=1)
+    at = graph.add_yield("y0", "int")
+    loop.params["pause"] = at, make("eq", make("mod", at, 7), 5), make("eq", at, 2)
+    graph.outputs.append(ops.call(graph, "tuple_get", (loop,), {"index": 0}))
+    with pytest.raises(GraphError, match="nothing says how it is left"):
+        verify(graph)
+    graph.add_leave(loop, (), 0)
+    verify(graph)
+    assert acts(loop, lambda node: False)
+    assert "numbers=1, pause=(y0, eq(mod(y0, 7), 5), eq(y0, 2)))\n" in str(graph)
+    assert [interpret(graph, [count]) for count in (0, 2, 3, 9)] == [[0], [1], [1], [1]]
+    loop.params["pause"] = at, make("eq", at, 2)
+    with pytest.raises(GraphError, match="takes ne"):
+        verify(graph)
+    loop.params["pause"] = n, make("eq", n, 2)
+    with pytest.raises(GraphError, match="is no index to pause at"):
+        verify(graph)
+
+
 def summation() -> Graph:
     """t, k = 0.5, 3; for i in range(n): t, k = t * 0.5 + i, k + k; returns both as NumPy scalars."""
     graph = Graph()

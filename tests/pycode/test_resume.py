@@ -13,6 +13,8 @@ from dynamo_lite.pycode import (
     Instr,
     UnsupportedResume,
     assemble,
+    begins_at,
+    begins_range,
     decode,
     encode,
     handlers_at,
@@ -239,6 +241,26 @@ def test_free_variables_and_null_slots():
     resumed = resume_code(code, index, kinds, ())
     rest = types.FunctionType(resumed, globals(), closure=user.__closure__)
     assert rest(max, 1, 10, 5, 10) == 15
+
+
+def test_a_range_goes_on():
+    def total(x, n):
+        for i in range(n):
+            x += i
+        return x
+
+    code = decode(total.__code__)
+    (header,) = (index for index, instr in enumerate(code.instrs) if instr.op == "FOR_ITER")
+    resumed = decode(resume_code(code, header, ("range",), ("n", "x")))
+    assert resumed.varnames[:3] == (".s0", "n", "x")
+    (place,) = (index for index, instr in enumerate(resumed.instrs) if instr.op == "GET_ITER")
+    assert begins_range(resumed, place) and not begins_range(code, header - 1)
+    assert types.FunctionType(encode(resumed), {})(range(3, 6), 0, 100) == 112
+    assert begins_at(resumed, place + 1) and not begins_at(resumed, place + 2) and not begins_at(code, header)
+    (place,) = (index for index, instr in enumerate(resumed.instrs) if instr.op == "FOR_ITER")
+    assert resume_code(resumed, place, ("range",), ("n", "x")) == encode(resumed)
+    with pytest.raises(ValueError, match="none of 'value', 'null' and 'range'"):
+        resume_code(code, header, ("iterator",), ("n", "x"))
 
 
 def test_unbound_local_stays_unbound():

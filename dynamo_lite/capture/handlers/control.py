@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite.capture.iterators import iterate, next_item
-from dynamo_lite.capture.loops import for_numbered, plan_of, stays_loop
+from dynamo_lite.capture.loop_plans import plan_of, stays_loop
+from dynamo_lite.capture.loops import for_numbered
 from dynamo_lite.capture.machine import Machine, Returned, handles
 from dynamo_lite.capture.numbered import is_numbered
 from dynamo_lite.capture.state import Frame
@@ -28,7 +29,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.graph.scalar import ScalarOp, kind_of, make
-from dynamo_lite.pycode import Instr
+from dynamo_lite.pycode import Instr, begins_range
 
 
 def known_truth(machine: Machine, value: Value) -> bool:
@@ -142,6 +143,9 @@ def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("GET_ITER")
 def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = machine.pop(frame)
+    if isinstance(value, RangeValue) and begins_range(frame.code, frame.index - 1):
+        frame.push(IteratorValue(None, value, kind="range"))
+        return
     if not stays_loop(machine, frame, value):
         frame.push(iterate(machine, value))
         return

@@ -1,0 +1,71 @@
+"""Which loops stay loops, and what earlier attempts at each have taught.
+
+Enters a frame in front of a loop, or of a call of a comprehension's function; leaves whether to try, and a LoopPlan.
+"""
+
+from __future__ import annotations
+
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbered import goes_over_arrays
+from dynamo_lite.capture.numbers import length_of
+from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Tracer
+from dynamo_lite.capture.value import FunctionValue, RangeValue, Value
+from dynamo_lite.graph.scalar import is_symbolic
+from dynamo_lite.pycode import handlers_at
+
+ALWAYS_UNROLLED = 8  # iterations of a loop of known length
+_COMPREHENSION = "<listcomp>"  # before 3.12 a function that takes the iterator
+
+
+def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
+    """Whether what GET_ITER has just taken off the stack is gone through by a `for` that could stay a loop."""
+    tracer, header = machine.tracer, frame.index
+    is_loop = frame.code.instrs[header].op == "FOR_ITER"
+    if not tracer.native_loops or not (is_loop or _is_comprehension(frame)):
+        return False
+    if isinstance(value, RangeValue):
+        bounds = (value.start, value.stop, value.step)
+        if not any(map(is_symbolic, bounds)) and length_of(bounds) <= ALWAYS_UNROLLED:
+            return False
+        if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
+            return False
+    elif not is_loop or not goes_over_arrays(value):
+        return False
+    if is_loop and handlers_at(frame.code, header) is not None:
+        plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
+    return True
+
+
+def _is_comprehension(frame: Frame) -> bool:
+    """Whether the instruction at hand calls the function of a list comprehension (before 3.12)."""
+    instr, function = frame.code.instrs[frame.index], frame.stack[-1] if frame.stack else None
+    is_call = instr.op == "CALL" and instr.arg == 0
+    return is_call and isinstance(function, FunctionValue) and function.code.co_name == _COMPREHENSION
+
+
+def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
+    """What earlier attempts have taught about the loop at `header`, in the loops around it."""
+    key = key_of(tracer, frame, header)
+    plan = tracer.plans.get(key)
+    if plan is None:
+        lines = [frame.code.instrs[header].position[0]]
+        if lines[0] is not None and frame.code.instrs[header].op != "FOR_ITER":  # the test stands above the body
+            jumps = (instr.position[0] for instr in frame.code.instrs if instr.target == header)
+            lines += [line for line in jumps if line is not None and line < lines[0]]
+        line = lines[-1] or frame.line or frame.code.firstlineno
+        plan = tracer.plans[key] = LoopPlan(frame.code.filename, line, frame.code.name)
+    return plan
+
+
+def key_of(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
+    code = frame.code
+    around = tuple(region.key for region in tracer.regions)
+    return code.filename, code.qualname, code.firstlineno, header, around
+
+
+def is_comprehended(frame: Frame) -> bool:
+    """Whether the frame is that of a list comprehension: what it goes over came in as an iterator."""
+    return frame.code.name == _COMPREHENSION
+
+
+__all__ = ["ALWAYS_UNROLLED", "is_comprehended", "key_of", "plan_of", "stays_loop"]
