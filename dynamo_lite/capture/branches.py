@@ -222,7 +222,7 @@ class Walk:
                     self._avoid(name, condition, "loop-dependent", str(reason), unrolled=True)
                 raise
             except Returned:
-                if tracer.tells_pauses(condition) and not any(map(is_symbolic, tracer.regions[0].bounds)):
+                if tracer.tells_pauses(condition) and tracer.regions[0].is_of_known_length():
                     self.way = None  # unrolled the loop needs no break for it
                 raise
             tracer.regions.pop()
@@ -243,7 +243,7 @@ class Walk:
         tracer, root = self.machine.tracer, self.machine.tracer.frames[0]
         if self.way is not None:
             return  # which the loop is left on
-        if tracer.tells_pauses(condition) and not (unrolled and not any(map(is_symbolic, tracer.regions[0].bounds))):
+        if tracer.tells_pauses(condition) and not (unrolled and tracer.regions[0].is_of_known_length()):
             line = root.line or root.code.firstlineno
             tracer.plans[tracer.regions[0].key].avoided[key] = reason, detail, line
             raise Retry

@@ -29,7 +29,7 @@ from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree, unchanged
-from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Ways
+from dynamo_lite.capture.state import ENDLESS, Frame, LoopPlan, Retry, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -141,7 +141,7 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
         plan.outcome = "paused" if met in plan.alone or plan.avoided else plan.outcome
         return False
     _enter(machine, frame, header)
-    _Attempt(machine, frame, header, None, plan, met, (0, 2**63 - 1, 1), True, True).run()
+    _Attempt(machine, frame, header, None, plan, met, (0, ENDLESS, 1), True, True).run()
     machine.entered.pop()
     plan.outcome = "native"
     return True

@@ -147,6 +147,9 @@ class LoopPlan:
     outcome: str = ""
 
 
+ENDLESS = 2**63 - 1  # in place of the number of iterations of a `while`
+
+
 @dataclass(eq=False, slots=True)
 class Region:
     """The body of a loop while it is traced: its nodes may still refer to those of the graphs around it.
@@ -170,6 +173,10 @@ class Region:
     before: set[Value] = field(default_factory=set)
     pauses: list[Scalar] | None = None
     given: Scalar = True
+
+    def is_of_known_length(self) -> bool:
+        """Whether capture knows how many iterations there are, so that it could unroll the loop."""
+        return not any(map(is_symbolic, self.bounds)) and self.bounds[1] != ENDLESS
 
 
 @dataclass(frozen=True, slots=True)
