@@ -134,7 +134,11 @@ clear_step(DlStep *step)
         PyMem_Free(step->leave.objects);
         break;
     case DL_STEP_APPEND:
-        Py_XDECREF(step->append.constant);
+        for (int i = 0; i < step->append.n; i++) {
+            Py_XDECREF(step->append.constants[i]);
+        }
+        PyMem_Free(step->append.values);
+        PyMem_Free(step->append.constants);
         break;
     case DL_STEP_SAVE:
     case DL_STEP_REQUIRE:

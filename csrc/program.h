@@ -241,11 +241,13 @@ typedef struct {
     DlYields yields; /* of `value` */
 } DlReadStep;
 
-/* The list in a register gets the object of another one, a number, or a constant. */
+/* The list in a register gets the objects of others, numbers, or constants: the only one, or a tuple or list of them. */
 typedef struct {
     int32_t list;
-    DlOperand value;
-    PyObject *constant; /* owned, or NULL */
+    int n;
+    DlOperand *values;
+    PyObject **constants; /* owned, or NULL */
+    PyTypeObject *packed; /* borrowed: of tuples or lists; or NULL */
 } DlAppendStep;
 
 typedef enum {

@@ -37,21 +37,22 @@ class ListWriter(VectorWriter):
     def append(self, step: Append, frame: Frame) -> None:
         """Append a NumPy scalar of this iteration, or a number."""
         target = frame.registers.get(step.list)
-        if not isinstance(target, List):
+        if not isinstance(target, List) or step.packed is not None:
             raise NotScalar("a list of its own")
+        (appended,) = step.values
         if self.appends == MOST_APPENDS:
             raise NotScalar("too many appends")
         site = self.appends
         self.appends += 1
-        if isinstance(step.value, Reg):
-            value = self.scalar(step.value, frame)
+        if isinstance(appended, Reg):
+            value = self.scalar(appended, frame)
             if value.makers != {value.name} or value.name in self.appended or value.origin != "0":
                 raise NotScalar("an object that there is already")
             self.appended.add(value.name)
-            frame.registers[step.value.index] = replace(value, origin=str(FIRST_ORIGIN + site))
+            frame.registers[appended.index] = replace(value, origin=str(FIRST_ORIGIN + site))
             kind, bits = int(value.dtype.num), self.bits(scalar_type(value.dtype), value.name)
-        elif is_symbolic(step.value):
-            number = self.number(step.value, frame)
+        elif is_symbolic(appended):
+            number = self.number(appended, frame)
             kind, bits = PYTHON_TYPES[number.kind], self.number_bits(number)
         else:
             raise NotScalar("a constant")

@@ -21,6 +21,7 @@ from typing import TypeAlias
 from dynamo_lite import ops
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.sameness import reachable
 from dynamo_lite.capture.state import Grown, Region, Tracer
 from dynamo_lite.capture.value import ArrayValue, Break, LazyValue, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
@@ -39,11 +40,11 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
         return
     if any(tracer.regions[place].lists[target] != target.reads for place in loops):
         raise Break("loop-state", "a list, which it also reads")
-    value = _appended(tracer, realise(tracer, item))
+    values, packed = _appended(tracer, realise(tracer, item))
     if target.tail is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
         target.tail = ops.lists.new_list(around, tracer.location())
-    ops.lists.append(tracer.graph, target.tail, value, tracer.location())
+    ops.lists.append(tracer.graph, target.tail, values, packed, tracer.location())
 
 
 def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
@@ -54,11 +55,11 @@ def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
     known = tracer.grown.get(id(concrete))
     if not in_loop or id(concrete) in tracer.wrapped or (known is not None and known.source != target.source):
         raise Break("side-effect-container", "list.append")
-    value = _appended(tracer, realise(tracer, item))
+    values, packed = _appended(tracer, realise(tracer, item))
     if known is None:
         known = Grown(concrete, target.source, ops.lists.new_list(tracer.root, tracer.location()))
         tracer.grown[id(concrete)] = known
-    ops.lists.append(tracer.graph, known.tail, value, tracer.location())
+    ops.lists.append(tracer.graph, known.tail, values, packed, tracer.location())
 
 
 def state_others(tracer: Tracer) -> None:
@@ -69,8 +70,16 @@ def state_others(tracer: Tracer) -> None:
             tracer.facts.state_pair("distinct", source, other)
 
 
-def _appended(tracer: Tracer, item: Value) -> Argument:
-    """The operand of an append."""
+def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type | None]:
+    """The operands of an append, and what they are packed into: a tuple or list that nobody else has."""
+    is_fresh = isinstance(item, SequenceValue) and item.source is None and item.tail is None
+    if isinstance(item, SequenceValue) and is_fresh and item not in reachable(tracer):
+        return tuple(_operand(tracer, realise(tracer, one)) for one in item.known), item.kind
+    return (_operand(tracer, item),), None
+
+
+def _operand(tracer: Tracer, item: Value) -> Argument:
+    """What is appended, or stands in it."""
     if isinstance(item, ArrayValue):
         return item.node
     if isinstance(item, SequenceValue) and item.tail is not None and not item.known and item.source is None:

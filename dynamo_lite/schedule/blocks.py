@@ -151,7 +151,7 @@ def _used(step: Step) -> set[int]:
     if isinstance(step, Masked):
         return {step.mask, step.src, step.value}
     if isinstance(step, Append):
-        return {step.list, *_registers(step.value)}
+        return {step.list, *_registers(step.values)}
     if isinstance(step, Map):
         return set(_registers(step.operands)) | {out for out, into in zip(step.outs, step.into, strict=True) if into}
     names = ("operands", "fill", "args", "kwargs", "carried", "captured", "outputs", "condition")

@@ -365,9 +365,9 @@ class _Emitter:
         return True
 
     def append(self, node: Node) -> bool:
-        target, value = node.args
+        target, *values = node.args
         assert isinstance(target, Node)
-        self.steps.append(Append(self.registers[target], self.operand(value)))
+        self.steps.append(Append(self.registers[target], tuple(map(self.operand, values)), node.params["packed"]))
         return True
 
     def put_copy(self, node: Node) -> bool:

@@ -85,7 +85,8 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
         elif isinstance(step, NewList):
             registers[step.dst] = []
         elif isinstance(step, Append):
-            registers[step.list].append(concrete(step.value))
+            values = concrete(step.values)
+            registers[step.list].append(values[0] if step.packed is None else step.packed(values))
         elif isinstance(step, Require):
             assert concrete(step.condition), step.condition
         elif isinstance(step, Loop):

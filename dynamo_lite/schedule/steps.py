@@ -265,11 +265,12 @@ class NewList:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Append `value` to the list in register `list`: the very object of a register, or a Scalar as a Python number; a
-    float that is NaN declines unless it is constant."""
+    """Append to the list in register `list` the only one of `values`, or a `packed` (tuple or list) of them: the very
+    object of a register, or a Scalar as a Python number; a float that is NaN declines unless it is constant."""
 
     list: int
-    value: Operand
+    values: tuple[Operand, ...]
+    packed: type | None = None
 
 
 Step: TypeAlias = (

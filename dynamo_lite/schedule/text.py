@@ -139,6 +139,7 @@ def _step(step: Step) -> list[str]:
     if isinstance(step, NewList):
         return [f"r{step.dst} = []"]
     if isinstance(step, Append):
-        return [f"append r{step.list} {_value(step.value)}"]
+        packed = "" if step.packed is None else f" {step.packed.__name__}"
+        return [f"append r{step.list}{packed} {', '.join(map(_value, step.values))}"]
     assert isinstance(step, Require)
     return [f"require {step.condition}"]

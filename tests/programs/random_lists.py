@@ -16,13 +16,14 @@ from tests.programs.random_loops import half
 
 _VALUES_OF_LOOPS = (
     *("{v}", "{v}", "{v} * 0.5", "{v} + {w}", "{v}[1:]", "{v}[::-1]", "{v}[i % 4]", "{v}[0] * 2", "{v}.sum()"),
-    "{v}.copy()",
-    *("s", "s", "t", "total", "f", "g", "j", "i", "j * 1000", "f * 0.5", "0.25", "q", "h", "True"),
-)  # fmt: skip
+    *("{v}.copy()", "(s, {v})", "[i, {w} * 2]", "({v}, {v})", "s", "t", "total", "f", "g", "j", "i", "j * 1000"),
+    *("f * 0.5", "0.25", "q", "h", "True"),
+)
 _VALUES_OF_ELEMENTS = (
-    *("a[i]", "a[i]", "b[i] * 2", "a[i - 1] + b[i]", "c[i, i]", "c[i]", "c[:, i]", "s", "t", "t * 2", "g", "g * 0.5"),
-    *("k", "k * 1000", "i", "i * i", "0.25", "h", "a[i] > b[i]", "np.sqrt(abs(a[i]))", "int(a[i])"),
-)  # fmt: skip
+    *("a[i]", "a[i]", "b[i] * 2", "a[i - 1] + b[i]", "c[i, i]", "c[i]", "c[:, i]", "s", "s", "t", "t * 2", "g"),
+    *("g * 0.5", "(a[i], b[i])", "[i, s]", "k", "k * 1000", "i", "i * i", "0.25", "h", "a[i] > b[i]"),
+    *("np.sqrt(abs(a[i]))", "int(a[i])"),
+)
 _ITEMS = ("out", "out", "out", "found", "row")
 
 

@@ -548,12 +548,33 @@ def a_number_from_outside(x: Any, n: int, t: float) -> Any:
     return out, x
 
 
-@case(vector, plain=True)
+@case(vector)
 def tuples(x: Any, n: int) -> Any:
     out = []
     for i in range(n):
         x = x * 0.5
-        out.append((i, x))
+        out.append((i * 1000, x, 0.25))
+        out.append([x[1:], x.sum()])
+        out.append([])
+    return out, x
+
+
+@case(vector, plain=True)
+def a_tuple_that_lives_on(x: Any, n: int) -> Any:
+    out = []
+    for _ in range(n):
+        x = x * 0.5
+        pair = (x, x + 1.0)
+        out.append(pair)
+    return out, x
+
+
+@case(vector, plain=True)
+def nested_tuples(x: Any, n: int) -> Any:
+    out = []
+    for i in range(n):
+        x = x * 0.5
+        out.append((i, (x, "text")))
     return out
 
 
