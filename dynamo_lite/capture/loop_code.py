@@ -209,7 +209,8 @@ def _before(code: Code) -> list[list[int]]:
 
 @remembered
 def natural_loop(code: Code, header: int) -> frozenset[int]:
-    """The instructions from which `header` is reached again without leaving the loop that it heads."""
+    """The instructions from which `header` is reached again without leaving the loop that it heads, and that follow it
+    when nothing raises."""
     before = _before(code)
     found = {header}
     work = [index for index in before[header] if index > header]
@@ -218,7 +219,7 @@ def natural_loop(code: Code, header: int) -> frozenset[int]:
         if index not in found:
             found.add(index)
             work += before[index]
-    return frozenset(found)
+    return frozenset(found & _reached(code, header))
 
 
 def outermost_loop(code: Code, index: int) -> frozenset[int]:

@@ -196,6 +196,19 @@ def unbound_on_one_way(x: Any, n: int, tol: float) -> Any:
     return late
 
 
+def with_a_handler(x: Any, n: int, tol: float) -> Any:
+    i = 0
+    while i < n:
+        try:
+            x = x * 0.5
+        except IndexError as error:
+            print(error)
+        i += 1
+        if x.sum() < tol:
+            return i
+    return x
+
+
 def in_a_helper_with_state(x: Any, n: int, tol: float) -> Any:
     lo, hi = 0.0, 64.0
     for _ in range(n):
@@ -213,7 +226,7 @@ def in_a_helper_with_state(x: Any, n: int, tol: float) -> Any:
 PROGRAMS = [
     *(returns, returns_an_index, returns_nothing, has_else, while_has_else, raises, prints, prints_and_goes_on_behind),
     *(three_ways, from_an_inner_loop, inner_else, primes, calls, calls_once, over_rows, appends, unbound_on_one_way),
-    in_a_helper_with_state,
+    *(with_a_handler, in_a_helper_with_state),
 ]
 
 
