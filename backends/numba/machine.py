@@ -493,6 +493,7 @@ class _Writer(ListWriter):
     # Steps
 
     def body(self, schedule: Schedule, frame: Frame) -> None:
+        frame.n_inputs = schedule.n_inputs
         for register, constant in schedule.constants:
             if isinstance(constant, np.generic) and constant.dtype.kind in "biuf" and constant.dtype.itemsize <= 8:
                 op = KernelOp("const", (), (), (constant.dtype,), constant)

@@ -46,7 +46,8 @@ class ListWriter(VectorWriter):
         self.appends += 1
         if isinstance(appended, Reg):
             value = self.scalar(appended, frame)
-            if value.makers != {value.name} or value.name in self.appended or value.origin != "0":
+            is_here = appended.index >= frame.n_inputs  # not outside of an if or an inner loop, which may not append it
+            if not is_here or value.makers != {value.name} or value.name in self.appended or value.origin != "0":
                 raise NotScalar("an object that there is already")
             self.appended.add(value.name)
             frame.registers[appended.index] = replace(value, origin=str(FIRST_ORIGIN + site))

@@ -30,6 +30,7 @@ from dynamo_lite.backends.numba.machine_slices import slice_axis
 from dynamo_lite.backends.numba.plan import first_values, meets_nan, spreads_nan
 
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of
+from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.emit import assign
 from dynamo_lite.schedule.steps import Call, DType, Kernel, KernelOp, Map, Reg, View
 
@@ -94,12 +95,14 @@ Register = Value | Element | Array | List
 
 @dataclass(slots=True)
 class Frame:
-    """What a body knows: its registers, the numbers that go into it (by input), and what was computed of them."""
+    """What a body knows: its registers, of which the first `n_inputs` go in, the numbers that go into it (by input), and
+    what was computed of them."""
 
     registers: dict[int, Register] = field(default_factory=dict)
     numbers: dict[int, Number] = field(default_factory=dict)
     cache: dict[str, Number] = field(default_factory=dict)
     places: dict[tuple[str, str], str] = field(default_factory=dict)
+    n_inputs: int = 0
 
 
 class StepWriter(NumberWriter):
@@ -310,7 +313,8 @@ class StepWriter(NumberWriter):
         if step.function is assign:
             self.assign(step, frame)
             return
-        if len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(step.args) > 2:
+        is_operator = not isinstance(step.function, Evaluation)
+        if not is_operator or len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(step.args) > 2:
             raise NotScalar(f"a call of {step.function}")
         dtype = step.types[0].dtype
         compared = dtype.kind == "b" and step.function in OPERATORS

@@ -22,11 +22,11 @@ from dynamo_lite import ops
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.sameness import reachable
-from dynamo_lite.capture.state import Grown, Region, Tracer
+from dynamo_lite.capture.state import Grown, LoopKey, Region, Tracer
 from dynamo_lite.capture.value import ArrayValue, Break, LazyValue, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Argument
-from dynamo_lite.graph.scalar import Symbol, kind_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -99,14 +99,34 @@ def _is_long(number: object) -> bool:
 def _claim(tracer: Tracer, item: NumberValue) -> None:
     """See that the number is an object that this iteration has made, and that no list gets twice."""
     loop = next((region for region in reversed(tracer.regions) if region.index.name), None)
-    names: set[str] = set()
-    known = tracer.may_be(item.expr, names)
+    way = tuple(region.key for region in tracer.regions)
+    objects, known = _objects(tracer, item.expr), tracer.may_be(item.expr)
     if loop is not None:
         known -= {symbol.name for symbol in loop.numbers.values()}
-    is_other = isinstance(item.expr, Symbol) and not names <= {item.expr.name}
-    if loop is None or known or is_other or item in loop.before or item in tracer.appended:
+    taken = any(not _exclude(way, other) for one in objects for other in tracer.appended.get(one, ()))
+    if loop is None or known or taken or not objects.isdisjoint(loop.before):
         raise Break("loop-state", "a list, by a number that something else holds, too")
-    tracer.appended[item] = None
+    for one in objects:
+        tracer.appended.setdefault(one, []).append(way)
+
+
+def _objects(tracer: Tracer, value: Scalar, seen: frozenset[str] = frozenset()) -> set[Scalar]:
+    """The numbers whose very object `value` may be, by their expressions: itself, and those that a choice, a loop or
+    max() is the one or the other of. NB: abs() of a positive int, which max() says, is that int."""
+    if not is_symbolic(value) or kind_of(value) == "bool":
+        return set()
+    found: set[Scalar] = {value}
+    parts: tuple[Scalar, ...] = ()
+    if isinstance(value, Symbol) and value.name not in seen:
+        seen, parts = seen | {value.name}, tracer.alternatives.get(value.name, ())
+    elif isinstance(value, ScalarOp) and value.op in ("max", "min"):
+        parts = value.operands
+    return found.union(*(_objects(tracer, part, seen) for part in parts))
+
+
+def _exclude(one: tuple[LoopKey, ...], other: tuple[LoopKey, ...]) -> bool:
+    """Whether of two ways through an iteration only one runs: they are on different sides of a choice."""
+    return any(a[:-1] == b[:-1] and {a[-1], b[-1]} == {True, False} for a, b in zip(one, other, strict=False))
 
 
 def shares_numbers(
@@ -120,24 +140,27 @@ def shares_numbers(
     for path, value in entered.items():
         names: set[str] = set()
         after = became.get(path)
-        if value in appended and after is not None and (tracer.may_be(after.expr, names) or names & tracer.indices):
+        if value.expr not in appended or after is None:
+            continue
+        if tracer.may_be(after.expr, names) or names & tracer.indices:
             return True  # the next iteration begins with an object that it, or another one, appends again
     shared: set[Path] = set()  # what may hold such a number from the next iteration on
-    while found := {path for path, value in became.items() if value in appended} - shared:
+    objects = {path: _objects(tracer, value.expr) for path, value in became.items()}
+    while found := {path for path in became if not appended.isdisjoint(objects[path])} - shared:
         shared |= found
-        if any(path[0] in live or entered.get(path) in tracer.appended for path in found):
+        if any(path[0] in live or (path in entered and entered[path].expr in tracer.appended) for path in found):
             return True
-        appended |= {entered[path] for path in found if path in entered}
+        appended |= {entered[path].expr for path in found if path in entered}
     return False
 
 
-def watch(region: Region, values: Iterable[Value]) -> None:
+def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
     """Note the lists and numbers that there are before the first iteration of the loop of `region`."""
     for value in values:
         if isinstance(value, SequenceValue) and value.kind is list:
             region.lists[value] = value.reads
         elif isinstance(value, NumberValue):
-            region.before.add(value)
+            region.before |= _objects(tracer, value.expr)
 
 
 __all__ = ["append", "append_outside", "shares_numbers", "state_others", "watch"]

@@ -90,16 +90,18 @@ def ways_out(code: Code, loop: frozenset[int]) -> frozenset[int]:
 def whole_loop(
     code: Code, loop: frozenset[int], exit_index: int | None, apart: frozenset[int] = frozenset()
 ) -> tuple[frozenset[int], int | None]:
-    """`loop` with what runs on the way out of it, and where it goes on behind it: where most ways out meet.
+    """`loop` with what runs on the way out of it, and where it goes on behind it: where the way on which its test ends it
+    meets most others, or most of all meet.
 
     exit_index: where that is, of a `for`. apart: ways out that are none of it.
     """
     ways = sorted(ways_out(code, loop))
+    own = [way for way in ways if code.instrs[way - 1].target in loop and _repeats(code, way - 1)]
     if exit_index is None:
         behind = _behind(code, range(len(code.instrs)), lambda after: after)
         chains = [_chain(behind, way) for way in ways]
         best = 0
-        for candidate in (index for chain in chains for index in chain):
+        for candidate in (index for way, chain in zip(ways, chains, strict=True) if way in (own or ways) for index in chain):
             meets = sum(any(same_code(code, other, candidate) for other in chain) for chain in chains)
             if meets > best:
                 best, exit_index = meets, candidate
@@ -114,6 +116,12 @@ def whole_loop(
             found.add(index)
             work += [after for after in successors(code, index) if not same_code(code, after, exit_index)]
     return frozenset(found), exit_index
+
+
+def _repeats(code: Code, index: int) -> bool:
+    """Whether an instruction is the test at the bottom of a `while`."""
+    instr = code.instrs[index]
+    return instr.op.startswith("POP_JUMP_IF") and instr.target is not None and instr.target <= index
 
 
 def _chain(behind: dict[int | None, int], index: int) -> list[int]:

@@ -236,7 +236,7 @@ class _Attempt:
         self.walk = walk
         around = frame.stack[:]
         state = mutable_state(tracer, {id(frame.cells[name]) for name in cells})
-        watch(self.region, reachable(tracer))
+        watch(tracer, self.region, reachable(tracer))
         try:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
@@ -291,7 +291,7 @@ class _Attempt:
     def _promise(self, condition: Scalar) -> NoReturn:
         """Have a condition on an index guarded to hold in every iteration, or in none."""
         tracer = self.machine.tracer
-        if tracer.is_carried(condition):
+        if not tracer.is_owned(condition):
             self._refuse("loop-dependent", str(Undecided(condition)))
         region = tracer.regions[tracer.owner(condition)]
         plan = tracer.plans[region.key]
@@ -393,7 +393,7 @@ class _Attempt:
         """A number that the loop changes, as the body has it; `begin` before the first iteration."""
         value = self.entered[path] = NumberValue(None, expr)
         if is_symbolic(begin):
-            self.region.before.add(value)
+            self.region.before.add(expr)
         return value
 
     def _may_change(self, path: Path, begin: Scalar) -> bool:

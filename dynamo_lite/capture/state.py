@@ -170,7 +170,7 @@ class Region:
     stored: set[Node] = field(default_factory=set)
     numbers: dict[tuple[str | int, ...], Symbol] = field(default_factory=dict)
     lists: dict[SequenceValue, int] = field(default_factory=dict)
-    before: set[Value] = field(default_factory=set)
+    before: set[Scalar] = field(default_factory=set)
     pauses: list[Scalar] | None = None
     given: Scalar = True
 
@@ -229,7 +229,7 @@ class Tracer:
         self.node_limit = node_limit
         self.unroll_limit = unroll_limit
         self.written: set[Node] = set()
-        self.appended: dict[Value, None] = {}  # numbers that are in lists
+        self.appended: dict[Scalar, list[tuple[LoopKey, ...]]] = {}  # numbers that lists get, and on which ways
         self.grown: dict[int, Grown] = {}  # by id the lists from outside that get something
         self.lists: list[Source] = []  # those from outside whose items are known
         self.peeling = False  # an iteration that runs before its loop is being traced
@@ -408,7 +408,7 @@ class Tracer:
         return [node for graph in graphs for node in graph.nodes if node.op == op]
 
     def _promised(self, condition: Scalar) -> bool:
-        if self.is_carried(condition):
+        if not self.is_owned(condition):
             raise Undecided(condition)
         place = self.owner(condition)
         region = self.regions[place]
@@ -423,14 +423,21 @@ class Tracer:
 
     def may_promise(self, condition: Scalar) -> bool:
         """Whether a condition on an index can be guarded to hold in every iteration, or in none, and does so now."""
-        return not self.is_carried(condition) and any(map(self._may_hold, (condition, negate(condition))))
+        return self.is_owned(condition) and any(map(self._may_hold, (condition, negate(condition))))
 
     def _may_hold(self, condition: Scalar) -> bool:
         """Whether `condition` holds in every iteration of this call, also of the loops around."""
         worst = self.worst(self.regions[self.owner(condition)], condition)
         if worst is None or self.graph.facts.decide(worst):
             return worst is not None
-        return not self.varies(worst) or self._may_hold(worst)
+        return not self.varies(worst) or (self.is_owned(worst) and self._may_hold(worst))
+
+    def is_owned(self, condition: Scalar) -> bool:
+        """Whether `condition` is one on the index of a loop around, and on nothing that a loop carries or has ended
+        with."""
+        names = symbols_of(condition)
+        open_ = {region.index.name for region in self.regions}
+        return not self.is_carried(condition) and bool(names & open_) and not (names & self.indices) - open_
 
     def owner(self, condition: Scalar) -> int:
         """The place of the innermost loop whose index is in `condition`."""

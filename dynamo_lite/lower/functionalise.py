@@ -197,6 +197,8 @@ def _replace_fresh(graph: Graph) -> None:
             len(writes) == 1 and array.kind is NodeKind.CALL and _target(store) is array and isinstance(value, Node)
         ):
             continue
+        if origins(array) != {array}:
+            continue  # what a loop hands out may be what it hands out in another place, too, or has put into a list
         if not (_is_value(value, stored) and _same_type(graph, value, array) and _follows(value, array)):
             continue
         users_ = [use for node in (value, array) for use in _all_uses(node, uses)]
