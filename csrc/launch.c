@@ -453,6 +453,7 @@ load_registers(DlRun *run)
         }
         else {
             dl_reg_take(&run->regs[i], input);
+            dl_list_note(&run->regs[i]);
         }
     }
     for (int i = 0; i < program->n_constants; i++) {
@@ -556,6 +557,9 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
     }
     if (run.saved != NULL) {
         dl_overlap_end_saved(&run, status != 0);
+    }
+    if (status != 0) {
+        dl_list_undo(&run);
     }
     if (status < 0 && PyErr_ExceptionMatches(PyExc_MemoryError)) {
         PyErr_Clear(); /* plain Python may get by with less, or raise it where it belongs */
@@ -769,16 +773,7 @@ has_fold(PyObject *Py_UNUSED(module), PyObject *args)
     return result;
 }
 
-/* has_other_threads(): whether this interpreter has more than one thread. */
-static PyObject *
-has_other_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
-{
-    return PyBool_FromLong(dl_pyframe_has_other_threads());
-}
-
 static PyMethodDef functions[] = {
-    {"has_other_threads", has_other_threads, METH_NOARGS,
-     "has_other_threads(): whether this interpreter has more than one thread."},
     {"has_fold", has_fold, METH_VARARGS,
      "has_fold(ufunc, dtype): whether a Reduce of it is done without NumPy's reduce, most of the time."},
     {NULL, NULL, 0, NULL},

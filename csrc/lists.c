@@ -1,6 +1,8 @@
-/* Lists: a program makes its own and appends the objects of its values; no other step looks into them.
+/* Lists: a program appends the objects of its values to lists of its own and to those that go in; no other step looks
+ * into them.
  *
- * A list lies in a register of kind DL_OTHER. A program that declines frees it: nobody has seen it.
+ * A list lies in a register of kind DL_OTHER; own_shape[0] of one that goes in says how long it was. A program that
+ * declines frees its own, which nobody has seen, and cuts the others.
  */
 #include <math.h>
 
@@ -51,6 +53,28 @@ dl_build_append(DlBuilder *builder, PyObject *object, DlAppendStep *step)
     Py_XDECREF(values);
     Py_XDECREF(packed);
     return status;
+}
+
+void
+dl_list_note(DlReg *reg)
+{
+    if (reg->object != NULL && PyList_CheckExact(reg->object)) {
+        reg->own_shape[0] = PyList_GET_SIZE(reg->object);
+    }
+}
+
+void
+dl_list_undo(DlRun *run)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (int i = 0; i < run->program->n_inputs; i++) {
+        PyObject *list = run->inputs[i];
+        if (PyList_CheckExact(list) && PyList_SetSlice(list, run->regs[i].own_shape[0], NPY_MAX_INTP, NULL) < 0) {
+            PyErr_WriteUnraisable(list);
+        }
+    }
+    PyErr_Restore(type, value, traceback);
 }
 
 DlStatus

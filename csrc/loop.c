@@ -670,7 +670,16 @@ leave_loops(PyObject *Py_UNUSED(module), PyObject *every)
     Py_RETURN_NONE;
 }
 
+/* has_other_threads(): whether this interpreter has more than one thread. */
+static PyObject *
+has_other_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    return PyBool_FromLong(dl_pyframe_has_other_threads());
+}
+
 static PyMethodDef functions[] = {
+    {"has_other_threads", has_other_threads, METH_NOARGS,
+     "has_other_threads(): whether this interpreter has more than one thread."},
     {"leave_loops", leave_loops, METH_O,
      "leave_loops(every): for tests, leave native loops behind every so many iterations; 0: where somebody waits."},
     {NULL, NULL, 0, NULL},

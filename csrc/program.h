@@ -509,6 +509,9 @@ DlStatus dl_masked_run(DlRun *run, const DlMaskedStep *step);
 /* Put an empty list into a register. */
 DlStatus dl_list_new(DlRun *run, int32_t reg);
 DlStatus dl_list_append(DlRun *run, const DlAppendStep *step);
+/* Note how long a list is that goes in, if this register holds one; take back what was appended to all of them. */
+void dl_list_note(DlReg *reg);
+void dl_list_undo(DlRun *run);
 
 /* ---- build.c, garbage.c ---- */
 

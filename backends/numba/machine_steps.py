@@ -95,8 +95,8 @@ Register = Value | Element | Array | List
 
 @dataclass(slots=True)
 class Frame:
-    """What a body knows: its registers, of which the first `n_inputs` go in, the numbers that go into it (by input), and
-    what was computed of them."""
+    """What a body knows: its registers, of which the first `n_inputs` go in, the numbers that go into it (by input),
+    and what was computed of them."""
 
     registers: dict[int, Register] = field(default_factory=dict)
     numbers: dict[int, Number] = field(default_factory=dict)

@@ -85,7 +85,7 @@ def note_exit(
         return False
     if numbers is not None:
         stack.append(IteratorValue(None, CallValue(None, rest_of, [numbers, TakenValue()]), kind="range"))
-    tracer.exits.append(LoopExit(loop, header, stack, locals_, tuple(tracer.grown.values())))
+    tracer.exits.append(LoopExit(loop, header, stack, locals_))
     return True
 
 

@@ -8,7 +8,8 @@ and residual code adds it to the items from before:
     for i in range(n): x = f(x); out.append(x)  loop ...: append(%tail, %x)
     return out                                  residual:  out = [x0]; out.extend(tail)
 
-A list from outside gets it there, too, once the program has run; nothing else of the segment has looked into that.
+A list from outside is an input of the program, which takes back what it has appended if it declines; nothing else of
+the segment has looked into that list.
 INVARIANT: no iteration has read the list. What is appended is the object that it would be: an array is its node's, a
 number is one that the iteration has computed and that nobody else gets.
 """
@@ -27,6 +28,7 @@ from dynamo_lite.capture.value import ArrayValue, Break, LazyValue, NumberValue,
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Argument
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of
+from dynamo_lite.graph.types import LIST
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -57,9 +59,11 @@ def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
         raise Break("side-effect-container", "list.append")
     values, packed = _appended(tracer, realise(tracer, item))
     if known is None:
-        known = Grown(concrete, target.source, ops.lists.new_list(tracer.root, tracer.location()))
+        known = Grown(concrete, target.source, tracer.root.add_input(LIST, "list"))
         tracer.grown[id(concrete)] = known
-    ops.lists.append(tracer.graph, known.tail, values, packed, tracer.location())
+        tracer.inputs.append(target.source)
+        tracer.example_inputs.append(concrete)
+    ops.lists.append(tracer.graph, known.node, values, packed, tracer.location())
 
 
 def state_others(tracer: Tracer) -> None:

@@ -90,8 +90,8 @@ def ways_out(code: Code, loop: frozenset[int]) -> frozenset[int]:
 def whole_loop(
     code: Code, loop: frozenset[int], exit_index: int | None, apart: frozenset[int] = frozenset()
 ) -> tuple[frozenset[int], int | None]:
-    """`loop` with what runs on the way out of it, and where it goes on behind it: where the way on which its test ends it
-    meets most others, or most of all meet.
+    """`loop` with what runs on the way out of it, and where it goes on behind it: where the way on which its test ends
+    it meets most others, or most of all meet.
 
     exit_index: where that is, of a `for`. apart: ways out that are none of it.
     """
@@ -101,7 +101,8 @@ def whole_loop(
         behind = _behind(code, range(len(code.instrs)), lambda after: after)
         chains = [_chain(behind, way) for way in ways]
         best = 0
-        for candidate in (index for way, chain in zip(ways, chains, strict=True) if way in (own or ways) for index in chain):
+        known = dict(zip(ways, chains, strict=True))
+        for candidate in (index for way in own or ways for index in known[way]):
             meets = sum(any(same_code(code, other, candidate) for other in chain) for chain in chains)
             if meets > best:
                 best, exit_index = meets, candidate

@@ -207,6 +207,8 @@ class Machine:
             raise Break("generator-call", code.co_qualname)
         if len(self.tracer.frames) > MAX_INLINE_DEPTH:
             raise Break("recursive-call", code.co_qualname)
+        if self.tracer.regions and any(frame.code is decoded(code) for frame in self.tracer.frames):
+            raise Break("recursive-call", code.co_qualname)  # with loops in loops, each of which is tried anew
         bound = bind_arguments(code, defaults, kwdefaults, args, kwargs)
         frame = Frame(decoded(code), namespace, builtins_of(namespace), bound, dict(cells))
         if code.co_flags & _NOT_INLINED:

@@ -17,7 +17,7 @@ from typing import Any
 
 from dynamo_lite.capture.iterators import dict_has_changed
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import GeneratorEscapes, Grown, LoopExit, SkipFrame, Ways
+from dynamo_lite.capture.state import GeneratorEscapes, LoopExit, SkipFrame, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -91,8 +91,7 @@ class Residual:
     """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation.
 
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
-    inputs: the sources of the graph's inputs, from which a number comes for less than through the program. grown: lists
-    from outside that the program has something for.
+    inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
     """
 
     code: Code
@@ -100,7 +99,6 @@ class Residual:
     jump: Callable[[Target], Any]
     outputs: list[Argument] = field(default_factory=list)
     inputs: list[Source] = field(default_factory=list)
-    grown: tuple[Grown, ...] = ()
     loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
@@ -348,17 +346,8 @@ class Residual:
     def returns(self, value: Value, position: Position) -> None:
         """The segment ends with the user's return."""
         self.position = position
-        self._grow()
         self.load(value)
         self.emit("RETURN_VALUE")
-
-    def _grow(self) -> None:
-        """Let the lists from outside have what the program's loops have appended."""
-        for one in self.grown:
-            self.load_source(one.source)
-            self.emit("LOAD_FAST", self.output(one.tail))
-            self.emit("LIST_EXTEND", 1)
-            self.emit("POP_TOP")
 
     def breaks(
         self,
@@ -452,7 +441,6 @@ class Residual:
 
         NB: nobody else can hold the iterator of a `for` over a range, so that another one may take its place."""
         self.position = self.code.instrs[index].position
-        self._grow()
         kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
         names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
         kinds = tuple(

@@ -181,23 +181,21 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class LoopExit:
-    """The state of a frame between two iterations of `loop`, in front of instruction `index` (leaving.py). grown: the
-    lists from outside that have got something."""
+    """The state of a frame between two iterations of `loop`, in front of instruction `index` (leaving.py)."""
 
     loop: Node
     index: int
     stack: list[Value]
     locals: dict[str, Value]
-    grown: tuple[Grown, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """A list from outside, and the list of the program's that residual code extends it by."""
+    """A list from outside that a loop appends to, and the graph's input for it."""
 
     concrete: list[Any]
     source: Source
-    tail: Node
+    node: Node
 
 
 class Tracer:

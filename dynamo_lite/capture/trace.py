@@ -213,7 +213,6 @@ def _trace(
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
         live = frozenset(frame.locals) if stop.reason == "python-exception" else liveness(code)[index]
         residual.inputs = tracer.inputs
-        residual.grown = tuple(tracer.grown.values())
         if frame.ways is not None:
             residual.goes_apart(frame.ways, index, frame.stack, frame.locals, liveness(code), names)
         elif stop.reason == "loop-pauses":
@@ -221,15 +220,14 @@ def _trace(
         else:
             formats = stop.reason == "format-string"
             residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, formats)
-    elif isinstance(result, ArrayValue) and result.source is None and not tracer.grown:
+    elif isinstance(result, ArrayValue) and result.source is None:
         residual.output(result.node)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
-    elif isinstance(result, NumberValue) and result.source is None and not tracer.grown:
+    elif isinstance(result, NumberValue) and result.source is None:
         residual.output(result.expr)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
     else:
         assert isinstance(result, Value)
-        residual.grown = tuple(tracer.grown.values())
         residual.returns(result, code.instrs[frame.index - 1].position)
 
     graph = tracer.root
@@ -307,7 +305,7 @@ def make_exits(
             own.append(jump(target))
             return own[-1]
 
-        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs, grown=exit_.grown)
+        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs)
         try:
             residual.leaves(exit_, liveness(code)[exit_.index], names)
         except (GeneratorEscapes, SkipFrame):

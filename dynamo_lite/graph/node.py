@@ -35,7 +35,8 @@ class Location:
 class Node:
     """A graph value. ``args`` holds Nodes and Scalars (weak Python numbers); ``params`` everything static.
 
-    kind INPUT: params["index"]. CONSTANT: params["value"], a read-only NumPy scalar or array.
+    kind INPUT: params["index"]; an array, a NumPy scalar, or a list that is appended to. CONSTANT: params["value"], a
+    read-only NumPy scalar or array.
     CALL: ``op`` names an OpDef of dynamo_lite.ops; a multi-output op has a tuple as type and is read by op "tuple_get".
     STORE: args = (target, value); writes value, cast and broadcast, into target, a view node whose root is an input or
     a fresh array; yields nothing (type None). INVARIANT: stores keep their program order.

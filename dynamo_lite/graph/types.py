@@ -39,6 +39,9 @@ class ArrayType:
         return f"{self.dtype.name}{'' if self.scalar else f'[{dims}]'}"
 
 
+LIST = ArrayType(np.dtype(object), (), True)  # a Python list, which the program appends to (ops/lists.py)
+
+
 def number_type(number: Scalar) -> ArrayType:
     """The NumPy scalar that a loop hands out for a number that it carries."""
     return ArrayType(NUMBER_DTYPES[_KINDS[kind_of(number)]], (), True)

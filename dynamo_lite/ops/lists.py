@@ -1,7 +1,8 @@
 """Lists that a program makes: ``out.append(x)`` in a loop, which needs no Python for it.
 
-``new_list`` is a fresh empty list, ``append`` adds one value to it, in the program's order; no other op reads a list,
-it is handed out as it is. What is appended is the very object: a store into it later is seen through the list.
+``new_list`` is a fresh empty list, ``append`` adds one value to it, or to one that is an input, in the program's
+order; no other op reads a list, it is handed out as it is. What is appended is the very object: a store into it later
+is seen through the list.
 
     %out: object = new_list();  loop ...: %append = append(%out, %x); %append_1 = append(%out, i0, %x, packed=tuple)
 """
@@ -10,15 +11,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import LIST, ArrayType
 from dynamo_lite.ops.registry import OpDef, OpError, OpKind, Relate, define
-
-LIST = ArrayType(np.dtype(object), (), True)
-
 
 define(
     OpDef(

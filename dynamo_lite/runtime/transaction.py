@@ -14,17 +14,19 @@ import numpy as np
 
 from dynamo_lite._C import Declined, has_other_threads
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import NodeKind
+from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import is_structured, written
+from dynamo_lite.graph.types import LIST
 
 
 def transaction(
     graph: Graph, function: Callable[..., Sequence[Any]], on_failure: Callable[[Exception], None] | None = None
 ) -> Callable[..., Sequence[Any]]:
     """`function` with NumPy's floating-point errors raised (those that `np.geterr()` does not ignore) and, where it
-    raises, the written inputs put back and Declined raised. on_failure is told of the exception first."""
+    raises, the written inputs and the lists put back and Declined raised. on_failure is told of the exception first."""
     roots = {origin for node in graph.nodes for origin in written(node)}
     loops = any(map(is_structured, graph.nodes))
+    lists = [place for place, node in enumerate(graph.inputs) if isinstance(node, Node) and node.type == LIST]
     changed = sorted(node.params["index"] for node in roots if node.kind is NodeKind.INPUT)
 
     def strictly(*inputs: Any) -> Sequence[Any]:
@@ -40,12 +42,15 @@ def transaction(
         if loops and has_other_threads():
             raise Declined("another thread waits")
         saved = [(inputs[index], inputs[index].copy()) for index in changed]
+        lengths = [(inputs[index], len(inputs[index])) for index in lists]
         try:
             # NumPy keeps errstate in a context variable: a KeyboardInterrupt anywhere cannot leave ours behind.
             return contextvars.copy_context().run(strictly, *inputs)
         except BaseException as error:
             for array, before in saved:
                 array[...] = before
+            for list_, length in lengths:
+                del list_[length:]
             if not isinstance(error, Exception) or isinstance(error, MemoryError | Declined):
                 raise
             if on_failure is not None and not isinstance(error, FloatingPointError):

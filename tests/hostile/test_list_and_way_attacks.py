@@ -36,7 +36,7 @@ def compare(fn: Any, backend: str, counts: tuple[int, ...] = (3, 0, 1, 2, 20)) -
         require_same_objects(fn(*make(n)), report.compiled(*make(n)))
 
 
-# -- 1: a store behind the loop is lost: another name, or a list, has the array (lower/functionalise.py _replace_fresh) --
+# -- stores behind a loop: another name, or a list, has the array, too -----------------------------
 
 
 def appended_then_written(x: Any, n: int) -> Any:
@@ -101,7 +101,7 @@ def test_stores_behind_a_loop(fn: Any, backend: str) -> None:
     compare(fn, backend)
 
 
-# -- 2: a signal's handler, or what it raises, finds the arrays written and the list without its items -----------------
+# -- a signal's handler finds the arrays and the list of one iteration -----------------------------
 
 
 class Stop(Exception):
@@ -141,7 +141,7 @@ def test_a_signal(raises: bool) -> None:
     assert abs(x[0] - len(out)) <= 1
 
 
-# -- 3: a NumPy scalar appended in an if or an inner loop is another object than outside (backends/numba/machine_lists.py)
+# -- a NumPy scalar appended in an if or an inner loop is the object outside -----------------------
 
 
 def appended_in_an_if(x: Any, n: int) -> Any:
@@ -210,7 +210,7 @@ def test_appended_scalars_are_one_object(fn: Any, backend: str) -> None:
     compare(fn, backend)
 
 
-# -- 4: the compiler fails ---------------------------------------------------------------------------------------------
+# -- what the compiler failed on -------------------------------------------------------------------
 
 
 def returns_from_an_unrolled_loop(x: Any, n: int, debug: bool = False) -> Any:
@@ -293,7 +293,7 @@ def test_calls_with_a_dict_in_machine_loops(fn: Any) -> None:
     compare(fn, "numba")
 
 
-# -- 5: a Python number that two lists, or one twice, get under two names (capture/lists.py _claim) --------------------
+# -- a Python number that two lists, or one twice, get under two names -----------------------------
 
 
 def through_float(x: Any, n: int) -> Any:
@@ -392,7 +392,7 @@ def test_numbers_under_two_names(fn: Any, backend: str) -> None:
     compare(fn, backend)
 
 
-# -- 6: the compiler does not come to an end ---------------------------------------------------------------------------
+# -- recursion -------------------------------------------------------------------------------------
 
 
 def recursive(x: Any, n: int) -> Any:
