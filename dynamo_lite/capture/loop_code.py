@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dynamo_lite.pycode import OPCODES, Code, remembered
-from dynamo_lite.pycode.flow import successors
+from dynamo_lite.pycode.flow import stack_depth, successors
 from dynamo_lite.pycode.opcodes import Operand
 
 COPIED = 32  # instructions that are compared
@@ -96,13 +96,12 @@ def whole_loop(
     exit_index: where that is, of a `for`. apart: ways out that are none of it.
     """
     ways = sorted(ways_out(code, loop))
-    own = [way for way in ways if code.instrs[way - 1].target in loop and _repeats(code, way - 1)]
     if exit_index is None:
         behind = _behind(code, range(len(code.instrs)), lambda after: after)
         chains = [_chain(behind, way) for way in ways]
         best = 0
         known = dict(zip(ways, chains, strict=True))
-        for candidate in (index for way in own or ways for index in known[way]):
+        for candidate in (index for way in _ends(code, loop, ways) for index in known[way]):
             meets = sum(any(same_code(code, other, candidate) for other in chain) for chain in chains)
             if meets > best:
                 best, exit_index = meets, candidate
@@ -119,10 +118,19 @@ def whole_loop(
     return frozenset(found), exit_index
 
 
-def _repeats(code: Code, index: int) -> bool:
-    """Whether an instruction is the test at the bottom of a `while`."""
-    instr = code.instrs[index]
-    return instr.op.startswith("POP_JUMP_IF") and instr.target is not None and instr.target <= index
+def _ends(code: Code, loop: frozenset[int], ways: list[int]) -> list[int]:
+    """The ways out on which the test at the bottom of a `while` ends it, or all that lie as deep in the stack."""
+    depths = stack_depth(code)
+    depth = min(known for known in (depths[index] for index in loop) if known is not None)
+    own: list[int | None] = []
+    for index in loop:
+        instr, before = code.instrs[index], code.instrs[index - 1]
+        if instr.target is None or instr.target > index or code.instrs[instr.target].op == "FOR_ITER":
+            continue
+        own += [index + 1] if instr.op.startswith("POP_JUMP_IF") else []
+        own += [before.target] if instr.op == "JUMP" and before.op.startswith("POP_JUMP_IF") else []
+    alike = [way for way in ways if depths[way] == depth]
+    return [way for way in alike if way in own] or alike
 
 
 def _chain(behind: dict[int | None, int], index: int) -> list[int]:
