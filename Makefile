@@ -2,7 +2,7 @@
 # C compiler are enough. PYTHON=/path/to/python3.12 selects an interpreter; each version has its own .venv/<version>.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all bench overhead fuzz lint docs clean
+.PHONY: help setup demo quick test test-all bench overhead fuzz big golden lint docs clean
 
 # Sets $$python for the rest of the recipe line.
 venv = python=$$(.ci/venv "$(PYTHON)")
@@ -17,11 +17,19 @@ setup:  ## make .venv/<version> ready (every other target does this too)
 demo:  ## what it does, on real programs: a report and a table against NumPy (about a minute)
 	@$(venv) && "$$python" -m benchmarks.demo $(ARGS)
 
+# The files that find most for their time; every stage of the compiler is among them.
+QUICK = tests/test_api.py tests/test_compilation.py tests/test_layering.py tests/test_identity.py tests/graph tests/lower \
+	tests/guards tests/capture/test_trace.py tests/report tests/ops/test_registry.py tests/backends/test_programs.py \
+	tests/programs/test_programs.py tests/pycode/test_flow.py tests/schedule/test_fuse.py \
+	tests/csrc/test_dispatch.py tests/fuzz/test_fuzz.py::test_random_programs_on_numba
+quick:  ## the tests that find most within two minutes
+	@$(venv) && "$$python" -m pytest -q $(QUICK) $(ARGS)
+
 test:  ## the tests, on one Python
 	@$(venv) && "$$python" -m pytest $(ARGS)
 
-test-all:  ## the tests, on every CPython 3.11-3.13 found; SKIP="3.11" leaves versions out
-	@SKIP="$(SKIP)" .ci/test-all $(ARGS)
+test-all:  ## the tests, on every CPython 3.11-3.14 found; SKIP="3.11" leaves versions out
+	@SKIP="$(SKIP)" SHARE="$(SHARE)" DEBIAN="$(DEBIAN)" .ci/test-all $(ARGS)
 
 bench:  ## time all programs against NumPy and the installed peers; saves benchmarks/results/*.json
 	@$(venv) && "$$python" -m benchmarks $(ARGS)
@@ -35,11 +43,17 @@ BACKEND ?= reference
 fuzz:  ## N=2000 random programs against plain Python; SEED=0 BACKEND=reference
 	@$(venv) && "$$python" -m tests.fuzz --backend $(BACKEND) --count $(N) --seed $(SEED) $(ARGS)
 
+big:  ## every kind of step and kernel over 2^31 elements on a stack of 1 MB (2-4 minutes, up to 4.5 GB)
+	@$(venv) && "$$python" -m tests.soak big $(ARGS)
+
 lint:  ## ruff and mypy --strict
 	@python=$$(.ci/venv "$(PYTHON)" lint) && .ci/lint "$$python"
 
 docs:  ## write the generated pages of docs/ and the outputs shown in README.md again, then check all pages
 	@$(venv) && "$$python" -m tests.docs --write && "$$python" -m pytest -q tests/docs
+
+golden:  ## write the golden files of the tests again; read the difference
+	@$(venv) && "$$python" -m pytest -q tests/idioms --update-golden
 
 clean:  ## remove environments and everything built
 	rm -rf .venv build dynamo_lite/*.so dynamo_lite/*.pyd *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

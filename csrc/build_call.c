@@ -83,6 +83,9 @@ build_argument(DlBuilder *builder, PyObject *object)
     if (!is_list && !is_slice && !PyTuple_CheckExact(object)) {
         return Py_NewRef(object);
     }
+    if (Py_EnterRecursiveCall(" while building the arguments of a call") != 0) {
+        return NULL;
+    }
     PyObject *parts = is_slice ? PyTuple_Pack(3, ((PySliceObject *)object)->start, ((PySliceObject *)object)->stop,
                                               ((PySliceObject *)object)->step)
                                : PySequence_Tuple(object);
@@ -98,6 +101,7 @@ build_argument(DlBuilder *builder, PyObject *object)
         PyTuple_SET_ITEM(items, i, item);
     }
     Py_XDECREF(parts);
+    Py_LeaveRecursiveCall();
     if (items == NULL || !constant) {
         return items ? new_slot(is_list ? DL_SLOT_LIST : is_slice ? DL_SLOT_SLICE : DL_SLOT_TUPLE, 0, items) : NULL;
     }

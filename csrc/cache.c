@@ -207,6 +207,7 @@ cache_dealloc(DlCache *cache)
 {
     cache_clear(cache, NULL);
     Py_CLEAR(cache->rewritten);
+    Py_CLEAR(cache->round);
     PyObject_Free(cache);
 }
 

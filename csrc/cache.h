@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "eval_hook.h"
+#include "watch.h"
 
 /* One row a counter: the name Python sees. */
 #define DL_COUNTERS(ROW) \
@@ -73,6 +74,8 @@ typedef struct {
     char residual;      /* dynamo_lite made this code: the hook lets it pass */
     char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */
     char is_rewritten;  /* stress mode "rewrite": this code is a re-encoded one */
+    DlRound *round;     /* of the loop in which this code goes on behind a break; or NULL */
+    DlVisits visits;
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
 } DlCache;
 

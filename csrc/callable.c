@@ -11,6 +11,7 @@
 #include "callable.h"
 #include "dispatch.h"
 #include "eval_hook.h"
+#include "interrupts.h"
 #include "pyframe.h"
 
 enum { SMALL_SLOTS = 16 };
@@ -19,6 +20,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *fn, *on_miss, *name;
+    PyObject *on_end; /* called when the object dies; or NULL */
     PyCodeObject *code; /* of fn when last looked at, with its cache: saves the look-up */
     DlCache *cache;
     PyObject *dict, *weakrefs;
@@ -351,9 +353,38 @@ compiled_init(DlCompiledFunction *self, PyObject *args, PyObject *kwargs)
     return 0;
 }
 
+/* Let on_end forget what was compiled.
+ * NB: what is raised in a destructor is lost, so an interrupt waits. */
+static void
+compiled_finalize(PyObject *object)
+{
+    DlCompiledFunction *self = (DlCompiledFunction *)object;
+    PyObject *on_end = self->on_end;
+    self->on_end = NULL;
+    if (on_end == NULL || dl_pyframe_is_finalizing()) {
+        Py_XDECREF(on_end);
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    DlDeferral deferral;
+    PyErr_Fetch(&type, &value, &traceback);
+    dl_hook_pause();
+    dl_interrupts_defer(&deferral, NULL);
+    PyObject *result = PyObject_CallNoArgs(on_end);
+    if (result == NULL) {
+        PyErr_WriteUnraisable(on_end);
+    }
+    Py_XDECREF(result);
+    Py_DECREF(on_end);
+    dl_interrupts_resume(&deferral, NULL);
+    dl_hook_resume();
+    PyErr_Restore(type, value, traceback);
+}
+
 static int
 compiled_traverse(DlCompiledFunction *self, visitproc visit, void *arg)
 {
+    Py_VISIT(self->on_end);
     Py_VISIT(self->fn);
     Py_VISIT(self->on_miss);
     Py_VISIT(self->name);
@@ -365,6 +396,7 @@ static int
 compiled_clear(DlCompiledFunction *self)
 {
     self->vectorcall = uninitialized_vectorcall;
+    Py_CLEAR(self->on_end);
     Py_CLEAR(self->fn);
     Py_CLEAR(self->on_miss);
     Py_CLEAR(self->name);
@@ -377,6 +409,9 @@ compiled_clear(DlCompiledFunction *self)
 static void
 compiled_dealloc(DlCompiledFunction *self)
 {
+    if (PyObject_CallFinalizerFromDealloc((PyObject *)self) < 0) {
+        return;
+    }
     PyObject_GC_UnTrack(self);
     if (self->weakrefs != NULL) {
         PyObject_ClearWeakRefs((PyObject *)self);
@@ -461,6 +496,7 @@ static PyMemberDef compiled_members[] = {
     {"fn", T_OBJECT, offsetof(DlCompiledFunction, fn), READONLY, "the function that is called"},
     {"on_miss", T_OBJECT, offsetof(DlCompiledFunction, on_miss), READONLY, "asked when no CacheEntry passes"},
     {"name", T_OBJECT, offsetof(DlCompiledFunction, name), READONLY, "the name given to compile()"},
+    {"on_end", T_OBJECT, offsetof(DlCompiledFunction, on_end), 0, "called without arguments when the object dies"},
     {"enabled", T_BOOL, offsetof(DlCompiledFunction, enabled), 0, "False: every call just calls the function"},
     {NULL, 0, 0, 0, NULL},
 };
@@ -468,6 +504,8 @@ static PyMemberDef compiled_members[] = {
 static PyMethodDef compiled_methods[] = {
     {"__reduce__", (PyCFunction)compiled_reduce, METH_NOARGS, NULL},
     {"__init_subclass__", compiled_init_subclass, METH_NOARGS | METH_CLASS, NULL},
+    /* For annotations: CompiledFunction[[int], float]. */
+    {"__class_getitem__", Py_GenericAlias, METH_O | METH_CLASS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -485,6 +523,7 @@ PyTypeObject dl_compiled_function_type = {
     .tp_new = compiled_new,
     .tp_init = (initproc)compiled_init,
     .tp_dealloc = (destructor)compiled_dealloc,
+    .tp_finalize = compiled_finalize,
     .tp_traverse = (traverseproc)compiled_traverse,
     .tp_clear = (inquiry)compiled_clear,
     .tp_descr_get = compiled_get,

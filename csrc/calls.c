@@ -6,6 +6,7 @@
 #include "program.h"
 
 #include "fpflags.h"
+#include "interrupts.h"
 
 enum { KNOWN_STATES = 4, SMALL_ARGS = 12 };
 
@@ -50,7 +51,9 @@ dl_calls_register(void)
 static int
 learn_state(ErrorState *state)
 {
-    PyObject *modes = PyObject_CallNoArgs(get_modes);
+    DlDeferral deferral;
+    dl_interrupts_defer(&deferral, NULL);
+    PyObject *modes = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(get_modes));
     PyObject *raising = modes ? PyDict_New() : NULL;
     if (raising == NULL) {
         Py_XDECREF(modes);
@@ -129,7 +132,12 @@ DlStatus
 dl_errstate_learn(DlRun *run)
 {
     int learned = note_reported(run);
-    return learned > 0 ? dl_python_check(run) : learned;
+    if (learned <= 0) {
+        return learned;
+    }
+    /* NB: nothing is written yet, but what the guards have looked at may be something else by now */
+    int switched = run->strict && run->outermost->switches != dl_pyframe_switches();
+    return switched ? dl_decline(run, DL_REASON_THREAD) : 0;
 }
 
 int
@@ -284,7 +292,8 @@ dl_call_run(DlRun *run, const DlCallStep *step)
     if (run->pool != NULL) {
         dl_pool_drop_big(run->pool);
     }
-    DlStatus status = dl_python_check(run);
+    DlWatch watch;
+    DlStatus status = dl_world_open(run, &watch, 0);
     status = status ? status : dl_errstate_enter(run);
     for (; status == 0 && made < n; made++) {
         args[made] = resolve(run, PyTuple_GET_ITEM(step->template, made));
@@ -294,8 +303,11 @@ dl_call_run(DlRun *run, const DlCallStep *step)
         }
     }
     if (status == 0) {
+        DlDeferral deferral; /* an interrupt that raised in NumPy's Python code would be taken for an error of the call's */
+        dl_interrupts_defer(&deferral, NULL);
         PyObject *result = PyObject_Vectorcall(step->function, args,
                                                (size_t)(n - n_names) | PY_VECTORCALL_ARGUMENTS_OFFSET, step->names);
+        result = dl_interrupts_resume(&deferral, result);
         status = dl_call_done(run, result);
         if (status == 0) {
             status = take_results(run, step, result);
@@ -308,5 +320,5 @@ dl_call_run(DlRun *run, const DlCallStep *step)
     if (args != small + 1) {
         PyMem_Free(args - 1);
     }
-    return status;
+    return dl_world_close(run, &watch, status);
 }

@@ -1,10 +1,10 @@
 /* The dispatch loop (see dispatch.h): segments, one after the other, without deepening any stack. */
 #include "dispatch.h"
 
-#include <structmember.h>
-
 #include "eval_hook.h"
 #include "guards.h"
+#include "interrupts.h"
+#include "jump.h"
 #include "launch.h"
 #include "numpy_api.h"
 #include "pyframe.h"
@@ -14,141 +14,6 @@ enum { SMALL = 24 }; /* values kept on the C stack; more are allocated */
 PyObject *dl_declined_error;
 
 static PyTypeObject *guards_type, *program_type; /* borrowed from the module */
-
-/* ---- Jump and Continuation ---- */
-
-typedef struct {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
-    PyObject *target; /* the resume function, or its code */
-} DlJump;
-
-typedef struct {
-    PyObject_VAR_HEAD
-    PyObject *target;
-    PyObject *args[]; /* strong references */
-} DlContinuation;
-
-static PyTypeObject continuation_type;
-
-/* jump(*state) -> Continuation. */
-static PyObject *
-jump_vectorcall(PyObject *jump, PyObject *const *args, size_t nargsf, PyObject *kwnames)
-{
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (kwnames != NULL && PyTuple_GET_SIZE(kwnames) != 0) {
-        PyErr_SetString(PyExc_TypeError, "Jump takes no keyword arguments");
-        return NULL;
-    }
-    DlContinuation *self = PyObject_GC_NewVar(DlContinuation, &continuation_type, n);
-    if (self == NULL) {
-        return NULL;
-    }
-    self->target = Py_NewRef(((DlJump *)jump)->target);
-    for (Py_ssize_t i = 0; i < n; i++) {
-        self->args[i] = Py_NewRef(args[i]);
-    }
-    PyObject_GC_Track(self);
-    return (PyObject *)self;
-}
-
-static PyObject *
-jump_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    static char *names[] = {"resume_function", NULL};
-    PyObject *target;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Jump", names, &target)) {
-        return NULL;
-    }
-    if (!PyFunction_Check(target) && !PyCode_Check(target)) {
-        return PyErr_Format(PyExc_TypeError, "Jump: expected a Python function or a code object, not %.100s",
-                            Py_TYPE(target)->tp_name);
-    }
-    DlCache *cache = dl_cache_get((PyCodeObject *)(PyCode_Check(target) ? target : PyFunction_GET_CODE(target)));
-    if (cache == NULL) {
-        return NULL;
-    }
-    cache->resumes = 1;
-    DlJump *self = (DlJump *)type->tp_alloc(type, 0);
-    if (self != NULL) {
-        self->vectorcall = jump_vectorcall;
-        self->target = Py_NewRef(target);
-    }
-    return (PyObject *)self;
-}
-
-static int
-jump_traverse(DlJump *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->target);
-    return 0;
-}
-
-static void
-jump_dealloc(DlJump *self)
-{
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(self->target);
-    Py_TYPE(self)->tp_free(self);
-}
-
-static PyObject *
-jump_repr(DlJump *self)
-{
-    return PyUnicode_FromFormat("<Jump to %R>", self->target);
-}
-
-static PyMemberDef jump_members[] = {
-    {"resume_function", T_OBJECT, offsetof(DlJump, target), READONLY, "what goes on behind the break"},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyTypeObject jump_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "dynamo_lite._C.Jump",
-    .tp_doc = "Jump(resume_function): residual code calls it with the state behind a break.",
-    .tp_basicsize = sizeof(DlJump),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(DlJump, vectorcall),
-    .tp_call = PyVectorcall_Call,
-    .tp_new = jump_new,
-    .tp_dealloc = (destructor)jump_dealloc,
-    .tp_traverse = (traverseproc)jump_traverse,
-    .tp_repr = (reprfunc)jump_repr,
-    .tp_members = jump_members,
-};
-
-static int
-continuation_traverse(DlContinuation *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->target);
-    for (Py_ssize_t i = 0; i < Py_SIZE(self); i++) {
-        Py_VISIT(self->args[i]);
-    }
-    return 0;
-}
-
-static void
-continuation_dealloc(DlContinuation *self)
-{
-    PyObject_GC_UnTrack(self);
-    for (Py_ssize_t i = 0; i < Py_SIZE(self); i++) {
-        Py_XDECREF(self->args[i]); /* NULL where it was handed over */
-    }
-    Py_XDECREF(self->target);
-    PyObject_GC_Del(self);
-}
-
-static PyTypeObject continuation_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "dynamo_lite._C.Continuation",
-    .tp_doc = "A resume function and its arguments, on the way from residual code to the dispatch loop.",
-    .tp_basicsize = sizeof(DlContinuation),
-    .tp_itemsize = sizeof(PyObject *),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_dealloc = (destructor)continuation_dealloc,
-    .tp_traverse = (traverseproc)continuation_traverse,
-};
 
 /* ---- values on the C stack ---- */
 
@@ -265,8 +130,11 @@ check_guards(DlEntry *entry, PyObject *func, PyObject *const *slots, Py_ssize_t 
     if (tuple == NULL || entry->guards == NULL) {
         return values_take(inputs, tuple, "") < 0 ? -1 : 1;
     }
+    DlDeferral deferral;
     dl_hook_pause();
+    dl_interrupts_defer(&deferral, NULL);
     PyObject *passed = PyObject_CallFunctionObjArgs(entry->guards, func, tuple, NULL);
+    passed = dl_interrupts_resume(&deferral, passed);
     dl_hook_resume();
     Py_DECREF(tuple);
     if (passed == Py_None) {
@@ -316,9 +184,10 @@ note_decline(DlCache *cache, DlEntry *entry, double time)
     return outcome;
 }
 
-/* Run entry's program on inputs: DL_RAN with *outputs and what takes them, DL_PLAIN when it declined, DL_ERROR. */
+/* Run entry's program on inputs, for the call that world tells: DL_RAN with *outputs and what takes them, DL_PLAIN when it declined, DL_ERROR. */
 static DlOutcome
-run_program(DlCache *cache, DlEntry *entry, DlValues *inputs, DlValues *outputs, PyObject **residual)
+run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inputs, DlValues *outputs,
+            PyObject **residual)
 {
     *residual = entry->residual;
     if (entry->program == NULL) {
@@ -331,7 +200,8 @@ run_program(DlCache *cache, DlEntry *entry, DlValues *inputs, DlValues *outputs,
             return DL_ERROR;
         }
         DlEnd end = {-1, entry->n_outputs};
-        int status = dl_program_run(entry->program, inputs->items, outputs->items, entry->exits ? &end : NULL);
+        int status = dl_program_run(entry->program, inputs->items, outputs->items, entry->exits ? &end : NULL,
+                                    entry->guards_native ? world : NULL);
         time = dl_program_time(entry->program);
         if (status != 0) {
             values_clear(outputs);
@@ -501,9 +371,12 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
     if (tuple == NULL) {
         return -1;
     }
+    DlDeferral deferral;
     dl_thread.gains++;
     dl_hook_pause();
+    dl_interrupts_defer(&deferral, func);
     PyObject *answer = PyObject_CallFunctionObjArgs(on_miss, func, tuple, NULL);
+    answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
     Py_DECREF(tuple);
     if (answer == NULL || answer == Py_None) {
@@ -517,7 +390,9 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
     }
     int passed = -1;
     ((DlEntry *)answer)->owner = on_miss;
-    if (dl_stress == DL_STRESS_MISS || dl_cache_add(cache, (DlEntry *)answer) == 0) {
+    /* NB: what waited while this was compiled comes before the guards: it may change what they look at. */
+    if ((dl_stress == DL_STRESS_MISS || dl_cache_add(cache, (DlEntry *)answer) == 0)
+        && (!dl_pyframe_is_interrupted() || dl_interrupts_deliver(func) == 0)) {
         passed = check_guards((DlEntry *)answer, func, slots, n_slots, inputs);
     }
     if (passed == 1) {
@@ -654,7 +529,8 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     int plain = entry->retired || is_out_of_range(entry, &inputs);
     note_plain(cache, slots, n_slots, on_miss, plain);
     PyObject *residual = NULL;
-    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &inputs, &outputs, &residual);
+    DlWorld world = {entry->guards, func, slots, n_slots};
+    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, &inputs, &outputs, &residual);
     values_clear(&inputs);
     if (outcome == DL_PLAIN) {
         dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
@@ -703,10 +579,12 @@ call_resumed(PyObject *resume, DlContinuation *state)
 static DlOutcome
 run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope *scope, PyObject **value)
 {
+    static uint64_t n_runs;
+    uint64_t run = ++n_runs;
     PyObject *user = Py_NewRef(func); /* whose closure and globals the resume functions get */
     DlOutcome outcome = DL_RAN;
     Py_INCREF(cache);
-    while (outcome == DL_RAN && Py_IS_TYPE(*value, &continuation_type)) {
+    while (outcome == DL_RAN && Py_IS_TYPE(*value, &dl_continuation_type)) {
         DlContinuation *state = (DlContinuation *)*value;
         *value = NULL;
         DL_COUNT(cache, breaks);
@@ -720,7 +598,8 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
             Py_SETREF(cache, next);
             /* NB: residual code may have started a debugger; and Python raises the TypeError of a wrong state. */
             outcome = DL_PLAIN;
-            if (next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
+            int goes_on = next->round == NULL || dl_round_note(next->round, &next->visits, run);
+            if (goes_on && next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
                 outcome = run_segment(next, resume, state->args, Py_SIZE(state), 1, on_miss, scope, value);
             }
             if (outcome == DL_PLAIN) {
@@ -753,7 +632,7 @@ dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     *value = NULL;
     Py_INCREF(cache);
     DlOutcome outcome = run_segment(cache, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, value);
-    if (outcome == DL_RAN && Py_IS_TYPE(*value, &continuation_type)) {
+    if (outcome == DL_RAN && Py_IS_TYPE(*value, &dl_continuation_type)) {
         outcome = run_continuations(cache, func, on_miss, &scope, value);
     }
     if (outcome == DL_PLAIN) {
@@ -762,6 +641,20 @@ dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     dl_hook_leave(&scope);
     Py_DECREF(cache);
     return outcome;
+}
+
+PyObject *
+dl_dispatch_go_on(DlCache *cache, PyObject *func, PyObject *on_miss, PyObject *value)
+{
+    if (!Py_IS_TYPE(value, &dl_continuation_type)) {
+        return value;
+    }
+    DlHookScope scope = {0};
+    Py_INCREF(cache);
+    DlOutcome outcome = run_continuations(cache, func, on_miss, &scope, &value);
+    dl_hook_leave(&scope);
+    Py_DECREF(cache);
+    return outcome == DL_RAN ? value : NULL;
 }
 
 /* The type `name` of module, borrowed; NULL with an error set. */
@@ -796,5 +689,5 @@ dl_dispatch_register(PyObject *module)
     if (dl_declined_error == NULL || PyModule_AddObjectRef(module, "Declined", dl_declined_error) < 0) {
         return -1;
     }
-    return PyModule_AddType(module, &jump_type) < 0 ? -1 : PyModule_AddType(module, &continuation_type);
+    return dl_jump_register(module);
 }

@@ -21,6 +21,10 @@ DlOutcome dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py
    them. The cheap question before all others. */
 int dl_dispatch_stays_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss);
 
+/* Go on where `value` is a Continuation, whose reference is consumed: the value of the call in the end, or NULL with an
+   error set. Any other value is the call's own. */
+PyObject *dl_dispatch_go_on(DlCache *cache, PyObject *func, PyObject *on_miss, PyObject *value);
+
 /* True for an exact _C.Guards. */
 int dl_dispatch_is_guards(PyObject *value);
 

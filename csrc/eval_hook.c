@@ -11,6 +11,8 @@
 /* Under the hook every Python call uses C stack, which plain Python calls do not: below so many, frames pass unseen. */
 enum { DEEP = 200 };
 
+enum { SMALL_SLOTS = 24 }; /* arguments kept on the C stack; more are allocated */
+
 _Thread_local DlThread dl_thread;
 DlStress dl_stress;
 
@@ -18,6 +20,7 @@ static struct {
     int active_threads;   /* threads that want their frames seen */
     int paused_threads;   /* threads that let them pass */
     int aside_threads;    /* threads in which it stepped aside: then it is installed for nobody */
+    int stands_in;        /* whole programs are watched without the hook: scopes show no frames */
     int enabled;          /* whole-program mode: every thread that is not paused is active */
     int installed;        /* we put the hook in place and have not taken it off */
     DlEvaluator previous; /* what it replaced */
@@ -165,11 +168,20 @@ dispatch(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, PyObject *on
         *reason = DL_REASON_NO_ENTRY;
         return 0;
     }
+    PyObject *small[SMALL_SLOTS], **room = small;
+    Py_ssize_t n = cache->n_slots;
+    if (n > SMALL_SLOTS && (room = PyMem_Malloc((size_t)n * sizeof *room)) == NULL) {
+        *reason = DL_REASON_NO_ENTRY;
+        return 0;
+    }
     Py_INCREF(on_miss); /* the callback may be replaced meanwhile */
     dl_thread.nested++;
-    DlOutcome outcome = dl_dispatch(cache, dl_pyframe_function(frame), dl_pyframe_slots(frame), cache->n_slots,
-                                    on_miss, value);
+    DlOutcome outcome =
+        dl_dispatch(cache, dl_pyframe_function(frame), dl_pyframe_slots(frame, room, n), n, on_miss, value);
     dl_thread.nested--;
+    if (room != small) {
+        PyMem_Free(room);
+    }
     *reason = dl_cache_skips(cache, on_miss) ? cache->skip - 1 : dl_thread.why_plain;
     Py_DECREF(on_miss);
     if (outcome == DL_PLAIN) {
@@ -212,7 +224,7 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
     if (traced) {
         reason = DL_REASON_TRACED;
     }
-    else if (thread->nested >= DEEP) {
+    else if (thread->nested >= DEEP || dl_pyframe_stack_is_low()) { /* what reports an overflow of C code runs there */
         reason = DL_REASON_DEEP;
     }
     else if (thread->plain == code) {
@@ -328,7 +340,7 @@ leave(void)
 void
 dl_hook_enter(DlHookScope *scope, PyObject *on_miss)
 {
-    if (scope->entered || on_miss == NULL) {
+    if (scope->entered || on_miss == NULL || hook.stands_in) {
         return;
     }
     DlThread *thread = &dl_thread;
@@ -341,9 +353,18 @@ dl_hook_enter(DlHookScope *scope, PyObject *on_miss)
     }
 }
 
+void
+dl_hook_stand_in(int others)
+{
+    hook.stands_in = others;
+}
+
 int
 dl_hook_try(DlHookWatch *watch, DlHookScope *scope, PyObject *on_miss)
 {
+    if (hook.stands_in) {
+        return 0;
+    }
     if (watch->barren >= DL_BARREN && dl_stress == DL_STRESS_NONE && dl_thread.depth == 0 && !hook.enabled) {
         if (watch->rested++ < DL_REST) {
             return 0;
@@ -621,7 +642,23 @@ unseen(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
     return result;
 }
 
+/* bound(function) is the function, bound(self, function) its method: what LOAD_SPECIAL leaves, as one object. */
+static PyObject *
+bound(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
+{
+    (void)module;
+    if (n_args == 1) {
+        return Py_NewRef(args[0]);
+    }
+    if (n_args != 2) {
+        return PyErr_Format(PyExc_TypeError, "bound: expected one or two arguments");
+    }
+    return PyMethod_New(args[1], args[0]);
+}
+
 static PyMethodDef functions[] = {
+    {"bound", (PyCFunction)(void (*)(void))bound, METH_FASTCALL,
+     "bound([self,] function): the method, or the function where there is no self."},
     {"unseen", (PyCFunction)(void (*)(void))unseen, METH_FASTCALL,
      "unseen(function, *args): call it for the compiler's own work; the hook lets its frames pass."},
     {"hook_enter", hook_enter, METH_NOARGS, "Show the frames of this thread to the hook, until hook_exit()."},

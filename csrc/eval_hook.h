@@ -84,6 +84,9 @@ dl_hook_judge(DlHookWatch *watch, uint64_t gains)
     watch->barren = dl_thread.gains != gains ? 0 : watch->barren < DL_BARREN ? watch->barren + 1 : DL_BARREN;
 }
 
+/* Callees are watched otherwise (watch.h): no scope shows frames, as long as `others` is true. */
+void dl_hook_stand_in(int others);
+
 /* Let all frames of this thread pass while dynamo_lite itself runs Python code on it. */
 void dl_hook_pause(void);
 

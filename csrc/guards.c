@@ -9,44 +9,6 @@ enum { SMALL_REGISTERS = 48, SMALL_VALUES = 64 };
 
 /* ---- values compared by what they are ---- */
 
-/* Whether two constants are interchangeable: same exact types, same bits; anything else only if identical. */
-static int
-const_equal(PyObject *a, PyObject *b)
-{
-    if (a == b) {
-        return 1;
-    }
-    PyTypeObject *type = Py_TYPE(a);
-    if (type != Py_TYPE(b)) {
-        return 0;
-    }
-    if (type == &PyFloat_Type) {
-        double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
-        return memcmp(&x, &y, sizeof x) == 0;
-    }
-    if (type == &PyComplex_Type) {
-        Py_complex x = ((PyComplexObject *)a)->cval, y = ((PyComplexObject *)b)->cval;
-        return memcmp(&x, &y, sizeof x) == 0;
-    }
-    if (type == &PyLong_Type || type == &PyUnicode_Type || type == &PyBytes_Type) {
-        return PyObject_RichCompareBool(a, b, Py_EQ); /* C code for exact types */
-    }
-    if (type == &PyTuple_Type) {
-        Py_ssize_t n = PyTuple_GET_SIZE(a);
-        for (Py_ssize_t i = 0; i < n; i++) {
-            if (n != PyTuple_GET_SIZE(b) || !const_equal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) {
-                return 0;
-            }
-        }
-        return n == PyTuple_GET_SIZE(b);
-    }
-    if (type == &PySlice_Type) {
-        PySliceObject *x = (PySliceObject *)a, *y = (PySliceObject *)b;
-        return const_equal(x->start, y->start) && const_equal(x->stop, y->stop) && const_equal(x->step, y->step);
-    }
-    return 0;
-}
-
 /* Whether two values are the same object, or tuples of the same objects; NULL stands for None. */
 static int
 items_identical(PyObject *a, PyObject *b)
@@ -79,7 +41,7 @@ kwdefaults_identical(PyObject *now, PyObject *then)
     PyObject *key, *value, *key_then, *value_then;
     Py_ssize_t at = 0, at_then = 0;
     while (PyDict_Next(then, &at_then, &key_then, &value_then)) {
-        if (!PyDict_Next(now, &at, &key, &value) || value != value_then || !const_equal(key, key_then)) {
+        if (!PyDict_Next(now, &at, &key, &value) || value != value_then || !dl_constants_equal(key, key_then)) {
             return 0;
         }
     }
@@ -96,7 +58,7 @@ keys_equal(PyObject *dict, PyObject *keys)
     PyObject *key, *value;
     Py_ssize_t at = 0;
     for (Py_ssize_t i = 0; PyDict_Next(dict, &at, &key, &value); i++) {
-        if (!const_equal(key, PyTuple_GET_ITEM(keys, i))) {
+        if (!dl_constants_equal(key, PyTuple_GET_ITEM(keys, i))) {
             return 0;
         }
     }
@@ -125,6 +87,35 @@ length_of(PyObject *object)
         return Py_SIZE(object);
     }
     return -1;
+}
+
+/* The characters of an exact str or bytes as a read-only array over its memory, of the unsigned ints that hold them.
+ * Returns a new reference; NULL without an error set for other objects. NB: arrays are not tracked, none starts a
+ * garbage collection. */
+static PyObject *
+text_array(PyObject *object)
+{
+    static const int types[] = {[1] = NPY_UINT8, [2] = NPY_UINT16, [4] = NPY_UINT32};
+    int type = NPY_UINT8;
+    npy_intp length;
+    void *data;
+    if (PyBytes_CheckExact(object)) {
+        length = PyBytes_GET_SIZE(object);
+        data = PyBytes_AS_STRING(object);
+    }
+    else if (PyUnicode_CheckExact(object) && (int)PyUnicode_KIND(object) != 0) {
+        length = PyUnicode_GET_LENGTH(object);
+        data = PyUnicode_DATA(object);
+        type = types[PyUnicode_KIND(object)];
+    }
+    else {
+        return NULL;
+    }
+    PyObject *array = PyArray_New(&PyArray_Type, 1, &length, type, NULL, data, 0, NPY_ARRAY_CARRAY_RO, NULL);
+    if (array != NULL && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(object)) < 0) {
+        Py_CLEAR(array);
+    }
+    return array;
 }
 
 /* ---- reads: borrowed references, NULL where missing ---- */
@@ -372,6 +363,13 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             }
             regs[op->reg[0]] = own ? Py_NewRef(value) : value;
             continue;
+        case TEXT: /* a table with one has its own references */
+            value = text_array(regs[op->reg[1]]);
+            if (value == NULL) {
+                return PyErr_Occurred() ? -1 : i;
+            }
+            regs[op->reg[0]] = value;
+            continue;
         case DICT_LACKS:
             passes = PyDict_GetItemWithError(op->object[0], op->object[1]) == NULL;
             if (passes && PyErr_Occurred()) {
@@ -412,7 +410,7 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
                      && PyArray_NDIM((PyArrayObject *)regs[op->reg[0]]) == op->n[0];
             break;
         case EQUAL:
-            passes = const_equal(regs[op->reg[0]], op->object[0]);
+            passes = dl_constants_equal(regs[op->reg[0]], op->object[0]);
             break;
         case LENGTH:
             passes = length_of(regs[op->reg[0]]) == op->n[0];
@@ -714,7 +712,18 @@ version_tag(PyObject *module, PyObject *type)
     return PyLong_FromUnsignedLong(dl_guards_version_tag((PyTypeObject *)type));
 }
 
+/* text_array(text) -> the array that the op "text" makes of a str or bytes, None of other objects. */
+static PyObject *
+text_array_of(PyObject *module, PyObject *object)
+{
+    (void)module;
+    PyObject *array = text_array(object);
+    return array != NULL || PyErr_Occurred() ? array : Py_NewRef(Py_None);
+}
+
 static PyMethodDef functions[] = {
+    {"text_array", text_array_of, METH_O,
+     "text_array(text): the characters of a str or bytes as a read-only array over its memory; None for other objects."},
     {"version_tag", version_tag, METH_O,
      "version_tag(cls) -> int that changes with the class and its bases; 0 where CPython gives out no more."},
     {NULL, NULL, 0, NULL},

@@ -19,4 +19,7 @@ int dl_guards_check(PyObject *guards, PyObject *func, PyObject *const *slots, Py
 /* How many inputs a check yields. */
 Py_ssize_t dl_guards_n_inputs(PyObject *guards);
 
+/* Whether two constants are interchangeable: same exact types, same bits; anything else only if identical. */
+int dl_constants_equal(PyObject *a, PyObject *b);
+
 #endif

@@ -137,6 +137,9 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
         }
         PyUnicode_InternInPlace(&op->object[0]);
         return plan_attr(self, op, types[op->reg[0]], tuple, index);
+    case TEXT:
+        self->own = 1;
+        break;
     case KEY:
         self->own = 1;
         return PyObject_Hash(op->object[0]) == -1 ? -1 : 0;

@@ -5,8 +5,13 @@
 #include <structmember.h>
 
 #include "fpflags.h"
+#include "interrupts.h"
 
-enum { SCRATCH_ALIGNMENT = 64, SPARE_LIMIT = 1 << 20 };
+enum {
+    SCRATCH_ALIGNMENT = 64,
+    SPARE_LIMIT = 1 << 20,
+    COMPILING_NS = 50000000, /* so long interrupts may wait for the kernels of one run */
+};
 
 /* ---- NumPy's inner loops ---- */
 
@@ -210,6 +215,16 @@ fail:
     return NULL;
 }
 
+/* Behind a kernel: decline when an interrupt has waited for the compiler for long; what is compiled serves the next run. */
+static DlStatus
+look_after_compiling(DlRun *run, int64_t time)
+{
+    if (run->outermost->compiling < COMPILING_NS || !dl_pyframe_is_interrupted()) {
+        return 0;
+    }
+    return run->keep_gil ? dl_loop_look(run, time) : dl_decline(run, DL_REASON_SIGNAL);
+}
+
 /* Ask compile_kernel for the code of these classes. */
 static DlStatus
 compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVariant **found)
@@ -222,18 +237,24 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
     letters[n] = kernel->strict ? '!' : 0;
     letters[n + 1] = 0;
     DlProgram *program = run->program;
-    DlStatus status = dl_python_check(run); /* in which case the code serves the next run */
+    DlWatch watch;
+    DlStatus status = dl_world_open(run, &watch, 1); /* if it declines, the code serves the next run */
     run->flags |= dl_fp_get(); /* NB: the compiler computes, too; its flags are not the program's */
+    DlDeferral deferral;
     dl_hook_pause(); /* the compiler's frames are not the user's */
+    dl_interrupts_defer(&deferral, NULL);
     int64_t began = dl_loop_clock();
     PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
-    run->outermost->began += dl_loop_clock() - began;
-    dl_hook_resume();
     DlVariant *variant = code ? new_variant(code) : NULL;
+    int64_t ended = dl_loop_clock();
+    run->outermost->began += ended - began;
+    run->outermost->compiling += ended - began;
+    code = dl_interrupts_resume(&deferral, code);
+    dl_hook_resume();
     Py_XDECREF(code);
     dl_fp_set(0);
     if (variant == NULL) {
-        return dl_failed(run, DL_REASON_COMPILE);
+        return dl_world_close(run, &watch, dl_failed(run, DL_REASON_COMPILE));
     }
     variant->kernel = kernel;
     variant->classes = key;
@@ -241,7 +262,8 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
     variant->next = kernel->variants;
     kernel->variants = variant;
     *found = variant;
-    return status;
+    status = dl_world_close(run, &watch, status);
+    return status ? status : look_after_compiling(run, ended);
 }
 
 DlStatus
@@ -366,7 +388,7 @@ dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t fai
 typedef struct {
     PyObject_HEAD
     npy_intp address, scratch_bytes;
-    PyObject *loops, *keep;
+    PyObject *loops, *keep, *weakrefs;
 } DlCompiledKernel;
 
 static PyObject *
@@ -418,6 +440,7 @@ static void
 compiled_dealloc(PyObject *object)
 {
     PyObject_GC_UnTrack(object);
+    PyObject_ClearWeakRefs(object);
     compiled_clear(object);
     Py_TYPE(object)->tp_free(object);
 }
@@ -440,6 +463,7 @@ static PyTypeObject compiled_type = {
     .tp_dealloc = compiled_dealloc,
     .tp_traverse = compiled_traverse,
     .tp_clear = compiled_clear,
+    .tp_weaklistoffset = offsetof(DlCompiledKernel, weakrefs),
     .tp_members = compiled_members,
 };
 

@@ -315,6 +315,9 @@ dl_failed(DlRun *run, DlDecline reason)
         return -1; /* KeyboardInterrupt and the like */
     }
     DlProgram *program = run->program;
+    if (reason == DL_REASON_COMPILE && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        reason = DL_REASON_MEMORY; /* the next run may have more */
+    }
     if (reason == DL_REASON_COMPILE) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
@@ -414,16 +417,6 @@ dl_steps_run(DlRun *run, int fixed)
 
 /* ---- a run ---- */
 
-DlStatus
-dl_python_check(DlRun *run)
-{
-    if (!run->strict || !dl_pyframe_has_other_threads()) {
-        return 0;
-    }
-    dl_overlap_end_saved(run->outermost, 1);
-    return dl_decline(run, DL_REASON_THREAD);
-}
-
 /* Decline when an input that is written may share memory with another one, or its elements with one another. */
 static DlStatus
 check_overlap(DlRun *run)
@@ -508,13 +501,13 @@ take_results(DlRun *run, PyObject **outputs)
 }
 
 int
-dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end)
+dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
     DlProgram *program = (DlProgram *)object;
     DlReg small_regs[SMALL_REGISTERS];
     DlNumber small_numbers[SMALL_NUMBERS];
     DlRun run = {.program = program, .inputs = inputs, .regs = small_regs, .numbers = small_numbers,
-                 .keep_gil = program->has_loops, .ends = end != NULL,
+                 .keep_gil = program->has_loops, .ends = end != NULL, .world = world,
                  .strict = program->has_loops && (end == NULL || program->n_closed_loops > 0)};
     run.outermost = &run;
     run.switches = program->has_loops ? dl_pyframe_switches() : 0;
@@ -556,12 +549,12 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
         dl_fp_set(before);
     }
     if (run.saved != NULL) {
-        dl_overlap_end_saved(&run, status != 0);
+        dl_overlap_end_saved(&run, status != 0 && !run.keeps_writes);
     }
     if (status != 0) {
         dl_list_undo(&run);
     }
-    if (status < 0 && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+    if (status < 0 && !run.raised && PyErr_ExceptionMatches(PyExc_MemoryError)) {
         PyErr_Clear(); /* plain Python may get by with less, or raise it where it belongs */
         status = dl_decline(&run, DL_REASON_MEMORY);
     }
@@ -625,7 +618,7 @@ program_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObj
     if (outputs == NULL) {
         return NULL;
     }
-    int status = dl_program_run(object, args, &PyTuple_GET_ITEM(outputs, 0), NULL);
+    int status = dl_program_run(object, args, &PyTuple_GET_ITEM(outputs, 0), NULL, NULL);
     if (status == 0) {
         return outputs;
     }

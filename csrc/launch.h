@@ -17,10 +17,17 @@ typedef struct {
     Py_ssize_t n_outputs;
 } DlEnd;
 
+/* The call that a program is run for: whether its guards still pass can be asked again. All borrowed. */
+typedef struct {
+    PyObject *guards, *func;
+    PyObject *const *slots;
+    Py_ssize_t n_slots;
+} DlWorld;
+
 /* Run: 0 with new references in `outputs`, 1 when it declined (no error set), -1 with an error set.
  * program: a Program; inputs: borrowed, as many as its schedule says; outputs: room for the most that any end yields;
- * end: NULL if the program has to run to its end. */
-int dl_program_run(PyObject *program, PyObject *const *inputs, PyObject **outputs, DlEnd *end);
+ * end: NULL if the program has to run to its end; world: NULL where nobody can ask. */
+int dl_program_run(PyObject *program, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world);
 
 /* How long the run that ended last took: nanoseconds where the program has loops, else 1. */
 double dl_program_time(PyObject *program);

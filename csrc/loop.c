@@ -68,26 +68,26 @@ dl_loop_clock(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-/* Let the outermost loop be left behind its iteration, or decline.
- * NB: neither may run here: it may change what guards have looked at, a global that ends the loop, say, and what it
- * writes to arrays would be lost when the program declines later. Plain Python lets them run where they may. */
-static DlStatus
-make_way(DlRun *run, int64_t time, DlDecline reason)
-{
-    DlRun *outermost = run->outermost;
-    if (outermost->wanted == 0) {
-        outermost->wanted = time;
-    }
-    return outermost->leaves && time - outermost->wanted < PATIENCE_NS ? 0 : dl_decline(run, reason);
-}
-
 DlStatus
 dl_loop_look(DlRun *run, int64_t time)
 {
-    if (dl_pyframe_is_interrupted()) {
-        return make_way(run, time, DL_REASON_SIGNAL);
+    DlRun *outermost = run->outermost;
+    DlDecline reason = dl_pyframe_is_interrupted()      ? DL_REASON_SIGNAL
+                       : dl_pyframe_is_waited_for() ? DL_REASON_THREAD
+                                                        : DL_REASON_NONE;
+    if (reason == DL_REASON_NONE && outermost->stale == DL_REASON_NONE) {
+        return 0;
     }
-    return dl_pyframe_is_waited_for() ? make_way(run, time, DL_REASON_THREAD) : 0;
+    /* NB: best is to leave the outermost loop behind its iteration: then Python lets the others run, in the user's own frame. */
+    if (outermost->leaves && (!outermost->impatient || outermost->stale != DL_REASON_NONE)) {
+        if (outermost->wanted == 0) {
+            outermost->wanted = time;
+        }
+        if (time - outermost->wanted < PATIENCE_NS) {
+            return 0;
+        }
+    }
+    return outermost->stale != DL_REASON_NONE ? dl_decline(run, outermost->stale) : dl_world_let_in(run, time, reason);
 }
 
 /* Between two iterations, about every millisecond: see whether a signal or another thread waits. */

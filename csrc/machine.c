@@ -72,11 +72,12 @@ typedef struct {
 typedef struct {
     DlRun *run;
     int64_t budget, read;
+    DlStatus status; /* of the last look */
     Room rooms[MOST_ROOMS];
     PyObject *appended[MOST_APPENDS]; /* borrowed: what each append has made last */
 } Watch;
 
-/* Called by the code when its budget of iterations is spent: the next one, or 0 to decline because others wait. */
+/* Called by the code when its budget of iterations is spent: the next one, or 0 to stop. */
 static int64_t
 look(npy_intp *block)
 {
@@ -89,9 +90,11 @@ look(npy_intp *block)
     else if (past > 2 * TICK_NS && watch->budget > 1) {
         watch->budget /= 2;
     }
-    if (dl_loop_look(watch->run, time)) {
+    watch->status = dl_loop_look(watch->run, time);
+    if (watch->status != 0) {
         return 0;
     }
+    watch->read = dl_loop_clock(); /* NB: others may have run */
     block[WORD_LEAVE] = watch->run->outermost->wanted != 0;
     return watch->budget;
 }
@@ -455,12 +458,13 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
 
 /* Why the code has stopped. */
 static DlStatus
-stopped(DlRun *run, DlMachine *self, int32_t returned)
+stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
 {
     switch (returned) {
     case 0:
-    case RETURNED_LOOKED: /* which has given its reason */
-        return returned != 0;
+        return 0;
+    case RETURNED_LOOKED: /* which has given its reason, or set an error */
+        return looked;
     case RETURNED_MET:
         self->kernel.strict = 1;
         return dl_decline(run, DL_REASON_NAN);
@@ -518,6 +522,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     watch.run = run;
     watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
     watch.read = dl_loop_clock();
+    watch.status = 1;
     if (self->n_vectors) {
         memset(watch.rooms, 0, sizeof watch.rooms);
     }
@@ -533,7 +538,8 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
     words[WORD_HELPERS] = (npy_intp)helpers;
     npy_intp *results = fill_block(run, step, words + N_HEAD_WORDS);
-    status = stopped(run, self, variant->address(words, 0));
+    int32_t returned = variant->address(words, 0);
+    status = stopped(run, self, returned, watch.status);
     for (int i = 0; self->n_vectors && i < MOST_ROOMS; i++) {
         free(watch.rooms[i].memory);
     }

@@ -7,7 +7,9 @@
 #include "dispatch.h"
 #include "eval_hook.h"
 #include "guards.h"
+#include "interrupts.h"
 #include "launch.h"
+#include "watch.h"
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
@@ -22,7 +24,8 @@ PyInit__C(void)
     static int (*const registrations[])(PyObject *) = {
         dl_dispatch_register, /* Declined first: programs raise it */
         dl_guards_register, dl_launch_register, dl_dispatch_learn_native_types,
-        dl_cache_register,  dl_callable_register, dl_hook_register,
+        dl_cache_register,  dl_callable_register, dl_hook_register, dl_interrupts_register,
+        dl_watch_register,
     };
     PyObject *module = PyModule_Create(&definition);
     for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {

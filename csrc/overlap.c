@@ -8,6 +8,7 @@
 /* A copy of what an array held before a step wrote it. */
 struct DlSaved {
     struct DlSaved *next;
+    char *now;           /* owned: what the array held when others began to run, in C order; NULL while they do not */
     char *data;
     int nd;
     npy_intp itemsize;
@@ -121,6 +122,7 @@ dl_overlap_save(DlRun *run, const DlReg *reg)
         return -1;
     }
     saved->next = run->saved;
+    saved->now = NULL;
     saved->data = reg->data;
     saved->nd = reg->nd;
     saved->itemsize = itemsize;
@@ -147,6 +149,73 @@ dl_overlap_end_saved(DlRun *run, int restore)
         }
         run->saved = saved->next;
         PyMem_RawFree(saved);
+    }
+}
+
+/* ---- what others write ---- */
+
+static npy_intp
+bytes_of(const DlSaved *saved)
+{
+    npy_intp size = saved->itemsize;
+    for (int axis = 0; axis < saved->nd; axis++) {
+        size *= saved->shape[axis];
+    }
+    return size;
+}
+
+npy_intp
+dl_overlap_saved_bytes(const DlRun *run)
+{
+    npy_intp size = 0;
+    for (const DlSaved *saved = run->saved; saved != NULL; saved = saved->next) {
+        size += bytes_of(saved);
+    }
+    return size;
+}
+
+/* What the array holds, in C order; NULL where there is no memory. */
+static char *
+copy_of(const DlSaved *saved)
+{
+    npy_intp strides[DL_MAX_DIMS], size = bytes_of(saved);
+    char *copy = dl_overlap_buffer((size_t)size + 1);
+    dl_layout_contiguous(saved->nd, saved->shape, saved->itemsize, 0, strides);
+    if (copy != NULL && size) {
+        dl_copy_strided(copy, strides, saved->data, saved->strides, saved->nd, saved->shape, saved->itemsize);
+    }
+    return copy;
+}
+
+int
+dl_overlap_note(DlRun *run)
+{
+    for (DlSaved *saved = run->saved; saved != NULL; saved = saved->next) {
+        saved->now = copy_of(saved);
+        if (saved->now == NULL) {
+            dl_overlap_compare(run, 0);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void
+dl_overlap_compare(DlRun *run, int reads)
+{
+    for (DlSaved *saved = run->saved; saved != NULL; saved = saved->next) {
+        char *now = saved->now, *then = reads && now != NULL ? copy_of(saved) : NULL;
+        npy_intp size = bytes_of(saved);
+        if (then != NULL && memcmp(now, then, (size_t)size) != 0) {
+            for (npy_intp at = 0; at < size; at += saved->itemsize) {
+                if (memcmp(now + at, then + at, (size_t)saved->itemsize) != 0) {
+                    memcpy(saved->copy + at, then + at, (size_t)saved->itemsize);
+                }
+            }
+        }
+        PyMem_RawFree(then);
+        PyMem_RawFree(now);
+        saved->now = NULL;
     }
 }
 

@@ -1,6 +1,6 @@
 /* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
  * layout.c, kernel_map.c, reduce.c, calls.c, loop.c, cond.c, masked.c and lists.c carry out one kind each, blocks.c
- * several by rows.
+ * several by rows; world.c lets others run in between.
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
  * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
@@ -9,6 +9,7 @@
 #ifndef DL_PROGRAM_H
 #define DL_PROGRAM_H
 
+#include "launch.h"
 #include "numpy_api.h"
 #include "scalar.h"
 
@@ -381,6 +382,13 @@ typedef struct DlRun {
     int64_t taken;         /* after so many iterations */
     DlLeaveStep *end;      /* the Leave at which the run ended; or NULL */
     int64_t began;         /* when, without the time that compiling took; of the outermost run, if it has loops */
+    int64_t compiling;     /* and how long that was, in ns; of the outermost run */
+    const DlWorld *world;  /* how to ask whether the world is as the guards found it; of the outermost run, or NULL */
+    int64_t let_in, cost;  /* when others were let in last, and how long it took to see what they have changed, in ns */
+    int impatient;         /* an iteration of the outermost loop is too long for others to wait for its end */
+    DlDecline stale;       /* others have changed something: the loop is to be left, or the program declines for that */
+    int keeps_writes;      /* writes are not undone, whatever happens */
+    int raised;            /* a handler of a signal raised: the error that is set is the user's */
     int n_leading;         /* in a block: so many first axes are */
     npy_intp n_rows;       /* these rows, all along the last of them */
     struct DlRun *outermost; /* of the bodies of loops: the run around them all */
@@ -398,10 +406,6 @@ dl_decline(DlRun *run, DlDecline reason)
 }
 
 /* ---- launch.c: steps and registers ---- */
-
-/* Before Python code runs, or NumPy's own, which may let other threads run: if there are any and that must not be (no
- * loop could be left afterwards), put back what was written and decline. */
-DlStatus dl_python_check(DlRun *run);
 
 /* Make a program of a Schedule. A new reference, or NULL. */
 DlProgram *dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part);
@@ -452,6 +456,28 @@ DlStatus dl_overlap_save(DlRun *run, const DlReg *reg);
 /* Free the copies, the latest first; `restore` writes them back. */
 void dl_overlap_end_saved(DlRun *run, int restore);
 
+/* Note what the arrays hold of which there are copies, before others may write them; 0, or -1 without memory. Compare: what
+ * others have written is part of the copies, or (reads 0) is not looked at. */
+int dl_overlap_note(DlRun *run);
+void dl_overlap_compare(DlRun *run, int reads);
+/* How many bytes the copies have. */
+npy_intp dl_overlap_saved_bytes(const DlRun *run);
+
+/* ---- world.c ---- */
+/* What is noted while others may run. */
+typedef struct {
+    struct DlLying *lying; /* owned, or NULL */
+} DlWatch;
+
+/* Around Python code, or NumPy's own, which may let other threads run where a loop cannot be left afterwards: see whether
+ * they change something. open declines where nobody could tell (any_size: however much there is to note); close gives
+ * `status`, or declines. */
+DlStatus dl_world_open(DlRun *run, DlWatch *watch, int any_size);
+DlStatus dl_world_close(DlRun *run, DlWatch *watch, DlStatus status);
+/* Between two iterations, now (a time in ns): let run who waits, and go on; -1 where a handler of a signal raised; or
+ * decline for that reason. */
+DlStatus dl_world_let_in(DlRun *run, int64_t time, DlDecline reason);
+
 /* ---- product.c ---- */
 enum { DL_MOST_VECTOR = 1 << 15 }; /* NB: larger products give other threads the GIL, as NumPy does */
 /* Note in the step, which is built, if it is a product of two registers; 0 or -1. */
@@ -477,8 +503,8 @@ extern unsigned dl_loop_leave_every;
 /* ---- loop.c ---- */
 int dl_loop_register(PyObject *module);
 DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);
-/* See whether a signal or another thread waits, now (a time in ns): then decline, or 0 with outermost->wanted set if the
- * outermost loop can be left. */
+/* See whether a signal or another thread waits, now (a time in ns): then let it in, or have outermost->wanted set if the
+ * outermost loop can be left; 0, or as dl_world_let_in. */
 DlStatus dl_loop_look(DlRun *run, int64_t time);
 /* Nanoseconds since some time in the past. */
 int64_t dl_loop_clock(void);

@@ -1,7 +1,9 @@
 /* CPython's private frame machinery, version by version (see pyframe.h).
 
    PEP 523 evaluators differ in who ends a frame: on 3.11 the caller of the evaluator pops it, from 3.12 the evaluator
-   does. 3.12 exports no function for it, so its data-stack discipline is written out here; 3.13 exports one. */
+   does. 3.12 exports no function for it, so its data-stack discipline is written out here; 3.13 exports one. From 3.14 a
+   frame holds tagged references (_PyStackRef), and C recursion is bounded by the stack's address (dl_pyframe_check_stack
+   as everywhere here). Interpreters built with tail calls have the same evaluator and the same frames. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -9,7 +11,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
 #define DL_KNOWN_PYTHON 1
 #else
 #define DL_KNOWN_PYTHON 0
@@ -29,6 +31,9 @@
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
 #include <internal/pycore_ceval.h>
+#endif
+#if PY_VERSION_HEX >= 0x030E0000
+#include <internal/pycore_interpframe.h>
 #endif
 #undef Py_BUILD_CORE
 #pragma GCC diagnostic pop
@@ -91,6 +96,19 @@ dl_pyframe_is_finalizing(void)
 #endif
 }
 
+#if DL_KNOWN_PYTHON
+/* Whether tstate, the current one, is where signal handlers run. */
+static int
+handles_signals(PyThreadState *tstate)
+{
+#if PY_VERSION_HEX >= 0x030E0000 /* _Py_ThreadCanHandleSignals needs _Py_IsMainThread, which is not exported */
+    return PyThread_get_thread_ident() == _PyRuntime.main_thread && tstate->interp == PyInterpreterState_Main();
+#else
+    return _Py_ThreadCanHandleSignals(tstate->interp);
+#endif
+}
+#endif
+
 int
 dl_pyframe_is_interrupted(void)
 {
@@ -105,12 +123,111 @@ dl_pyframe_is_interrupted(void)
     PyErr_SetInterrupt(); /* NB: asking clears it */
     return 1;
 #elif PY_VERSION_HEX >= 0x030D0000
-    return _Py_ThreadCanHandleSignals(tstate->interp)
+    return handles_signals(tstate)
            && (_Py_atomic_load_uintptr_relaxed(&tstate->eval_breaker) & _PY_SIGNALS_PENDING_BIT);
 #else
-    return _Py_ThreadCanHandleSignals(tstate->interp) && _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending);
+    return handles_signals(tstate) && _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending);
 #endif
 }
+
+/* ---- keeping interrupts ---- */
+
+/* NB: CPython has no way to hold its signal handlers back. What it has is one question, whether the current thread is the
+   one in which handlers run, asked wherever they would: that thread's number is put aside for the time. Of exceptions
+   that other threads send, PyThreadState_SetAsyncExc() finds the receiver by the number of its thread, the newest thread
+   state first: one more of the same thread gets them. */
+
+#if DL_KNOWN_PYTHON
+
+/* Whether a signal's handler, or a call for the main thread, is still to run. */
+static int
+has_signal(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return _Py_atomic_load_int_relaxed(&_PyRuntime.signals.is_tripped)
+           || _Py_atomic_load_int32_relaxed(&_PyRuntime.ceval.pending_mainthread.npending);
+#elif PY_VERSION_HEX >= 0x030C0000
+    return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending)
+           || _Py_atomic_load_relaxed(&_PyRuntime.ceval.pending_mainthread.calls_to_do);
+#else
+    return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending)
+           || _Py_atomic_load_relaxed(&PyThreadState_Get()->interp->ceval.pending.calls_to_do);
+#endif
+}
+
+/* Have the interpreter look for signals at its next instruction.
+   NB: while they were kept it has looked in vain, and forgotten. */
+static void
+remind_of_signals(void)
+{
+    PyThreadState *tstate = PyThreadState_Get();
+#if PY_VERSION_HEX >= 0x030D0000
+    if (_Py_atomic_load_int_relaxed(&_PyRuntime.signals.is_tripped)) {
+        _Py_atomic_or_uintptr(&tstate->eval_breaker, _PY_SIGNALS_PENDING_BIT);
+    }
+    if (_Py_atomic_load_int32_relaxed(&_PyRuntime.ceval.pending_mainthread.npending)) {
+        _Py_atomic_or_uintptr(&tstate->eval_breaker, _PY_CALLS_TO_DO_BIT);
+    }
+#else
+    _Py_atomic_store_relaxed(&tstate->interp->ceval.eval_breaker, 1);
+#endif
+}
+
+void
+dl_pyframe_keep_interrupts(DlKept *kept)
+{
+    PyThreadState *tstate = PyThreadState_Get();
+    *kept = (DlKept){NULL, 0};
+    if (handles_signals(tstate)) {
+        kept->main_thread = _PyRuntime.main_thread;
+        _PyRuntime.main_thread = 0;
+    }
+    if (dl_pyframe_has_other_threads() || tstate->async_exc != NULL) {
+        kept->letterbox = PyThreadState_New(tstate->interp); /* NULL: out of memory, so they are not kept */
+    }
+    if (kept->letterbox != NULL) {
+        kept->letterbox->async_exc = tstate->async_exc;
+        tstate->async_exc = NULL;
+    }
+}
+
+void
+dl_pyframe_release_interrupts(DlKept *kept)
+{
+    if (kept->main_thread != 0) {
+        _PyRuntime.main_thread = kept->main_thread;
+        kept->main_thread = 0;
+        if (has_signal()) {
+            remind_of_signals();
+        }
+    }
+    PyThreadState *letterbox = kept->letterbox;
+    if (letterbox != NULL) {
+        PyObject *sent = letterbox->async_exc;
+        letterbox->async_exc = NULL;
+        kept->letterbox = NULL;
+        PyThreadState_Clear(letterbox);
+        PyThreadState_Delete(letterbox);
+        if (sent != NULL) {
+            PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), sent);
+            Py_DECREF(sent);
+        }
+    }
+}
+
+int
+dl_pyframe_has_kept(const DlKept *kept)
+{
+    return (kept->letterbox != NULL && kept->letterbox->async_exc != NULL) || (kept->main_thread != 0 && has_signal());
+}
+
+#else
+
+void dl_pyframe_keep_interrupts(DlKept *kept) { *kept = (DlKept){NULL, 0}; }
+void dl_pyframe_release_interrupts(DlKept *kept) { (void)kept; }
+int dl_pyframe_has_kept(const DlKept *kept) { (void)kept; return 0; }
+
+#endif
 
 int
 dl_pyframe_has_other_threads(void)
@@ -167,13 +284,19 @@ stack_base(void)
 }
 
 int
+dl_pyframe_stack_is_low(void)
+{
+    char here;
+    uintptr_t base = stack_base();
+    return base != 0 && (uintptr_t)&here - base < STACK_RESERVE; /* false on a foreign stack (coroutine libraries) */
+}
+
+int
 dl_pyframe_check_stack(void)
 {
     /* NB: 3.11 counts calls through C against the same limit as pure Python calls, which use no C stack: with a raised
        sys.setrecursionlimit() a deep recursion through C would crash where pure Python runs on. */
-    char here;
-    uintptr_t base = stack_base();
-    if (base != 0 && (uintptr_t)&here - base < STACK_RESERVE) { /* false on a foreign stack (coroutine libraries) */
+    if (dl_pyframe_stack_is_low()) {
         PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: the thread's C stack is used up");
         return -1;
     }
@@ -207,12 +330,28 @@ takes_references_at_once(PyObject *func)
 #endif
 }
 
+/* Whether _PyEval_Vector will find memory for n arguments before it takes references to them. */
+static int
+has_room_for(Py_ssize_t n)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    enum { ON_THE_STACK = 8, POOLED = 64 }; /* from 3.14 an array of tagged references; small ones come from Python's pools */
+    if (n > ON_THE_STACK) {
+        void *room = n <= POOLED ? PyMem_Malloc((size_t)n * sizeof(void *)) : NULL;
+        PyMem_Free(room); /* the next request of this size gets it */
+        return room != NULL;
+    }
+#endif
+    (void)n;
+    return 1;
+}
+
 PyObject *
 dl_pyframe_call_handing_over(PyObject *func, PyObject *const *args, Py_ssize_t n_kept, Py_ssize_t n)
 {
-    /* NB: _PyEval_Vector of 3.11, 3.12 and 3.13 first of all increments the count of every argument for the frame, which
-       consumes that count whatever happens. So what is handed over is counted one less until then. */
-    int at_once = takes_references_at_once(func);
+    /* NB: _PyEval_Vector first of all increments the count of every argument for the frame, which consumes that count
+       whatever happens. So what is handed over is counted one less until then. */
+    int at_once = takes_references_at_once(func) && has_room_for(n);
     if (at_once) {
         for (Py_ssize_t i = n_kept; i < n; i++) {
             Py_SET_REFCNT(args[i], Py_REFCNT(args[i]) - 1); /* leaves immortal objects alone, as Py_INCREF does */
@@ -232,8 +371,13 @@ dl_pyframe_call_handing_over(PyObject *func, PyObject *const *args, Py_ssize_t n
 const char *
 dl_pyframe_refusal(void)
 {
-    return "dynamo_lite cannot take over frames in this Python (" PY_VERSION "): known are the builds of CPython 3.11, "
-           "3.12 and 3.13 with a GIL. Decorated functions still work; functions they call run as plain Python.";
+#ifdef Py_GIL_DISABLED
+    return "dynamo_lite cannot take over frames in a free-threaded build of Python (" PY_VERSION "): it relies on the GIL. "
+           "Every function runs as plain Python; use the usual build of CPython 3.11, 3.12, 3.13 or 3.14.";
+#else
+    return "dynamo_lite cannot take over frames in this Python (" PY_VERSION "): known are CPython 3.11, 3.12, 3.13 and "
+           "3.14. Every function runs as plain Python.";
+#endif
 }
 
 DlEvaluator dl_pyframe_evaluator(void) { return NULL; }
@@ -241,7 +385,14 @@ DlEvaluator dl_pyframe_default_evaluator(void) { return NULL; }
 void dl_pyframe_set_evaluator(DlEvaluator evaluator) { (void)evaluator; }
 PyCodeObject *dl_pyframe_code(DlFrame *frame) { (void)frame; return NULL; }
 PyObject *dl_pyframe_function(DlFrame *frame) { (void)frame; return NULL; }
-PyObject *const *dl_pyframe_slots(DlFrame *frame) { (void)frame; return NULL; }
+PyObject *const *dl_pyframe_slots(DlFrame *f, PyObject **r, Py_ssize_t n) { (void)f; (void)r; (void)n; return NULL; }
+DlFrame *dl_pyframe_running(PyThreadState *tstate) { (void)tstate; return NULL; }
+DlFrame *dl_pyframe_hide(PyThreadState *tstate) { (void)tstate; return NULL; }
+void dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden) { (void)tstate; (void)hidden; }
+PyObject *dl_pyframe_take_slot(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
+PyObject *dl_pyframe_slot(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
+PyObject *dl_pyframe_stack_item(DlFrame *frame, Py_ssize_t i) { (void)frame; (void)i; return NULL; }
+void dl_pyframe_clear_state(DlFrame *frame, Py_ssize_t depth) { (void)frame; (void)depth; }
 int dl_pyframe_is_untouched(DlFrame *frame) { (void)frame; return 0; }
 int dl_pyframe_has_namespace(DlFrame *frame) { (void)frame; return 1; }
 void dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame) { (void)tstate; (void)frame; }
@@ -282,7 +433,9 @@ dl_pyframe_set_evaluator(DlEvaluator evaluator)
 PyCodeObject *
 dl_pyframe_code(DlFrame *frame)
 {
-#if PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030E0000
+    return (PyCodeObject *)PyStackRef_AsPyObjectBorrow(frame->f_executable);
+#elif PY_VERSION_HEX >= 0x030D0000
     return (PyCodeObject *)frame->f_executable; /* an evaluator never meets the None of C-stack frames */
 #else
     return frame->f_code;
@@ -292,7 +445,9 @@ dl_pyframe_code(DlFrame *frame)
 PyObject *
 dl_pyframe_function(DlFrame *frame)
 {
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyStackRef_AsPyObjectBorrow(frame->f_funcobj);
+#elif PY_VERSION_HEX >= 0x030C0000
     return frame->f_funcobj;
 #else
     return (PyObject *)frame->f_func;
@@ -300,9 +455,116 @@ dl_pyframe_function(DlFrame *frame)
 }
 
 PyObject *const *
-dl_pyframe_slots(DlFrame *frame)
+dl_pyframe_slots(DlFrame *frame, PyObject **room, Py_ssize_t n)
 {
+#if PY_VERSION_HEX >= 0x030E0000
+    for (Py_ssize_t i = 0; i < n; i++) {
+        room[i] = PyStackRef_AsPyObjectBorrow(frame->localsplus[i]); /* NULL of PyStackRef_NULL */
+    }
+    return room;
+#else
+    (void)room, (void)n;
     return frame->localsplus;
+#endif
+}
+
+/* frame, or the nearest below it that runs Python code: C code that evaluates a frame puts a mark of its own there. */
+static DlFrame *
+skip_marks(DlFrame *frame)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    while (frame != NULL && frame->owner >= FRAME_OWNED_BY_INTERPRETER) {
+        frame = frame->previous;
+    }
+#elif PY_VERSION_HEX >= 0x030C0000
+    while (frame != NULL && frame->owner == FRAME_OWNED_BY_CSTACK) {
+        frame = frame->previous;
+    }
+#endif
+    return frame;
+}
+
+/* The frame on top of the chain, as CPython keeps it. */
+static DlFrame **
+top_of(PyThreadState *tstate)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return &tstate->current_frame;
+#else
+    return &tstate->cframe->current_frame;
+#endif
+}
+
+DlFrame *
+dl_pyframe_running(PyThreadState *tstate)
+{
+    return skip_marks(*top_of(tstate));
+}
+
+DlFrame *
+dl_pyframe_hide(PyThreadState *tstate)
+{
+    DlFrame **top = top_of(tstate), *hidden = *top;
+    *top = hidden->previous;
+    return hidden;
+}
+
+void
+dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden)
+{
+    *top_of(tstate) = hidden;
+}
+
+#if PY_VERSION_HEX < 0x030E0000 /* slots hold objects, not tagged references */
+typedef PyObject *_PyStackRef;
+#define PyStackRef_NULL NULL
+#define PyStackRef_None Py_NewRef(Py_None)
+#define PyStackRef_IsNull(ref) ((ref) == NULL)
+#define PyStackRef_AsPyObjectSteal(ref) (ref)
+#define PyStackRef_AsPyObjectNew(ref) Py_NewRef(ref)
+#define PyStackRef_XCLOSE(ref) Py_XDECREF(ref)
+#endif
+
+PyObject *
+dl_pyframe_take_slot(DlFrame *frame, Py_ssize_t i)
+{
+    _PyStackRef taken = frame->localsplus[i];
+    frame->localsplus[i] = PyStackRef_NULL;
+    return PyStackRef_IsNull(taken) ? NULL : PyStackRef_AsPyObjectSteal(taken);
+}
+
+PyObject *
+dl_pyframe_slot(DlFrame *frame, Py_ssize_t i)
+{
+    return PyStackRef_IsNull(frame->localsplus[i]) ? NULL : PyStackRef_AsPyObjectNew(frame->localsplus[i]);
+}
+
+PyObject *
+dl_pyframe_stack_item(DlFrame *frame, Py_ssize_t i)
+{
+    /* NB: the interpreter keeps the stack pointer in a register while the frame runs, but the items in memory. */
+    return PyStackRef_AsPyObjectNew(frame->localsplus[dl_pyframe_code(frame)->co_nlocalsplus + i]);
+}
+
+/* Put `value` in slot i of frame, and let go of what was there. */
+static void
+set_slot(DlFrame *frame, Py_ssize_t i, _PyStackRef value)
+{
+    _PyStackRef old = frame->localsplus[i];
+    frame->localsplus[i] = value;
+    PyStackRef_XCLOSE(old);
+}
+
+void
+dl_pyframe_clear_state(DlFrame *frame, Py_ssize_t depth)
+{
+    PyCodeObject *code = dl_pyframe_code(frame);
+    for (Py_ssize_t i = 0; i < depth; i++) {
+        set_slot(frame, code->co_nlocalsplus + i, PyStackRef_None);
+    }
+    for (Py_ssize_t i = 0; i < code->co_nlocals; i++) {
+        set_slot(frame, i, PyStackRef_NULL);
+    }
 }
 
 /* Where the instruction pointer of a frame that has not started stands. */
@@ -446,6 +708,24 @@ dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame)
 #endif
 #endif
 
+/* True when the variables of both codes are of the same kinds: local, cell, free. */
+static int
+same_kinds(PyCodeObject *a, PyCodeObject *b)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    const int kinds = 0xFF ^ CO_FAST_ARG; /* which parameters they are, only the compiler notes */
+#else
+    const int kinds = 0xFF;
+#endif
+    const char *of_a = PyBytes_AS_STRING(a->co_localspluskinds), *of_b = PyBytes_AS_STRING(b->co_localspluskinds);
+    for (int i = 0; i < a->co_nlocalsplus; i++) {
+        if ((of_a[i] ^ of_b[i]) & kinds) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* True when both codes number the same variables the same way. */
 static int
 same_slots(PyCodeObject *a, PyCodeObject *b)
@@ -454,14 +734,11 @@ same_slots(PyCodeObject *a, PyCodeObject *b)
         return 0;
     }
     int equal = PyObject_RichCompareBool(a->co_localsplusnames, b->co_localsplusnames, Py_EQ);
-    if (equal == 1) {
-        equal = PyObject_RichCompareBool(a->co_localspluskinds, b->co_localspluskinds, Py_EQ);
-    }
     if (equal < 0) {
         PyErr_Clear();
         return 0;
     }
-    return equal;
+    return equal && same_kinds(a, b);
 }
 
 int
@@ -488,14 +765,20 @@ dl_pyframe_replace_code(PyThreadState *tstate, DlFrame *frame, PyCodeObject *cod
         }
         tstate->datastack_top += growth; /* the frame is the topmost of the data stack */
     }
-    Py_INCREF(code);
-#if PY_VERSION_HEX >= 0x030D0000
-    frame->f_executable = (PyObject *)code;
+#if PY_VERSION_HEX >= 0x030E0000
+    _PyStackRef old_reference = frame->f_executable;
+    frame->f_executable = PyStackRef_FromPyObjectNew(code);
+    *position_of(frame) = start_of(code);
+    PyStackRef_CLOSE(old_reference);
 #else
-    frame->f_code = code;
+#if PY_VERSION_HEX >= 0x030D0000
+    frame->f_executable = Py_NewRef(code);
+#else
+    frame->f_code = (PyCodeObject *)Py_NewRef(code);
 #endif
     *position_of(frame) = start_of(code);
     Py_DECREF(old);
+#endif
     return 1;
 }
 

@@ -30,8 +30,30 @@ PyCodeObject *dl_pyframe_code(DlFrame *frame);
 /* The function object of frame; borrowed. */
 PyObject *dl_pyframe_function(DlFrame *frame);
 
-/* The local slots of frame, arguments first; borrowed references. */
-PyObject *const *dl_pyframe_slots(DlFrame *frame);
+/* The first n local slots of frame, arguments first; borrowed references, NULL where unbound. They lie in the frame, or
+   are written to `room`, which has place for n: from 3.14 a frame holds tagged references. */
+PyObject *const *dl_pyframe_slots(DlFrame *frame, PyObject **room, Py_ssize_t n);
+
+/* The Python frame that runs in this thread, from which C code was called; NULL when there is none. */
+DlFrame *dl_pyframe_running(PyThreadState *tstate);
+
+/* Leave the running frame out of the chain of frames until dl_pyframe_show(): what is called meanwhile has its caller for
+   a caller. Returns what that needs. */
+DlFrame *dl_pyframe_hide(PyThreadState *tstate);
+void dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden);
+
+/* What local slot i of a running frame holds: new reference, or NULL. */
+PyObject *dl_pyframe_slot(DlFrame *frame, Py_ssize_t i);
+
+/* Take what local slot i of a running frame holds out of it: the frame's reference, or NULL. */
+PyObject *dl_pyframe_take_slot(DlFrame *frame, Py_ssize_t i);
+
+/* What slot i of the value stack of a running frame holds: new reference. */
+PyObject *dl_pyframe_stack_item(DlFrame *frame, Py_ssize_t i);
+
+/* Unbind the locals of a running frame (cells and free variables stay), and put None in the first `depth` slots of its
+   value stack. */
+void dl_pyframe_clear_state(DlFrame *frame, Py_ssize_t depth);
 
 /* True when frame has not run its first instruction (a resumed generator has). */
 int dl_pyframe_is_untouched(DlFrame *frame);
@@ -73,6 +95,20 @@ int dl_pyframe_is_finalizing(void);
    thread sent (PyThreadState_SetAsyncExc). Runs nothing. Needs the GIL. */
 int dl_pyframe_is_interrupted(void);
 
+/* Keeps interrupts from a thread: signal handlers do not run, and exceptions that other threads send wait. */
+typedef struct {
+    PyThreadState *letterbox;  /* where the exceptions go that other threads send meanwhile; NULL where there are none */
+    unsigned long main_thread; /* 0 where this is not the thread in which handlers run */
+} DlKept;
+
+/* Begin and end keeping interrupts from the current thread; what came meanwhile waits for the next instruction. Nested
+   pairs are fine. A set error stays. Need the GIL. */
+void dl_pyframe_keep_interrupts(DlKept *kept);
+void dl_pyframe_release_interrupts(DlKept *kept);
+
+/* True when something has come that is kept. */
+int dl_pyframe_has_kept(const DlKept *kept);
+
 /* True when the interpreter would, at its next instruction, let another thread run that waits for the GIL. Needs it. */
 int dl_pyframe_is_waited_for(void);
 
@@ -81,6 +117,9 @@ unsigned long dl_pyframe_switches(void);
 
 /* True when this interpreter has more than one thread. Needs the GIL. */
 int dl_pyframe_has_other_threads(void);
+
+/* True when this thread's C stack is nearly used up. */
+int dl_pyframe_stack_is_low(void);
 
 /* Raise RecursionError and return -1 when this thread's C stack is nearly used up, else 0. */
 int dl_pyframe_check_stack(void);

@@ -30,10 +30,11 @@ call_numpy(DlRun *run, DlReduceStep *step, PyObject *operand)
     for (int i = 0; i < 4; i++) {
         args[2 + i] = PyTuple_GET_ITEM(step->args_tail, i);
     }
-    DlStatus status = dl_python_check(run);
+    DlWatch watch;
+    DlStatus status = dl_world_open(run, &watch, 0);
     status = status ? status : dl_errstate_enter(run);
     if (status != 0) {
-        return status;
+        return dl_world_close(run, &watch, status);
     }
     PyObject *result = PyObject_Vectorcall(step->reduce, args + 1, 5 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL);
     status = dl_call_done(run, result);
@@ -43,7 +44,7 @@ call_numpy(DlRun *run, DlReduceStep *step, PyObject *operand)
         int right = reg->kind == (step->scalar ? DL_SCALAR : DL_ARRAY) && reg->descr->type_num == step->descr->type_num;
         status = right ? 0 : dl_decline(run, DL_REASON_RESULT);
     }
-    return status;
+    return dl_world_close(run, &watch, status);
 }
 
 /* The register that the kernel only hands through, if it holds an array of that shape; else NULL. */

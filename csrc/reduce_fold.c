@@ -100,20 +100,68 @@ get(DlWork *work, npy_intp start, npy_intp n)
 
 /* ---- runs ---- */
 
-/* cell = fold of n >= 1 elements from position `start` on, tile by tile along NumPy's halves. */
+/* cell = fold of n >= 1 elements, at most a tile, from position `start` on. */
+static void
+fold_tile(DlWork *work, npy_intp start, npy_intp n, char *cell)
+{
+    work->unsure |= work->fold->leaf(get(work, start, n), n, work->runs->stride, cell);
+}
+
+/* The same for any n where order does not matter: tile after tile. */
+static void
+fold_in_order(DlWork *work, npy_intp start, npy_intp n, char *cell)
+{
+    double next[DL_CELL / sizeof(double)];
+    npy_intp few = n < work->tile ? n : work->tile;
+    fold_tile(work, start, few, cell);
+    for (npy_intp done = few; done < n; done += few) {
+        few = n - done < work->tile ? n - done : work->tile;
+        fold_tile(work, start + done, few, (char *)next);
+        work->unsure |= work->fold->rows(cell, (char *)next, 1);
+    }
+}
+
+/* One halving of a pairwise sum under way: how many elements its second half has, and its first half's sum once that is known. */
+typedef struct {
+    npy_intp rest;
+    int has_first;
+    double first[DL_CELL / sizeof(double)];
+} Halves;
+
+/* The same along NumPy's halves, each halved again while it is longer than a tile. */
+static void
+fold_in_halves(DlWork *work, npy_intp start, npy_intp n, char *cell)
+{
+    enum { MOST = 8 * sizeof(npy_intp) }; /* a half has at most half of the elements and 8 more, a tile has more than 16 */
+    Halves under_way[MOST];
+    int depth = 0;
+    for (;;) {
+        for (; n > work->tile; depth++) {
+            npy_intp half = dl_fold_half(n, work->fold->kind == 'c');
+            under_way[depth].rest = n - half;
+            under_way[depth].has_first = 0;
+            n = half;
+        }
+        fold_tile(work, start, n, cell);
+        start += n;
+        for (; depth > 0 && under_way[depth - 1].has_first; depth--) {
+            work->unsure |= work->fold->rows((char *)under_way[depth - 1].first, cell, 1);
+            memcpy(cell, under_way[depth - 1].first, (size_t)work->itemsize);
+        }
+        if (depth == 0) {
+            return;
+        }
+        memcpy(under_way[depth - 1].first, cell, (size_t)work->itemsize);
+        under_way[depth - 1].has_first = 1;
+        n = under_way[depth - 1].rest;
+    }
+}
+
+/* cell = fold of n >= 1 elements from position `start` on, in NumPy's order. */
 static void
 fold_run(DlWork *work, npy_intp start, npy_intp n, char *cell)
 {
-    const DlFold *fold = work->fold;
-    if (n <= work->tile) {
-        work->unsure |= fold->leaf(get(work, start, n), n, work->runs->stride, cell);
-        return;
-    }
-    npy_intp half = fold->pairwise ? dl_fold_half(n, fold->kind == 'c') : work->tile;
-    double second[DL_CELL / sizeof(double)];
-    fold_run(work, start, half, cell);
-    fold_run(work, start + half, n - half, (char *)second);
-    work->unsure |= fold->rows(cell, (char *)second, 1);
+    (work->fold->pairwise ? fold_in_halves : fold_in_order)(work, start, n, cell);
 }
 
 /* Walks the groups outside of the innermost one and knows where their results lie. */

@@ -5,13 +5,15 @@ docs/architecture.md, "Segments", tells how a call passes through it.
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
 from dynamo_lite.schedule.steps import Kernel, Schedule
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
+_R = TypeVar("_R", covariant=True)
 
 HasCode: TypeAlias = types.CodeType | Callable[..., Any]  # a code object, or a plain Python function for its own
 GUARD_KINDS: tuple[tuple[str, str, str], ...]  # the rows of csrc/guards.def: name, operands, words
@@ -21,6 +23,15 @@ OnMiss: TypeAlias = Callable[[types.FunctionType, tuple[Any, ...]], CacheEntry |
 
 class Declined(Exception):
     """A program declined: it changed nothing, and plain Python runs."""
+
+class Interrupted(BaseException):
+    """Compiling is abandoned: a signal handler raised, or another thread sent an exception, which takes its place."""
+
+def safe_point() -> None:
+    """Where compiling may be abandoned: lets interrupts in that have waited for long; may raise Interrupted.
+
+    Nothing may be half done here that the next compilation would find, and no lock be held.
+    """
 
 class Guards:
     """Checks that read slots, cells, globals, attributes; yields a graph's inputs. See csrc/guards.def for the ops."""
@@ -116,15 +127,16 @@ class Jump:
     def __init__(self, resume_function: Callable[..., Any] | types.CodeType) -> None: ...
     def __call__(self, *state: Any) -> Continuation: ...
 
-class CompiledFunction:
+class CompiledFunction(Generic[_P, _R]):
     """Calls fn through the CacheEntries of its code object; on_miss is asked for one when none passes.
 
     Like functools.wraps(fn): __name__, __doc__, __dict__ ... are copied, __wrapped__ is fn; __code__, __defaults__,
-    __kwdefaults__, __closure__ and __globals__ are fn's own. enabled False: every call just calls fn.
+    __kwdefaults__, __closure__ and __globals__ are fn's own. enabled False: every call just calls fn. on_end is called
+    when the object dies, with interrupts held back.
     """
 
-    fn: Callable[..., Any]
-    __wrapped__: Callable[..., Any]
+    fn: Callable[_P, _R]
+    __wrapped__: Callable[_P, _R]
     __name__: str
     __qualname__: str
     __code__: types.CodeType
@@ -135,10 +147,14 @@ class CompiledFunction:
     on_miss: OnMiss
     name: str
     enabled: bool
-    def __init__(self, fn: Callable[..., Any], on_miss: OnMiss, name: str) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    on_end: Callable[[], object] | None
+    def __init__(self, fn: Callable[_P, _R], on_miss: OnMiss, name: str) -> None: ...
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
     def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
     def __reduce__(self) -> str: ...
+
+def text_array(text: object, /) -> np.ndarray[Any, Any] | None:
+    """The characters of a str or bytes as a read-only array over its memory; None for other objects."""
 
 def version_tag(cls: type, /) -> int:
     """A number that changes with the class and its bases; 0 where CPython gives out no more."""
@@ -163,6 +179,9 @@ def counters(code: HasCode | None = None, /) -> dict[str, int]:
 
 def unseen(function: Callable[..., _T], /, *args: Any) -> _T:
     """function(*args) for the compiler's own work; the hook lets its frames pass."""
+
+def bound(*args: Any) -> Any:
+    """bound([self,] function): the method, or the function where there is no self."""
 
 def hook_enter() -> None:
     """Show the frames of this thread to the hook; RuntimeError in a Python whose frames are not known."""
@@ -203,3 +222,40 @@ def frame_stats(reset: bool = False) -> dict[str, Any]:
 
 def frame_reasons() -> tuple[str, ...]:
     """The texts of reason numbers 0, 1, ...; numbers from 32 on are the pipeline's own."""
+
+# Whole programs (csrc/watch.c)
+
+GO_ON: object
+
+class Round:
+    """What the rounds of one loop take, wherever it stands; times in nanoseconds."""
+
+    plain: int
+    n_plain: int
+    entered: int
+    hot: bool
+    loses: bool
+
+class Poll:
+    """Asked at the back edge of a loop (with its Round) or a function's entry; calling it runs compiled code."""
+
+    place: Any
+    depth: int
+    round: Round | None
+    calls: int
+    spent: int
+    hot: bool
+    off: bool
+    times: list[tuple[float, int, float, int, bool]]
+    def __init__(
+        self, place: object, depth: int = 0, outer: Poll | None = None, round: Round | None = None
+    ) -> None: ...
+    def __bool__(self) -> bool: ...
+    def __call__(self) -> object: ...
+
+def watch(
+    on_miss: OnMiss | None, on_hot: Callable[..., object] | None, function: float, loop: float, look: float
+) -> None: ...
+def cool() -> None: ...
+def drop_frame(exception: BaseException, /) -> None: ...
+def set_round(function: types.FunctionType, round: Round, /) -> None: ...

@@ -8,12 +8,59 @@
 3.0
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dynamo_lite import installation  # noqa: F401 - before all others: says what is missing
-from dynamo_lite.api import CompiledFunction, compile, disable, explain, graph_break, is_compiling, reset
-from dynamo_lite.backends import list_backends, register_backend
 from dynamo_lite.config import config
 from dynamo_lite.errors import BackendError, ConfigError, DynamoLiteError, GraphBreakError
-from dynamo_lite.report.records import Explanation
+
+if TYPE_CHECKING:
+    from dynamo_lite.api import (
+        CompiledFunction,
+        allow_in_graph,
+        compile,
+        disable,
+        explain,
+        graph_break,
+        is_compiling,
+        reset,
+    )
+    from dynamo_lite.backends import list_backends, register_backend
+    from dynamo_lite.report.records import Explanation
+
+# Where the names are that need the compiler: it takes a third of a second to import, and a program that is run as a
+# whole may never need it.
+_PLACES = {
+    **dict.fromkeys(
+        (
+            "CompiledFunction",
+            "allow_in_graph",
+            "compile",
+            "disable",
+            "explain",
+            "graph_break",
+            "is_compiling",
+            "reset",
+        ),
+        "dynamo_lite.api",
+    ),
+    **dict.fromkeys(("list_backends", "register_backend"), "dynamo_lite.backends"),
+    "Explanation": "dynamo_lite.report.records",
+}
+
+
+def __getattr__(name: str) -> Any:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(place), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __version__ = "0.1.0"
 
@@ -24,6 +71,7 @@ __all__ = [
     "DynamoLiteError",
     "Explanation",
     "GraphBreakError",
+    "allow_in_graph",
     "compile",
     "config",
     "disable",

@@ -264,6 +264,25 @@ _ROWS = (
         "Compile the loop's body as its own function.",
     ),
     Reason(
+        "work-limit",
+        "break",
+        "following {detail} takes more work than work_limit allows",
+        "Nothing is lost but the fusion across it: what is called gets a graph of its own, a loop one for each "
+        "iteration. Raise config.work_limit to have more in one graph.",
+    ),
+    Reason(
+        "compile-budget",
+        "skip",
+        "compiling takes longer than compile_budget allows ({detail} ms of CPU time)",
+        "Raise config.compile_budget, or compile the parts that do the work as functions of their own.",
+    ),
+    Reason(
+        "costly-constant",
+        "break",
+        "{detail} may take long or much memory, so that only the program itself computes it",
+        "Nothing to do if it is meant. Compute it before the array code to keep one graph.",
+    ),
+    Reason(
         "number-too-long",
         "break",
         "a Python number has grown to more than {detail}",
@@ -352,7 +371,7 @@ _ROWS = (
     Reason(
         "cell-variables",
         "skip",
-        "variables of the function are shared with an inner function ({detail})",
+        "variables of the function are shared with an inner function that lives on at a break ({detail})",
         "Pass the values to the inner function as arguments, or define it outside.",
     ),
     Reason(
@@ -360,6 +379,12 @@ _ROWS = (
         "skip",
         "{detail} looks at frames or local variables",
         "Avoid locals(), eval(), exec(), sys._getframe() and inspect in array code.",
+    ),
+    Reason(
+        "nested-values",
+        "skip",
+        "it makes tuples, lists or other objects that hold each other more than {detail} deep",
+        "Keep the items of a long chain in one list.",
     ),
     Reason(
         "recursion-limit",

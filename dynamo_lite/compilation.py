@@ -9,22 +9,25 @@ from __future__ import annotations
 import contextvars
 import inspect
 import linecache
+import math
 import os
 import sys
 import sysconfig
+import time
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
-from dynamo_lite import _C, breaks, log
+from dynamo_lite import _C, backends, breaks, budget, log, policy
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.residual import Target
-from dynamo_lite.capture.state import LoopPlan, SkipFrame
+from dynamo_lite.capture.state import LoopPlan, Restraints, SkipFrame
 from dynamo_lite.capture.trace import GraphBreak, empty_closure, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.config import Config
@@ -40,16 +43,12 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import Segment, compile_segment
-from dynamo_lite.pycode import UnsupportedOpcode, UnsupportedResume, decoded, resume_code
+from dynamo_lite.pycode import Code, UnsupportedOpcode, UnsupportedResume, decoded, resume_code
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
-# Callees of these packages are not worth a capture of their own when they could not be inlined.
-_PLAIN_PACKAGES = frozenset(
-    ("dynamo_lite", "numpy", "numba", "llvmlite", "importlib", "_pytest", "pytest", "pluggy", "bytecode")
-)
 _LIBRARY_FOLDERS = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"))
 _STANDARD_LIBRARY = ("<frozen ", sysconfig.get_path("stdlib") + os.sep)
 
@@ -76,6 +75,9 @@ def _operations(graph: Graph) -> int:
 
 # Versions of one code object that compute nothing, before it is left alone.
 _WORTHLESS_LIMIT = 4
+# Entries of one code object that take tables of numbers for constants.
+_TABLE_ENTRIES = 2
+_ROOM = 500  # frames, of which compiling takes fewer: where so many were free and none was left, it did not end
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
 # Operations behind a loop that are too many to run them plainly for its sake.
@@ -110,26 +112,54 @@ def _message(found: GraphBreak) -> str:
     return f"{message} (in {name}, called here, {filename}:{line})"
 
 
+class Watcher(Protocol):
+    """Who watches a whole program (whole_program.py).
+
+    on_miss: what the dispatcher asks, which asks the Compilation in turn.
+    """
+
+    on_miss: _C.OnMiss
+
+    def with_polls(self, code: types.CodeType) -> types.CodeType:
+        """`code` with polls at the back edges of its loops."""
+
+    def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
+        """Whether there may be array code between an instruction and the next back edge or return."""
+
+    def round_at(self, code: Code, index: int) -> _C.Round | None:
+        """What is known of the rounds of the innermost loop around an instruction."""
+
+
 class Compilation:
     """The state behind one compiled function, and behind the callees that it calls and the hook captures."""
 
     def __init__(
-        self, function: Any, backend: Any, *, fullgraph: bool, config: Config, name: str | None = None
+        self,
+        function: Any,
+        backend: Any,
+        *,
+        fullgraph: bool,
+        config: Config,
+        name: str | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
+        """watcher: of a whole program; what it asks for has taken time, and is treated as `function` would be."""
         self.function = function
         self.backend_name = backend if isinstance(backend, str) else getattr(backend, "__name__", "custom")
         self._resolved = resolve(backend)
         self.fullgraph = fullgraph
         self.config = config
+        self._watcher = watcher
         self._everything = config.stress in ("compile", "break")  # whether it pays or not
         self.name: str = name or str(getattr(function, "__qualname__", type(function).__name__))
-        self.on_miss = self.miss  # one object: the dispatcher tells compilations apart by its identity
+        # One object: the dispatcher tells compilations apart by its identity.
+        self.on_miss: _C.OnMiss = self.miss if watcher is None else watcher.on_miss
         self.segments: list[Segment] = []
         self._versions: dict[types.CodeType, list[Segment]] = {}
         self.breaks: dict[tuple[str, str, int], BreakRecord] = {}
         self.skips: dict[tuple[str, str, int], BreakRecord] = {}
         self.loops: dict[tuple[str, int, str], LoopRecord] = {}
-        self.compiles: list[CompileRecord] = []
+        self._compiles: list[tuple[CompileRecord, Mapping[str, float]]] = []  # with seconds that may still grow
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
         self._places: dict[types.CodeType, tuple[types.CodeType, int]] = {}  # -> where in what it goes on
@@ -142,6 +172,8 @@ class Compilation:
         self._leads: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments that break -> where they go on
         self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
+        self._restraints = Restraints()
+        self._spent: dict[tuple[types.CodeType, int], float] = {}  # seconds on a function's nth versions
         self._warned: set[str] = set()
         if fullgraph:
             for record in self._refusal():
@@ -159,7 +191,7 @@ class Compilation:
         if not _is_hashable(code):
             _C.set_skip(code, True, breaks.FIRST_NUMBER + breaks.NUMBERS["unknown-bytecode"], self.on_miss)
             return None
-        own = code is getattr(self.function, "__code__", None) or code in self._resumed
+        own = self._watcher is not None or code is getattr(self.function, "__code__", None) or code in self._resumed
         if not own and not self._worth(function):
             self._skip(code, "library-frame")
             return None
@@ -182,6 +214,8 @@ class Compilation:
         try:
             # NumPy keeps errstate in a context variable: what an interrupt leaves behind stays in this copy.
             segment = contextvars.copy_context().run(
+                self._in_time,
+                (self._root(code), count),
                 compile_segment,
                 function,
                 slots,
@@ -189,33 +223,34 @@ class Compilation:
                 self._backend,
                 self.config,
                 code in self._resumed,
+                tables=count < _TABLE_ENTRIES,
+                restraints=self._restraints,
             )
         except SkipFrame as skip:
             self._leave_plain(function, skip.reason, skip.detail)
+            return None
+        except budget.OutOfTime:
+            self._leave_plain(function, "compile-budget", str(self.config.compile_budget))
             return None
         except (UnsupportedOpcode, UnsupportedResume) as error:
             self._leave_plain(function, "unknown-bytecode", str(error))
             return None
         except BackendError as error:
-            if self.fullgraph:
+            if self.fullgraph or self.config.check:
                 raise
             self._warn(f"{self.name}: {error}; it runs as plain Python", BackendWarning)
             self._leave_plain(function, "backend-failed", str(error))
             return None
         except DynamoLiteError:
             raise
-        except RecursionError:
-            if _frames_around() < sys.getrecursionlimit() // 2:
+        except Exception as error:
+            frames, limit = _frames_around(), sys.getrecursionlimit()
+            if not isinstance(error, RecursionError) or limit - frames >= _ROOM:
+                self._fail(function, error)
+            elif frames < limit // 2:
                 self._leave_plain(function, "recursion-limit", "")
             else:
                 self._note_skip(function, "recursion-limit", "")  # this call; the next may come with more room
-            return None
-        except Exception as error:
-            # A defect of ours must not reach the user's program; it is said, counted, and an error where we test.
-            if self.config.check or self.fullgraph:
-                raise
-            self._warn(f"{self.name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python")
-            self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
             return None
         if (
             not self._everything
@@ -230,6 +265,31 @@ class Compilation:
         self._note(function, slots, segment, count)
         return segment.entry
 
+    def _root(self, code: types.CodeType) -> types.CodeType:
+        """The code of the function that a resume function's code belongs to."""
+        while code in self._places:
+            code, _ = self._places[code]
+        return code
+
+    def _in_time(
+        self, version: tuple[types.CodeType, int], compile_: Callable[..., Segment], *args: Any, **options: Any
+    ) -> Segment:
+        """What compile_ gives, in what the segments of a function's version have left of the time for compiling it."""
+        limit = self.config.compile_budget / 1e3 or math.inf
+        began = time.thread_time()
+        try:
+            with budget.seconds(limit - self._spent.get(version, 0.0)):
+                return compile_(*args, **options)
+        finally:
+            self._spent[version] = self._spent.get(version, 0.0) + time.thread_time() - began
+
+    def _fail(self, function: types.FunctionType, error: Exception) -> None:
+        """A defect of ours must not reach the user's program; it is said, counted, and an error where we test."""
+        if self.config.check or self.fullgraph:
+            raise error
+        self._warn(f"{self.name}: dynamo_lite failed ({type(error).__name__}: {error}); it runs as plain Python")
+        self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
+
     def _plain_entry(self, code: types.CodeType, slot: int, array: np.ndarray[Any, Any]) -> _C.CacheEntry | None:
         """An entry that runs nothing: the dispatcher need not ask again about arrays of this dtype in this slot."""
         made = self._plain_entries.get(code, 0)
@@ -242,7 +302,7 @@ class Compilation:
         """The backend's product; what is not a native Program is made to change nothing where it fails."""
         try:
             made = self._resolved(graph, example_inputs)
-        except (DoesNotPay, BackendError):
+        except (DoesNotPay, BackendError, budget.OutOfTime):
             raise
         except Exception as error:
             raise BackendError(self.backend_name, f"{type(error).__name__}: {error}") from error
@@ -253,7 +313,9 @@ class Compilation:
         return transaction(graph, made, None if self.backend_name == "reference" else self._note_failure)
 
     def _note_failure(self, error: Exception) -> None:
-        """A callable that a backend made has failed: the call runs plainly; said once."""
+        """A callable that a backend made has failed: the call runs plainly; said once, and an error where we test."""
+        if self.config.check:
+            raise BackendError(self.backend_name, f"{type(error).__name__}: {error}") from error
         self._warn(
             f"{self.name}: backend {self.backend_name!r} failed ({type(error).__name__}: {error}); it runs plainly",
             BackendWarning,
@@ -277,10 +339,18 @@ class Compilation:
 
     def _worth(self, function: types.FunctionType) -> bool:
         """Whether a callee that the hook saw deserves a capture of its own."""
-        module = function.__globals__.get("__name__", "")
-        return self._everything or str(module).partition(".")[0] not in _PLAIN_PACKAGES
+        module = str(function.__globals__.get("__name__", ""))
+        return self._everything or policy.is_looked_at(function.__code__.co_filename, module)
 
     # -- resume functions ---------------------------------------------------------------------------------------------
+
+    def is_resumed(self, code: types.CodeType) -> bool:
+        """Whether this is the code of a resume function."""
+        return code in self._resumed
+
+    def jump(self, function: types.FunctionType, target: Target) -> Any:
+        """The Jump to a place in `function`, to enter it while it runs. Raises UnsupportedResume."""
+        return self._jumper(function)(target)
 
     def _jumper(self, function: types.FunctionType) -> Callable[[Target], Any]:
         """What makes the Jump to a target of `function`. The same place gives the same Jump, also when it is reached
@@ -291,15 +361,23 @@ class Compilation:
             made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound))
             known = self._jumps.get((made, target.plain))
             if known is None:
+                plain = made
                 made = made.replace()  # one of our own: entries and skips belong to code objects
+                if self._watcher is not None:
+                    made = self._watcher.with_polls(made)
                 resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
                 resumed.__qualname__ = function.__qualname__
-                known = self._jumps[made, target.plain] = _C.Jump(resumed)
+                known = self._jumps[plain, target.plain] = _C.Jump(resumed)
+                round_ = None if self._watcher is None else self._watcher.round_at(code, target.index)
+                if round_ is not None:
+                    _C.set_round(resumed, round_)
                 self._resumed[made] = len(self._resumed) + 1
                 self._places[made] = function.__code__, target.index
                 self._lines[made] = code.instrs[target.index].position[0] or made.co_firstlineno
                 if target.plain:
                     self._skip(made, "exception-handler-active")
+                elif self._watcher is not None and not self._watcher.is_promising(code, target.index, function):
+                    self._skip(made, "nothing-to-compile")
             return known
 
         return jump
@@ -314,7 +392,7 @@ class Compilation:
         self._pauses |= segment.capture.pauses
         self._versions.setdefault(code, []).append(segment)
         number = self._resumed.get(code, 0)
-        self.compiles.append(CompileRecord(function.__qualname__, number, reason, tuple(segment.seconds.items())))
+        self._compiles.append((CompileRecord(function.__qualname__, number, reason, ()), segment.seconds))
         if count:
             log.emit("recompiles", function.__qualname__, reason)
         for plan in segment.capture.loops:
@@ -434,7 +512,7 @@ class Compilation:
         self.skips[key] = BreakRecord(reason, code.co_filename, line, code.co_qualname, text, message, row.hint)
 
     def _warn_of_limit(self, function: types.FunctionType) -> None:
-        last = self.compiles[-1].reason if self.compiles else ""
+        last = self._compiles[-1][0].reason if self._compiles else ""
         self._warn(
             f"{function.__qualname__} was compiled {self.config.recompile_limit + 1} times (last because {last}); "
             "from now on it runs as plain Python. Raise recompile_limit, or make its arguments more alike.",
@@ -449,7 +527,12 @@ class Compilation:
         if self.function is None:
             log.say(text)
         else:
-            warnings.warn(text, category, stacklevel=4)
+            warnings.warn(text, category, stacklevel=_user_level())
+
+    @property
+    def compiles(self) -> tuple[CompileRecord, ...]:
+        """What was compiled so far, in order; the kernels of a program are, when it first meets their operands."""
+        return tuple(replace(record, seconds=tuple(seconds.items())) for record, seconds in list(self._compiles))
 
     # -- reports ------------------------------------------------------------------------------------------------------
 
@@ -464,10 +547,16 @@ class Compilation:
             graphs,
             tuple(self.breaks.values()),
             (*(() if graphs else self._refusal()), *self.skips.values()),
-            tuple(self.compiles),
+            self.compiles,
             tuple((name, float(value)) for name, value in self.stats().items()),
             loops=tuple(self.loops.values()),
         )
+
+    def reasons(self) -> dict[tuple[str, int], str]:
+        """Why what stands at a line is plain, or not one program: by file and line."""
+        found = {(record.filename, record.line): record.message for record in self.loops.values() if record.message}
+        found |= {(record.filename, record.line): record.message for record in self.breaks.values()}
+        return found | {(record.filename, record.line): record.message for record in self.skips.values()}
 
     def _place(self) -> tuple[str, int]:
         """File and first line of the function; "" and 0 when it is no Python function."""
@@ -492,7 +581,10 @@ class Compilation:
 
     def _graph_record(self, segment: Segment) -> GraphRecord:
         graph, code = segment.capture.graph, segment.code
-        first = next((node.location for node in graph.nodes if node.location), None)
+        # NB: of an inlined function's nodes, NumPy's own say, the lines are those of another file.
+        own = (
+            node.location.line for node in graph.nodes if node.location and node.location.filename == code.co_filename
+        )
         return GraphRecord(
             text=str(graph),
             kernels=_count(segment.program, Map, Reduce),
@@ -504,7 +596,7 @@ class Compilation:
             function=segment.code.co_qualname,
             segment=self._resumed.get(code, 0),
             filename=code.co_filename,
-            line=first.line if first else code.co_firstlineno,
+            line=next(own, self._lines.get(code, code.co_firstlineno)),
             operations=_operations(graph),
             numpy_calls=_count(segment.program, Call),
             guards=tuple(map(GuardRecord, segment.guards.sentences())),
@@ -530,11 +622,12 @@ class Compilation:
                     totals[name] += value - before.get(name, 0)
         totals["native_calls"] = sum(one.entry.hits for one in self.segments if one.entry.program is not None)
         totals["declines"] = sum(one.entry.declines for one in self.segments)
+        compiles = self.compiles
         return {
-            "compiles": len(self.compiles),
-            "recompiles": sum(record.reason != "first call" for record in self.compiles),
+            "compiles": len(compiles),
+            "recompiles": sum(record.reason != "first call" for record in compiles),
             **totals,
-            "compile_seconds": sum(record.total_seconds for record in self.compiles),
+            "compile_seconds": sum(record.total_seconds for record in compiles),
         }
 
     def graph_for(self, slots: tuple[Any, ...]) -> Graph:
@@ -560,7 +653,7 @@ class Compilation:
         self.breaks.clear()
         self.skips.clear()
         self.loops.clear()
-        self.compiles.clear()
+        self._compiles.clear()
         self._jumps.clear()
         self._resumed.clear()
         self._places.clear()
@@ -573,6 +666,8 @@ class Compilation:
         self._leads.clear()
         self._led.clear()
         self._pauses = False
+        self._restraints.clear()
+        self._spent.clear()
 
 
 def _is_hashable(code: types.CodeType) -> bool:
@@ -593,6 +688,18 @@ def _reached(code: types.CodeType, steps: Mapping[types.CodeType, set[types.Code
         found |= new
         ahead += new
     return found
+
+
+_OWN_FOLDERS = tuple(str(Path(module.__file__).parent) + os.sep for module in (breaks, backends) if module.__file__)
+
+
+def _user_level() -> int:
+    """The stacklevel, for a warning that the caller gives, of the innermost frame that is not ours."""
+    frame: types.FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDERS) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _frames_around() -> int:

@@ -42,7 +42,13 @@ class Config:
     """The options of dynamo_lite; one row an option."""
 
     backend: str = option("numba", "DYNAMO_LITE_BACKEND", "Backend of functions compiled without `backend=`.")
-    num_threads: int = option(1, "DYNAMO_LITE_NUM_THREADS", "Threads a program may use; this version uses one.", low=1)
+    num_threads: int = option(
+        1,
+        "DYNAMO_LITE_NUM_THREADS",
+        "Threads a program may use; more than one is an error in this version.",
+        low=1,
+        high=1,
+    )
     recompile_limit: int = option(
         8,
         "DYNAMO_LITE_RECOMPILE_LIMIT",
@@ -60,6 +66,20 @@ class Config:
     node_limit: int = option(
         4000, "DYNAMO_LITE_NODE_LIMIT", "Operations one graph may hold; the graph breaks there.", low=1
     )
+    work_limit: int = option(
+        20000,
+        "DYNAMO_LITE_WORK_LIMIT",
+        "Steps (instructions, relations decided; operations count 10) one capture may take. Where inlining or "
+        "unrolling takes more, calls keep their own frames, loops run one iteration at a time, or the graph breaks.",
+        low=100,
+    )
+    compile_budget: int = option(
+        2000,
+        "DYNAMO_LITE_COMPILE_BUDGET",
+        "Milliseconds of CPU time that compiling one function for one kind of arguments may take, its resume functions "
+        "included; what is not compiled by then runs plain. 0: no limit.",
+        low=0,
+    )
     cost_model: bool = option(
         True, "DYNAMO_LITE_COST_MODEL", "Leave plain what would not run faster; off: compile whatever can be."
     )
@@ -74,6 +94,15 @@ class Config:
     dump: str = option("", "DYNAMO_LITE_DUMP", "Folder for numbered files with every stage of every compiled frame.")
     logs: frozenset[str] = option(
         frozenset(), "DYNAMO_LITE_LOGS", "What to write to stderr as it is made, joined by commas.", words=ARTIFACTS
+    )
+    include: frozenset[str] = option(
+        frozenset(), "DYNAMO_LITE_INCLUDE", "Installed packages or modules whose own functions may be compiled, too."
+    )
+    exclude: frozenset[str] = option(
+        frozenset(), "DYNAMO_LITE_EXCLUDE", "Packages or modules whose functions run as they are."
+    )
+    disable: bool = option(
+        False, "DYNAMO_LITE_DISABLE", "Leave everything plain: compiled functions and `run` only pass on."
     )
     stress: str = option(
         "",
@@ -210,7 +239,7 @@ def to_markdown() -> str:
     for item in dataclasses.fields(Config):
         default = ",".join(sorted(item.default)) if isinstance(item.default, frozenset) else item.default
         meaning = item.metadata["doc"]
-        if item.type == "frozenset[str]":
+        if item.metadata["limits"].words and item.type == "frozenset[str]":
             meaning += " " + ", ".join(f"`{word}`" for word in item.metadata["limits"].words) + "."
         shown = f"`{default}`" if default != "" else "nothing"
         lines.append(f"| `{item.name}` | `{item.metadata['env']}` | {shown} | {meaning} |")
@@ -219,6 +248,7 @@ def to_markdown() -> str:
 
 config = Config.from_environment(os.environ)
 _compiling: ContextVar[Config] = ContextVar("the options of the function that is being compiled")
+_seconds: ContextVar[dict[str, float] | None] = ContextVar("what compiling it has taken, by stage", default=None)
 
 
 def current() -> Config:
@@ -226,11 +256,18 @@ def current() -> Config:
     return _compiling.get(config)
 
 
+def current_seconds() -> dict[str, float]:
+    """Where a backend adds what it takes later, at the first run say, for the function that is being compiled."""
+    seconds = _seconds.get()
+    return {} if seconds is None else seconds
+
+
 @contextmanager
-def compiling(options: Config) -> Iterator[None]:
-    """Make `options` the current ones for a block, in this thread."""
-    token = _compiling.set(options)
+def compiling(options: Config, seconds: dict[str, float] | None = None) -> Iterator[None]:
+    """Make `options` the current ones, and `seconds` the place of its times, for a block, in this thread."""
+    token, since = _compiling.set(options), _seconds.set(seconds)
     try:
         yield
     finally:
+        _seconds.reset(since)
         _compiling.reset(token)

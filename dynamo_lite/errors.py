@@ -52,7 +52,7 @@ class DynamoLiteWarning(RuntimeWarning):
 
 
 class UnsupportedPythonWarning(DynamoLiteWarning):
-    """``compile`` leaves every function plain: this Python is not known."""
+    """``compile`` leaves every function plain: this Python is not known, or a package is newer than known."""
 
 
 class RecompileLimitWarning(DynamoLiteWarning):

@@ -19,6 +19,7 @@ from typing import Any
 from dynamo_lite import _C, log
 from dynamo_lite.backends import Backend
 from dynamo_lite.capture.residual import Target
+from dynamo_lite.capture.state import Restraints
 from dynamo_lite.capture.trace import Capture, trace
 from dynamo_lite.config import Config, compiling
 from dynamo_lite.graph.verify import verify
@@ -32,7 +33,7 @@ SINGLE_ELEMENTS = "single elements only"
 
 @dataclass(slots=True)
 class Segment:
-    """One compiled segment: what each stage made of it, and the seconds each took.
+    """One compiled segment: what each stage made of it, and the seconds each took; the backend adds to these later.
 
     slight: it gains nothing by itself, being about single elements, but may lead to a segment that does.
     """
@@ -61,12 +62,15 @@ def compile_segment(
     settings: Config,
     owns_slots: bool = False,
     pauses: bool = True,
+    tables: bool = True,
+    restraints: Restraints | None = None,
 ) -> Segment:
     """Compile a call of `function` with `slots`. Raises SkipFrame when there is nothing to capture.
 
-    pauses: loops may be left for single iterations, if the backend makes native programs."""
+    pauses: loops may be left for single iterations, if the backend makes native programs. tables: long sequences of
+    numbers that live with their module are taken for constants. restraints: see capture.trace."""
     clock = _Clock()
-    capture = trace(function, slots, jump, settings, owns_slots, pauses)
+    capture = trace(function, slots, jump, settings, owns_slots, pauses, tables, restraints)
     clock.stage("capture")
     log.emit("graph", function.__qualname__, capture.graph)
     if settings.check:
@@ -78,13 +82,14 @@ def compile_segment(
         why, detail = "does-not-pay", SINGLE_ELEMENTS
     elif capture.computes:
         try:
-            with compiling(settings.replace(cost_model=settings.cost_model and capture.ends == "return")):
+            options = settings.replace(cost_model=settings.cost_model and capture.ends == "return")
+            with compiling(options, clock.seconds):
                 program = backend(capture.graph, list(capture.example_inputs))
         except DoesNotPay as reason:
             why, detail = "does-not-pay", str(reason)
         clock.stage("backend")
     if capture.pauses and program is not None and not isinstance(program, _C.Program):
-        return compile_segment(function, slots, jump, backend, settings, owns_slots, pauses=False)
+        return compile_segment(function, slots, jump, backend, settings, owns_slots, False, tables, restraints)
     guards = _C.Guards(capture.guards, capture.inputs)
     if settings.check and (failed := guards.explain(function, slots)):
         raise AssertionError(f"the guards of {function.__qualname__} do not hold for the call they are of: {failed}")

@@ -1,70 +1,59 @@
-"""Whole-program mode: the frame hook sees every frame, as under ``python -m dynamo_lite run``.
+"""Whole programs: what ``python -m dynamo_lite run`` does to the files of a program.
 
-``config.stress`` chooses what happens to a frame: captured where it is worth it (""), passed through ("hook"), run from
-re-encoded bytecode ("rewrite"), captured whatever it is ("compile"), with a break at every legal point ("break"), or
-compiled anew at each call ("miss").
+The code of users' files gets polls at its functions' entries and at the back edges of its loops (watching.py). Nothing
+else changes, and nothing is compiled, until a function or a running loop has taken some time. A file that does not
+speak of NumPy is left as it is, and a program without such a file never imports what watches.
 """
 
 from __future__ import annotations
 
+import importlib.machinery
 import types
+from typing import TYPE_CHECKING, Any
 
-from dynamo_lite import _C, breaks
-from dynamo_lite.compilation import Compilation
-from dynamo_lite.config import config
-from dynamo_lite.pycode import UnsupportedCode, UnsupportedOpcode, decode, encode
+from dynamo_lite import policy
 
-
-def enable() -> Compilation:
-    """Start whole-program mode in the stress mode that `config` asks for; the Compilation that serves its frames."""
-    compilation = Compilation(None, config.backend, fullgraph=False, config=config.replace(), name="whole program")
-    _C.set_stress("all" if config.stress in ("compile", "break") else config.stress or None)
-    if config.stress == "rewrite":
-        _C.set_rewrite_callback(reencoded)
-    _C.hook_enable(compilation.on_miss)
-    return compilation
+if TYPE_CHECKING:
+    from dynamo_lite.watching import Watch
 
 
-def disable() -> None:
-    """End whole-program mode."""
-    _C.hook_disable()
-    _C.set_stress(None)
+class Program:
+    """A program whose files are watched. watch: what does it, once there is something to watch."""
+
+    def __init__(self, limits: policy.Thresholds = policy.THRESHOLDS) -> None:
+        self.limits = limits
+        self.watch: Watch | None = None
+
+    def prepared(self, code: types.CodeType, source: bytes) -> types.CodeType:
+        """The code to run for a file of the user's: with polls, if it speaks of NumPy."""
+        if b"numpy" not in source or not policy.is_looked_at(code.co_filename):
+            return code
+        if self.watch is None:
+            from dynamo_lite.watching import Watch
+
+            self.watch = Watch(self.limits)
+        return self.watch.watched(code)
+
+    def end(self) -> None:
+        """Watch no more; what is compiled stays."""
+        if self.watch is not None:
+            self.watch.end()
 
 
-def reencoded(code: types.CodeType) -> types.CodeType | None:
-    """`code` decoded and encoded again, with the functions and classes in it; None for what has no canonical form.
+def watch(limits: policy.Thresholds = policy.THRESHOLDS) -> Program:
+    """Start watching the files that are imported from now on; the caller runs its own by `Program.prepared`."""
+    found = Program(limits)
+    loader = importlib.machinery.SourceFileLoader
+    usual = loader.get_code
 
-    Those within come at once: what is made at their first call would show, to a test that counts objects around it.
-    """
-    consts = tuple((type(const) is types.CodeType and _inner(const)) or const for const in code.co_consts)
-    try:
-        return encode(decode(code.replace(co_consts=consts)))
-    except (UnsupportedOpcode, UnsupportedCode):
-        return None
+    def get_code(self: Any, fullname: str) -> types.CodeType | None:
+        code = usual(self, fullname)
+        if code is None or not policy.is_looked_at(self.path, fullname):
+            return code
+        try:
+            return found.prepared(code, self.get_data(self.path))
+        except OSError:
+            return code
 
-
-def _inner(code: types.CodeType) -> types.CodeType | None:
-    made = reencoded(code)
-    if made is not None:
-        _C.mark_rewritten(made)
-    return made
-
-
-def frame_statistics() -> dict[str, int | dict[str, int]]:
-    """Frames seen, captured and rewritten, captured ones whose rest ran plainly, and frames skipped by reason.
-
-    A reason is a text of csrc/eval_hook.h or an id of breaks.py.
-    """
-    stats = _C.frame_stats()
-    texts, names = _C.frame_reasons(), list(breaks.NUMBERS)
-    skipped: dict[str, int] = {}
-    for number, count in stats["skipped"].items():
-        name = texts[number] if number < len(texts) else names[number - breaks.FIRST_NUMBER]
-        skipped[name] = skipped.get(name, 0) + count
-    return {
-        "seen": stats["seen"],
-        "captured": stats["captured"],
-        "rewritten": stats["rewritten"],
-        "plain_rests": stats["plain_rests"],
-        "skipped": skipped,
-    }
+    loader.get_code = get_code  # type: ignore[method-assign]
+    return found

@@ -25,6 +25,10 @@ IN_USE = "a stress mode of the process has it in use"
 BACKENDS = ("reference", "numba")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden files again, as they are now")
+
+
 @pytest.fixture(scope="session")
 def compiler() -> Callable[..., Any]:
     """dynamo_lite.compile."""

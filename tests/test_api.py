@@ -12,6 +12,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import BackendError, ConfigError, DynamoLiteError, GraphBreakError
+from dynamo_lite.errors import BackendWarning
 from tests.oracle import require_equal
 
 Array = np.ndarray[Any, Any]
@@ -186,6 +187,70 @@ def test_a_loop_that_breaks_is_noted_once() -> None:
 
 @pytest.mark.usefixtures("no_mode")
 def test_a_break_in_a_library_says_when_to_call_it() -> None:
-    (found,) = dynamo_lite.explain(lambda x: np.histogram(x * 2.0 + 1.0, bins=4)[0] + 1)(X).breaks
-    assert "in ndim, called here" in found.message
+    (found,) = dynamo_lite.explain(lambda x: np.unique(x * 2.0 + 1.0) + 1)(X).breaks
+    assert "in _unique1d, called here" in found.message
     assert found.hint.startswith("This is library code")
+
+
+# ---- what explain() says
+
+
+def spread(x: Array) -> Array:
+    dynamo_lite.graph_break()
+    return (x - x.mean()) / x.std()
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_graph_begins_at_a_line_of_the_users() -> None:
+    """The first operation may stand in NumPy's Python, which was inlined."""
+    first = spread.__code__.co_firstlineno
+    for graph in dynamo_lite.explain(spread)(X).graphs:
+        assert graph.filename == __file__
+        assert first <= graph.line <= first + 2
+
+
+def test_before_any_call_explain_says_so() -> None:
+    fast = dynamo_lite.compile(curve)
+    assert str(fast.explain()).endswith("it has not been called yet: call it, and ask again")
+    assert "not been called" not in str(fast.explain(X))
+    assert "nothing was compiled" in str(dynamo_lite.compile(generated).explain())
+
+
+def test_a_prompt_shows_the_explanation_as_text() -> None:
+    explanation = dynamo_lite.explain(curve)(X)
+    assert repr(explanation) == str(explanation)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_kernels_are_compile_time() -> None:
+    """They are compiled in the first run, when the layouts of its arrays are known."""
+    fast = dynamo_lite.compile(lambda x: np.sqrt(x * 1.25 + 7.5) - x * 3.125)
+    fast(X)
+    explanation = fast.explain()
+    assert explanation.timings["kernels"] > 0.0
+    assert fast.stats()["compile_seconds"] == pytest.approx(sum(explanation.timings.values()))
+
+
+def test_a_warning_stands_at_the_line_of_the_call() -> None:
+    def broken(graph: Any, example_inputs: Any) -> Any:
+        raise ValueError("no")
+
+    fast = dynamo_lite.compile(curve, backend=broken)
+    with pytest.warns(BackendWarning) as caught:
+        fast(X)
+    assert caught[0].filename == __file__
+
+
+def test_reasons_name_builtins_by_name() -> None:
+    def handed(x: Array, function: Any) -> Any:
+        y = x * 2.0 + 1.0
+        return function(len, y)
+
+    explanation = dynamo_lite.explain(handed)(X, lambda one, y: one(y))
+    assert "builtin_function_or_method" not in str(explanation)
+    assert "under way" not in str(explanation)
+
+
+def test_the_type_takes_parameters_in_annotations() -> None:
+    alias = dynamo_lite.CompiledFunction[[int], float]
+    assert (alias.__origin__, alias.__args__) == (dynamo_lite.CompiledFunction, ([int], float))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import pickle
+import sys
 import weakref
 import zlib
 from collections.abc import Callable
@@ -14,7 +16,7 @@ import pytest
 
 import dynamo_lite
 from benchmarks import programs
-from dynamo_lite.errors import BackendWarning, GraphBreakError, RecompileLimitWarning
+from dynamo_lite.errors import BackendError, BackendWarning, GraphBreakError, RecompileLimitWarning
 
 Compile = Callable[..., Any]
 
@@ -104,8 +106,8 @@ def pickled(x: Any) -> Any:
 
 def test_options_survive_pickling() -> None:
     assert pickle.loads(pickle.dumps(pickled)) is pickled
-    rebuild, (module, name, options) = pickled.__reduce__()
-    plain = rebuild(module, f"{name}.__wrapped__", options)
+    rebuild, (_, options) = pickled.__reduce__()
+    plain = rebuild(pickled.__wrapped__, options)
     assert plain._compilation.config == pickled._compilation.config
     assert plain._compilation.config.recompile_limit == 1
     assert plain._compilation.config.unroll_limit == 7
@@ -121,10 +123,33 @@ def test_warnings_have_categories(compiler: Compile) -> None:
         with pytest.warns(BackendWarning, match="1 outputs are asked for"):
             fast = compiler(programs.affine, backend=lambda graph, examples, out=outputs: lambda *inputs: out)
             assert (fast(np.ones(3)) == 3.0).all()
+    with pytest.raises(BackendError, match="no"):
+        compiler(programs.affine, backend=broken, options={"check": 1})(np.ones(3))
     fast = compiler(programs.affine, backend="reference", recompile_limit=0)
     fast(np.ones(3))
     with pytest.warns(RecompileLimitWarning, match="compiled 1 times"):
         fast(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (np.ones(3, np.float32), r"float32\[3\] as output 0, where float64\[s0\] is asked for"),
+        (np.ones(4), r"float64\[4\] as output 0"),
+        (np.ones((3, 1)), r"float64\[3, 1\] as output 0"),
+        (np.float64(3.0), "a float64 as output 0"),
+        ([3.0, 3.0, 3.0], "a list as output 0"),
+    ],
+)
+def test_what_a_backend_gives_has_the_graphs_types(compiler: Compile, wrong: Any, said: str) -> None:
+    def backend(graph: Any, example_inputs: Any) -> Any:
+        return lambda *inputs: [wrong]
+
+    with pytest.warns(BackendWarning, match=said):
+        fast = compiler(programs.affine, backend=backend)
+        assert (fast(np.ones(3)) == 3.0).all()
+    with pytest.raises(BackendError, match=said):
+        compiler(programs.affine, backend=backend, options={"check": 1})(np.ones(3))
 
 
 def stepped(x: Any, steps: int) -> Any:
@@ -182,7 +207,7 @@ def test_a_loop_over_single_elements_is_left_plain(function: Any, compiler: Comp
 
 
 @pytest.mark.usefixtures("no_mode")
-def test_what_takes_the_whole_stack_to_compile_is_not_tried_again() -> None:
+def test_what_would_take_the_whole_stack_to_compile_is_not_tried_again() -> None:
     def nested(x: Any) -> Any:
         result = x * 2.0
         for _ in range(8):
@@ -195,6 +220,7 @@ def test_what_takes_the_whole_stack_to_compile_is_not_tried_again() -> None:
     for _ in range(3):
         fast(np.ones(3))
     assert fast.stats()["misses"] == 1 and fast.stats()["plain_calls"] == 3
+    assert [skip.id for skip in fast.explain().skips] == ["nested-values"]
 
 
 # ---- loops that break
@@ -289,3 +315,35 @@ def test_without_the_cost_model_a_loop_that_loses_stays(compiler: Compile) -> No
     calls = fast.stats()["native_calls"]
     fast(rows, x)
     assert fast.stats()["native_calls"] - calls > 9
+
+
+def endless(*args: Any, **kwargs: Any) -> Any:
+    return endless(*args, **kwargs)
+
+
+def under(frames: int, call: Callable[[], Any]) -> Any:
+    return call() if frames == 0 else under(frames - 1, call)
+
+
+def test_a_recursion_of_ours_without_end_is_a_defect(compiler: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With most of the stack free it is not for want of room that compiling does not end: tests must see it."""
+    monkeypatch.setattr("dynamo_lite.compilation.compile_segment", endless)
+    x = np.ones(4)
+    with pytest.raises(RecursionError):
+        compiler(programs.affine, backend="reference", options={"check": 1})(x)
+    with pytest.raises(RecursionError):
+        compiler(programs.affine, backend="reference", fullgraph=True)(x)
+    fast = compiler(programs.affine, backend="reference", options={"check": 0})
+    with pytest.warns(dynamo_lite.errors.DynamoLiteWarning, match="RecursionError"):
+        assert np.array_equal(fast(x), programs.affine(x))
+    assert [skip.id for skip in fast.explain().skips] == ["internal-error"]
+
+
+def test_without_room_on_the_stack_a_call_runs_plainly(compiler: Compile) -> None:
+    x = np.ones(4)
+    fast = compiler(programs.affine, backend="reference", options={"check": 1})
+    frames = sys.getrecursionlimit() - len(inspect.stack(0)) - 25
+    assert np.array_equal(under(frames, lambda: fast(x)), programs.affine(x))
+    assert [skip.id for skip in fast.explain().skips] == ["recursion-limit"]
+    fast(x)
+    assert fast.stats()["compiles"] == 1

@@ -6,10 +6,16 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
+import warnings
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 import dynamo_lite
-from dynamo_lite import _C
+from dynamo_lite import _C, api, installation
+from dynamo_lite.errors import UnsupportedPythonWarning
 from dynamo_lite.installation import complaint
 
 PACKAGE = Path(dynamo_lite.__file__).parent
@@ -53,3 +59,43 @@ def test_a_missing_package_is_named_with_the_python_that_lacks_it(tmp_path: Path
     said = import_in(source_folder(tmp_path, Path(_C.__file__)), "-S")  # -S: no site-packages
     assert "needs the package numpy, which Python" in said
     assert sys.executable in said
+
+
+# ---- versions of what it needs
+
+
+def test_pip_is_told_the_versions_that_the_package_asks_for() -> None:
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    own = {one for one in project["dependencies"] if not one.startswith("numba")}  # which is there for its llvmlite
+    assert own == {installation.requirement(name) for name in installation.NEEDED}
+
+
+@pytest.mark.parametrize(("name", "found"), [("numpy", "2.1.3"), ("llvmlite", "0.44.0rc1"), ("bytecode", "0.9")])
+def test_a_package_that_is_too_old_is_named(name: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {one: least for one, (least, _) in installation.NEEDED.items()} | {name: found}
+    monkeypatch.setattr(installation, "version", known.__getitem__)
+    said = complaint("dynamo_lite", PACKAGE)
+    assert said is not None
+    assert f"needs {name} {installation.NEEDED[name][0]} or newer" in said
+    assert f"has {found}. Install '{installation.requirement(name)}'" in said
+
+
+@pytest.mark.parametrize(("found", "known"), [("2.5.99", True), ("2.6.0.dev0", False), ("3.0", False)])
+def test_a_package_that_is_newer_than_known_is_named(found: str, known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = {one: least for one, (least, _) in installation.NEEDED.items()} | {"numpy": found}
+    monkeypatch.setattr(installation, "version", versions.__getitem__)
+    said = installation.unknown_version.__wrapped__()
+    assert said is None if known else said is not None and f"numpy {found} is newer" in said
+    assert complaint("dynamo_lite", PACKAGE) is None
+
+
+def test_with_a_package_that_is_not_known_functions_stay_plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "unknown_version", lambda: "numpy 9.0 is newer.")
+    monkeypatch.setattr(api, "_UNSUPPORTED_SAID", False)
+    with pytest.warns(UnsupportedPythonWarning, match="leaves every function plain: numpy 9.0 is newer."):
+        fast = dynamo_lite.compile(lambda x: np.sqrt(x * x + 1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dynamo_lite.compile(lambda x: x)  # once is enough
+    fast(np.linspace(0.0, 1.0, 100_000))
+    assert not fast.enabled and not any(fast.stats().values())

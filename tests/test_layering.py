@@ -16,8 +16,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LEVELS = (
     ("errors", "installation", "_C"),
-    ("config", "breaks"),
-    ("log",),
+    ("config", "breaks", "budget"),
+    ("log", "policy"),
     ("pycode", "graph"),
     ("ops", "guards"),
     ("capture", "lower"),
@@ -26,13 +26,25 @@ LEVELS = (
     ("backends",),
     ("report", "pipeline"),
     ("compilation",),
-    ("api", "whole_program"),
+    ("api", "watching", "stress"),
+    ("whole_program",),
     ("cli",),
     ("__init__", "__main__"),
 )
 LEVEL = {name: number for number, names in enumerate(LEVELS) for name in names}
 LAZY = {"numba", "llvmlite", "rich"}
-LAZY_OWN = {("dynamo_lite.graph.graph", "dynamo_lite.graph.text")}
+# NB: a program that is run as a whole starts without what it may never need.
+LAZY_OWN = {
+    ("dynamo_lite.graph.graph", "dynamo_lite.graph.text"),
+    ("dynamo_lite.whole_program", "dynamo_lite.watching"),
+    ("dynamo_lite.watching", "dynamo_lite.compilation"),
+    ("dynamo_lite.watching", "dynamo_lite.capture.residual"),
+    ("dynamo_lite.cli.command", "dynamo_lite.cli.doctor"),
+    ("dynamo_lite.cli.command", "dynamo_lite.backends"),
+    ("dynamo_lite.cli.command", "dynamo_lite.stress"),
+    ("dynamo_lite.cli.report", "dynamo_lite.stress"),
+    ("dynamo_lite.cli.report", "dynamo_lite._C"),
+}
 LONGEST = 800
 
 

@@ -6,7 +6,8 @@ kernels when the launcher first meets a stride pattern.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,10 +18,11 @@ from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forwar
 from dynamo_lite.backends.numba.machine import machine_form
 
 from dynamo_lite import _C
-from dynamo_lite.config import current
+from dynamo_lite.config import current, current_seconds
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
 from dynamo_lite.schedule import Target, estimate, paying_sizes, schedule
+from dynamo_lite.schedule.steps import Kernel, Machine
 
 TARGET = Target(
     exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, folds, machine_form
@@ -36,4 +38,17 @@ def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
         steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
         if options.cost_model:
             steps = replace(steps, sizes=paying_sizes(steps.times))
-    return _C.Program(steps, compile_kernel)
+    return _C.Program(steps, _timed(current_seconds()))
+
+
+def _timed(seconds: dict[str, float]) -> Callable[[Kernel | Machine, str], _C.CompiledKernel]:
+    """compile_kernel, which notes what it takes: most kernels are compiled when the program first runs."""
+
+    def compile_one(kernel: Kernel | Machine, classes: str) -> _C.CompiledKernel:
+        began = time.perf_counter()
+        try:
+            return compile_kernel(kernel, classes)
+        finally:
+            seconds["kernels"] = seconds.get("kernels", 0.0) + time.perf_counter() - began
+
+    return compile_one

@@ -417,7 +417,8 @@ def emit_op(lines: Lines, op: KernelOp, result: int, values: Values) -> None:
     elif op.op == "where":
         mask, *arms = op.operands
         yes, no = (_computed_anyway(lines, op.dtypes[0], arm, values) for arm in arms)
-        chosen = lines.select(values.operand(mask), op.dtypes[0], yes, no)
+        choose = lines.blend if exact_ops.class_of(op.dtypes[0]) == "f" and not lines.width else lines.select
+        chosen = choose(values.operand(mask), op.dtypes[0], yes, no)
         values.memory[result] = chosen
     else:
         row = exact_ops.exact_row(op.op, op.in_dtypes, op.dtypes)

@@ -1,18 +1,23 @@
-"""Compiles kernels to machine code and keeps them for the process.
+"""Compiles kernels to machine code and keeps them while a program has them, and the latest ones.
 
 Enters (Kernel, classes) from the launcher the first time it meets a stride pattern; leaves a CompiledKernel whose
 address C calls. Equal kernels are compiled once, whichever program asks. The LLVM text goes straight to llvmlite, the
 code generator under Numba: Numba's own front end measured 65-185 ms a kernel (0.7 s for a process's first) against
-5-10 ms, for the same machine code. INVARIANT: compiled code lives as long as the process, so an address never
-dangles.
+5-10 ms, for the same machine code. INVARIANT: a CompiledKernel keeps its machine code, and a program its
+CompiledKernels, so an address never dangles; code that nobody keeps is freed, a few kernels at a time.
 """
 
 from __future__ import annotations
 
 import contextvars
+import itertools
+import mmap
 import os
 import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from dynamo_lite.backends.numba import machine
@@ -28,92 +33,142 @@ from dynamo_lite.schedule.steps import DType, Kernel, Machine
 Loops: TypeAlias = tuple[tuple[Any, tuple[DType, ...]], ...]  # NumPy's, each of a function for some dtypes
 
 
+LATEST = 256  # kernels that are kept though no program has them: the next program may ask for the same
+TOGETHER = 16  # kernels whose machine code is freed together: an engine takes about 60 kB and 1 ms beside them
+ROOM, ROOM_EACH = 16 << 20, 4 << 10  # address space: more than compiling takes, in all and for a character of the text
+
+
+class _Code:
+    """Machine code of a few kernels. llvmlite frees it with its engine."""
+
+    def __init__(self, machine: Any) -> None:
+        self.engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        self.count = 0
+
+    def add(self, object_code: bytes, name: str) -> int:
+        self.engine.add_object_file(llvm.ObjectFileRef.from_data(object_code))
+        self.engine.finalize_object()
+        self.count += 1
+        return int(self.engine.get_function_address(name))
+
+
 class _Engine:
     """LLVM for this process's CPU."""
 
     def __init__(self) -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        self.machine = llvm.Target.from_default_triple().create_target_machine(
+        self.machine = self.new_machine()
+        self.code = _Code(self.new_machine())
+        self.numbers = itertools.count()
+
+    def new_machine(self) -> Any:
+        return llvm.Target.from_default_triple().create_target_machine(
             cpu=llvm.get_host_cpu_name(),
             features=llvm.get_host_cpu_features().flatten(),
             opt=2,
             codemodel="jitdefault",
             jit=True,
         )
-        self.engine: Any = llvm.create_mcjit_compiler(llvm.parse_assembly(""), self.machine)
 
     def module(self, text: str) -> Any:
-        module = llvm.parse_assembly(text)
+        """A module in a context of its own, which takes its types and constants along when it goes."""
+        module = llvm.parse_assembly(text, llvm.create_context())
         module.verify()
         return module
 
-    def load(self, text: str, name: str) -> int:
-        self.engine.add_object_file(llvm.ObjectFileRef.from_data(self.machine.emit_object(self.module(text))))
-        self.engine.finalize_object()
-        return int(self.engine.get_function_address(name))
+    def load(self, text: str, name: str) -> tuple[int, _Code]:
+        """The address of `name`, and what keeps it valid."""
+        _check_room(len(text))
+        if self.code.count >= TOGETHER:
+            self.code = _Code(self.new_machine())
+        return self.code.add(self.machine.emit_object(self.module(text)), name), self.code
+
+
+def _check_room(characters: int) -> None:
+    """MemoryError where LLVM might find too little address space: it does not report that, but ends the process."""
+    try:
+        mmap.mmap(-1, ROOM + ROOM_EACH * characters, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError as error:
+        raise MemoryError("too little memory is left to compile a kernel") from error
 
 
 class _State:
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal's handler that compiles may run in the midst of compiling
         self.engine: _Engine | None = None
-        self.kernels: dict[tuple[Kernel, str], CompiledKernel] = {}
-        self.machines: dict[tuple[str, Loops], CompiledKernel] = {}  # by their text and what it calls
+        self.made: WeakValueDictionary[Hashable, CompiledKernel] = WeakValueDictionary()
+        self.latest: OrderedDict[Hashable, CompiledKernel] = OrderedDict()
 
     def start(self) -> _Engine:
         if self.engine is None:
+            _check_room(0)
             self.engine = _Engine()
         return self.engine
+
+    def find(self, key: Hashable, compile: Callable[[], CompiledKernel]) -> CompiledKernel:
+        """What was compiled under that key, or is now."""
+        with self.lock:
+            found = self.made.get(key)
+            if found is None:
+                # As for all compiling: an interrupt must not leave an errstate behind.
+                found = self.made[key] = contextvars.copy_context().run(compile)
+            self.latest[key] = found
+            self.latest.move_to_end(key)
+            while len(self.latest) > LATEST:
+                self.latest.popitem(last=False)
+            return found
 
 
 _STATE = _State()
 
 
+def _before_fork() -> None:
+    """No other thread is to be compiling then: in the child it would be gone and hold its locks for ever."""
+    _STATE.lock.acquire()
+    _LLVM_LOCK.__enter__()
+
+
 def _after_fork() -> None:
-    """In a forked child no other thread lives that could still release the lock."""
-    _STATE.lock = threading.Lock()
+    _LLVM_LOCK.__exit__(None, None, None)
+    _STATE.lock.release()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+_LLVM_LOCK = llvm.ffi.lib._lock  # around each call into LLVM, whoever makes it; llvmlite has no public name for it
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def compile_kernel(kernel: Kernel | Machine, classes: str) -> CompiledKernel:
-    """The machine code of `kernel` for these stride classes, compiled now or earlier; ``keep`` is its Plan."""
+    """The machine code of `kernel` for these stride classes, made now or before; ``keep[1]`` is its Plan or text."""
     # NB: a frame that the hook compiled meanwhile would wait for the lock for ever.
     return unseen(_compile_machine if isinstance(kernel, Machine) else _compile_kernel, kernel, classes)
 
 
 def _compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:
-    key = (kernel, classes)
-    with _STATE.lock:
-        found = _STATE.kernels.get(key)
-        if found is None:
-            # As for all compiling: an interrupt must not leave an errstate behind.
-            found = _STATE.kernels[key] = contextvars.copy_context().run(_compile, kernel, classes)
-        return found
+    return _STATE.find((kernel, classes), lambda: _compile(kernel, classes))
 
 
 def _compile_machine(loop: Machine, classes: str) -> CompiledKernel:
     """The machine code of a loop; loops with the same text share it, unless that calls other functions of NumPy's."""
     text, ops, scratch_bytes = machine.generate(loop, classes)
     loops = tuple((op.param, (*op.in_dtypes, *op.dtypes)) for op in ops)
-    with _STATE.lock:
-        found = _STATE.machines.get((text, loops))
-        if found is None:
-            name = f"machine{len(_STATE.machines)}"
-            run = contextvars.copy_context().run
-            address = run(_STATE.start().load, text.replace(NAME, name), name)
-            found = _STATE.machines[text, loops] = CompiledKernel(address, loops, scratch_bytes, text)
-        return found
+
+    def load() -> CompiledKernel:
+        engine = _STATE.start()
+        name = f"machine{next(engine.numbers)}"
+        address, code = engine.load(text.replace(NAME, name), name)
+        return CompiledKernel(address, loops, scratch_bytes, (code, text))
+
+    return _STATE.find((text, loops), load)
 
 
 def _compile(kernel: Kernel, classes: str) -> CompiledKernel:
-    name = f"kernel{len(_STATE.kernels)}"
+    engine = _STATE.start()
+    name = f"kernel{next(engine.numbers)}"
     text, planned = _text(kernel, classes, name)
-    address = _STATE.start().load(text, name)
+    address, code = engine.load(text, name)
     loops = tuple((kernel.ops[i].param, (*kernel.ops[i].in_dtypes, *kernel.ops[i].dtypes)) for i in planned.loops)
-    return CompiledKernel(address, loops, planned.scratch_bytes, planned)
+    return CompiledKernel(address, loops, planned.scratch_bytes, (code, planned))
 
 
 def _text(kernel: Kernel, classes: str, name: str) -> tuple[str, Plan]:

@@ -136,6 +136,18 @@ class Lines:
         kind = self.type_of(dtype)
         return self.do(f"select {self.mask_type} {mask}, {kind} {yes}, {kind} {no}")
 
+    def blend(self, mask: str, dtype: DType, yes: str, no: str) -> str:
+        """``select`` of scalar floats without a branch (x86 has no conditional move of a float), into which the code
+        generator would move what computes an arm: where it is not chosen it would not be computed, nor reported."""
+        kind, bits = self.type_of(dtype), INT_TYPES[dtype.itemsize]
+        ones = self.do(f"sext i1 {mask} to {bits}")
+        zeros = self.do(f"xor {bits} {ones}, -1")
+        parts = [
+            self.do(f"and {bits} {self.do(f'bitcast {kind} {value} to {bits}')}, {kept}")
+            for value, kept in ((yes, ones), (no, zeros))
+        ]
+        return self.do(f"bitcast {bits} {self.do(f'or {bits} {parts[0]}, {parts[1]}')} to {kind}")
+
     def intrinsic(self, name: str, dtype: DType, args: list[str]) -> str:
         """Call llvm.<name> on values of dtype."""
         kind = self.type_of(dtype)

@@ -41,15 +41,17 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
     is_gone,
+    kind_name,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify, symbols_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import liveness
 
 GoesOn: TypeAlias = Scalar | Node
+Parts: TypeAlias = tuple[Value, Value | None, Value | None]  # see parts_of
 Refuse: TypeAlias = Callable[[str, str], NoReturn]
 
 MAX_FORKS = 100  # in one iteration, written out
@@ -394,6 +396,8 @@ def choose(machine: Machine, condition: GoesOn, first: Value, second: Value) -> 
 
 def split(machine: Machine, value: EitherValue, operate: Callable[[Value], Value]) -> Value:
     """What `operate` makes of a value that is one or the other: it runs on the one that it is."""
+    if isinstance(value.condition, Value):
+        _break("data-dependent-number", f"the type of a {kind_name(value)}")
     return _split(machine, value.condition, lambda: operate(value.first), lambda: operate(value.second))
 
 
@@ -455,15 +459,83 @@ def _alike(first: Value, second: Value) -> bool:
 
 def _as_number(tracer: Tracer, region: Region, goes_on: GoesOn) -> Scalar:
     """A condition as a number of the branch that has it."""
-    if not isinstance(goes_on, Node):
-        return goes_on
     tracer.regions.append(region)
-    empty = [tracer.open_branch((*region.key, truth), goes_on, truth) for truth in (True, False)]
-    del tracer.regions[-2:]
-    choice = close_branches(tracer, goes_on, (empty[0], empty[1]), (), ((True, False),))
+    number = _number_of(tracer, goes_on)
     tracer.regions.pop()
+    return number
+
+
+def _number_of(tracer: Tracer, condition: GoesOn) -> Scalar:
+    """A condition as a number of the graph at hand."""
+    if not isinstance(condition, Node):
+        return condition
+    choice = close_branches(tracer, condition, _empty(tracer, condition), (), ((True, False),))
     number: Scalar = choice.params["yields"][0]
     return number
+
+
+def _empty(tracer: Tracer, condition: GoesOn) -> tuple[Region, Region]:
+    """Two ways on which nothing is done."""
+    around = tracer.regions[-1].key
+    then = tracer.open_branch((*around, "number", True), condition, True)
+    tracer.regions.pop()
+    orelse = tracer.open_branch((*around, "number", False), condition, False)
+    tracer.regions.pop()
+    return then, orelse
+
+
+def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
+    """A value as three: whether it is one that the segment makes (a NumPy scalar, or a tuple of scalars), that one, and
+    what it is otherwise (a Python number, a constant, a tuple from outside); None in place of what it never is, and for
+    other values. What the parts are made of is put into the graph at hand."""
+    if isinstance(value, EitherValue):
+        one, other = parts_of(tracer, value.first), parts_of(tracer, value.second)
+        if one is None or other is None or isinstance(value.condition, Value):
+            return None
+        if one[1] is value.first and other[2] is value.second and not isinstance(value.condition, Node):
+            return NumberValue(None, value.condition), value.first, value.second
+        merge = _Merge(tracer, _break, *_empty(tracer, value.condition))
+        either = merge.either("an expression", one, other)
+        merge.close(value.condition)
+        return None if either is None else parts_of(tracer, either)
+    if value is not None and (_is_numpy_scalar(value) or _is_tuple_of_scalars(tracer, value)):
+        return ConstantValue(None, True), value, None
+    number = None if value is None else as_scalar(value)
+    kept = isinstance(value, SequenceValue) and value.kind is tuple and value.source is not None
+    if kept or isinstance(value, ConstantValue) or (number is not None and kind_of(number) != "complex"):
+        return ConstantValue(None, False), None, value
+    return None
+
+
+def _is_numpy_scalar(value: Value) -> bool:
+    return isinstance(value, ArrayValue) and value.node.array_type.scalar and value.number is None
+
+
+def _is_tuple_of_scalars(tracer: Tracer, value: Value) -> bool:
+    if not is_tuple(value):
+        return False
+    assert isinstance(value, SequenceValue)
+    items = [realise(tracer, item) for item in value.items]
+    return all(_is_numpy_scalar(item) or as_scalar(item) is not None for item in items)
+
+
+def _is_of(value: Value | None, region: Region) -> bool:
+    """Whether a part is made on one way, so that there is none of it on the other."""
+    if isinstance(value, ArrayValue):
+        return value.node in region.graph.nodes
+    if isinstance(value, SequenceValue) and is_tuple(value):
+        return any(_is_of(item, region) for item in value.items)
+    number = None if value is None else as_scalar(value)
+    yielded = {symbol for node in region.graph.nodes for symbol in node.params.get("yields", ())}
+    return bool(symbols_of(number) & {symbol.name for symbol in yielded})
+
+
+def are_like(one: Value, other: Value) -> bool:
+    """Whether two parts are of one type, so that a loop or a choice can hand out either."""
+    if is_tuple(one) and is_tuple(other):
+        assert isinstance(one, SequenceValue) and isinstance(other, SequenceValue)
+        return len(one.items) == len(other.items) and all(map(are_like, one.items, other.items))
+    return _alike(one, other) or same(one, other)
 
 
 @dataclass(eq=False)
@@ -478,7 +550,8 @@ class _Merge:
     numbers: list[tuple[Scalar, Scalar]] = field(default_factory=list)
     arrays: list[ArrayValue] = field(default_factory=list)  # of the nodes
     scalars: list[tuple[NumberValue, int]] = field(default_factory=list)  # of the numbers, with their place
-    known: dict[tuple[int, int], Value] = field(default_factory=dict)
+    eithers: list[EitherValue] = field(default_factory=list)
+    known: dict[tuple[Value, Value], Value] = field(default_factory=dict)
 
     def local(self, name: str, pair: tuple[Value | None, Value | None], wanted: tuple[bool, bool]) -> Value | None:
         """What a local holds; None if nothing, or nobody reads it."""
@@ -503,9 +576,9 @@ class _Merge:
         assert first is not None and second is not None
         if same(first, second):
             return first
-        known = self.known.get((id(first), id(second)))
+        known = self.known.get((first, second))
         if known is None:
-            known = self.known[id(first), id(second)] = self.differing(what, first, second, wanted)
+            known = self.known[first, second] = self.differing(what, first, second, wanted)
         return known
 
     def differing(self, what: str, first: Value, second: Value, wanted: tuple[bool, bool]) -> Value:
@@ -526,7 +599,37 @@ class _Merge:
             value = NumberValue(None, one)
             self.scalars.append((value, self.number(one, other)))
             return value
+        either = self.either(what, self.parts(first, self.then), self.parts(second, self.orelse))
+        if either is not None:
+            return either
         self.refuse("loop-state", f"{what}, which is of one type in one branch and of another in the other")
+
+    def parts(self, value: Value, region: Region) -> Parts | None:
+        """The parts of a value of one branch."""
+        self.tracer.regions.append(region)
+        parts = parts_of(self.tracer, value)
+        self.tracer.regions.pop()
+        return parts
+
+    def either(self, what: str, first: Parts | None, second: Parts | None) -> EitherValue | None:
+        """What is one of two kinds of value, of two such by their parts; None where these are of unlike types."""
+        if first is None or second is None:
+            return None
+        pairs: list[tuple[Value | None, Value | None]] = []
+        for one, other in zip(first, second, strict=True):
+            if one is None and other is None:
+                return None
+            if one is not None and other is not None and not are_like(one, other):
+                return None
+            if other is None and not _is_of(one, self.then):
+                other = one  # as good as any, and the same object if nothing takes its place
+            elif one is None and not _is_of(other, self.orelse):
+                one = other
+            pairs.append((one, other))
+        flag, made, kept = (self.value(what, pair, (pair[0] is not None, pair[1] is not None)) for pair in pairs)
+        result = EitherValue(None, flag, made, kept)
+        self.eithers.append(result)
+        return result
 
     def number(self, one: Scalar, other: Scalar) -> int:
         """The place of a number that the choice yields."""
@@ -540,6 +643,8 @@ class _Merge:
     def stand_in(self, what: str, value: Value | None, instead: Value | None, region: Region) -> Value:
         """Something of the type of `value` for a branch behind which nobody reads it: `instead`, if it is such."""
         assert value is not None
+        while isinstance(value, EitherValue):
+            value = value.second
         if not isinstance(value, ArrayValue):
             if is_tuple(value):
                 assert isinstance(value, SequenceValue)
@@ -561,6 +666,12 @@ class _Merge:
 
     def close(self, condition: GoesOn) -> Node | None:
         """Append the choice, if anything hangs on it, and let the merged values be what it yields."""
+        node = self._close(condition)
+        for either in self.eithers:
+            _settle(either)
+        return node
+
+    def _close(self, condition: GoesOn) -> Node | None:
         graph = self.tracer.graph
         if not self.nodes and not self.numbers and not self.then.graph.nodes and not self.orelse.graph.nodes:
             return None
@@ -577,7 +688,12 @@ class _Merge:
 def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
     """A node of that type whose value nobody reads; None where its size is not known in the graph at hand."""
     if type_.scalar:
-        return tracer.graph.add_constant(np.zeros((), type_.dtype)[()])
+        constant = tracer.graph.add_constant(np.zeros((), type_.dtype)[()])
+        if not tracer.regions or type_.dtype.kind not in "biufc":
+            return constant
+        # A constant is one object, which may not leave machine code; what is computed may.
+        copied = "logical_not" if type_.dtype.kind == "b" else "positive"
+        return ops.call(tracer.graph, copied, (constant,), {}, tracer.location())
     if any(tracer.varies(dim) for dim in type_.shape):
         return None
     return ops.call(
@@ -590,6 +706,8 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     tracer = machine.tracer
     value = realise(tracer, value)
     condition: Scalar
+    if isinstance(value, EitherValue):
+        value = split(machine, value, lambda one: _truth(machine, one))
     if isinstance(value, NumberValue):
         kind = kind_of(value.expr)
         zero = 0.0 if kind == "float" else 0
@@ -612,4 +730,15 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     return None if tracer.requires(condition) or tracer.may_promise(condition) else condition
 
 
-__all__ = ["GoesOn", "Walk", "choose", "data_condition", "split", "stand_in_node"]
+def _truth(machine: Machine, value: Value) -> Value:
+    """bool(value) of one of two values, as a number of its branch."""
+    condition = data_condition(machine, value)
+    if condition is not None:
+        return NumberValue(None, _number_of(machine.tracer, condition))
+    number = as_scalar(value)
+    if number is None or is_symbolic(number):
+        _break("unsupported-operation", f"the truth of a {kind_name(value)}")
+    return ConstantValue(None, bool(number))
+
+
+__all__ = ["GoesOn", "Parts", "Walk", "are_like", "choose", "data_condition", "parts_of", "split", "stand_in_node"]

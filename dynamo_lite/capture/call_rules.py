@@ -21,18 +21,20 @@ import numpy as np
 from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import choose, data_condition, split
+from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth
-from dynamo_lite.capture.iterators import drain, iterate
+from dynamo_lite.capture.iterators import CALL, drain, iterate
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_unary, python_result
+from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_binary, number_unary, rounded_to_int
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CharacterValue,
     ConstantValue,
     DictValue,
     DictViewValue,
@@ -96,6 +98,14 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         return known(
             machine, [machine.realised(arg) for arg in args], {k: machine.realised(v) for k, v in kwargs.items()}
         )
+    if isinstance(target, types.MethodDescriptorType) and args:
+        owner = machine.realised(args[0])
+        if isinstance(owner, ArrayValue) and class_lookup(python_type(machine, owner), target.__name__) is target:
+            return numpy_rules.call_method(machine, owner, target.__name__, args[1:], kwargs)
+        if isinstance(owner, ConstantValue) and type(owner.value) is np.ufunc and target.__objclass__ is np.ufunc:
+            bound = ConstantValue(None, getattr(owner.value, target.__name__))
+            return call_known(machine, bound, args[1:], kwargs)
+        raise Break("c-function", target.__qualname__)
     result = numpy_rules.call_numpy(machine, target, args, kwargs)
     if result is not None:
         return result
@@ -153,7 +163,9 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
             lists.append(machine, owner, args[0])
             return ConstantValue(None, None)
         if owner.kind is list and owner.source is None and name == "extend" and len(args) == 1:
-            owner.items.extend(drain(machine, machine.realised(args[0])))
+            items = drain(machine, machine.realised(args[0]))
+            check_items(len(owner.items) + len(items))
+            owner.items.extend(items)
             return ConstantValue(None, None)
         if owner.kind is list and owner.source is None and name == "pop" and len(args) <= 1 and owner.items:
             index = as_constant(machine, args[0]) if args else -1
@@ -225,6 +237,17 @@ def _zip(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if kwargs:
         raise Break("python-call", "zip")
     return IteratorValue(None, kind="zip", parts=tuple(iterate(machine, arg) for arg in args))
+
+
+@rule(map)
+def _map(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    if kwargs or len(args) < 2:
+        raise Break("python-call", "map")
+    parts = tuple(iterate(machine, arg) for arg in args[1:])
+    return IteratorValue(None, args[0], kind="map", parts=parts)
+
+
+CALL.append(lambda machine, function, args: call(machine, function, args, {}))
 
 
 @rule(reversed)
@@ -405,15 +428,28 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, NumberValue) and kind_of(value.expr) == "int":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
+        if value.whole is not None:
+            return machine.tracer.number(value.whole)
         found = numpy_rules.read_number(machine, value)
         if found is None:
             raise Break("data-dependent-number", "int()")
         value = found
         if not isinstance(value, NumberValue) or kind_of(value.expr) == "int":
             return value
-    if isinstance(value, NumberValue) and kind_of(value.expr) == "float" and machine.tracer.varies(value.expr):
-        return machine.tracer.number(make("trunc", value.expr))
+    if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
+        if machine.tracer.varies(value.expr):
+            return machine.tracer.number(make("trunc", value.expr))
+        if -(2**63) <= machine.tracer.hint(value.expr) < 2**63:  # type: ignore[operator]
+            return not_too_long(machine.tracer.number(make("trunc", value.expr)))
     return python_result(int, as_constant(machine, value))
+
+
+@rule(ord)
+def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = _only(args, kwargs)
+    if isinstance(value, CharacterValue):
+        return value.code
+    return python_result(ord, as_constant(machine, value))
 
 
 @rule(float)
@@ -439,6 +475,14 @@ def _abs(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if as_scalar(value) is not None:
         return number_unary(machine.tracer, "abs", value)
     raise Break("python-call", "abs")
+
+
+@rule(divmod)
+def _divmod(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    both = [machine.realised(arg) for arg in _positional(args, kwargs, 2)]
+    if any(as_scalar(one) is None for one in both):
+        raise Break("python-call", "divmod")
+    return SequenceValue(None, tuple, [number_binary(machine.tracer, op, *both) for op in ("//", "%")])
 
 
 def _is_scalar(value: Value) -> bool:
@@ -505,7 +549,7 @@ def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return total
 
 
-@rule(next, map, filter, any, all, sorted, id, hash, repr, str, format, vars, dir, open, input, setattr, delattr)
+@rule(next, filter, any, all, sorted, id, hash, repr, str, format, vars, dir, open, input, setattr, delattr)
 def _unknown_builtin(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise Break("c-function", "a builtin")
 
@@ -518,6 +562,36 @@ def _introspection(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @rule(warnings.warn, warnings.warn_explicit)
 def _warn(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise Break("output", "warnings.warn")
+
+
+@rule(np.meshgrid)
+def _meshgrid(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """What NumPy does, but for setting shapes in place."""
+    options = {name: as_constant(machine, value) for name, value in kwargs.items()}
+    indexing, sparse = options.pop("indexing", "xy"), options.pop("sparse", False)
+    if options.pop("copy", True) is not True or options or indexing not in ("xy", "ij") or type(sparse) is not bool:
+        raise Break("op-without-rule", "np.meshgrid in this form")
+    places = list(range(len(args)))
+    if indexing == "xy" and len(args) > 1:
+        places[:2] = [1, 0]
+    parts: list[ArrayValue] = []
+    for arg, place in zip(args, places, strict=True):
+        vector = numpy_rules.call_numpy(machine, np.asanyarray, [arg], {})
+        shape = [ConstantValue(None, -1 if axis == place else 1) for axis in range(len(args))]
+        assert isinstance(vector, ArrayValue)
+        part = numpy_rules.call_method(machine, vector, "reshape", list(shape), {})
+        assert isinstance(part, ArrayValue)
+        parts.append(part)
+    sizes = {place: part.node.array_type.shape[place] for place, part in zip(places, parts, strict=True)}
+    whole = SequenceValue(None, tuple, [machine.tracer.number(sizes[axis]) for axis in range(len(args))])
+    made: Args = []
+    for part in parts:
+        if not sparse and len(args) > 1:
+            wide = numpy_rules.call_numpy(machine, np.broadcast_to, [part, whole], {})
+            assert isinstance(wide, ArrayValue)
+            part = wide
+        made.append(numpy_rules.call_method(machine, part, "copy", [], {}))
+    return SequenceValue(None, tuple, made)
 
 
 def _register_math() -> None:
@@ -555,6 +629,19 @@ def _register_math() -> None:
 
 
 _register_math()
+
+
+def _make_rounding(function: Any, known: Rule) -> Rule:
+    def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        scalar = as_scalar(args[0]) if len(args) == 1 and not kwargs else None
+        whole = None if scalar is None else rounded_to_int(machine.tracer, scalar, function is math.ceil)
+        return known(machine, args, kwargs) if whole is None else not_too_long(machine.tracer.number(whole))
+
+    return compute
+
+
+for _function in (math.ceil, math.floor):
+    _RULES[_function] = _make_rounding(_function, _RULES[_function])
 
 
 @rule(operator.index)

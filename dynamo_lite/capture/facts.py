@@ -39,7 +39,7 @@ class Facts:
                 self.ops.append(("global", dst, source.key[0].value, source.key[1]))
             case "cell":
                 self.ops.append(("cell", dst, source.key))
-            case "defaults" | "kwdefaults" | "cell_contents" | "method_function" | "method_self":
+            case "defaults" | "kwdefaults" | "cell_contents" | "method_function" | "method_self" | "text":
                 self.ops.append((source.kind, dst, base))
             case "attr" | "item" | "key" | "closure":
                 self.ops.append((source.kind, dst, base, source.key))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dynamo_lite.budget import spend
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.state import Tracer
@@ -41,6 +42,7 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
         case GeneratorValue():
             return IteratorValue(None, value)
         case ConstantValue() if isinstance(value.value, tuple | str):
+            spend(len(value.value))
             return IteratorValue(None, value, [ConstantValue(None, item) for item in value.value])
         case DictValue():
             return IteratorValue(None, value, _dict_items(value, "keys"), start=len(value.items))
@@ -149,10 +151,24 @@ def _next_of_zip(machine: Machine, iterator: IteratorValue) -> Value | None:
     return SequenceValue(None, tuple, items) if items else None
 
 
+def _next_of_map(machine: Machine, iterator: IteratorValue) -> Value | None:
+    items: list[Value] = []
+    for part in iterator.parts:
+        item = next_item(machine, part)
+        if item is None:
+            return None
+        items.append(item)
+    return CALL[0](machine, iterator.of, items)
+
+
+# Calls a function (call_rules.py, which uses this module).
+CALL: list[Callable[[Machine, Value, list[Value]], Value]] = []
+
 _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
     "iter": _next_of_iter,
     "reversed": _next_of_reversed,
     "array": _next_of_array,
     "enumerate": _next_of_enumerate,
     "zip": _next_of_zip,
+    "map": _next_of_map,
 }

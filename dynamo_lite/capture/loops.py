@@ -18,6 +18,7 @@ from typing import NoReturn, TypeAlias
 
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
+from dynamo_lite.capture.eithers import Either, enter_either, forms_of, put_together
 from dynamo_lite.capture.iterators import iterate
 from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit, reads_frame, way_number
 from dynamo_lite.capture.lists import shares_numbers, watch
@@ -25,7 +26,7 @@ from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, t
 from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, key_of, plan_of
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
 from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one, under
-from dynamo_lite.capture.numbers import as_scalar, length_of
+from dynamo_lite.capture.numbers import as_scalar, length_of, with_index
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree, unchanged
@@ -47,7 +48,6 @@ from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
 from dynamo_lite.graph.scalar import (
     Scalar,
-    ScalarOp,
     Symbol,
     is_symbolic,
     kind_of,
@@ -192,6 +192,7 @@ class _Attempt:
     entered: dict[Path, NumberValue] = field(default_factory=dict)  # numbers that change, as the body has them
     became: dict[Path, NumberValue] = field(default_factory=dict)  # numbers after an iteration
     results: dict[Value, ResultValue] = field(default_factory=dict)  # what such a value is behind the loop
+    eithers: dict[Path, Either] = field(default_factory=dict)  # scalars that are NumPy's or Python's: their parts
     learned: bool = False  # something about numbers, so that the next attempt is another
     late: bool = False  # something has its value only behind an iteration
     goes_on: GoesOn = True  # whether there is another iteration
@@ -330,6 +331,10 @@ class _Attempt:
             value = self._get(name)
             if value is not None and name in live:
                 before[name] = realise(self.machine.tracer, value)
+                forms = self.plan.eithers.get(name)
+                either = None if forms is None else enter_either(self.machine.tracer, before[name], forms)
+                if either is not None:
+                    self.eithers[name,] = either
             else:
                 self._set(name, None)
         return before
@@ -372,6 +377,10 @@ class _Attempt:
 
     def _enter(self, value: Value, path: Path) -> Value:
         """What stands for `value` in the body, in every iteration."""
+        either = self.eithers.get(path)
+        if either is not None:
+            either.inside = [self._enter(part, (*path, k)) for k, part in enumerate(either.before)]
+            return put_together(either.inside)
         if isinstance(value, ArrayValue):
             node = self.region.graph.add_input(value.node.array_type, str(path[0]))
             self.region.carried.append(node)
@@ -450,6 +459,20 @@ class _Attempt:
         after = realise(tracer, after)
         if isinstance(after, NumberValue):
             self.became[path] = after
+        if path in self.eithers:
+            either = self.eithers[path]
+            for place, (one, other) in enumerate(zip(either.before, either.after(tracer, after), strict=True)):
+                if other is None:
+                    self._differs(path)
+                self._compare((*path, place), one, other, read)
+            return
+        if len(path) == 1 and (forms := forms_of(tracer, before, after)) is not None:
+            self.plan.eithers[str(path[0])] = forms
+            self.plan.steps.pop(path, None)
+            self.plan.numbers.discard(path)
+            self.plan.numbers.add((*path, 0))
+            self.learned = True
+            return
         if path in self.leaves:
             type_ = self.leaves[path][1].array_type
             if not isinstance(after, ArrayValue) or not types_agree(tracer, type_, after.node.array_type):
@@ -634,6 +657,9 @@ class _Attempt:
 
     def _value_left(self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]) -> Value:
         start, _, step = self.bounds
+        if path in self.eithers:
+            pieces = enumerate(self.eithers[path].before)
+            return put_together([self._value_left((*path, k), part, places, results) for k, part in pieces])
         value = self.final.get(path)
         if isinstance(value, NumberValue) and value.expr == self.region.index and type(step) is int:
             return counted(self.machine.tracer.number(make("sub", start, step)), step)
@@ -709,6 +735,9 @@ class _Attempt:
         return bool(simplify(substitute(expr, {self.region.index.name: make("sub", start, step)})) == simplify(known))
 
     def _after(self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]) -> Value:
+        if path in self.eithers:
+            pieces = enumerate(self.eithers[path].before)
+            return put_together([self._after((*path, k), part, places, results) for k, part in pieces])
         if path in self.final:
             return self._at_last_index(self.final[path])
         if path in self.next and self.machine.tracer.regions:
@@ -750,7 +779,7 @@ class _Attempt:
         start, _, step = self.bounds
         if isinstance(value, NumberValue):
             last = make("add", start, make("mul", make("sub", self._trip(), 1), step))
-            return self.machine.tracer.number(_replaced(value.expr, self.region.index, last))
+            return self.machine.tracer.number(with_index(value.expr, self.region.index, last))
         if isinstance(value, SequenceValue):
             return SequenceValue(value.source, value.kind, [self._at_last_index(item) for item in value.items])
         return value
@@ -763,21 +792,6 @@ class _Attempt:
             distance, stride = make("neg", distance), make("neg", step)
         count = make("floordiv", make("sub", make("add", distance, stride), 1), stride)
         return count if self.machine.tracer.graph.facts.decide(make("ge", distance, 0)) else make("max", count, 0)
-
-
-# -- numbers ---------------------------------------------------------------------------------------
-
-
-def _replaced(value: Scalar, index: Symbol, number: Scalar) -> Scalar:
-    """`value` with the index replaced; operations on floats stay as they are."""
-    if value == index and isinstance(value, Symbol):
-        return number
-    if isinstance(value, ScalarOp):
-        operands = tuple(_replaced(operand, index, number) for operand in value.operands)
-        if value.kind == "int" or not any(map(is_symbolic, operands)):
-            return make(value.op, *operands)
-        return ScalarOp(value.op, value.kind, operands)
-    return value
 
 
 __all__ = ["for_numbered"]

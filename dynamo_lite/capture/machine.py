@@ -14,10 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dynamo_lite._C import safe_point
+from dynamo_lite.budget import spend
 from dynamo_lite.capture.binding import bind_arguments
 from dynamo_lite.capture.loop_code import while_loops
 from dynamo_lite.capture.source import Source, constant, slot
-from dynamo_lite.capture.state import Frame, Tracer
+from dynamo_lite.capture.state import Frame, Raised, Tracer, place_of
 from dynamo_lite.capture.value import (
     Break,
     CellValue,
@@ -27,11 +29,12 @@ from dynamo_lite.capture.value import (
     LazyValue,
     NullValue,
     ObjectValue,
+    RaisedValue,
     Value,
     kind_name,
 )
 from dynamo_lite.capture.wrap import realise, wrap
-from dynamo_lite.pycode import Code, Instr, decoded
+from dynamo_lite.pycode import Code, Instr, decoded, handlers_at
 
 # Where stress mode "break" ends a segment: everything that computes.
 _BREAKABLE = frozenset(
@@ -45,6 +48,8 @@ HANDLERS: dict[str, Handler] = {}
 LOOP_ENTRIES: list[Callable[[Machine, Frame], bool]] = []
 # Runs an inlined frame inside a loop to its return, choices on data included (branches.py).
 CALLEES: list[Callable[[Machine, Frame], Value]] = []
+# Calls a function that the user allows in graphs (opaque.py).
+ALLOWED: list[Callable[[Machine, types.FunctionType, list[Value], dict[str, Value]], Value]] = []
 
 MAX_INLINE_DEPTH = 24
 _NOT_INLINED = 0x20 | 0x80 | 0x100 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
@@ -101,7 +106,7 @@ class Machine:
     def run_root(self, frame: Frame, stop_at: int | None) -> Value | Stop | None:
         """Run the root frame: its return value, a Stop where it breaks, or None when `stop_at` steps have been run."""
         self.tracer.frames.append(frame)
-        step = 0
+        self.root_steps = step = 0
         depth = 1
         while True:
             if step == stop_at:
@@ -118,12 +123,16 @@ class Machine:
                     inner = self.tracer.frames[-1]
                     inside = (inner.code.filename, inner.line or inner.code.firstlineno, inner.code.name)
                 return Stop(step, stop.reason, stop.detail, inside)
-            step += 1
+            self.root_steps = step = step + 1
 
     def step(self, frame: Frame) -> None:
         """Run one instruction, or a loop that it heads."""
+        spend()
+        safe_point()
         if frame.ways is not None:
             raise Break("loop-ways", f"line {frame.line}")
+        if frame.index in frame.rounds and place_of(frame.code, frame.index) in self.tracer.restraints.loops:
+            raise Break("work-limit", "another iteration of the loop")
         if frame.index in self.while_loops(frame.code) and any(enter(self, frame) for enter in LOOP_ENTRIES):
             return
         instr = frame.code.instrs[frame.index]
@@ -132,9 +141,34 @@ class Machine:
             frame.line = instr.position[0]
         if handler is None:
             raise Break("unsupported-opcode", instr.op)
+        index = frame.index
         frame.index += 1
         self.tracer.graph.interpreted += 1
-        handler(self, frame, instr)
+        try:
+            handler(self, frame, instr)
+        except Raised as raised:
+            if not self._catch(frame, raised):
+                raise
+        if frame.index <= index:
+            frame.rounds[frame.index] = frame.rounds.get(frame.index, 0) + 1
+
+    def _catch(self, frame: Frame, raised: Raised) -> bool:
+        """Go to the handler around the instruction in an inlined frame, as Python does where it raises; whether there
+        is one.
+
+        NB: not in the segment's own frame, where a break while an exception is handled could not be resumed.
+        """
+        frames, index = self.tracer.frames, frame.index - 1
+        entry = handlers_at(frame.code, index)
+        if entry is None or frame is frames[0] or self.tracer.regions:
+            return False
+        del frames[next(place for place, one in enumerate(frames) if one is frame) + 1 :]  # callees it came through
+        del frame.stack[entry.depth :]
+        if entry.lasti:
+            frame.push(ConstantValue(None, index))
+        frame.push(RaisedValue(None, raised.cls))
+        frame.index = entry.target
+        return True
 
     # -- the stack --------------------------------------------------------------------------------
 
@@ -165,9 +199,12 @@ class Machine:
         if mark is not None:
             if mark == "compiling":
                 return ConstantValue(None, True)
+            if mark == "allowed":
+                self.tracer.facts.state("function", source or constant(function), *_made_of(function))
+                return ALLOWED[0](self, function, args, kwargs)
             raise Break(mark, function.__qualname__)
         where = source or constant(function)
-        self.tracer.facts.state("function", where, code, function.__defaults__, function.__kwdefaults__)
+        self.tracer.facts.state("function", where, *_made_of(function))
         defaults = [default_value(value) for value in function.__defaults__ or ()]
         kwdefaults = {name: default_value(value) for name, value in (function.__kwdefaults__ or {}).items()}
         cells = {
@@ -209,12 +246,21 @@ class Machine:
             raise Break("recursive-call", code.co_qualname)
         if self.tracer.regions and any(frame.code is decoded(code) for frame in self.tracer.frames):
             raise Break("recursive-call", code.co_qualname)  # with loops in loops, each of which is tried anew
+        self._check_restraints(decoded(code))
         bound = bind_arguments(code, defaults, kwdefaults, args, kwargs)
         frame = Frame(decoded(code), namespace, builtins_of(namespace), bound, dict(cells))
         if code.co_flags & _NOT_INLINED:
             return GeneratorValue(None, frame)
         self.tracer.graph.inlined += 1
         return self.finish(frame)
+
+    def _check_restraints(self, code: Code) -> None:
+        """Break where a call is not to be inlined, since that took too much work."""
+        place, restraints = place_of(code), self.tracer.restraints
+        if place in restraints.own:
+            raise Break("work-limit", f"the call of {code.qualname}")
+        if place in restraints.recursive and any(place_of(frame.code) == place for frame in self.tracer.frames):
+            raise Break("work-limit", f"the call of {code.qualname} by itself")
 
     def resume(self, generator: GeneratorValue) -> Value | None:
         """What a generator expression yields next; None when it has returned."""
@@ -250,6 +296,10 @@ class Machine:
     def while_loops(self, code: Code) -> dict[int, frozenset[int]]:
         """The `while` loops of `code` by their headers; none where loops do not stay loops."""
         return while_loops(code) if self.tracer.native_loops else {}
+
+
+def _made_of(function: types.FunctionType) -> tuple[Any, ...]:
+    return function.__code__, function.__defaults__, function.__kwdefaults__
 
 
 def default_value(value: Any) -> Value:

@@ -10,10 +10,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import Break, ConstantValue, NumberValue, Value
+from dynamo_lite.capture.value import Break, ConstantValue, NumberValue, TextValue, Value
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_larger, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_larger, is_symbolic, kind_of, make
 
 PYTHON_BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -47,6 +48,8 @@ def as_scalar(value: Value) -> Scalar | None:
     """The Scalar a Python number is, None for anything else."""
     if isinstance(value, NumberValue):
         return value.expr
+    if isinstance(value, TextValue):
+        return None
     if isinstance(value, ConstantValue) and type(value.value) in (int, float, bool, complex):
         number: Scalar = value.value
         return number
@@ -121,6 +124,18 @@ def _bits(op: str, a: Scalar, b: Scalar) -> Scalar | None:
     return None
 
 
+def rounded_to_int(tracer: Tracer, value: Scalar, up: bool) -> Scalar | None:
+    """math.ceil or math.floor of a float that is not negative, of the arguments of this call; None for another one."""
+    if kind_of(value) != "float" or not is_symbolic(value) or tracer.varies(value):
+        return None
+    if not 0.0 <= tracer.hint(value) < 2**62 or not tracer.relate(ScalarOp("ge", "bool", (value, 0.0))):  # type: ignore[operator]
+        return None
+    whole = make("trunc", value)
+    if up and not tracer.relate(ScalarOp("eq", "bool", (value, make("add", whole, 0.0)))):
+        whole = make("add", whole, 1)
+    return whole
+
+
 def _too_wide(value: Scalar) -> bool:
     """An int that 64 bits do not hold: no expression may have it."""
     return isinstance(value, int) and not -(2**63) <= value < 2**63
@@ -132,14 +147,6 @@ def _exact_as_float(tracer: Tracer, value: Scalar) -> bool:
     return tracer.relate(ScalarOp("le", "bool", (value, limit))) and tracer.relate(
         ScalarOp("ge", "bool", (value, -limit))
     )
-
-
-def python_result(function: Callable[..., Any], *args: Any) -> Value:
-    """function(*args) on constants; an exception is a break, so that plain Python raises it."""
-    try:
-        return ConstantValue(None, function(*args))
-    except Exception as error:  # whatever Python raises here it raises again, in its place, when the code runs plainly
-        raise Break("python-exception", f"{type(error).__name__}: {error}") from None
 
 
 def refuse_nan(tracer: Tracer, value: Value) -> None:
@@ -203,3 +210,15 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
     if op == "~" and isinstance(operand.value, bool):
         raise Break("unsupported-operation", "~ of a bool")  # Python 3.12 warns, where the code stands
     return python_result(functions[op], operand.value)
+
+
+def with_index(value: Scalar, index: Symbol, number: Scalar) -> Scalar:
+    """`value` with the index replaced; operations on floats stay as they are."""
+    if value == index and isinstance(value, Symbol):
+        return number
+    if isinstance(value, ScalarOp):
+        operands = tuple(with_index(operand, index, number) for operand in value.operands)
+        if value.kind == "int" or not any(map(is_symbolic, operands)):
+            return make(value.op, *operands)
+        return ScalarOp(value.op, value.kind, operands)
+    return value

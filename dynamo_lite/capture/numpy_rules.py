@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 from numpy._core import _methods
-from numpy.lib.array_utils import normalize_axis_index
 
 from dynamo_lite import ops
 from dynamo_lite.capture import masks
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar
+from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar, rounded_to_int
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
 from dynamo_lite.capture.value import (
@@ -30,6 +29,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    ResultValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -37,7 +37,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.opdef import Undecided, is_exact_view
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 
@@ -74,6 +74,8 @@ def raw(machine: Machine, value: Value) -> Any:
 
 def value_of(machine: Machine, result: Any) -> Value:
     """What an op gave, as a value."""
+    if isinstance(result, Node) and result.op == "python_complex":
+        return ResultValue(None, result, complex)
     if isinstance(result, Node):
         return _known_value(machine, result)
     if isinstance(result, tuple):
@@ -191,17 +193,22 @@ def _known_value(machine: Machine, node: Node) -> Value:
 # -- operators -----------------------------------------------------------------------------------
 
 
-def _operand(machine: Machine, value: Value) -> Any:
-    """An operand of an operator; a list or tuple operand would be converted by NumPy: not captured."""
+def _operand(machine: Machine, value: Value, beside: Value | None = None) -> Any:
+    """An operand of an operator, `beside` another one; a sequence is converted by NumPy."""
+    if isinstance(value, ResultValue) and value.kind is complex and isinstance(beside, ArrayValue):
+        type_ = beside.node.array_type
+        # Where NumPy computes in complex128 all the same, it makes no difference that a Python number is weak.
+        if not type_.scalar and np.result_type(type_.dtype, 1j) == value.node.array_type.dtype:
+            return value.node
     found = raw(machine, value)
-    if isinstance(found, Node | int | float | complex | bool | np.generic) or is_symbolic(found):
+    if isinstance(found, Node | int | float | complex | bool | np.generic | list | tuple) or is_symbolic(found):
         return found
     raise Break("op-without-rule", f"an operand of type {type(found).__name__}")
 
 
 def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs with at least one array."""
-    result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs), _operand(machine, rhs))
+    result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs, rhs), _operand(machine, rhs, lhs))
     return _know(result, {"+": "add", "-": "sub", "*": "mul"}.get(op), lhs, rhs)
 
 
@@ -233,8 +240,9 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
 
 
 def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
-    """The operator's call; an exponent is fixed, since NumPy's rule depends on its value."""
-    if op == "**" and is_symbolic(operands[1]):
+    """The operator's call; an exponent is fixed, since NumPy's rule depends on its value. (Of a float that is computed
+    it is only asked whether it is one of those that have a rule.)"""
+    if op == "**" and is_symbolic(operands[1]) and not _is_computed_float(operands[1]):
         exponent = machine.tracer.specialise(NumberValue(None, operands[1]))
         assert isinstance(exponent, ConstantValue)
         operands = (operands[0], exponent.value)
@@ -246,9 +254,13 @@ def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
     return complete(machine, bound)
 
 
+def _is_computed_float(value: Any) -> bool:
+    return isinstance(value, ScalarOp) and value.kind == "float"
+
+
 def inplace(machine: Machine, op: str, lhs: ArrayValue, rhs: Value) -> Value:
     """lhs op= rhs: compute, then store into lhs."""
-    _operator(machine, ops.inplace_operator, op, lhs.node, _operand(machine, rhs))
+    _operator(machine, ops.inplace_operator, op, lhs.node, _operand(machine, rhs, lhs))
     return lhs
 
 
@@ -258,7 +270,7 @@ def inplace(machine: Machine, op: str, lhs: ArrayValue, rhs: Value) -> Value:
 def root_of(node: Node) -> Node:
     """The node whose memory `node` shows; breaks where that is not certain."""
     while node.kind is NodeKind.CALL and ops.REGISTRY[node.op].kind is ops.OpKind.VIEW:
-        if not ops.REGISTRY[node.op].exact_view:
+        if not is_exact_view(node):
             raise Break("op-without-rule", f"a store into the result of {node.op}")
         parent = node.args[0]
         assert isinstance(parent, Node)
@@ -296,6 +308,7 @@ def _passes_broadcast(node: Node, root: Node) -> bool:
 
 
 # -- numbers out of NumPy scalars ------------------------------------------------------------------
+MAX_LISTED = 1000  # items of a list that is an index
 
 
 def read_number(machine: Machine, value: Value) -> Value | None:
@@ -358,7 +371,17 @@ MAX_READ = 200  # csrc/build_loop.c counts the steps that yield numbers in a byt
 def _index_items(machine: Machine, index: Value) -> Any:
     """An index as raw items."""
     found = raw(machine, _numbers_read(machine, index))
-    return found if isinstance(found, tuple) else (found,)
+    return tuple(_listed(machine, item) for item in (found if isinstance(found, tuple) else (found,)))
+
+
+def _listed(machine: Machine, item: Any) -> Any:
+    """A list of known ints as the array of indices that NumPy makes of it; any other item as it is."""
+    if type(item) is not list or not 0 < len(item) <= MAX_LISTED or any(type(one) is not int for one in item):
+        return item
+    try:
+        return machine.tracer.graph.add_constant(np.array(item, np.intp))
+    except OverflowError:  # an IndexError of NumPy's
+        return item
 
 
 def _numbers_read(machine: Machine, index: Value) -> Value:
@@ -467,7 +490,7 @@ def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
     found = class_lookup(owner, name)
     if found is MISSING:
         raise AttributeMissing(name)
-    if callable(found) and not name.startswith("__"):
+    if isinstance(found, types.MethodDescriptorType) or (callable(found) and not name.startswith("__")):
         return MethodValue(None, ConstantValue(None, found), array, name)
     raise Break("op-without-rule", f"attribute {name} of an array")
 
@@ -489,11 +512,26 @@ def _bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: d
     """A call of one of NumPy's names."""
     operands = tuple(raw(machine, value) for value in args)
     keywords = {name: raw(machine, value) for name, value in kwargs.items()}
-    try:
-        bound = spelling.bind(operands, keywords, machine.tracer.relate)
-    except ops.OpError as error:
-        raise no_rule(error) from None
-    return complete(machine, bound)
+    while True:
+        try:
+            bound = spelling.bind(operands, keywords, machine.tracer.relate)
+        except ops.NotConstant as error:
+            # An axis, a kind, a number of places: fixed to what it is in this call.
+            known = machine.tracer.specialise(NumberValue(None, error.value))
+            assert isinstance(known, ConstantValue)
+            operands = _fixed(operands, error.value, known.value)
+            keywords = {name: _fixed(value, error.value, known.value) for name, value in keywords.items()}
+        except ops.OpError as error:
+            raise no_rule(error) from None
+        else:
+            return complete(machine, bound)
+
+
+def _fixed(operand: Any, symbolic: Scalar, known: Any) -> Any:
+    """An operand with the number `known` in the place of `symbolic`."""
+    if isinstance(operand, tuple | list):
+        return type(operand)(_fixed(item, symbolic, known) for item in operand)
+    return known if is_symbolic(operand) and operand == symbolic else operand
 
 
 # -- functions -----------------------------------------------------------------------------------
@@ -506,9 +544,14 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
         result = _bind(machine, op, args, kwargs)
         if target is np.intp and len(args) == 1 and isinstance(result, ArrayValue):
             result.number = known_number(machine.realised(args[0]))
+        if target in (np.ceil, np.floor) and len(args) == 1 and isinstance(result, ArrayValue):
+            scalar = as_scalar(machine.realised(args[0]))
+            if scalar is not None:
+                result.whole = rounded_to_int(machine.tracer, scalar, target is np.ceil)
         return result
-    if any(target is one for one in _OF_DTYPES):
-        return _constant_call(machine, target, args, kwargs)
+    folded = ops.lookup_folded(target)
+    if folded is not None:
+        return _answered(machine, folded, args, kwargs)
     if isinstance(target, _DISPATCHER):
         for value in (*args, *kwargs.values()):
             if type(machine.realised(value)) is Value or isinstance(machine.realised(value), ObjectValue):
@@ -517,31 +560,28 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
         if isinstance(implementation, types.FunctionType):
             return machine.call_python(implementation, constant(implementation), args, kwargs)
         return None
-    if target is np.dtype:
-        return _constant_call(machine, np.dtype, args, kwargs)
     return None
 
 
-# Functions whose answer depends on dtypes and constants alone.
-_OF_DTYPES: tuple[Any, ...] = (
-    *(np.finfo, np.iinfo, np.result_type, np.can_cast, np.promote_types, np.issubdtype, np.iscomplexobj),
-    normalize_axis_index,
-)
+def _known(machine: Machine, value: Value) -> Any:
+    """A constant, a sequence of such, or the node of an array.
 
-
-def _stand_in(machine: Machine, value: Value) -> Any:
-    """A constant, or for an array an empty one of its dtype (a 0-d array has its dtype's full say, too)."""
+    NB: no function within another: one that calls itself lives on, with the machine, until the garbage collector comes.
+    """
     value = machine.realised(value)
-    if isinstance(value, ArrayValue):
-        return np.empty((0,) * max(value.node.array_type.ndim, 1), value.node.array_type.dtype)
-    return as_constant(machine, value)
+    if isinstance(value, SequenceValue):
+        return value.kind(_known(machine, item) for item in value.items)
+    return value.node if isinstance(value, ArrayValue) else as_constant(machine, value)
 
 
-def _constant_call(machine: Machine, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """A NumPy function of constants, computed now."""
-    values = [_stand_in(machine, value) for value in args]
-    keywords = {name: as_constant(machine, value) for name, value in kwargs.items()}
+def _answered(machine: Machine, folded: ops.Folded, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A NumPy function of dtypes and constants, answered now."""
+    operands = tuple(_known(machine, value) for value in args)
+    keywords = {name: _known(machine, value) for name, value in kwargs.items()}
     try:
-        return ConstantValue(None, target(*values, **keywords))
-    except Exception as error:  # plain Python raises it again, in its place
-        raise Break("python-exception", f"{type(error).__name__}: {error}") from None
+        result = folded.evaluate(operands, keywords)
+    except ops.OpError as error:
+        raise no_rule(error) from None
+    if type(result) is tuple:
+        return SequenceValue(None, tuple, [ConstantValue(None, item) for item in result])
+    return ConstantValue(None, result)

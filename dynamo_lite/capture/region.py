@@ -14,7 +14,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from dynamo_lite.capture.state import Region, Tracer
-from dynamo_lite.graph.facts import Facts, learn_choice
+from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.rewrite import map_scalars
@@ -67,7 +67,6 @@ def close_region(
     if condition is not None:
         body.outputs.append(inner(condition) if isinstance(condition, Node) else tracer.canonical(condition))
     tracer.canonicalise(body)
-    body.facts.learn_canonical(tracer.canonical, tracer.equal)
 
     arrays = [*(inputs[path] for path in carried), *captured.values()]
     own = {path: region.numbers[path] for path in numbers}  # type: ignore[index]
@@ -124,7 +123,6 @@ def close_branches(
                 captured.setdefault(arg)
         body.outputs = [*ends, *(tracer.canonical(pair[place]) for pair in numbers)]
         tracer.canonicalise(body)
-        body.facts.learn_canonical(tracer.canonical, tracer.equal)
     for region in branches:
         outside |= _symbols(region.graph, set(_yields(region.graph)))
     for node in captured:  # their sizes are numbers that go in
@@ -146,7 +144,7 @@ def close_branches(
         body.symbols = symbols | _yields(body)
         known = tracer.graph.facts.copy()
         if not isinstance(condition, Node):
-            learn_choice(known, condition, region is branches[0])
+            known.learn(condition, region is branches[0])
         facts = _facts(body.facts, tracer.graph.facts, list(outside.values()), body.symbols)
         _rename(body, body.symbols)
         body.facts, required = Facts(), body.required()

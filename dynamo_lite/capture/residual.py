@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from dynamo_lite.capture.iterators import dict_has_changed
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, LoopExit, SkipFrame, Ways
@@ -22,9 +24,11 @@ from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
     CellValue,
+    CharacterValue,
     ConstantValue,
     DictValue,
     DictViewValue,
+    EitherValue,
     FunctionValue,
     GeneratorValue,
     GoneValue,
@@ -38,24 +42,32 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     TakenValue,
+    TextValue,
     Value,
     is_gone,
 )
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
 from dynamo_lite.pycode import OPCODES, Code, Instr, Position, handlers_at, null_below_callable
+from dynamo_lite.pycode.borrow import borrowed_slots
 from dynamo_lite.pycode.code import NO_POSITION
 
 # Instructions that residual code goes on with behind a break, because ending the segment there would only cost time.
 _EXTEND = frozenset(
     {"POP_TOP", "JUMP", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "TO_BOOL"}
-    | {"UNARY_NOT", "STORE_FAST", "FOR_ITER", "GET_ITER", "NOP", "RETURN_VALUE"}
+    | {"POP_ITER", "UNARY_NOT", "STORE_FAST", "FOR_ITER", "GET_ITER", "NOP", "RETURN_VALUE"}
 )
 _EXTEND_FORMAT = frozenset({"FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING", "LOAD_CONST"})
-_RETURN_TAIL = frozenset({"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP", "SWAP", "POP_TOP"})
+_RETURN_TAIL = frozenset(
+    {"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP", "SWAP", "POP_TOP", "POP_ITER"}
+)
 _LONGEST_TAIL = 8
 # Values that are one object however often they are used.
-_OBJECTS = (CallValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue, FunctionValue, MethodValue)
+_OBJECTS = (
+    *(CallValue, CharacterValue, EitherValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue),
+    *(FunctionValue, MethodValue),
+)
+MAX_NESTING = 100  # of what residual code builds; a deeper one took the stack it is written on
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
 _NO_FALLTHROUGH = frozenset({"JUMP", "RETURN_VALUE", "RAISE_VARARGS", "RERAISE"})
 
@@ -104,6 +116,7 @@ class Residual:
     position: Position = NO_POSITION
     _output_names: dict[object, str] = field(default_factory=dict)
     _memo: dict[Value, str] = field(default_factory=dict)
+    _nesting: int = 0  # objects under construction, each of which holds the next
     _temporaries: int = 0
     _under: tuple[tuple[str, ...], list[str | None]] = field(default_factory=lambda: ((), []))
 
@@ -138,6 +151,9 @@ class Residual:
             value = value.known
         if isinstance(value, NullValue):
             self.emit("PUSH_NULL")
+        elif isinstance(value, TextValue):
+            assert value.source is not None
+            self.load_source(value.source)
         elif isinstance(value, ConstantValue) and (value.source is None or _by_identity(value.value)):
             self.emit("LOAD_CONST", value.value)
         elif isinstance(value, CellValue) and value.source is not None:
@@ -147,7 +163,11 @@ class Residual:
         elif value in self._memo:
             self.emit("LOAD_FAST", self._memo[value])
         else:
+            self._nesting += 1
+            if self._nesting > MAX_NESTING:
+                raise SkipFrame("nested-values", str(MAX_NESTING))
             self.build(value)
+            self._nesting -= 1
             if isinstance(value, _OBJECTS):
                 name = self._memo[value] = self.temporary()
                 self.emit("COPY", 1)
@@ -175,6 +195,10 @@ class Residual:
                 self.emit("LOAD_CONST", None)
             case CallValue():
                 self.call(value.function, value.args)
+            case EitherValue():
+                self.choice(value)
+            case CharacterValue():
+                self.call(chr, [value.code])
             case ResultValue():
                 self.call(value.kind, [ArrayValue(None, value.node)])
             case SequenceValue():
@@ -234,6 +258,10 @@ class Residual:
                 self.emit("BUILD_MAP", len(items))
                 self.emit("COPY", 2)
                 self.emit("STORE_ATTR", attribute)
+        if value.annotate is not None:
+            self.load(value.annotate)
+            self.emit("COPY", 2)
+            self.emit("STORE_ATTR", "__annotate__")
 
     def build_sequence(self, value: SequenceValue) -> None:
         """A tuple or list; what loops have appended is in a list of the program's, which nobody else knows."""
@@ -262,6 +290,8 @@ class Residual:
                 self.call(enumerate, [*value.parts, ConstantValue(None, value.start + value.taken)])
             case "zip":
                 self.call(zip, list(value.parts))
+            case "map":
+                self.call(map, [value.of, *value.parts])
             case "reversed":
                 place = -1 if value.ended else value.start - 1 - value.taken
                 self.call(placed, [value.of, ConstantValue(None, place)])
@@ -349,6 +379,17 @@ class Residual:
         self.load(value)
         self.emit("RETURN_VALUE")
 
+    def choice(self, value: EitherValue) -> None:
+        """Push the one of two values that it is. Both are made, so that their parts are there on either way."""
+        other = Label()
+        self.load(value.second)
+        self.load(value.first)
+        self.load(value.condition)
+        self.emit("POP_JUMP_IF_FALSE", None, other)
+        self.emit("SWAP", 2)
+        self.pending.append(other)
+        self.emit("POP_TOP")
+
     def breaks(
         self,
         index: int,
@@ -370,9 +411,21 @@ class Residual:
         if "null" not in kinds[:split] and "range" not in kinds[:split]:
             split = 0
         keywords = stack[-1] if instr.op == "CALL_KW" and isinstance(stack[-1], SequenceValue) else None
-        self._drop_own(names if keywords is None else names[:-1])
-        for value, name, kind in zip(stack[split:], names[split:], kinds[split:], strict=True):
-            if name is None:
+        # From 3.14 what CPython borrows from a local has no reference of its own, which the called can see.
+        borrowed = dict(enumerate(borrowed_slots(self.code, index)))
+        lent = {at: local for at, local in borrowed.items() if at >= split and local in bound}
+        lent = {at: local for at, local in lent.items() if kinds[at] == "value" or _is_lent_method(stack, at)}
+        spare = {at - (kinds[at] == "null") for at in lent} | ({len(names) - 1} if keywords is not None else set())
+        self._drop_own([name for at, name in enumerate(names) if at not in spare])
+        for at, (value, name, kind) in enumerate(zip(stack[split:], names[split:], kinds[split:], strict=True), split):
+            if at + 1 in lent and kinds[at + 1] == "null":
+                assert isinstance(value, MethodValue)
+                self.emit("LOAD_FAST", lent[at + 1])
+                self.emit("LOAD_METHOD", value.name)
+            elif at in lent:
+                if kind == "value":
+                    self.emit("LOAD_FAST", lent[at])
+            elif name is None:
                 self.emit("PUSH_NULL")
             elif keywords is not None and value is keywords:
                 # Before 3.13 they have to stand right before the call; from 3.13 on a resume function may bring them.
@@ -441,6 +494,7 @@ class Residual:
 
         NB: nobody else can hold the iterator of a `for` over a range, so that another one may take its place."""
         self.position = self.code.instrs[index].position
+        stack = as_loaded(stack)
         kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
         names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
         kinds = tuple(
@@ -503,6 +557,10 @@ class Residual:
                     self.emit("LOAD_ATTR", instr.arg)
                     slots = ("null", "value") if null_below_callable else ("value", "null")
                     self._tail(index + 1, after[:-2] + slots, bound)
+                    break
+                if instr.op == "BEFORE_WITH_SELF":  # as a bound method, so that it is known which slots are null
+                    self.emit("BEFORE_WITH")
+                    self._tail(index + 1, (*after[:-3], "value", "null", "value"), bound)
                     break
                 if instr.op == "JUMP":
                     assert instr.target is not None
@@ -594,6 +652,29 @@ def scalar_value(scalar: Scalar) -> Value:
 def _by_identity(value: Any) -> bool:
     """True for constants whose guard was on identity: the object itself may be loaded."""
     return not isinstance(value, int | float | complex | str | bytes | tuple) or isinstance(value, bool)
+
+
+def _is_lent_method(stack: list[Value], at: int) -> bool:
+    """Whether the null in slot `at` is that of an array's method, which can be loaded with its array instead."""
+    method = stack[at - 1] if at else None
+    return isinstance(stack[at], NullValue) and isinstance(method, MethodValue) and isinstance(method.self, ArrayValue)
+
+
+def as_loaded(stack: list[Value]) -> list[Value]:
+    """The stack with methods of C types as LOAD_METHOD leaves them, function and self: called as one bound object they
+    would say another name in their TypeErrors."""
+    loaded = list(stack)
+    for place, value in enumerate(stack):
+        if isinstance(value, NullValue) and value.of_method:
+            low = place if null_below_callable else place - 1
+            method = stack[low + null_below_callable]
+            match method:
+                case MethodValue(function=ConstantValue(value=types.MethodDescriptorType())):
+                    loaded[low : low + 2] = [method.function, method.self]
+                case ConstantValue(value=types.BuiltinFunctionType(__self__=np.ufunc() as ufunc)):
+                    function = vars(np.ufunc)[method.value.__name__]
+                    loaded[low : low + 2] = [ConstantValue(None, function), ConstantValue(None, ufunc)]
+    return loaded
 
 
 def _droppable(value: Value) -> bool:

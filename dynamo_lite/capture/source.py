@@ -29,7 +29,8 @@ class Source:
     """One step of a path. kind and key: "slot" (index, name); "const" ById(object);
     "global" (ById(dict), name); "cell" index of func's closure; and with a base: "attr" name; "item" index;
     "key" the dict key; "cell_contents" None; of a function "closure" the index of the variable whose value is meant,
-    "defaults" and "kwdefaults" None; of a method "method_function" "__func__", "method_self" "__self__".
+    "defaults" and "kwdefaults" None; of a method "method_function" "__func__", "method_self" "__self__"; of a
+    str or bytes "text" None, the array of its characters, which exists in graphs alone.
     """
 
     kind: str
@@ -61,6 +62,8 @@ class Source:
                 return f"{self.base}.__{self.kind}__"
             case "closure":
                 return f"{self.base}.__closure__[{self.key}]"
+            case "text":
+                return str(self.base)
             case "cell_contents":
                 return f"{self.base}.cell_contents"
         raise AssertionError(self.kind)

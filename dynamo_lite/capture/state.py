@@ -14,12 +14,13 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import version_tag
+from dynamo_lite.budget import spend
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import ArrayValue, Break, CellValue, ConstantValue, NumberValue, SequenceValue, Value
-from dynamo_lite.graph.facts import at_worst, learn_choice, learn_index
+from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Location, Node
+from dynamo_lite.graph.node import Location, Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import (
@@ -30,6 +31,7 @@ from dynamo_lite.graph.scalar import (
     evaluate,
     is_symbolic,
     kind_of,
+    make,
     negate,
     normal_comparison,
     simplify,
@@ -38,17 +40,27 @@ from dynamo_lite.graph.scalar import (
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import Code
 
+OPERATION = 10  # units of work that an operation takes; interpreting an instruction is one
 NUMPY = str(Path(np.__file__).parent)  # where its own functions stand
 
 
 _ASKS_WHETHER_NONE = {("eq", 0), ("ne", 0), ("le", 0), ("gt", 0), ("ge", 1), ("lt", 1)}
 
 
-class AttributeMissing(Break):
+class Raised(Break):
+    """The instruction raises an exception of class `cls` in every call that passes the guards. An inlined function may
+    handle it; elsewhere the graph breaks."""
+
+    def __init__(self, cls: type[BaseException], detail: str) -> None:
+        super().__init__("python-exception", f"{cls.__name__}: {detail}")
+        self.cls = cls
+
+
+class AttributeMissing(Raised):
     """The value has no attribute `name`, which its type or a guard says: getattr() with a default may go on."""
 
     def __init__(self, name: str) -> None:
-        super().__init__("python-exception", f"AttributeError: {name}")
+        super().__init__(AttributeError, name)
 
 
 class SkipFrame(Exception):
@@ -89,6 +101,7 @@ class Frame:
     line: int | None = None
     yielded: Value | None = None  # by a generator expression, on its way to who takes it
     visits: dict[int, int] = field(default_factory=dict)  # how often the header of a `while` was met
+    rounds: dict[int, int] = field(default_factory=dict)  # how often it has gone back to an instruction
     ways: Ways | None = None  # where it may go on, if not at ``index``
 
     def push(self, value: Value) -> None:
@@ -115,6 +128,32 @@ class Retry(Exception):
 
 
 LoopKey: TypeAlias = tuple[Any, ...]
+Place: TypeAlias = tuple[str, str, int, int | None]  # a line of a function: resume functions have it at the same place
+
+
+@dataclass(eq=False, slots=True)
+class Restraints:
+    """What captures no longer inline or unroll, since a capture that did has run out of work (budget.py).
+
+    recursive: functions that are not inlined into themselves; own: functions that are not inlined at all, both by where
+    they are defined. loops: the first lines of loops of which a capture takes one iteration only. A resume function
+    has its function's.
+    """
+
+    recursive: set[Place] = field(default_factory=set)
+    own: set[Place] = field(default_factory=set)
+    loops: set[Place] = field(default_factory=set)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for places in (self.recursive, self.own, self.loops):
+            places.clear()
+
+
+def place_of(code: Code, index: int | None = None) -> Place:
+    """Where `code` is defined, or where its instruction `index` stands."""
+    line = None if index is None else code.instrs[index].position[0]
+    return code.filename, code.qualname, code.firstlineno, line
 
 
 @dataclass(eq=False, slots=True)
@@ -123,8 +162,9 @@ class LoopPlan:
 
     peel: how many iterations run before the loop proper. steps: by path (a local's name, places in tuples) the int
     that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
-    do not. promises: conditions on the index that are guarded to hold in every iteration, or in none, as text. apart:
-    where ways out of it begin that are no part of it: the frame goes on there.
+    do not. eithers: the locals that hold one kind of value after some iterations and another after others, with the
+    forms of both (eithers.py). promises: conditions on the index that are guarded to hold in every iteration, or in
+    none, as text. apart: where ways out of it begin that are no part of it: the frame goes on there.
     avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that
     may go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is
     known now, which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome:
@@ -139,6 +179,7 @@ class LoopPlan:
     steps: dict[tuple[str | int, ...], int] = field(default_factory=dict)
     numbers: set[tuple[str | int, ...]] = field(default_factory=set)
     fixed: set[tuple[str | int, ...]] = field(default_factory=set)
+    eithers: dict[str, tuple[Any, Any]] = field(default_factory=dict)
     promises: set[str] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
@@ -208,11 +249,15 @@ class Tracer:
         native_loops: bool = False,
         plans: dict[LoopKey, LoopPlan] | None = None,
         pauses: bool = True,
+        tables: bool = True,
+        restraints: Restraints | None = None,
     ) -> None:
         self.root = Graph()
+        self.restraints = Restraints() if restraints is None else restraints
         self.regions: list[Region] = []
         self.native_loops = native_loops
         self.pauses = pauses  # loops may be left for single iterations
+        self.tables = tables  # long sequences of numbers that live with their module are constants
         self.plans: dict[LoopKey, LoopPlan] = {} if plans is None else plans
         self.indices: set[str] = set()  # names of the indices of all loops met
         self.carried: set[str] = set()  # names of the numbers that they carry, and that they or choices yield
@@ -221,7 +266,6 @@ class Tracer:
         self.inputs: list[Source] = []
         self.example_inputs: list[Any] = []
         self.hints: dict[str, Number] = {}
-        self.equal: dict[Scalar, Scalar] = {}
         self.wrapped: dict[int, tuple[Any, Value]] = {}
         self.frames: list[Frame] = []
         self.node_limit = node_limit
@@ -281,7 +325,7 @@ class Tracer:
         body = Graph()
         body.facts = self.graph.facts.copy()
         if not isinstance(condition, Node):
-            learn_choice(body.facts, condition, truth)
+            body.facts.learn(condition, truth)
         given = True if isinstance(condition, Node) else condition if truth else negate(condition)
         self.regions.append(Region(key, body, Symbol("", "int", 0), (0, 0, 1), given=given))
         return self.regions[-1]
@@ -368,8 +412,6 @@ class Tracer:
             self.facts.state_scalar(condition if truth else negate(condition))
             for graph in (self.root, *(region.graph for region in self.regions)):
                 graph.facts.learn(condition, truth)
-            if truth and isinstance(condition, ScalarOp) and condition.op == "eq":
-                self.note_equal(*condition.operands)
         return truth
 
     def requires(self, condition: Scalar) -> bool:
@@ -449,43 +491,31 @@ class Tracer:
             return None
         return worst if self.varies(worst) or self.hint(worst) else None
 
-    def note_equal(self, first: Scalar, second: Scalar) -> None:
-        """Remember that two sizes are equal, so that types name them alike."""
-        first, second = self.canonical(first), self.canonical(second)
-        if first == second:
-            return
-        if isinstance(second, Symbol):
-            self.equal[second] = first
-        elif isinstance(first, Symbol):
-            self.equal[first] = second
-
     def canonicalise(self, graph: Graph) -> None:
         """Name equal sizes alike in every node's type, so that scheduling sees equal shapes."""
-        if not self.equal:
+        if not self.root.facts.equalities:
             return
+        # Where sizes were found to be equal after a branch was traced, its arms have to know what names them alike.
+        types = [type_ for node in graph.nodes for type_ in _types_of(node)]
+        sizes = {dim for type_ in types for dim in type_.shape if not isinstance(dim, int)}
+        for size in sizes:
+            named = self.canonical(size)
+            if named != size:
+                graph.facts.learn(make("eq", size, named), True)
         for node in graph.nodes:
-            for name in ("shape", "index"):
-                if name in node.params:
-                    node.params[name] = map_scalars(node.params[name], self.canonical)
+            for name in node.params.keys() - {"yields"} if node.kind is NodeKind.CALL else ():
+                node.params[name] = map_scalars(node.params[name], self.canonical)
             if isinstance(node.type, ArrayType):
                 node.type = self._canonical_type(node.type)
             elif node.type is not None:
                 node.type = tuple(map(self._canonical_type, node.type))
-        for known in (self.root, *(region.graph for region in self.regions)):
-            known.facts.learn_canonical(self.canonical, self.equal)
-
     def _canonical_type(self, type_: ArrayType) -> ArrayType:
         shape = tuple(self.canonical(dim) for dim in type_.shape)
         return ArrayType(type_.dtype, shape, type_.scalar)  # type: ignore[arg-type]
 
     def canonical(self, value: Scalar) -> Scalar:
-        """`value` with every symbol replaced by the one it is known to equal."""
-        if isinstance(value, Symbol):
-            return self.canonical(self.equal[value]) if value in self.equal else value
-        if isinstance(value, ScalarOp):
-            operands = tuple(self.canonical(operand) for operand in value.operands)
-            return simplify(ScalarOp(value.op, value.kind, operands))
-        return value
+        """`value` with equal sizes named alike, as the guards know them to be equal."""
+        return self.root.facts.equalities.canonical(value)
 
     def specialise(self, value: Value) -> Value:
         """A number as the constant it is in this call, guarded; other values as they are."""
@@ -519,10 +549,16 @@ class Tracer:
         return ArrayValue(None, node)
 
     def check_size(self) -> None:
-        """Break when the graph has grown over its limit."""
+        """Break when the graph has grown over its limit; an operation is work for all stages."""
+        spend(OPERATION)
         if len(self.graph.nodes) > self.node_limit:
             raise Break("graph-too-large", str(self.node_limit))
 
     def number(self, expr: Scalar) -> Value:
         """A Python number as a value: a constant when it is known."""
         return NumberValue(None, expr) if is_symbolic(expr) else ConstantValue(None, expr)
+
+
+def _types_of(node: Node) -> tuple[ArrayType, ...]:
+    """The types of what a node yields; none for a store."""
+    return node.type if isinstance(node.type, tuple) else () if node.type is None else (node.type,)

@@ -8,15 +8,17 @@ run stops in front of it (machine.py).
 from __future__ import annotations
 
 import inspect
+import math
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dynamo_lite import ops
-from dynamo_lite.capture import handlers
+from dynamo_lite import budget, ops
+from dynamo_lite.capture import handlers, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
+from dynamo_lite.capture.loop_code import natural_loop
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.residual import TAKEN, Residual, Target
 from dynamo_lite.capture.state import (
@@ -24,9 +26,11 @@ from dynamo_lite.capture.state import (
     GeneratorEscapes,
     LoopKey,
     LoopPlan,
+    Restraints,
     Retry,
     SkipFrame,
     Tracer,
+    place_of,
 )
 from dynamo_lite.capture.value import ArrayValue, NumberValue, Value
 from dynamo_lite.capture.wrap import realise
@@ -35,7 +39,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import acts, is_structured
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.pycode import OPCODES, Code, assemble, decoded, handlers_at, liveness, skeleton
+from dynamo_lite.pycode import OPCODES, Code, Operand, assemble, decoded, handlers_at, liveness, skeleton
 
 MAX_ATTEMPTS = 64  # of keeping loops loops, in one capture
 _REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "coroutine"}
@@ -115,16 +119,20 @@ def trace(
     config: Config,
     owns_slots: bool = False,
     pauses: bool = True,
+    tables: bool = True,
+    restraints: Restraints | None = None,
 ) -> Capture:
     """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that
     residual code calls to continue at a Target. owns_slots: nobody else holds the slots (a resume function's).
-    pauses: loops may be left for single iterations.
+    pauses: loops may be left for single iterations. tables: tables of numbers (wrap.py) are constants.
+    restraints: what earlier captures of the function have found to be too much work, to which this one adds.
     Raises SkipFrame where the frame cannot be captured."""
     tracers: list[Tracer] = []
+    known = Restraints() if restraints is None else restraints
     try:
-        return _trace(function, slots, jump, config, owns_slots, pauses, tracers, inline_generators=True)
+        return _trace(function, slots, jump, config, owns_slots, pauses, tables, known, tracers, True)
     except GeneratorEscapes:
-        return _trace(function, slots, jump, config, owns_slots, pauses, tracers, inline_generators=False)
+        return _trace(function, slots, jump, config, owns_slots, pauses, tables, known, tracers, False)
     finally:
         for used in tracers:
             used.release()
@@ -137,6 +145,8 @@ def _trace(
     config: Config,
     owns_slots: bool,
     pauses: bool,
+    tables: bool,
+    restraints: Restraints,
     tracers: list[Tracer],
     inline_generators: bool,
 ) -> Capture:
@@ -150,13 +160,17 @@ def _trace(
     plans: dict[LoopKey, LoopPlan] = {}
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
-        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans, pauses)
+        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans, pauses, tables, restraints)
         tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
         break_everywhere = config.stress == "break" and stop_at is None
         machine = Machine(tracer, break_everywhere, inline_generators, owns_slots)
-        return tracer, frame, machine.run_root(frame, stop_at)
+        try:
+            with budget.work(math.inf if stop_at is not None else config.work_limit):
+                return tracer, frame, machine.run_root(frame, stop_at)
+        except budget.OutOfWork:
+            return tracer, frame, _restrain(tracer, machine.root_steps)
 
     shows_locals = False
     before = len(tracers)
@@ -193,12 +207,17 @@ def _trace(
             raise SkipFrame(stop.reason, stop.detail)
         if reader := reads_frame(code):
             raise SkipFrame("frame-introspection", reader)
-        if code.cellvars:
-            raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         tracer, frame, again = run(stop.step, native_loops)
         assert again is None, "capture is not deterministic"
         index = frame.index
         instr = code.instrs[index]
+        # A resume function makes cells of its own, with the same contents. A function made here that lives on would
+        # keep the old ones: residual code finds that, and the frame stays plain.
+        shared = {name: cell.contents for name, cell in frame.cells.items() if name in code.cellvars and cell.contents}
+        on_cell = OPCODES[instr.op].operand is Operand.CELL and instr.arg in code.cellvars
+        if code.cellvars and (frame.ways is not None or on_cell):
+            raise SkipFrame("cell-variables", ", ".join(code.cellvars))
+        variables = frame.locals | shared
         if instr.op in ("LOAD_ATTR", "LOAD_METHOD"):
             realise(tracer, frame.stack[-1])
         if instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
@@ -208,18 +227,19 @@ def _trace(
                 realise(tracer, value)
         line = instr.position[0] or code.firstlineno
         record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
+        runs = instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER")
         plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"
         ends = "rest" if plain_rest else "break"
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
-        live = frozenset(frame.locals) if stop.reason == "python-exception" else liveness(code)[index]
+        live = frozenset(variables) if stop.reason == "python-exception" else liveness(code)[index] | shared.keys()
         residual.inputs = tracer.inputs
         if frame.ways is not None:
             residual.goes_apart(frame.ways, index, frame.stack, frame.locals, liveness(code), names)
-        elif stop.reason == "loop-pauses":
-            residual.goes_on(index, frame.stack, frame.locals, live, names)
+        elif stop.reason == "loop-pauses" or (stop.reason == "work-limit" and not plain_rest and not runs):
+            residual.goes_on(index, frame.stack, variables, live, names)
         else:
             formats = stop.reason == "format-string"
-            residual.breaks(index, frame.stack, frame.locals, live, names, plain_rest, formats)
+            residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
     elif isinstance(result, ArrayValue) and result.source is None:
         residual.output(result.node)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
@@ -241,6 +261,8 @@ def _trace(
         tracer.facts.register(source)
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
     examples = tuple(tracer.example_inputs)
+    for plan in plans.values():
+        plan.eithers.clear()  # which may refer to the caller's objects
     return Capture(
         graph,
         tracer.facts.ops,
@@ -253,6 +275,34 @@ def _trace(
         tuple(plan for plan in plans.values() if plan.outcome),
         exits,
     )
+
+
+def _restrain(tracer: Tracer, step: int) -> Stop:
+    """What to do about a capture that has run out of work in instruction number `step` of the root frame: end it there,
+    or raise Retry for another one that inlines or unrolls less.
+
+    In order: a function that was being inlined into itself, a loop of the root frame that was being unrolled (the
+    outermost), what the root frame called, a loop that was to stay one."""
+    root, *inlined = tracer.frames
+    restraints = tracer.restraints
+    places = [place_of(frame.code) for frame in tracer.frames]
+    repeated = [place for place in places if places.count(place) > 1]
+    headers = sorted(
+        header
+        for header, count in root.rounds.items()
+        if count > 1 and root.index in natural_loop(root.code, header) | {header}
+    )
+    if repeated:
+        restraints.recursive.add(repeated[0])
+    elif headers and not tracer.regions:
+        restraints.loops.add(place_of(root.code, headers[0]))
+    elif inlined:
+        restraints.own.add(places[1])
+    elif tracer.regions:
+        tracer.plans[tracer.regions[0].key].refused = "work-limit", "the loop"
+    else:
+        return Stop(step, "work-limit", "the program up to here", None)
+    raise Retry
 
 
 def slot_names(code: types.CodeType) -> tuple[str, ...]:
@@ -332,4 +382,4 @@ def make_residual(
     return types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
 
 
-__all__ = ["Capture", "GraphBreak", "bind_slots", "empty_closure", "handlers", "slot_names", "trace"]
+__all__ = ["Capture", "GraphBreak", "bind_slots", "empty_closure", "handlers", "opaque", "slot_names", "trace"]

@@ -8,6 +8,7 @@ made in this segment and is virtual until it escapes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, NoneType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite.capture.source import Source
@@ -16,6 +17,7 @@ from dynamo_lite.graph.scalar import Scalar
 
 if TYPE_CHECKING:
     import types
+    from collections.abc import Callable
 
 
 class Break(Exception):
@@ -44,7 +46,9 @@ class LazyValue(Value):
 
 @dataclass(eq=False, slots=True)
 class NullValue(Value):
-    """The null stack slot beside a callable."""
+    """The null stack slot beside a callable. of_method: LOAD_METHOD put it there."""
+
+    of_method: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -53,10 +57,38 @@ class GoneValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class RaisedValue(Value):
+    """An exception, of which only the type is known, on its way through a handler that catches it."""
+
+    cls: type[BaseException] = BaseException
+
+
+@dataclass(eq=False, slots=True)
 class ConstantValue(Value):
     """A Python object known at capture: immutable data, or a function, type or module known by identity."""
 
     value: Any = None
+
+
+class TextValue(ConstantValue):
+    """A str or bytes from outside, of which the type is guarded; who asks for its ``value`` has that guarded, too.
+
+    characters: the graph's input that holds them, once a loop has looked at one that only the run knows (texts.py).
+    """
+
+    __slots__ = ("_look", "characters", "text")
+
+    def __init__(self, source: Source, text: str | bytes, look: Callable[[], None]) -> None:
+        self.source = source
+        self.text = text
+        self.characters: ArrayValue | None = None
+        self._look = look
+
+    @property
+    def value(self) -> str | bytes:
+        """What it is at this call."""
+        self._look()
+        return self.text
 
 
 @dataclass(eq=False, slots=True)
@@ -93,20 +125,30 @@ class ArrayValue(Value):
     """An exact ndarray or a NumPy scalar: a node of the graph.
 
     number: what an integer NumPy scalar (or a comparison of such) is known to be, ``np.intp(x.shape[0])`` say.
+    whole: the int that a floating NumPy scalar is known to be, ``np.ceil(len(x) / 2)`` say.
     """
 
     node: Node = field(default=None)  # type: ignore[assignment]
     number: Scalar | None = None
+    whole: Scalar | None = None
 
 
 @dataclass(eq=False, slots=True)
 class EitherValue(Value):
-    """``first`` where the condition (a number, or a bool NumPy scalar) holds, else ``second``: scalars of unlike types,
-    which both exist before the choice. What takes one operates on the first or on the second (branches.py)."""
+    """``first`` where the condition (a number, or a bool NumPy scalar) holds, else ``second``: values of unlike types,
+    which both exist before the choice. What takes scalars operates on the first or on the second (branches.py). Behind
+    a loop, where nothing operates on it any more, the condition is a ResultValue."""
 
     condition: Any = None
     first: Value = field(default_factory=Value)
     second: Value = field(default_factory=Value)
+
+
+@dataclass(eq=False, slots=True)
+class CharacterValue(Value):
+    """A string of one character that only the run knows: ``code`` is its number, as ord() gives it."""
+
+    code: NumberValue = field(default=None)  # type: ignore[assignment]
 
 
 @dataclass(eq=False, slots=True)
@@ -170,8 +212,8 @@ class DictViewValue(Value):
 
 @dataclass(eq=False, slots=True)
 class IteratorValue(Value):
-    """An iterator made here by ``kind``: "iter", "reversed", "enumerate" or "zip" (iterators.py takes from it), or
-    "range" or "array", over what a loop may go over whole (numbered.py).
+    """An iterator made here by ``kind``: "iter", "reversed", "enumerate", "zip" or "map" (``of`` is the function;
+    iterators.py takes from it), or "range" or "array", over what a loop may go over whole (numbered.py).
 
     items: those of ``of``; a list's own. start: the first number of an enumerate, the length that a dict or the
     reversed sequence had. parts: the iterators under an enumerate or zip. taken: how many items are gone.
@@ -207,6 +249,7 @@ class FunctionValue(Value):
     kwdefaults: dict[str, Value] = field(default_factory=dict)
     closure: tuple[CellValue, ...] = ()
     annotations: tuple[Value, ...] = ()  # names and what is said of them, by turns
+    annotate: FunctionValue | None = None  # what makes them when somebody asks (3.14)
 
 
 @dataclass(eq=False, slots=True)
@@ -237,13 +280,25 @@ def is_gone(value: Value) -> bool:
     return isinstance(value, GoneValue)
 
 
+# Names of types that say little to those who never made one.
+_PLAIN_NAMES = {
+    BuiltinFunctionType: "builtin function",
+    WrapperDescriptorType: "builtin method",
+    MethodDescriptorType: "builtin method",
+    MethodWrapperType: "builtin method",
+    NoneType: "None",
+}
+
+
 def kind_name(value: Value) -> str:
     """What reasons for breaks call a value: the name of its Python type as far as it is known."""
     match value:
         case LazyValue():
-            return type(value.concrete).__name__
+            return _PLAIN_NAMES.get(type(value.concrete), type(value.concrete).__name__)
+        case TextValue():
+            return type(value.text).__name__
         case ConstantValue():
-            return type(value.value).__name__
+            return _PLAIN_NAMES.get(type(value.value), type(value.value).__name__)
         case SequenceValue():
             return value.kind.__name__
         case ObjectValue():
@@ -252,6 +307,10 @@ def kind_name(value: Value) -> str:
             return "NumPy scalar" if value.node.array_type.scalar else "array"
         case ResultValue():
             return f"{value.kind.__name__} that the program computes"
+        case CharacterValue():
+            return "str"
+        case EitherValue():
+            return "number that is Python's or NumPy's"
         case DictViewValue():
             return f"dict_{value.name}"
     return type(value).__name__.removesuffix("Value").lower() or "object"

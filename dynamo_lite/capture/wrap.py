@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite._C import CompiledFunction
+from dynamo_lite._C import CompiledFunction, text_array
+from dynamo_lite.budget import spend
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Tracer
@@ -30,6 +31,7 @@ from dynamo_lite.capture.value import (
     ObjectValue,
     RangeValue,
     SequenceValue,
+    TextValue,
     Value,
 )
 from dynamo_lite.graph.scalar import Dim
@@ -140,6 +142,23 @@ def _wrap_equal(tracer: Tracer, obj: Any, source: Source) -> Value:
     return ConstantValue(source, obj)
 
 
+def _wrap_text(tracer: Tracer, obj: str | bytes, source: Source) -> Value:
+    tracer.facts.state("type", source, type(obj))
+    return TextValue(source, obj, functools.partial(tracer.facts.state, "equal", source, obj))
+
+
+def characters(tracer: Tracer, text: TextValue) -> ArrayValue:
+    """The characters of a string from outside, as an input of the graph: unsigned ints as wide as the widest needs."""
+    if text.characters is None:
+        assert text.source is not None
+        array = text_array(text.text)
+        assert array is not None
+        made = _wrap_array(tracer, array, Source("text", text.source, None))
+        assert isinstance(made, ArrayValue)
+        text.characters = made
+    return text.characters
+
+
 def _wrap_identity(tracer: Tracer, obj: Any, source: Source) -> Value:
     tracer.facts.state("is", source, obj)
     return ConstantValue(source, obj)
@@ -218,7 +237,7 @@ def class_lookup(cls: type, name: str) -> Any:
     return MISSING
 
 
-def _wrap_compiled(tracer: Tracer, obj: CompiledFunction, source: Source) -> Value:
+def _wrap_compiled(tracer: Tracer, obj: CompiledFunction[..., Any], source: Source) -> Value:
     """A function compiled by us, as the function it calls: see _wrap_function."""
     return (_wrap_object if _comes_and_goes(source) else _wrap_identity)(tracer, obj, source)
 
@@ -230,7 +249,41 @@ def _wrap_builtin(tracer: Tracer, obj: Any, source: Source) -> Value:
     return _wrap_object(tracer, obj, source)
 
 
+_SHORTEST_TABLE, _LONGEST_TABLE = 16, 4096
+_TABLE_ITEMS = (int, float, bool, complex)
+
+
+def _snapshot(obj: Any, depth: int = 3) -> Any:
+    """A table of numbers as a guard keeps it: tuples themselves, copies of lists; None if there is anything else."""
+    if type(obj) in _TABLE_ITEMS:
+        return obj
+    if type(obj) not in (tuple, list) or len(obj) > _LONGEST_TABLE or depth == 0:
+        return None
+    items = [_snapshot(item, depth - 1) for item in obj]
+    if any(item is None for item in items):
+        return None
+    return obj if type(obj) is tuple and all(a is b for a, b in zip(items, obj, strict=True)) else type(obj)(items)
+
+
+def _wrap_table(tracer: Tracer, obj: Any, source: Source) -> Value:
+    """A sequence of numbers that lives with its module, whose numbers are constants: one guard compares all of them.
+
+    (One that changes is compiled anew; what has been compiled twice takes them as inputs.)"""
+    if type(obj) not in (tuple, list):
+        return ConstantValue(source, obj)
+    if type(obj) is list:
+        tracer.lists.append(source)
+    items: list[Value] = [_wrap_table(tracer, item, source.item(place)) for place, item in enumerate(obj)]
+    return SequenceValue(source, type(obj), items)
+
+
 def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
+    spend(len(obj))
+    if tracer.tables and len(obj) >= _SHORTEST_TABLE and not _comes_and_goes(source):
+        table = _snapshot(obj)
+        if table is not None:
+            tracer.facts.state("equal", source, table)
+            return _wrap_table(tracer, obj, source)
     tracer.facts.state("type", source, type(obj))
     tracer.facts.state("length", source, len(obj))
     if type(obj) is list:
@@ -281,8 +334,8 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     type(None): _wrap_identity,
     type(Ellipsis): _wrap_identity,
     type(NotImplemented): _wrap_identity,
-    str: _wrap_equal,
-    bytes: _wrap_equal,
+    str: _wrap_text,
+    bytes: _wrap_text,
     complex: _wrap_equal,
     tuple: _wrap_sequence,
     list: _wrap_sequence,

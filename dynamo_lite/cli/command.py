@@ -11,13 +11,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-from dynamo_lite import breaks, whole_program
-from dynamo_lite.backends import list_backends
-from dynamo_lite.cli.doctor import doctor
+from dynamo_lite import breaks, policy, whole_program
 from dynamo_lite.cli.execute import Target, execute
-from dynamo_lite.cli.report import explain_at_exit, report_frames_at_exit
+from dynamo_lite.cli.report import report_at_exit, report_frames_at_exit
+from dynamo_lite.config import config
 
 _TARGET_COMMANDS = ("run", "explain")
+_FLAGS = ("-q", "--quiet")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +40,10 @@ def split(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Our own arguments, up to and including the SCRIPT or MODULE, and those of the program."""
     if not arguments or arguments[0] not in _TARGET_COMMANDS:
         return arguments, []
-    end = 3 if arguments[1:2] == ["-m"] else 2
+    first = 1
+    while arguments[first : first + 1] and arguments[first] in _FLAGS:
+        first += 1
+    end = first + (2 if arguments[first : first + 1] == ["-m"] else 1)
     return arguments[:end], arguments[end:]
 
 
@@ -52,17 +55,22 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, command, text in (
-        ("run", _run, "run a program with every function compiled; the last line counts the frames"),
-        ("explain", _explain, "run a program in the same way, then print what was compiled and what was not"),
+        ("run", _run, "run a program; what takes long enough is compiled, and the last lines tell what that brought"),
+        (
+            "explain",
+            _explain,
+            "run a program with all its functions and loops compiled, then print what became of them",
+        ),
     ):
         sub = commands.add_parser(
             name, help=text, description=text, usage=f"python -m dynamo_lite {name} [-m MODULE | SCRIPT] [ARGUMENT ...]"
         )
+        sub.add_argument(*_FLAGS, action="store_true", help="do not say at the end what was compiled")
         sub.add_argument("-m", dest="module", metavar="MODULE", help="run a module, like python -m")
         sub.add_argument("script", nargs="?", metavar="SCRIPT", help="a file to run, like python SCRIPT")
         sub.set_defaults(command=command, parser=sub)
     sub = commands.add_parser("doctor", help="check that dynamo_lite works on this machine")
-    sub.set_defaults(command=lambda options, program: doctor())
+    sub.set_defaults(command=_doctor)
     sub = commands.add_parser("backends", help="list the backends")
     sub.set_defaults(command=_backends)
     sub = commands.add_parser("breaks", help="list every reason for a graph break, or explain one")
@@ -80,18 +88,40 @@ def _target(options: argparse.Namespace, program: list[str]) -> Target:
 
 
 def _run(options: argparse.Namespace, program: list[str]) -> int:
-    def start() -> None:
-        report_frames_at_exit()
-        whole_program.enable()
+    target = _target(options, program)
+    if config.disable:
+        return execute(target, lambda: None)
+    if config.stress:
+        return execute(target, _start_stress)
+    watched = whole_program.watch()
+    start = (lambda: None) if options.quiet else (lambda: report_at_exit(watched))
+    return execute(target, start, watched.prepared)
 
-    return execute(_target(options, program), start)
+
+def _start_stress() -> None:
+    from dynamo_lite import stress
+
+    report_frames_at_exit()
+    stress.enable()
 
 
 def _explain(options: argparse.Namespace, program: list[str]) -> int:
-    return execute(_target(options, program), lambda: explain_at_exit(whole_program.enable()))
+    watched = whole_program.watch(policy.AT_ONCE)
+    return execute(_target(options, program), lambda: report_at_exit(watched, explain=True), watched.prepared)
+
+
+# NB: what needs the compiler is imported by the command that needs it: `run` starts without.
+
+
+def _doctor(options: argparse.Namespace, program: list[str]) -> int:
+    from dynamo_lite.cli.doctor import doctor
+
+    return doctor()
 
 
 def _backends(options: argparse.Namespace, program: list[str]) -> int:
+    from dynamo_lite.backends import list_backends
+
     for name in list_backends():
         print(name)
     return 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import importlib.metadata
 import os
 import platform
 import shutil
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite import _C, api, whole_program
+from dynamo_lite import _C, api, installation, stress
 from dynamo_lite.config import config
 
 Array = np.ndarray[Any, Any]
@@ -47,11 +46,13 @@ def _python() -> str:
 
 
 def _packages() -> str:
-    return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("numpy", "numba", "bytecode"))
+    unknown = installation.unknown_version()
+    if unknown:
+        raise RuntimeError(f"{unknown} Every function runs as plain Python")
+    return ", ".join(f"{name} {installation.installed(name)}" for name in installation.NEEDED)
 
 
-def _numba() -> str:
-    importlib.import_module("numba")
+def _llvm() -> str:
     llvmlite = importlib.import_module("llvmlite.binding")
     return f"imports, LLVM {'.'.join(map(str, llvmlite.llvm_version_info))} for {llvmlite.get_host_cpu_name()}"
 
@@ -92,14 +93,14 @@ def _callee() -> int:
 
 
 def _hook() -> str:
-    before = whole_program.frame_statistics()["seen"]
+    before = stress.frame_statistics()["seen"]
     with config.patch(stress="hook"):
-        whole_program.enable()
+        stress.enable()
         try:
             _callee()
         finally:
-            whole_program.disable()
-    after = whole_program.frame_statistics()["seen"]
+            stress.disable()
+    after = stress.frame_statistics()["seen"]
     if not isinstance(before, int) or not isinstance(after, int) or after <= before:
         raise RuntimeError("the frame hook saw no frame")
     return "sees the frames of other functions"
@@ -115,7 +116,7 @@ def _options() -> str:
 _CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("python", _python),
     ("packages", _packages),
-    ("numba", _numba),
+    ("llvmlite", _llvm),
     ("extension", _extension),
     ("C compiler", _compiler),
     ("frame hook", _hook),

@@ -26,8 +26,19 @@ class Target:
     arguments: Sequence[str]
 
 
-def execute(target: Target, start: Callable[[], object]) -> int:
-    """Call `start`, then run the program to its end; the exit code. SystemExit passes through."""
+Prepare = Callable[[types.CodeType, bytes], types.CodeType]
+
+
+def as_it_is(code: types.CodeType, source: bytes) -> types.CodeType:
+    """Run a file's own code."""
+    return code
+
+
+def execute(target: Target, start: Callable[[], object], prepare: Prepare = as_it_is) -> int:
+    """Call `start`, then run the program to its end; the exit code. SystemExit passes through.
+
+    prepare: the code to run for the code and the source of a SCRIPT.
+    """
     sys.argv = [target.name, *target.arguments]
     try:
         if target.is_module:
@@ -36,7 +47,7 @@ def execute(target: Target, start: Callable[[], object]) -> int:
             runpy.run_module(target.name, run_name="__main__", alter_sys=True)
         elif os.path.isfile(target.name) and not target.name.endswith((".zip", ".pyz", ".pyc")):
             _set_first_path(os.path.dirname(os.path.realpath(target.name)))
-            _execute_file(target.name, start)
+            _execute_file(target.name, start, prepare)
         else:
             _set_first_path(None)
             start()
@@ -61,7 +72,7 @@ def _set_first_path(folder: str | None) -> None:
         sys.path.insert(0, folder)
 
 
-def _execute_file(path: str, start: Callable[[], object]) -> None:
+def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> None:
     path = os.path.abspath(path)  # as python does; sys.argv[0] stays as it was written
     module = types.ModuleType("__main__")
     loader = importlib.machinery.SourceFileLoader("__main__", path)
@@ -71,7 +82,7 @@ def _execute_file(path: str, start: Callable[[], object]) -> None:
     with io.open_code(path) as file:
         source = file.read()
     start()
-    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
+    exec(prepare(compile(source, path, "exec", dont_inherit=True), source), module.__dict__)
 
 
 def _program_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:

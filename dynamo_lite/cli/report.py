@@ -5,17 +5,13 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import time
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from dynamo_lite import _C, whole_program
-from dynamo_lite.report.records import Explanation
-
-
-class Explains(Protocol):
-    """Whatever can tell what was compiled (compilation.py's Compilation)."""
-
-    def explanation(self) -> Explanation: ...
+if TYPE_CHECKING:
+    from dynamo_lite.watching import Watch
+    from dynamo_lite.whole_program import Program
 
 
 def describe_frames(statistics: Mapping[str, Any]) -> str:
@@ -36,25 +32,56 @@ def describe_frames(statistics: Mapping[str, Any]) -> str:
 
 
 def report_frames_at_exit() -> None:
-    """Print the closing line when this process (no forked child) ends."""
-    _at_exit(lambda: describe_frames(whole_program.frame_statistics()))
+    """Print the closing line of a stress mode when this process (no forked child) ends."""
+    from dynamo_lite import _C, stress
 
-
-def explain_at_exit(compilation: Explains) -> None:
-    """Print what became of the program's functions, then the closing line."""
-    _at_exit(lambda: f"{compilation.explanation()}\n\n{describe_frames(whole_program.frame_statistics())}")
-
-
-def _at_exit(text: Any) -> None:
     process = os.getpid()
 
     def report() -> None:
         if os.getpid() == process:
-            whole_program.disable()
+            stress.disable()
             sys.stdout.flush()
-            print(text(), file=sys.stderr, flush=True)
+            print(describe_frames(stress.frame_statistics()), file=sys.stderr, flush=True)
 
     # Registered before the program starts, so it runs after everything that the program registers. The hook goes first:
     # a C function, so that no frame of ours is seen.
     atexit.register(report)
     atexit.register(_C.hook_disable)
+
+
+def report_at_exit(program: Program, explain: bool = False) -> None:
+    """Print what watching the program brought when this process (no forked child) ends; explain: all of it."""
+    process = os.getpid()
+
+    def report() -> None:
+        if os.getpid() == process:
+            program.end()
+            sys.stdout.flush()
+            compilation = program.watch.compilation if program.watch is not None else None
+            if explain and compilation is not None:
+                print(compilation.explanation(), end="\n\n", file=sys.stderr)
+            print(describe_watch(program.watch), file=sys.stderr, flush=True)
+
+    atexit.register(report)
+
+
+def describe_watch(watch: Watch | None) -> str:
+    """What was compiled and what that took; then the places where most plain time went, and why they are plain."""
+    ran = time.process_time()
+    if watch is None or watch.compilation is None:
+        return f"dynamo_lite: {ran:.2f} s of CPU time; nothing took long enough to be compiled"
+    stats = watch.compilation.stats()
+    lines = [
+        f"dynamo_lite: {ran:.2f} s of CPU time, {watch.budget.spent:.2f} s of it compiling {stats['compiles']} "
+        f"segments; {stats['native_calls']} native calls, running loops entered {watch.loops_entered} times"
+        + (f"; calls took {watch.saved():.2f} s less than plainly" if watch.saved() > 0.01 else "")
+    ]
+    reasons = watch.compilation.reasons()
+    for seconds, filename, line, name in watch.plain_places()[:3]:
+        if seconds >= 0.05:
+            why = next((text for (file, at), text in reasons.items() if file == filename and at == line), "")
+            waited = "compiling had to wait" if watch.put_off else ""
+            lines.append(
+                f"  {filename}:{line} {name}: {seconds:.2f} s plainly{': ' if why or waited else ''}{why or waited}"
+            )
+    return "\n".join(lines)

@@ -9,8 +9,9 @@ the capture, so `decide` may be built upon.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 
+from dynamo_lite.budget import spend
+from dynamo_lite.graph.equalities import Equalities
 from dynamo_lite.graph.scalar import (
     COMPARISONS,
     LinearKey,
@@ -38,27 +39,27 @@ class Facts:
         self._range: dict[LinearKey, tuple[float, float]] = {}
         self._unequal: dict[LinearKey, set[int]] = {}
         self._opaque: dict[str, bool] = {}
-        self._same: dict[str, Scalar] = {}  # for a symbol another one that is equal
+        self.equalities = Equalities()
 
     def copy(self) -> Facts:
         """The same facts, to be extended apart."""
         other = Facts()
-        for condition in self.learned:
-            other.learn(condition, True)
+        other.learned = self.learned.copy()
+        other._range = self._range.copy()
+        other._unequal = {terms: numbers.copy() for terms, numbers in self._unequal.items()}
+        other._opaque = self._opaque.copy()
+        other.equalities = self.equalities.copy()
         return other
 
-    def learn_canonical(self, canonical: Callable[[Scalar], Scalar], renamed: Iterable[Scalar]) -> None:
-        """Note the facts also as they read with every number named as `canonical` names it; `renamed` are those that
-        have another name there."""
-        for condition in list(self.learned):
-            self.learn(canonical(condition), True)
-        for number in renamed:
-            self.learn(make("eq", number, canonical(number)), True)
-
     def learn(self, condition: Scalar, truth: bool) -> None:
-        """Note that `condition` is true (or false), unless that is known."""
+        """Note that `condition` is true (or false), as it is written and with every number called by the name of its
+        class."""
         condition = simplify(condition if truth else negate(condition))
-        if not isinstance(condition, Symbol | ScalarOp) or self.decide(condition):
+        self._note(condition)
+        self._note(self.equalities.canonical(condition))
+
+    def _note(self, condition: Scalar) -> None:
+        if not isinstance(condition, Symbol | ScalarOp) or self._decide(condition):
             return
         self.learned.append(condition)
         normal = _normal(condition)
@@ -75,23 +76,31 @@ class Facts:
         if relation in ("le", "eq"):
             high = min(high, bound)
         self._range[terms] = (low, high)
-        if relation == "eq" and bound == 0:
-            self._note_equal(terms)
+        if relation == "eq":
+            self._unite(*condition.operands)  # type: ignore[union-attr]
 
-    def _note_equal(self, terms: LinearKey) -> None:
-        """Note which symbol stands for another in terms that are opaque to a linear form."""
-        pair = [monomial[0] for monomial, coefficient in terms if len(monomial) == 1 and coefficient in (1, -1)]
-        if len(terms) == 2 and terms[0][1] == -terms[1][1] and len(pair) == 2:
-            one, other = pair
-            if isinstance(one, Symbol) and isinstance(other, Symbol) and one.name not in self._same:
-                other = substitute(other, self._same)  # type: ignore[assignment]
-                if other != one:
-                    self._same = {name: substitute(value, {one.name: other}) for name, value in self._same.items()}
-                    self._same[one.name] = other
+    def _unite(self, one: Scalar, other: Scalar) -> None:
+        """Call two numbers by one name, and note what is known of them under that."""
+        atom = self.equalities.unite(one, other)
+        if atom is None:
+            return
+        names = symbols_of(atom)
+        if isinstance(atom, Symbol) and atom.axis is not None:  # its name obeys what every size obeys
+            self._note(make("ge", self.equalities.canonical(atom), 0))
+            self._note(make("ne", self.equalities.canonical(atom), 1))
+        for known in list(self.learned):
+            if names & symbols_of(known):
+                self._note(self.equalities.canonical(known))
 
     def decide(self, condition: Scalar) -> bool | None:
         """Whether `condition` holds at every call that passes the guards; None when the facts do not tell."""
+        spend()
         condition = simplify(condition)
+        known = self._decide(condition)
+        return self._decide(self.equalities.canonical(condition)) if known is None and self.equalities else known
+
+    def _decide(self, condition: Scalar) -> bool | None:
+        """The same, of a condition as it is written."""
         if not isinstance(condition, Symbol | ScalarOp):
             return bool(condition)
         normal = _normal(condition)
@@ -107,13 +116,9 @@ class Facts:
         equal = False if outside else True if low == high == bound else None
         return equal if relation == "eq" or equal is None else not equal
 
-    def are_equal(self, one: Scalar, other: Scalar) -> bool:
-        """Whether two ints are known to be equal; looks into what is opaque to a linear form, too."""
-        condition = make("eq", one, other)
-        return bool(self.decide(condition) or self.decide(substitute(condition, self._same)))
-
     def _bounds(self, terms: LinearKey) -> tuple[float, float]:
         """The interval of a linear form: what was learned of it, and what its terms add up to."""
+        spend()
         low, high = self._range.get(terms, (-math.inf, math.inf))
         if len(terms) == 1 and terms[0][1] == 1:
             term_low, term_high = self._monomial_bounds(terms[0][0])
@@ -209,20 +214,6 @@ def at_worst(
     else:
         worst = make("sub", stop, 1) if forward else start
     return substitute(condition, {index.name: worst})
-
-
-def learn_choice(facts: Facts, condition: Scalar, truth: bool) -> None:
-    """Note that a condition on a choice is true (or false), also as it reads with numbers in place of their equals."""
-    equal: dict[str, Scalar] = {}
-    for known in facts.learned:
-        if isinstance(known, ScalarOp) and known.op == "eq":
-            for one, other in (known.operands, known.operands[::-1]):
-                if isinstance(one, Symbol) and kind_of(other) == "int":
-                    equal[one.name] = other
-    facts.learn(condition, truth)
-    for name in symbols_of(condition) & equal.keys():
-        facts.learn(substitute(condition, {name: equal[name]}), truth)
-    facts.learn(substitute(condition, equal), truth)
 
 
 def learn_index(facts: Facts, index: Scalar, start: Scalar, stop: Scalar, step: Scalar) -> None:

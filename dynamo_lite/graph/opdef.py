@@ -41,6 +41,14 @@ class UnknownShape(OpError):
     """The shape of the result depends on what an array holds. The text names the operation."""
 
 
+class NotConstant(OpError):
+    """`value`, a number that depends on arguments, has to be known: whoever asks may fix it and ask again."""
+
+    def __init__(self, value: Scalar, text: str) -> None:
+        super().__init__(text)
+        self.value = value
+
+
 class DoesNotBroadcast(OpError):
     """NumPy raises a ValueError, since sizes do not fit. The text says which."""
 
@@ -77,7 +85,8 @@ class OpDef:
 
     infer(args, params, relate): the result's type, or a tuple of types; raises OpError. args are Nodes and Scalars.
     evaluate(args, params): the op on concrete values, by NumPy itself.
-    exact_view: a VIEW whose result always shares the operand's memory (a reshape may copy).
+    exact_view: a VIEW whose result always shares the operand's memory (a reshape may copy). exact_axes: one whose
+    result does so where the operand is an array of at most so many axes.
     may_report: even with an unused result the op may warn or raise (a flag, an index out of range).
     ufunc: the ufunc that the op is a call of, gufuncs included.
     in_place: the result is the first operand with other contents, which a store right behind it puts there;
@@ -91,6 +100,7 @@ class OpDef:
     doc: str
     samples: tuple[Sample, ...] = ()
     exact_view: bool = False
+    exact_axes: int = -1
     may_report: bool = True
     ufunc: np.ufunc | None = None
     in_place: bool = False
@@ -105,6 +115,14 @@ def define(op: OpDef) -> OpDef:
         raise ValueError(f"op {op.name} is defined twice")
     REGISTRY[op.name] = op
     return op
+
+
+def is_exact_view(node: Node) -> bool:
+    """Whether a CALL node of a VIEW op always shares its operand's memory."""
+    op, base = REGISTRY[node.op], node.args[0]
+    if op.exact_view or not isinstance(base, Node):
+        return op.exact_view
+    return not base.array_type.scalar and base.array_type.ndim <= op.exact_axes
 
 
 def elementwise_of(node: Node) -> OpDef:

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dynamo_lite.graph.facts import Facts, at_worst, learn_choice, learn_index
+from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, Undecided
 from dynamo_lite.graph.rewrite import loop_parts, map_scalars, root
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, simplify, substitute, symbols_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, substitute, symbols_of
 from dynamo_lite.graph.types import ArrayType, number_type
 
 
@@ -129,7 +129,7 @@ def same_type(graph: Graph, left: object, right: object) -> bool:
         left.dtype == right.dtype
         and left.scalar == right.scalar
         and left.ndim == right.ndim
-        and all(map(graph.facts.are_equal, left.shape, right.shape))
+        and all(graph.facts.decide(make("eq", *pair)) for pair in zip(left.shape, right.shape, strict=True))
     )
 
 
@@ -214,7 +214,7 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
             raise GraphError(f"{node.name}: the body takes {condition} for granted, of a number that it computes")
         known = substitute(condition, outside)
         worst = at_worst(facts, known, fresh, *bounds)
-        if not _follows(facts, known) and (worst is None or not _follows(facts, worst)):
+        if not facts.decide(known) and (worst is None or not facts.decide(worst)):
             raise GraphError(f"{node.name}: the body takes {condition} for granted, which is not known outside")
     changing |= {name for name, value in outside.items() if varying & symbols_of(value)}
     verify(body, frozenset(changing))
@@ -307,7 +307,7 @@ def _check_cond(graph: Graph, node: Node, varying: frozenset[str]) -> None:
                 raise GraphError(f"{node.name}: {value.type} goes in for %{inner.name}, input {place}: {inner.type}")
         facts = graph.facts.copy()
         if not isinstance(condition, Node):
-            learn_choice(facts, condition, truth)
+            facts.learn(condition, truth)
         own, required = _yielded(body), body.required()
         for known in body.facts.learned:
             if required.decide(known):
@@ -327,17 +327,6 @@ def _check_cond(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     if kinds[0] and len(node.params.get("yields", ())) != len(kinds[0]):
         raise GraphError(f"{node.name}: it has no symbols for its numbers")
     _check_yields(graph, node, kinds[0])
-
-
-def _follows(facts: Facts, condition: Scalar) -> bool:
-    """Whether a condition is known, maybe of numbers that equal its own."""
-    if facts.decide(condition):
-        return True
-    equal: dict[str, Scalar] = {}
-    for fact in facts.learned:
-        if isinstance(fact, ScalarOp) and fact.op == "eq" and isinstance(fact.operands[1], Symbol):
-            equal.setdefault(fact.operands[1].name, fact.operands[0])
-    return bool(facts.decide(simplify(substitute(condition, equal))))
 
 
 def _check_leave(graph: Graph, node: Node, varying: frozenset[str]) -> None:

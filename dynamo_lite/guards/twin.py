@@ -122,6 +122,7 @@ READS: Mapping[str, Callable[..., Any]] = {
     "kwdefaults": lambda _, base: MISSING if base.__kwdefaults__ is None else base.__kwdefaults__,
     "cell_contents": lambda _, base: _cell_contents(base),
     "method_function": lambda _, base: base.__func__ if type(base) is types.MethodType else MISSING,
+    "text": lambda _, base: MISSING if (made := _C.text_array(base)) is None else made,
     "method_self": lambda _, base: base.__self__ if type(base) is types.MethodType else MISSING,
 }
 
@@ -129,20 +130,25 @@ READS: Mapping[str, Callable[..., Any]] = {
 # ---- tests
 
 
-def const_equal(a: Any, b: Any) -> bool:
+DEPTH = 100  # of tuples in tuples; csrc/guards.c
+
+
+def const_equal(a: Any, b: Any, depth: int = DEPTH) -> bool:
     """Interchangeable: identical, or of the same exact type with the same bits."""
     if a is b:
         return True
+    if depth == 0:
+        return False
     if type(a) is not type(b):
         return False
     if type(a) in (float, complex):
         return np.asarray(a).tobytes() == np.asarray(b).tobytes()
     if type(a) in (int, str, bytes):
         return bool(a == b)
-    if type(a) is tuple:
-        return len(a) == len(b) and all(map(const_equal, a, b))
+    if type(a) in (tuple, list):
+        return len(a) == len(b) and all(const_equal(x, y, depth - 1) for x, y in zip(a, b, strict=True))
     if type(a) is slice:
-        return const_equal((a.start, a.stop, a.step), (b.start, b.stop, b.step))
+        return const_equal((a.start, a.stop, a.step), (b.start, b.stop, b.step), depth)
     return False
 
 

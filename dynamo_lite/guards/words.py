@@ -117,7 +117,7 @@ class _Namer:
             return f"slot{index}"
         name = self._names[index]
         # The parameters of a resume function that hold Python's stack have no name in the source.
-        return f"<value {index} under way>" if name.startswith(".") else name
+        return f"<intermediate value {index}>" if name.startswith(".") else name
 
     def register(self, register: int) -> str:
         op = self._reads[register]
@@ -142,6 +142,8 @@ class _Namer:
                 return f"{self.register(op[2])}.cell_contents"
             case "method_function":
                 return f"{self.register(op[2])}.__func__"
+            case "text":
+                return f"the text {self.register(op[2])}"
             case "method_self":
                 return f"{self.register(op[2])}.__self__"
         raise AssertionError(op)
@@ -186,7 +188,7 @@ def _values(ops: Sequence[Op], slots: tuple[Any, ...]) -> dict[int, Any]:
     return values
 
 
-def _describe(value: Any) -> str:
+def _describe(value: Any, depth: int = 8) -> str:
     """A value without running code of the user's: builtins by repr, arrays by dtype and shape, others by type."""
     # NB: type(), not isinstance(), which asks value.__class__: the user's code, perhaps.
     kind = type(value)
@@ -200,13 +202,19 @@ def _describe(value: Any) -> str:
         return f"{_type_name(kind)}({value!s})"
     if issubclass(kind, type):
         return _type_name(value)
-    if kind in (types.FunctionType, types.BuiltinFunctionType):
+    if kind is types.BuiltinFunctionType:
+        return f"<builtin {value.__qualname__}>"
+    if kind is np.ufunc:
+        return f"<ufunc {value.__name__}>"
+    if kind is types.FunctionType:
         return f"<{_type_name(kind)} {value.__qualname__}>"
     if kind in (types.CodeType, types.ModuleType):
         name = value.co_qualname if kind is types.CodeType else vars(value).get("__name__", "without a name")
         return f"<{_type_name(kind)} {name}>"
+    if kind is tuple and depth == 0:
+        return "(...)"
     if kind is tuple:
-        return f"({', '.join(map(_describe, value))}{',' if len(value) == 1 else ''})"
+        return f"({', '.join(_describe(item, depth - 1) for item in value)}{',' if len(value) == 1 else ''})"
     return f"<{_type_name(kind)} object>"
 
 

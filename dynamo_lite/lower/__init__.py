@@ -4,6 +4,7 @@ Enters: a graph from capture, left as it is. Leaves: a copy for scheduling. ``lo
 the bodies of loops and branches go through it as graphs of their own.
 """
 
+from dynamo_lite._C import safe_point
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.dead_code import dead_code
@@ -16,6 +17,7 @@ __all__ = ["lower"]
 
 def lower(graph: Graph) -> Graph:
     """The graph in primitives."""
+    safe_point()
     result = clone(graph)
     for node in result.nodes:
         node.regions = tuple(map(lower, node.regions))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamo_lite.budget import spend
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Symbol
@@ -22,6 +23,7 @@ def clone(graph: Graph) -> Graph:
         return copies[arg] if isinstance(arg, Node) else arg
 
     for node in graph.nodes:
+        spend()
         params: dict[str, Any] = dict(node.params)
         copies[node] = Node(
             node.kind,

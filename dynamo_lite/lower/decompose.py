@@ -3,19 +3,21 @@
 Enters a graph that this pass may change; leaves one that yields the same bits:
 
     %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
-    %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %astype: int64[s0] = astype(%x); %reduce = reduce(%astype, add)
+    %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %positive: int64[s0] = positive(%x); %r = reduce(%positive, add)
     %array_of: float64[2] = array_of(%a, %b)      ->  %empty: float64[2]; a store of %a and of %b into its elements
     %outer: int32[s0, s1] = outer(%x, %y, add)    ->  %x[:, newaxis]; add
     %power: float64[s0] = power(%x, 2.0)          ->  %square: float64[s0] = square(%x)
 
 A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
-bools. Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. Clip of floats has its own rule
-for NaN.
+bools. Floating sums with a cast run in NumPy's chunks of 8192 elements, and stay whole. It is a ufunc and no astype:
+NumPy casts as it iterates, in the order that ufuncs go through their operands, whereas a copy also sorts axes of
+stride 0, which shows in the strides of a result with keepdims. Clip of floats has its own rule for NaN.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -68,12 +70,19 @@ def _reduce(graph: Graph, node: Node) -> Node | None:
     element, result = reduce_dtypes(ufunc, dtype, node.params.get("dtype"))
     if element == dtype or element != result or element.kind not in "iub" or dtype.kind not in "iub":
         return None
-    cast = graph.add_call(
-        "astype", (x,), {"dtype": element}, ArrayType(element, x.array_type.shape, x.array_type.scalar), node.location
-    )
+    cast = _read_as(graph, x, element, node)
     params = {key: value for key, value in node.params.items() if key != "dtype"}
     params["dtype"] = element
     return graph.add_call("reduce", (cast,), params, node.type, node.location)  # type: ignore[arg-type]
+
+
+def _read_as(graph: Graph, x: Node, dtype: np.dtype[np.generic], node: Node) -> Node:
+    """x as a ufunc reads it that computes in `dtype`, an integer's or bool."""
+    type_ = ArrayType(dtype, x.array_type.shape, x.array_type.scalar)
+    params: dict[str, Any] = {} if type_.shape or type_.scalar else {"as_array": True}
+    if dtype.kind == "b":
+        return graph.add_call("not_equal", (x, 0), params, type_, node.location)
+    return graph.add_call("positive", (x,), {"dtype": dtype, "casting": "unsafe", **params}, type_, node.location)
 
 
 MOST_STORES = 16  # of single elements, each a small kernel; NumPy takes about 100 ns an item, and 1 us for the array
@@ -86,17 +95,20 @@ _DTYPE_OF_KIND: dict[str, np.dtype[np.generic]] = {
 
 
 def _array_of(graph: Graph, node: Node) -> Node | None:
-    """An array of a few numbers of its own dtype is stored item by item; NumPy would have to look at each object."""
-    result = node.array_type
-    if result.ndim != 1 or not 0 < len(node.args) <= MOST_STORES:
+    """A few arrays, or numbers of the result's dtype, are stored item by item; NumPy has to look at each object."""
+    result, outer = node.array_type, node.params["shape"]
+    if not outer or not 0 < len(node.args) <= MOST_STORES:
         return None
-    if any(_own_dtype(arg) != result.dtype for arg in node.args):
+    numbers = [arg for arg in node.args if not isinstance(arg, Node) or not arg.array_type.ndim]
+    if any(_own_dtype(arg) != result.dtype and not _is_exact_in(arg, result.dtype) for arg in numbers):
         return None
     allocate = {"shape": result.shape, "dtype": result.dtype, "order": "C"}
     made = graph.add_call("empty", (), allocate, result, node.location)
-    for place, item in enumerate(node.args):
-        index = {"index": (place,), "scalar": False}
-        element = graph.add_call("basic_index", (made,), index, ArrayType(result.dtype, ()), node.location)
+    whole = ((None, None, None),) * (result.ndim - len(outer))
+    part = ArrayType(result.dtype, result.shape[len(outer) :])
+    for place, item in zip(itertools.product(*map(range, outer)), node.args, strict=True):
+        index = {"index": (*place, *whole), "scalar": False}
+        element = graph.add_call("basic_index", (made,), index, part, node.location)
         graph.add_store(element, item, node.location)
     return made
 
@@ -171,6 +183,11 @@ def _ufunc_out(graph: Graph, node: Node) -> Node | None:
     if not isinstance(result, ArrayType) or (result.dtype, result.shape) != (type_.dtype, type_.shape):
         return None
     return graph.add_call("add", tuple(operands), {}, result, node.location)
+
+
+def _is_exact_in(arg: Argument, dtype: np.dtype[Any]) -> bool:
+    """Whether `arg` is a known int that a float of `dtype` is too."""
+    return type(arg) is int and abs(arg) <= 2**11 and dtype.kind in "fc"
 
 
 def _own_dtype(arg: Argument) -> np.dtype[np.generic]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of
+from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of, is_exact_view
 from dynamo_lite.graph.rewrite import hands_out, is_structured, is_view, origins, root, users, written
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.ops import vector_math
@@ -97,7 +97,7 @@ def _same_layout(value: Node, array: Node) -> bool:
 
 def _reads(node: Node) -> bool:
     """Whether `node` reads its operands' memory; an exact view does not, unless it yields a NumPy scalar."""
-    return not (is_view(node) and REGISTRY[node.op].exact_view and not node.array_type.scalar)
+    return not (is_view(node) and is_exact_view(node) and not node.array_type.scalar)
 
 
 # Besides, kernels decline where a complex sum is NaN; the others compute nothing.
@@ -113,6 +113,13 @@ def _looks_at_layout(node: Node) -> bool:
     )
 
 
+def _is_met_alone(array: Node, node: Node) -> bool:
+    """Whether no other operand of `node` shows memory of `array`: of a matrix and its own transpose NumPy's product
+    calls another function of BLAS, with other bits, than of two matrices that are equal."""
+    others = [arg for arg in node.args if isinstance(arg, Node) and arg is not array]
+    return all(origins(other).isdisjoint(origins(array)) for other in others)
+
+
 def _forward_stores(graph: Graph) -> None:
     stored = _stored_roots(graph)
     contents: dict[Node, Node] = {}
@@ -122,7 +129,9 @@ def _forward_stores(graph: Graph) -> None:
             any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE and not _looks_at_layout(node)
             node.args = tuple(
                 contents[arg]
-                if isinstance(arg, Node) and arg in contents and (any_layout or _same_layout(contents[arg], arg))
+                if isinstance(arg, Node)
+                and arg in contents
+                and (any_layout or (_same_layout(contents[arg], arg) and _is_met_alone(arg, node)))
                 else arg
                 for arg in node.args
             )

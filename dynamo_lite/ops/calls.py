@@ -10,7 +10,7 @@ row. INVARIANT: results are fresh arrays, never views of operands.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,24 +18,42 @@ import numpy as np
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.ops.elementwise import UFUNCS, dtype_class, loop_dtypes, resolve_dtypes, ufunc_binder
+from dynamo_lite.ops.elementwise import (
+    TAKES_ELLIPSIS,
+    UFUNCS,
+    dtype_class,
+    infer_ufunc,
+    loop_dtypes,
+    resolve_dtypes,
+    ufunc_binder,
+)
+from dynamo_lite.ops.parameters import (
+    REFUSALS,
+    ArrayArg,
+    DType,
+    Flag,
+    Float,
+    Int,
+    OperandArg,
+    Out,
+    RealNumber,
+    RealNumberOrNone,
+    Text,
+    Unmodelled,
+)
 from dynamo_lite.ops.registry import (
     Binder,
     Bound,
-    DType,
     OpDef,
     OpError,
     OpKind,
     Relate,
     Sample,
-    array,
+    check_number,
     define,
-    operand,
-    refuse,
     spell,
+    spell_any_ufunc,
     spell_ufunc_method,
-    static_bool,
-    static_int,
 )
 from dynamo_lite.ops.shapes import broadcast, settle, shape_of
 
@@ -49,7 +67,14 @@ ShapeRule: TypeAlias = Callable[[tuple[Shape, ...], dict[str, Any], Relate], Sha
 def trial(function: Callable[..., Any], args: tuple[Argument, ...], params: dict[str, Any]) -> tuple[DType, int, bool]:
     """dtype, rank and whether it is a NumPy scalar of function(*args, **params), from a call on a sample."""
     cells = tuple(_cell(arg) for arg in args)
-    return _trial(function, cells, tuple(sorted(params.items())))
+    return _trial(function, cells, tuple((name, _param(value)) for name, value in sorted(params.items())))
+
+
+def _param(value: Any) -> Any:
+    """A param to try with: a number that is not known as a one."""
+    if isinstance(value, tuple):
+        return tuple(map(_param, value))
+    return _sample((value.kind,)) if isinstance(value, Symbol | ScalarOp) else value
 
 
 def _cell(arg: Argument) -> tuple[Any, ...]:
@@ -61,14 +86,14 @@ def _cell(arg: Argument) -> tuple[Any, ...]:
     return type(arg).__name__, arg
 
 
-@cache
+@lru_cache(1024)  # NB: keys hold numbers of users' programs
 def _trial(
     function: Callable[..., Any], cells: tuple[tuple[Any, ...], ...], params: tuple[tuple[str, Any], ...]
 ) -> tuple[DType, int, bool]:
     try:
         with np.errstate(all="ignore"):
             result = function(*map(_sample, cells), **dict(params))
-    except Exception as error:
+    except REFUSALS as error:
         raise OpError(f"{getattr(function, '__name__', 'call')}: {type(error).__name__}: {error}") from None
     if not isinstance(result, np.ndarray | np.generic):
         raise OpError(f"a result of type {type(result).__name__}")
@@ -114,6 +139,12 @@ def opaque(
 def equal(left: Scalar, right: Scalar, ask: Relate) -> None:
     if not ask(make("eq", left, right)):
         raise OpError(f"sizes {left} and {right} differ")
+
+
+def same_sizes(a: Node, b: Node, ask: Relate) -> bool:
+    """Whether two arrays have the same shape."""
+    left, right = a.array_type.shape, b.array_type.shape
+    return len(left) == len(right) and all(ask(make("eq", one, two)) for one, two in zip(left, right, strict=True))
 
 
 # gufuncs
@@ -187,7 +218,7 @@ _define_gufunc(
         Sample(((3,), (3, 4)), {}),
         Sample(((2, 3), (3,)), {}),
         Sample(((3,), (3,)), {}),
-        Sample(((3,), (3,)), {"as_array": True}),
+        *([Sample(((3,), (3,)), {"as_array": True})] if TAKES_ELLIPSIS else []),
         Sample(((5, 1, 2, 3), (2, 3, 1)), {}),
         Sample(((2, 3), (3, 4)), {"dtype": np.dtype("D")}),
     ),
@@ -195,6 +226,47 @@ _define_gufunc(
 _define_gufunc(np.vecdot, (Sample(((2, 3), (3,)), {}), Sample(((3,), (3,)), {})))
 _define_gufunc(np.matvec, (Sample(((2, 3), (3,)), {}), Sample(((5, 2, 3), (1, 3)), {})))
 _define_gufunc(np.vecmat, (Sample(((3,), (3, 2)), {}), Sample(((5, 3), (3, 2)), {})))
+
+
+# ufuncs of other packages
+
+
+def _infer_other_ufunc(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> Any:
+    ufunc: np.ufunc = params["ufunc"]
+    others = {key: value for key, value in params.items() if key != "ufunc"}
+    if ufunc.signature is None:
+        return infer_ufunc(ufunc)(args, others, ask)
+    if ufunc.nout > 1 or not all(isinstance(arg, Node) for arg in args):
+        raise OpError(f"{ufunc.__name__} in this form has no rule")
+    dtype = loop_dtypes(ufunc, args, others, ask)[-1]
+    shape = gufunc_shape(ufunc, tuple(map(shape_of, args)), ask)
+    return ArrayType(dtype, shape, not shape)
+
+
+def _evaluate_other_ufunc(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    return params["ufunc"](*args, **{key: value for key, value in params.items() if key != "ufunc"})
+
+
+define(
+    OpDef(
+        "other_ufunc",
+        OpKind.CALL,
+        _infer_other_ufunc,
+        _evaluate_other_ufunc,
+        "params[ufunc] of the operands: a ufunc or gufunc that is none of NumPy's own, scipy.special's say.",
+        (Sample(((2, 3), (3,)), {"ufunc": np.add}), Sample(((3,), (3,)), {"ufunc": np.vecdot})),
+    )
+)
+
+
+@spell_any_ufunc("other_ufunc")
+def _other_ufunc(ufunc: np.ufunc) -> Binder:
+    def as_other(bound: Bound) -> Bound:
+        if bound.out is not None or bound.params.get("as_array") or bound.op != ufunc.__name__:
+            raise OpError(f"{ufunc.__name__} with out= has no rule")
+        return Bound("other_ufunc", bound.args, bound.params | {"ufunc": ufunc})
+
+    return ufunc_binder(ufunc, as_other)
 
 
 # products
@@ -252,19 +324,25 @@ opaque(
 )
 
 
-def _spell_product(op: str, function: Any, method: str | None = None) -> None:
-    def bind(ask: Relate, a: Any, b: Any, /, out: Any = None) -> Bound:
-        if out is not None:
-            # NumPy demands an out of just the result's dtype and C order, which is not known here.
-            raise OpError(f"{op} with out= has no rule")
-        return Bound(op, (operand(a), operand(b)))
-
-    spell(op, f"np.{op}", function, method=method)(bind)
+# NumPy demands an out= of just the result's dtype and C order, which is not known here.
+@spell("dot", "np.dot", np.dot)
+def _bind_dot(ask: Relate, a: OperandArg, b: OperandArg, out: Unmodelled = None) -> Bound:
+    return Bound("dot", (a, b))
 
 
-_spell_product("dot", np.dot, "dot")
-_spell_product("inner", np.inner)
-_spell_product("vdot", np.vdot)
+@spell("dot", None, method="dot")
+def _bind_method_dot(ask: Relate, a: OperandArg, b: OperandArg, /, out: Unmodelled = None) -> Bound:
+    return Bound("dot", (a, b))
+
+
+@spell("inner", "np.inner", np.inner)
+def _bind_inner(ask: Relate, a: OperandArg, b: OperandArg, /) -> Bound:
+    return Bound("inner", (a, b))
+
+
+@spell("vdot", "np.vdot", np.vdot)
+def _bind_vdot(ask: Relate, a: OperandArg, b: OperandArg, /) -> Bound:
+    return Bound("vdot", (a, b))
 
 
 def _infer_outer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
@@ -293,10 +371,10 @@ define(
 
 @spell_ufunc_method("outer", "outer")
 def _outer_method(ufunc: np.ufunc) -> Binder:
-    def bind(ask: Relate, a: Any, b: Any, /) -> Bound:
+    def bind(ask: Relate, a: OperandArg, b: OperandArg, /) -> Bound:
         if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
             raise OpError(f"{ufunc.__name__}.outer has no rule")
-        return Bound("outer", (operand(a), operand(b)), {"ufunc": ufunc})
+        return Bound("outer", (a, b), {"ufunc": ufunc})
 
     return bind
 
@@ -349,22 +427,19 @@ opaque(
 @spell("einsum", "np.einsum", np.einsum)
 def _bind_einsum(
     ask: Relate,
-    subscripts: Any,
+    subscripts: Text,
     /,
-    *operands: Any,
-    out: Any = None,
-    dtype: Any = None,
-    order: Any = "K",
-    casting: Any = "safe",
-    optimize: Any = False,
+    *operands: ArrayArg,
+    out: Unmodelled = None,
+    dtype: Unmodelled = None,
+    order: Unmodelled = "K",
+    casting: Unmodelled = "safe",
+    optimize: Unmodelled = False,
 ) -> Bound:
-    refuse(out=(out, None), dtype=(dtype, None), order=(order, "K"), casting=(casting, "safe"))
-    if not isinstance(subscripts, str) or static_bool(optimize, "optimize"):
-        raise OpError("einsum in this form has no rule")
     terms, result = _labels(subscripts, len(operands))
     if len(operands) == 1 and len(set(terms[0])) == len(result):
         raise OpError("einsum that sums nothing may give a view")
-    return Bound("einsum", tuple(array(one) for one in operands), {"subscripts": subscripts})
+    return Bound("einsum", operands, {"subscripts": subscripts})
 
 
 # scalar types as functions: np.float32(x)
@@ -382,11 +457,13 @@ def _infer_scalar_cast(args: tuple[Argument, ...], params: dict[str, Any], ask: 
     elif is_symbolic(arg):
         if arg.kind == "float" and dtype.kind in "iu":  # type: ignore[union-attr]
             raise OpError("an integer from a float depends on its value")
+        if dtype.char == "e":
+            check_number(arg, dtype, ask)  # NB: where the program makes a float16 of a number NumPy warns at once
     else:
         try:
             with np.errstate(all="raise"):
                 params["type"](arg)
-        except (TypeError, ValueError, OverflowError, FloatingPointError) as error:
+        except REFUSALS as error:
             raise OpError(f"{dtype}({arg}): {error}") from None
     return ArrayType(dtype, (), True)
 
@@ -404,8 +481,8 @@ define(
 
 
 def _spell_type(type_: type[np.generic]) -> None:
-    def bind(ask: Relate, value: Any, /) -> Bound:
-        return Bound("scalar_cast", (operand(value),), {"type": type_})
+    def bind(ask: Relate, value: OperandArg, /) -> Bound:
+        return Bound("scalar_cast", (value,), {"type": type_})
 
     spell("scalar_cast", f"np.{type_.__name__}", type_)(bind)
 
@@ -435,13 +512,14 @@ opaque(
 
 
 @spell("round rint", "np.round", np.round, np.around)
-def _bind_round(ask: Relate, a: Any, decimals: Any = 0, out: Any = None) -> Bound:
-    node = array(a)
-    places = static_int(decimals, "decimals")
-    if places == 0 and node.array_type.dtype.kind == "f":
-        return ufunc_binder(UFUNCS["rint"])(ask, node, out=out)
-    refuse(out=(out, None))
-    return Bound("round", (node,), {"decimals": places})
+def _bind_round(ask: Relate, a: ArrayArg, decimals: Int = 0, out: Out = None) -> Bound:
+    if out is not None and not same_sizes(a, out, ask):
+        raise OpError("round into an array of another shape")
+    if decimals == 0 and a.array_type.dtype.kind == "f":
+        return ufunc_binder(UFUNCS["rint"])(ask, a, out=out)
+    if out is not None:
+        raise OpError("round to places with out= has no rule")
+    return Bound("round", (a,), {"decimals": decimals})
 
 
 spell("round rint", None, method="round")(_bind_round)
@@ -468,11 +546,10 @@ opaque(
 
 
 @spell("isclose", "np.isclose", np.isclose)
-def _bind_isclose(ask: Relate, a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Bound:
-    if type(rtol) is not float or type(atol) is not float:
-        raise OpError("isclose with a tolerance that is not constant")
-    params = {"rtol": rtol, "atol": atol, "equal_nan": static_bool(equal_nan, "equal_nan")}
-    return Bound("isclose", (operand(a), operand(b)), params)
+def _bind_isclose(
+    ask: Relate, a: OperandArg, b: OperandArg, rtol: Float = 1e-5, atol: Float = 1e-8, equal_nan: Flag = False
+) -> Bound:
+    return Bound("isclose", (a, b), {"rtol": rtol, "atol": atol, "equal_nan": equal_nan})
 
 
 opaque(
@@ -489,10 +566,11 @@ opaque(
 
 @spell("nan_to_num", "np.nan_to_num", np.nan_to_num)
 def _bind_nan_to_num(
-    ask: Relate, x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    ask: Relate,
+    x: ArrayArg,
+    copy: Unmodelled = True,
+    nan: RealNumber = 0.0,
+    posinf: RealNumberOrNone = None,
+    neginf: RealNumberOrNone = None,
 ) -> Bound:
-    if not static_bool(copy, "copy"):
-        raise OpError("nan_to_num in place has no rule")
-    if any(type(value) not in (int, float, type(None)) for value in (nan, posinf, neginf)):
-        raise OpError("nan_to_num with values that are not constant")
-    return Bound("nan_to_num", (array(x),), {"nan": nan, "posinf": posinf, "neginf": neginf})
+    return Bound("nan_to_num", (x,), {"nan": nan, "posinf": posinf, "neginf": neginf})

@@ -11,31 +11,44 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Scalar, is_scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.parameters import (
+    REFUSALS,
+    ArrayArg,
+    DType,
+    DTypeArg,
+    DTypeOrNone,
+    Flag,
+    Int,
+    Number,
+    NumberOrNone,
+    Operand,
+    OperandArg,
+    OrderCF,
+    OrderCFOrNone,
+    OrderKCF,
+    RealOperand,
+    Shape,
+    SizeArg,
+    SizeOrNone,
+    SubOk,
+    Unmodelled,
+    type_of,
+)
 from dynamo_lite.ops.registry import (
     Binder,
     Bound,
-    DType,
     OpDef,
-    Operand,
     OpError,
     OpKind,
     Relate,
     Sample,
-    array,
     check_number,
     define,
-    operand,
-    refuse,
     spell,
-    static_bool,
-    static_dtype,
-    static_int,
-    type_of,
 )
 from dynamo_lite.ops.shapes import settle
-from dynamo_lite.ops.views import dims
 
 _F8 = np.dtype(np.float64)
 _I8 = np.dtype(np.int64)
@@ -102,17 +115,20 @@ define(
 )
 
 
-def _new_params(shape: Any, dtype: Any, order: Any) -> dict[str, Any]:
-    if order not in ("C", "F"):
-        raise OpError(f"order={order!r} has no rule")
-    return {"shape": dims(shape), "dtype": _F8 if dtype is None else static_dtype(dtype), "order": order}
+def _new_params(shape: tuple[Scalar, ...], dtype: DType | None, order: str) -> dict[str, Any]:
+    return {"shape": shape, "dtype": _F8 if dtype is None else dtype, "order": order}
 
 
 def _new_binder(op: str, fill: tuple[int, ...]) -> Binder:
     def bind(
-        ask: Relate, shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+        ask: Relate,
+        shape: Shape,
+        dtype: DTypeOrNone = None,
+        order: OrderCF = "C",
+        *,
+        device: Unmodelled = None,
+        like: Unmodelled = None,
     ) -> Bound:
-        refuse(device=(device, None), like=(like, None))
         return Bound(op, fill, _new_params(shape, dtype, order))
 
     return bind
@@ -121,14 +137,13 @@ def _new_binder(op: str, fill: tuple[int, ...]) -> Binder:
 @spell("empty", "np.ndarray", np.ndarray)
 def _bind_ndarray(
     ask: Relate,
-    shape: Any,
-    dtype: Any = None,
-    buffer: Any = None,
-    offset: Any = 0,
-    strides: Any = None,
-    order: Any = None,
+    shape: Shape,
+    dtype: DTypeOrNone = None,
+    buffer: Unmodelled = None,
+    offset: Unmodelled = 0,
+    strides: Unmodelled = None,
+    order: OrderCFOrNone = None,
 ) -> Bound:
-    refuse(buffer=(buffer, None), offset=(offset, 0), strides=(strides, None))
     return Bound("empty", (), _new_params(shape, dtype, "C" if order is None else order))
 
 
@@ -140,25 +155,22 @@ spell("full", "np.ones", np.ones)(_new_binder("full", (1,)))
 def _fill_dtype(fill: Operand) -> DType:
     if isinstance(fill, Node | np.generic):
         return type_of(fill).dtype
-    if type(fill) is int and not -(2**63) <= fill < 2**63:
-        raise OpError("a fill beyond 64 bits")
     return _NUMBERS[kind_of(fill)]
 
 
 @spell("full", "np.full", np.full)
 def _bind_full(
     ask: Relate,
-    shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: Any = "C",
+    shape: Shape,
+    fill_value: OperandArg,
+    dtype: DTypeOrNone = None,
+    order: OrderCF = "C",
     *,
-    device: Any = None,
-    like: Any = None,
+    device: Unmodelled = None,
+    like: Unmodelled = None,
 ) -> Bound:
-    refuse(device=(device, None), like=(like, None))
-    fill = operand(fill_value)
-    return Bound("full", (fill,), _new_params(shape, _fill_dtype(fill) if dtype is None else dtype, order))
+    wanted = _fill_dtype(fill_value) if dtype is None else dtype
+    return Bound("full", (fill_value,), _new_params(shape, wanted, order))
 
 
 def _infer_like(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
@@ -192,35 +204,44 @@ define(
 )
 
 
-def _like(op: str, a: Any, fill: tuple[Operand, ...], dtype: Any, order: Any, shape: Any, device: Any) -> Bound:
-    refuse(shape=(shape, None), device=(device, None))
-    node = array(a)
-    wanted = {} if dtype is None else {"dtype": static_dtype(dtype)}
+def _like(op: str, node: Node, fill: tuple[Operand, ...], dtype: DType | None, order: str) -> Bound:
     if order in ("C", "F"):  # then only shape and dtype matter
-        new = {"shape": node.array_type.shape, "dtype": wanted.get("dtype", node.array_type.dtype), "order": order}
-        return Bound(op.removesuffix("_like"), fill, new)
-    if order != "K":
-        raise OpError(f"order={order!r} has no rule")
-    return Bound(op, (node, *fill), wanted)
+        type_ = node.array_type
+        return Bound(op.removesuffix("_like"), fill, _new_params(type_.shape, dtype or type_.dtype, order))
+    return Bound(op, (node, *fill), {} if dtype is None else {"dtype": dtype})
 
 
 def _like_binder(op: str, fill: tuple[int, ...]) -> Binder:
     def bind(
         ask: Relate,
-        a: Any,
-        dtype: Any = None,
-        order: Any = "K",
-        subok: bool = True,
-        shape: Any = None,
+        a: ArrayArg,
+        dtype: DTypeOrNone = None,
+        order: OrderKCF = "K",
+        subok: SubOk = True,
+        shape: Unmodelled = None,
         *,
-        device: Any = None,
+        device: Unmodelled = None,
     ) -> Bound:
-        return _like(op, a, fill, dtype, order, shape, device)
+        return _like(op, a, fill, dtype, order)
 
     return bind
 
 
-spell("empty_like empty", "np.empty_like", np.empty_like)(_like_binder("empty_like", ()))
+@spell("empty_like empty", "np.empty_like", np.empty_like)
+def _bind_empty_like(
+    ask: Relate,
+    prototype: ArrayArg,
+    /,
+    dtype: DTypeOrNone = None,
+    order: OrderKCF = "K",
+    subok: SubOk = True,
+    shape: Unmodelled = None,
+    *,
+    device: Unmodelled = None,
+) -> Bound:
+    return _like("empty_like", prototype, (), dtype, order)
+
+
 spell("full_like full", "np.zeros_like", np.zeros_like)(_like_binder("full_like", (0,)))
 spell("full_like full", "np.ones_like", np.ones_like)(_like_binder("full_like", (1,)))
 
@@ -228,16 +249,16 @@ spell("full_like full", "np.ones_like", np.ones_like)(_like_binder("full_like", 
 @spell("full_like full", "np.full_like", np.full_like)
 def _bind_full_like(
     ask: Relate,
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: Any = "K",
-    subok: bool = True,
-    shape: Any = None,
+    a: ArrayArg,
+    fill_value: OperandArg,
+    dtype: DTypeOrNone = None,
+    order: OrderKCF = "K",
+    subok: SubOk = True,
+    shape: Unmodelled = None,
     *,
-    device: Any = None,
+    device: Unmodelled = None,
 ) -> Bound:
-    return _like("full_like", a, (operand(fill_value),), dtype, order, shape, device)
+    return _like("full_like", a, (fill_value,), dtype, order)
 
 
 # arange
@@ -250,7 +271,7 @@ def _infer_arange(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
         try:
             with np.errstate(all="raise"):
                 result = _evaluate_arange(args, params)
-        except (ValueError, TypeError, OverflowError, FloatingPointError, MemoryError) as error:
+        except REFUSALS as error:
             raise OpError(f"arange: {error}") from None
         return ArrayType(result.dtype, result.shape)
     if any(kind_of(arg) != "int" for arg in args):  # type: ignore[arg-type]
@@ -298,29 +319,17 @@ define(
 @spell("arange", "np.arange", np.arange)
 def _bind_arange(
     ask: Relate,
-    start_or_stop: Any,
+    start_or_stop: Number,
     /,
-    stop: Any = None,
-    step: Any = 1,
-    *args: Any,
-    dtype: Any = None,
-    device: Any = None,
-    like: Any = None,
+    stop: NumberOrNone = None,
+    step: NumberOrNone = 1,
+    dtype: DTypeOrNone = None,
+    *,
+    device: Unmodelled = None,
+    like: Unmodelled = None,
 ) -> Bound:
-    refuse(device=(device, None), like=(like, None))
-    if args:
-        (dtype,) = args if len(args) == 1 else (dtype,)
     start, end = (0, start_or_stop) if stop is None else (start_or_stop, stop)
-    numbers = tuple(_number(value) for value in (start, end, 1 if step is None else step))
-    return Bound("arange", numbers, {} if dtype is None else {"dtype": static_dtype(dtype)})
-
-
-def _number(value: Any) -> Scalar:
-    if is_scalar(value):
-        return value  # type: ignore[no-any-return]
-    if isinstance(value, np.int64 | np.float64):
-        return value.item()
-    raise OpError(f"arange of a {type(value).__name__}")
+    return Bound("arange", (start, end, 1 if step is None else step), {} if dtype is None else {"dtype": dtype})
 
 
 # eye and tri
@@ -352,38 +361,40 @@ for _op, _function, _summary in (
 @spell("eye", "np.eye", np.eye)
 def _bind_eye(
     ask: Relate,
-    N: Any,
-    M: Any = None,
-    k: Any = 0,
-    dtype: Any = float,
-    order: Any = "C",
+    N: SizeArg,
+    M: SizeOrNone = None,
+    k: Int = 0,
+    dtype: DTypeArg = _F8,
+    order: Unmodelled = "C",
     *,
-    device: Any = None,
-    like: Any = None,
+    device: Unmodelled = None,
+    like: Unmodelled = None,
 ) -> Bound:
-    refuse(order=(order, "C"), device=(device, None), like=(like, None))
-    (rows,), (columns,) = dims(N), dims(N if M is None else M)
-    return Bound("eye", (), {"N": rows, "M": columns, "k": static_int(k, "k"), "dtype": static_dtype(dtype)})
+    return Bound("eye", (), {"N": N, "M": N if M is None else M, "k": k, "dtype": dtype})
 
 
 @spell("eye", "np.identity", np.identity)
-def _bind_identity(ask: Relate, n: Any, dtype: Any = None, *, like: Any = None) -> Bound:
-    return _bind_eye(ask, n, dtype=float if dtype is None else dtype, like=like)
+def _bind_identity(ask: Relate, n: SizeArg, dtype: DTypeOrNone = None, *, like: Unmodelled = None) -> Bound:
+    return Bound("eye", (), {"N": n, "M": n, "k": 0, "dtype": _F8 if dtype is None else dtype})
 
 
 @spell("tri", "np.tri", np.tri)
-def _bind_tri(ask: Relate, N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Bound:
-    refuse(like=(like, None))
-    (rows,), (columns,) = dims(N), dims(N if M is None else M)
-    return Bound("tri", (), {"N": rows, "M": columns, "k": static_int(k, "k"), "dtype": static_dtype(dtype)})
+def _bind_tri(
+    ask: Relate, N: SizeArg, M: SizeOrNone = None, k: Int = 0, dtype: DTypeArg = _F8, *, like: Unmodelled = None
+) -> Bound:
+    return Bound("tri", (), {"N": N, "M": N if M is None else M, "k": k, "dtype": dtype})
 
 
 # linspace
 
 
 def _infer_linspace(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
-    if any(isinstance(arg, Node) or kind_of(arg) not in ("int", "float", "bool") for arg in args):
-        raise OpError("linspace of other than Python numbers has no rule")
+    for arg in args:
+        if isinstance(arg, Node):
+            if not arg.array_type.scalar or arg.array_type.dtype not in (_F8, _I8):
+                raise OpError(f"linspace of {arg.array_type} has no rule")
+        elif kind_of(arg) not in ("int", "float", "bool"):
+            raise OpError("linspace of other than real numbers has no rule")
     return ArrayType(_F8, (settle(params["num"], ask),))
 
 
@@ -413,22 +424,16 @@ define(
 @spell("linspace", "np.linspace", np.linspace)
 def _bind_linspace(
     ask: Relate,
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: Any = True,
-    retstep: Any = False,
-    dtype: Any = None,
-    axis: Any = 0,
+    start: RealOperand,
+    stop: RealOperand,
+    num: SizeArg = 50,
+    endpoint: Flag = True,
+    retstep: Unmodelled = False,
+    dtype: DTypeOrNone = None,
+    axis: Unmodelled = 0,
     *,
-    device: Any = None,
+    device: Unmodelled = None,
 ) -> Bound:
-    if dtype is not None and static_dtype(dtype) != _F8:  # which it is of Python numbers in any case
+    if dtype is not None and dtype != _F8:  # which it is of Python numbers in any case
         raise OpError("linspace of another dtype has no rule")
-    refuse(retstep=(retstep, False), axis=(axis, 0), device=(device, None))
-    count = _number(num)
-    if kind_of(count) != "int":
-        raise OpError("linspace of a number of points that is no int")
-    return Bound(
-        "linspace", (_number(start), _number(stop)), {"num": count, "endpoint": static_bool(endpoint, "endpoint")}
-    )
+    return Bound("linspace", (start, stop), {"num": num, "endpoint": endpoint})

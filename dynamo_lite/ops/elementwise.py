@@ -8,7 +8,7 @@ as_array; each absent when not given. Ops with several results have a tuple type
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,28 +19,48 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
 from dynamo_lite.graph.scalar import ScalarOp, Symbol, is_scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.conversion import convert, is_sequence, pending, sample_leaf
+from dynamo_lite.ops.parameters import (
+    ABSENT,
+    REFUSALS,
+    ArrayArg,
+    Casting,
+    CopyOrNone,
+    DType,
+    DTypeArg,
+    DTypeOrNone,
+    ExistingArray,
+    Flag,
+    Int,
+    MaskOrTrue,
+    Nested,
+    OperandArg,
+    OptionalOperand,
+    OrderKCF,
+    OrderKCFOrNone,
+    Out,
+    SubOk,
+    UfuncArgument,
+    UfuncOptionalOperand,
+    UfuncOut,
+    Unmodelled,
+    out_array,
+    type_of,
+)
 from dynamo_lite.ops.registry import (
     REGISTRY,
     Binder,
     Bound,
-    DType,
     OpDef,
     OpError,
     OpKind,
     Relate,
     Sample,
     UnknownShape,
-    array,
     call,
     check_number,
     define,
-    operand,
-    refuse,
     spell,
-    static_bool,
-    static_dtype,
-    static_int,
-    type_of,
 )
 from dynamo_lite.ops.shapes import broadcast, shape_of
 
@@ -60,6 +80,10 @@ def resolve_dtypes(
     ufunc: np.ufunc, classes: tuple[Any, ...], dtype: DType | None = None, casting: str = "same_kind"
 ) -> tuple[DType, ...]:
     """What ``ufunc.resolve_dtypes`` says for operands of these dtypes or weak classes: operands, then results."""
+    if casting in ("no", "equiv", "safe") and not all(isinstance(one, np.dtype) for one in classes):
+        # NB: a call asks what the number's own dtype, int64 say, may be cast to. resolve_dtypes allows every casting of
+        # a Python number, and crashes on "equiv" (NumPy 2.4).
+        raise OpError(f"{ufunc.__name__} of a Python number with casting={casting!r}")
     signature = (None,) * ufunc.nin + (dtype,) * ufunc.nout
     try:
         resolved = ufunc.resolve_dtypes(
@@ -67,7 +91,7 @@ def resolve_dtypes(
             signature=signature,
             casting=casting,  # type: ignore[arg-type]
         )
-    except (TypeError, ValueError) as error:
+    except REFUSALS as error:
         raise OpError(f"{ufunc.__name__}: {error}") from None
     return tuple(resolved)
 
@@ -79,6 +103,10 @@ def loop_dtypes(ufunc: np.ufunc, args: Sequence[Argument], params: dict[str, Any
     """
     if len(args) != ufunc.nin:
         raise OpError(f"{ufunc.__name__} takes {ufunc.nin} operands")
+    if len(args) == 1 and type(args[0]) is int and not -(2**63) <= args[0] < 2**63:
+        raise OpError(
+            f"{ufunc.__name__} of an int beyond 64 bits"
+        )  # alone it is no weak number, but an object or uint64
     dtypes = resolve_dtypes(
         ufunc, tuple(map(dtype_class, args)), params.get("dtype"), params.get("casting", "same_kind")
     )
@@ -123,48 +151,67 @@ _SILENT = frozenset(
         *("isnan", "isinf", "isfinite", "signbit", "copysign", "conjugate", "positive"),
     )
 )
-_NOT_NUMERIC = frozenset({"isnat", "_ones_like"})
 
 
-def ufunc_binder(ufunc: np.ufunc) -> Binder:
-    """The binder of a call of `ufunc` itself."""
+def _takes_ellipsis() -> bool:
+    """Whether ``out=...`` asks for a 0-d array in a scalar's place, as it does since NumPy 2.3."""
+    try:
+        np.positive(1.0, out=...)
+    except TypeError:
+        return False
+    return True
+
+
+TAKES_ELLIPSIS = _takes_ellipsis()
+
+
+# NumPy 2.4: a third positional argument might be meant for another operand.
+_WARNS_OF_POSITIONAL_OUT = (np.maximum, np.minimum)
+
+
+def ufunc_binder(ufunc: np.ufunc, finish: Callable[[Bound], Bound] = lambda bound: bound) -> Binder:
+    """The binder of a call of `ufunc` itself; `finish` gets what it says."""
 
     def bind(
         ask: Relate,
-        *args: Any,
-        out: Any = None,
-        where: Any = True,
-        casting: str = "same_kind",
-        order: str = "K",
-        dtype: Any = None,
-        subok: bool = True,
-        signature: Any = None,
-        sig: Any = None,
+        *args: UfuncArgument,
+        out: UfuncOut = ABSENT,
+        where: MaskOrTrue = ABSENT,
+        casting: Casting = "same_kind",
+        order: Unmodelled = "K",
+        dtype: DTypeOrNone = None,
+        subok: SubOk = True,
+        signature: Unmodelled = ABSENT,
+        sig: Unmodelled = ABSENT,
     ) -> Bound:
+        operands = tuple(one for one in args[: ufunc.nin] if one is not None)
         if len(args) > ufunc.nin:
-            if out is not None or len(args) > ufunc.nin + 1 or ufunc.nout > 1:
+            # NB: of a result in both places NumPy complains, also of None.
+            if out is not ABSENT or len(args) > ufunc.nin + 1 or ufunc.nout > 1:
                 raise OpError(f"{ufunc.__name__}: positional results have no rule")
-            *args, out = args  # type: ignore[assignment]
-        if len(args) < ufunc.nin:
+            if ufunc in _WARNS_OF_POSITIONAL_OUT:
+                raise OpError(f"{ufunc.__name__} warns of a positional result")
+            out = out_array(args[-1])
+        elif out is ABSENT:
+            out = None
+        if len(operands) < ufunc.nin or (where is not ABSENT and ufunc.signature is not None):
             raise OpError(f"{ufunc.__name__} takes {ufunc.nin} operands")
-        refuse(where=(where, True), order=(order, "K"), signature=(signature, None), sig=(sig, None))
         params: dict[str, Any] = {}
         if dtype is not None:
-            params["dtype"] = static_dtype(dtype)
+            params["dtype"] = dtype
         if casting != "same_kind":
             params["casting"] = casting
-        if isinstance(out, tuple):
-            if len(out) != 1:
-                raise OpError(f"{ufunc.__name__}: several out= arrays have no rule")
-            (out,) = out
-        target = None
         if out is ...:
+            if not TAKES_ELLIPSIS:
+                raise OpError("out=... raises")
             params["as_array"] = True
-        elif out is not None:
-            target = array(out)
-            if target.array_type.scalar:
-                raise OpError("out= is a NumPy scalar")
-        return Bound(ufunc.__name__, tuple(map(operand, args)), params, target, casting)
+            out = None
+        if where is not True and where is not ABSENT:
+            if out is None or ufunc.nout > 1:
+                raise OpError("where= without out= leaves elements unset")
+            params |= {"ufunc": ufunc, "where": True}
+            return finish(Bound("ufunc_out", (out, *operands, where), params, out, casting))
+        return finish(Bound(ufunc.__name__, operands, params, out, casting))
 
     return bind
 
@@ -176,7 +223,9 @@ def _summary(ufunc: np.ufunc) -> str:
 
 def _define_ufunc(ufunc: np.ufunc) -> None:
     operands = ((2, 3), (3,), (2, 1))[: ufunc.nin] if ufunc.nin > 1 else ((2, 3),)
-    samples = [Sample(operands, {}), Sample(((),) * ufunc.nin, {}), Sample(((),) * ufunc.nin, {"as_array": True})]
+    samples = [Sample(operands, {}), Sample(((),) * ufunc.nin, {})]
+    if TAKES_ELLIPSIS:
+        samples.append(Sample(((),) * ufunc.nin, {"as_array": True}))
     if ufunc.nin == 2:
         samples += [Sample(((2, 3), 1), {}), Sample((1.5, (3,)), {}), Sample(((3,), True), {}), Sample(((), 2), {})]
     define(
@@ -202,8 +251,8 @@ UFUNCS = {
     ufunc.__name__: ufunc
     for ufunc in vars(umath).values()
     # "real" and "imag" exist as ufuncs since NumPy 2.5; nothing of NumPy's Python calls them, and the views have
-    # these names.
-    if isinstance(ufunc, np.ufunc) and _is_numeric(ufunc) and ufunc.__name__ not in _NOT_NUMERIC | {"real", "imag"}
+    # these names. "_ones_like" is what ``x ** 0`` calls before NumPy 2.3 (operators.py).
+    if isinstance(ufunc, np.ufunc) and _is_numeric(ufunc) and ufunc.__name__ not in {"isnat", "real", "imag"}
 }
 for _ufunc in UFUNCS.values():
     _define_ufunc(_ufunc)
@@ -229,9 +278,9 @@ define(
 )
 
 
-def _bind_conjugate(ask: Relate, x: Any) -> Bound:
+def _bind_conjugate(ask: Relate, x: ArrayArg) -> Bound:
     """x.conj() of real numbers is x itself (PyArray_Conjugate)."""
-    node = array(x)
+    node = x
     if node.array_type.dtype.kind == "c":
         return Bound("conjugate", (node,))
     if node.array_type.scalar:
@@ -282,10 +331,10 @@ define(
 
 
 @spell("where", "np.where", np.where)
-def _bind_where(ask: Relate, condition: Any, x: Any = None, y: Any = None, /) -> Bound:
+def _bind_where(ask: Relate, condition: ArrayArg, x: OptionalOperand = None, y: OptionalOperand = None, /) -> Bound:
     if x is None or y is None:
         raise UnknownShape("np.where of a condition alone")
-    return Bound("where", (array(condition), operand(x), operand(y)))
+    return Bound("where", (condition, x, y))
 
 
 # astype and copies
@@ -318,9 +367,10 @@ define(
 
 
 @spell("astype", "np.astype", np.astype)
-def _bind_np_astype(ask: Relate, x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Bound:
-    refuse(device=(device, None))
-    if type_of(x).scalar:
+def _bind_np_astype(
+    ask: Relate, x: ExistingArray, dtype: DTypeArg, /, *, copy: Flag = True, device: Unmodelled = None
+) -> Bound:
+    if x.array_type.scalar:
         raise OpError("np.astype takes arrays only")
     return _bind_astype(ask, x, dtype, copy=copy)
 
@@ -328,31 +378,23 @@ def _bind_np_astype(ask: Relate, x: Any, dtype: Any, /, *, copy: Any = True, dev
 @spell("astype", None, method="astype")
 def _bind_astype(
     ask: Relate,
-    x: Any,
-    dtype: Any,
-    order: str = "K",
-    casting: str = "unsafe",
-    subok: bool = True,
-    copy: Any = True,
+    x: ArrayArg,
+    dtype: DTypeArg,
+    order: OrderKCF = "K",
+    casting: Casting = "unsafe",
+    subok: SubOk = True,
+    copy: Flag = True,
 ) -> Bound:
-    node = array(x)
-    params: dict[str, Any] = {"dtype": static_dtype(dtype)}
+    params: dict[str, Any] = {"dtype": dtype}
     if order != "K":
-        params["order"] = _order(order, "KCF")
+        params["order"] = order
     if casting != "unsafe":
         params["casting"] = casting
-    same = params["dtype"] == node.array_type.dtype and not node.array_type.scalar
-    if not static_bool(copy, "copy") and same:
+    if not copy and dtype == x.array_type.dtype and not x.array_type.scalar:
         if order != "K":
             raise OpError(f"whether a copy is due depends on the memory order ({order})")
-        return Bound("same", (node,))
-    return Bound("astype", (node,), params)
-
-
-def _order(order: Any, known: str) -> str:
-    if order not in tuple(known):
-        raise OpError(f"order={order!r} has no rule")
-    return order  # type: ignore[no-any-return]
+        return Bound("same", (x,))
+    return Bound("astype", (x,), params)
 
 
 def _infer_copy(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
@@ -386,50 +428,53 @@ define(
 
 
 @spell("copy", None, method="copy")
-def _bind_method_copy(ask: Relate, x: Any, order: str = "C") -> Bound:
-    return Bound("copy", (array(x),), {"order": _order(order, "KCF")})
+def _bind_method_copy(ask: Relate, x: ArrayArg, order: OrderKCF = "C") -> Bound:
+    return Bound("copy", (x,), {"order": order})
 
 
 @spell("copy", None, method="__copy__")
-def _bind_dunder_copy(ask: Relate, x: Any) -> Bound:
-    if array(x).array_type.scalar:
+def _bind_dunder_copy(ask: Relate, x: ArrayArg) -> Bound:
+    if x.array_type.scalar:
         raise OpError("copy.copy of a NumPy scalar")
-    return Bound("copy", (array(x),), {"order": "K"})
+    return Bound("copy", (x,), {"order": "K"})
 
 
 @spell("copy", "np.copy", np.copy)
-def _bind_copy(ask: Relate, a: Any, order: str = "K", subok: bool = False) -> Bound:
-    return Bound("copy", (array(a),), {"order": _order(order, "KCF"), "as_array": True})
+def _bind_copy(ask: Relate, a: ArrayArg, order: OrderKCF = "K", subok: SubOk = False) -> Bound:
+    return Bound("copy", (a,), {"order": order, "as_array": True})
 
 
 @spell("copy astype array_of", "np.array", np.array)
 def _bind_array(
     ask: Relate,
-    object: Any,
-    dtype: Any = None,
+    object: Nested,
+    dtype: DTypeOrNone = None,
     *,
-    copy: Any = True,
-    order: str = "K",
-    subok: bool = False,
-    ndmin: int = 0,
-    like: Any = None,
+    copy: CopyOrNone = True,
+    order: OrderKCF = "K",
+    subok: SubOk = False,
+    ndmin: Int = 0,
+    like: Unmodelled = None,
 ) -> Bound:
-    refuse(like=(like, None))
-    if isinstance(object, list | tuple) or is_scalar(object):
-        refuse(order=(order, "K"), ndmin=(ndmin, 0))
+    return _array_from(object, dtype, copy, order, ndmin)
+
+
+def _array_from(object: Any, dtype: DType | None, copy: bool | None, order: str, ndmin: int) -> Bound:
+    """copy: True, or None for a copy only where it is due; a copy that is not allowed (False) may raise."""
+    if is_sequence(object) or is_scalar(object):
+        if order != "K" or ndmin != 0:
+            raise OpError("np.array of a sequence with order= or ndmin= has no rule")
         return _bind_array_of(object, dtype)
     type_ = type_of(object)
-    if type_.ndim < static_int(ndmin, "ndmin"):
+    if not 0 <= ndmin <= type_.ndim:
         raise OpError("ndmin= that adds axes has no rule")
-    wanted = type_.dtype if dtype is None else static_dtype(dtype)
+    wanted = type_.dtype if dtype is None else dtype
     if copy is None and order == "K" and wanted == type_.dtype and not type_.scalar:
         return Bound("same", (object,))
     if copy is None and order != "K":
         raise OpError(f"whether a copy is due depends on the memory order ({order})")
-    if copy is not None and not static_bool(copy, "copy"):
-        raise OpError("copy=False may raise")
     if wanted == type_.dtype:
-        return Bound("copy", (object,), {"order": _order(order, "KCF"), "as_array": True})
+        return Bound("copy", (object,), {"order": order, "as_array": True})
     if type_.scalar:
         raise OpError("an array of another dtype from a NumPy scalar")
     return Bound("astype", (object,), {"dtype": wanted} if order == "K" else {"dtype": wanted, "order": order})
@@ -438,16 +483,15 @@ def _bind_array(
 def _bind_as(name: str, *callables: Any) -> None:
     def bind(
         ask: Relate,
-        a: Any,
-        dtype: Any = None,
-        order: Any = None,
+        a: Nested,
+        dtype: DTypeOrNone = None,
+        order: OrderKCFOrNone = None,
         *,
-        device: Any = None,
-        copy: Any = None,
-        like: Any = None,
+        device: Unmodelled = None,
+        copy: CopyOrNone = None,
+        like: Unmodelled = None,
     ) -> Bound:
-        refuse(device=(device, None))
-        return _bind_array(ask, a, dtype, copy=copy, order="K" if order is None else order, like=like)
+        return _array_from(a, dtype, copy, "K" if order is None else order, 0)
 
     spell("copy astype array_of", f"np.{name}", *callables)(bind)
 
@@ -456,26 +500,9 @@ _bind_as("asarray", np.asarray)
 _bind_as("asanyarray", np.asanyarray)
 
 
-def _nested(value: Any, leaves: list[Any]) -> tuple[int, ...]:
-    """The shape of nested sequences of numbers; appends the numbers to `leaves` in C order."""
-    if not isinstance(value, list | tuple):
-        leaf = operand(value)
-        if isinstance(leaf, Node) and not leaf.array_type.scalar:
-            raise OpError("np.array of a sequence of arrays has no rule")
-        leaves.append(leaf)
-        return ()
-    shapes = [_nested(item, leaves) for item in value]
-    if any(shape != shapes[0] for shape in shapes):
-        raise OpError("np.array of a ragged sequence")
-    return (len(value), *(shapes[0] if shapes else ()))
-
-
-def _bind_array_of(value: Any, dtype: Any) -> Bound:
-    leaves: list[Any] = []
-    params: dict[str, Any] = {"shape": _nested(value, leaves)}
-    if dtype is not None:
-        params["dtype"] = static_dtype(dtype)
-    return Bound("array_of", tuple(leaves), params)
+def _bind_array_of(value: Any, dtype: DType | None) -> Bound:
+    made = convert(value, dtype)
+    return Bound(made.op, made.args, made.params)
 
 
 def _infer_array_of(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
@@ -483,25 +510,23 @@ def _infer_array_of(args: tuple[Argument, ...], params: dict[str, Any], ask: Rel
     for arg in args:
         if isinstance(arg, Node) and wanted is not None and not np.can_cast(arg.array_type.dtype, wanted, "same_kind"):
             raise OpError(f"np.array of a {arg.array_type.dtype} as {wanted}")
-    samples = tuple(map(sample_number, args))
+    samples = tuple(map(sample_leaf, args))
     try:
         with np.errstate(all="raise"):
             dtype: DType = _evaluate_array_of(samples, params).dtype
-    except (ValueError, TypeError, OverflowError, FloatingPointError) as error:
+    except REFUSALS as error:
         raise OpError(f"np.array: {error}") from None
     for arg in args:
         if not isinstance(arg, Node):
             check_number(arg, dtype, ask)
-    return ArrayType(dtype, params["shape"])
-
-
-def sample_number(arg: Argument) -> Any:
-    """A number to try a function with in place of a NumPy scalar or Python number: itself, or a one of its type."""
-    if isinstance(arg, Node):
-        return arg.array_type.dtype.type(1)
-    if isinstance(arg, Symbol | ScalarOp):
-        return {"int": 1, "float": 1.0, "bool": True}[arg.kind]
-    return arg
+    items = [shape_of(arg) for arg in args]
+    if any(len(item) != len(items[0]) for item in items):
+        raise OpError("np.array of a ragged sequence")
+    for item in items[1:]:
+        for size, other in zip(items[0], item, strict=True):
+            if not ask(make("eq", size, other)):
+                raise OpError("np.array of a ragged sequence")
+    return ArrayType(dtype, (*params["shape"], *(items[0] if items else ())))
 
 
 def _evaluate_array_of(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -517,9 +542,12 @@ define(
         OpKind.CALL,
         _infer_array_of,
         _evaluate_array_of,
-        "A fresh array of the operands, NumPy scalars and Python numbers, in C order; params shape, dtype.",
+        "A fresh array in C order of the operands, arrays of one shape, NumPy scalars or numbers; params shape, dtype.",
         (
             Sample(((), (), 2), {"shape": (3,)}),
+            Sample(((2, 3), (2, 3)), {"shape": (2,)}),
+            Sample(((3,),) * 4, {"shape": (2, 2)}),
+            Sample(((3,), (3,)), {"shape": (2,), "dtype": np.dtype("D")}),
             Sample((1, 2.5, (), 4), {"shape": (2, 2)}),
             Sample((), {"shape": (0,)}),
             Sample((7,), {"shape": (), "dtype": np.dtype("f")}),
@@ -531,7 +559,7 @@ define(
 # clip: the C method forwards to numpy._core._methods._clip; this is that function's rule.
 
 
-def _bind_clip_bounds(ask: Relate, x: Node, low: Any, high: Any, out: Any, casting: str, dtype: Any) -> Bound:
+def _bind_clip_bounds(ask: Relate, x: Node, low: Any, high: Any, out: Any, casting: str, dtype: DType | None) -> Bound:
     kind = x.array_type.dtype.kind
     if kind in "iu":
         limits = np.iinfo(x.array_type.dtype)  # type: ignore[type-var]
@@ -553,48 +581,53 @@ def _is_int(value: Any) -> bool:
 @spell("clip minimum maximum positive", None, method="clip")
 def _bind_method_clip(
     ask: Relate,
-    x: Any,
-    min: Any = None,
-    max: Any = None,
-    out: Any = None,
+    x: ArrayArg,
+    min: UfuncOptionalOperand = None,
+    max: UfuncOptionalOperand = None,
+    out: Out = None,
     *,
-    where: Any = True,
-    casting: str = "same_kind",
-    dtype: Any = None,
+    where: Unmodelled = True,
+    casting: Casting = "same_kind",
+    dtype: DTypeOrNone = None,
 ) -> Bound:
-    refuse(where=(where, True))
-    return _bind_clip_bounds(ask, array(x), min, max, out, casting, dtype)
+    return _bind_clip_bounds(ask, x, min, max, out, casting, dtype)
 
 
 @spell("clip minimum maximum positive", "np.clip", np.clip)
 def _bind_clip(
     ask: Relate,
-    a: Any,
-    a_min: Any = np._NoValue,
-    a_max: Any = np._NoValue,
-    out: Any = None,
+    a: ArrayArg,
+    a_min: UfuncOptionalOperand = np._NoValue,
+    a_max: UfuncOptionalOperand = np._NoValue,
+    out: Out = None,
     *,
-    min: Any = np._NoValue,
-    max: Any = np._NoValue,
-    where: Any = True,
-    casting: str = "same_kind",
-    dtype: Any = None,
+    min: UfuncOptionalOperand = np._NoValue,
+    max: UfuncOptionalOperand = np._NoValue,
+    where: Unmodelled = True,
+    casting: Casting = "same_kind",
+    dtype: DTypeOrNone = None,
 ) -> Bound:
     missing = np._NoValue
     if a_min is missing and a_max is missing:
         a_min, a_max = (None if min is missing else min), (None if max is missing else max)
     elif a_min is missing or a_max is missing or min is not missing or max is not missing:
         raise OpError("np.clip with one bound missing or given twice")
-    return _bind_method_clip(ask, a, a_min, a_max, out, where=where, casting=casting, dtype=dtype)
+    return _bind_clip_bounds(ask, a, a_min, a_max, out, casting, dtype)
 
 
 # writes
 
 
 @spell("copy", "np.copyto", np.copyto)
-def _bind_copyto(ask: Relate, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> Bound:
-    refuse(where=(where, True))
-    target, source = array(dst), operand(src)
+def _bind_copyto(
+    ask: Relate, dst: ExistingArray, src: OperandArg, casting: Casting = "same_kind", where: MaskOrTrue = True
+) -> Bound:
+    target, source = dst, src
+    if where is not True:
+        chosen = pending("where", (where, source, target), {})
+        if chosen.array_type.dtype != target.array_type.dtype or where.array_type.dtype.kind != "b":
+            raise OpError("np.copyto with where= of other dtypes")
+        return Bound("same", (chosen,), {}, target, casting, "none")
     if not isinstance(source, Node | np.generic) and casting != "unsafe":
         number = np.dtype({"bool": bool, **WEAK}[kind_of(source)])
         if not np.can_cast(number, target.array_type.dtype, casting):  # type: ignore[arg-type]
@@ -603,11 +636,10 @@ def _bind_copyto(ask: Relate, dst: Any, src: Any, casting: str = "same_kind", wh
 
 
 @spell("copy", None, method="fill")
-def _bind_fill(ask: Relate, x: Any, value: Any) -> Bound:
-    source = operand(value)
-    if not is_scalar(source) and type_of(source).shape:
+def _bind_fill(ask: Relate, x: ArrayArg, value: OperandArg, /) -> Bound:
+    if not is_scalar(value) and type_of(value).shape:
         raise OpError("fill with an array")
-    return Bound("same", (source,), {}, array(x), "unsafe", "none")
+    return Bound("same", (value,), {}, x, "unsafe", "none")
 
 
 # a ufunc with out=, by NumPy itself
@@ -615,8 +647,16 @@ def _bind_fill(ask: Relate, x: Any, value: Any) -> Bound:
 
 def _infer_ufunc_out(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     target = type_of(args[0])
-    others = {key: value for key, value in params.items() if key != "ufunc"} | {"as_array": True}
-    result = REGISTRY[params["ufunc"].__name__].infer(args[1:], others, ask)
+    others = {key: value for key, value in params.items() if key not in ("ufunc", "where")} | {"as_array": True}
+    op = REGISTRY.get(params["ufunc"].__name__)
+    if op is None or op.ufunc is not params["ufunc"]:
+        raise OpError(f"{params['ufunc'].__name__} with where= has no rule")
+    result = op.infer(args[1:-1] if params.get("where") else args[1:], others, ask)
+    if params.get("where") and isinstance(result, ArrayType):
+        mask = type_of(args[-1])
+        if mask.dtype.kind != "b":
+            raise OpError(f"where= of {mask.dtype}")
+        result = ArrayType(result.dtype, broadcast([result.shape, mask.shape], ask))
     if not isinstance(result, ArrayType) or result.dtype != target.dtype or len(result.shape) != len(target.shape):
         raise OpError("a result of another type than its out=")
     if not all(ask(make("eq", a, b)) for a, b in zip(result.shape, target.shape, strict=True)):
@@ -625,7 +665,9 @@ def _infer_ufunc_out(args: tuple[Argument, ...], params: dict[str, Any], ask: Re
 
 
 def _evaluate_ufunc_out(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    keywords = {key: value for key, value in params.items() if key != "ufunc"}
+    keywords = {key: value for key, value in params.items() if key not in ("ufunc", "where")}
+    if params.get("where"):
+        return params["ufunc"](*args[1:-1], out=args[0], where=args[-1], **keywords)
     return params["ufunc"](*args[1:], out=args[0], **keywords)
 
 
@@ -635,9 +677,11 @@ define(
         OpKind.CALL,
         _infer_ufunc_out,
         _evaluate_ufunc_out,
-        "params[ufunc] of the other operands, into the first one: where NumPy's bits depend on the memory they share.",
+        "params[ufunc] of the other operands, into the first one: where NumPy's bits depend on the memory they share, "
+        "or (params[where]) where the last one is true.",
         (
             Sample(((3,), (3,)), {"ufunc": np.conjugate}, ("D", "D")),
+            Sample(((2, 3), (3,), (2, 3), (3,)), {"ufunc": np.divide, "where": True}, ("d", "d", "d", "?")),
             Sample(((2, 3), (3,), (2, 3)), {"ufunc": np.subtract}, ("F", "F", "F")),
         ),
         in_place=True,

@@ -17,27 +17,39 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
 from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_scalar, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.conversion import convert, is_sequence
+from dynamo_lite.ops.elementwise import dtype_class, resolve_dtypes
+from dynamo_lite.ops.parameters import (
+    ArrayArg,
+    ExistingArray,
+    IndexArg,
+    IntOrNone,
+    Operand,
+    OperandArg,
+    TakeMode,
+    Unmodelled,
+    array,
+    axis_of,
+    operand,
+    type_of,
+)
 from dynamo_lite.ops.registry import (
+    Binder,
     Bound,
     OpDef,
-    Operand,
     OpError,
     OpKind,
     Relate,
     Sample,
     UnknownShape,
     apply,
-    array,
     asker,
-    axis_of,
     call,
     check_number,
     define,
-    operand,
-    refuse,
     spell,
+    spell_ufunc_method,
     store,
-    type_of,
 )
 from dynamo_lite.ops.shapes import broadcast, settle, slice_length
 
@@ -53,7 +65,9 @@ def index(x: Node, key: Any, scalar: bool = True) -> Bound:
     entries = list(key) if isinstance(key, tuple) else [key]
     args: list[Operand] = [x]
     index: list[Any] = []
-    has_ellipsis = any(entry is ... for entry in entries)
+    ellipses = sum(entry is ... for entry in entries)
+    if ellipses > 1:
+        raise OpError("an index with several ellipses raises")
     used = sum(entry is not None and entry is not ... for entry in entries)
     if used > type_.ndim:
         raise OpError("too many indices")
@@ -68,7 +82,7 @@ def index(x: Node, key: Any, scalar: bool = True) -> Bound:
     if len(args) > 1:
         return Bound("advanced_index", tuple(args), {"index": tuple(index)})
     basic = tuple(entry for entry in index if entry is not ...)
-    return Bound("basic_index", (x,), {"index": basic, "scalar": scalar and not has_ellipsis})
+    return Bound("basic_index", (x,), {"index": basic, "scalar": scalar and not ellipses})
 
 
 def _entry(entry: Any, args: list[Operand]) -> Any:
@@ -76,6 +90,8 @@ def _entry(entry: Any, args: list[Operand]) -> Any:
         return None
     if isinstance(entry, slice):
         return tuple(_bound(part) for part in (entry.start, entry.stop, entry.step))
+    if is_sequence(entry) and len(entry):  # an empty one is of integers here, whatever np.asarray makes of it
+        entry = convert(entry)
     if isinstance(entry, Node):
         if entry.array_type.dtype.kind == "b":
             raise UnknownShape("indexing by a mask")
@@ -253,14 +269,16 @@ def store_index(
     Raises OpError (nothing appended) for other keys, and for values whose conversion may warn or raise.
     """
     mark = len(graph.nodes)
-    value = operand(value)
+    # NumPy puts each object of a sequence into the target, without an array of the sequence's own dtype between.
+    value = convert(value, target.array_type.dtype) if is_sequence(value) else operand(value)
     try:
         if isinstance(key, Node) and key.array_type.dtype.kind == "b":
             _store_masked(graph, target, key, value, location, relate)
             return
         bound = index(target, key, scalar=False)
         if bound.op != "basic_index":
-            raise OpError("a store by index arrays has no rule")
+            _put(graph, target, bound, value, location, relate)
+            return
         whole = all(entry == _FULL for entry in bound.params["index"])
         view = target if whole else apply(graph, bound, location, relate)
         single = index(target, key, scalar=True).params["scalar"] and not array(view).array_type.shape
@@ -270,6 +288,98 @@ def store_index(
     except OpError:
         del graph.nodes[mark:]
         raise
+
+
+def _put(
+    graph: Graph, target: Node, place: Bound, value: Operand, location: Location | None, relate: Relate | None
+) -> None:
+    """target[index arrays] = value, which NumPy does in place."""
+    node = call(graph, "put_index", (target, value, *place.args[1:]), _put_params(place), location, relate)
+    graph.add_store(target, node, location)
+
+
+def _put_params(place: Bound) -> dict[str, Any]:
+    entries = place.params["index"]
+    if any(map(is_symbolic, _parts(entries))):
+        raise OpError("a store by index arrays beside numbers that are not constant")
+    return {"index": entries}
+
+
+def _parts(entries: Any) -> list[Any]:
+    return [part for entry in entries for part in (_parts(entry) if isinstance(entry, tuple) else (entry,))]
+
+
+@spell_ufunc_method("put_index", "at")
+def _at_method(ufunc: np.ufunc) -> Binder:
+    def bind(ask: Relate, a: ExistingArray, indices: IndexArg, b: OperandArg, /) -> Bound:
+        if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None or a.array_type.scalar:
+            raise OpError(f"{ufunc.__name__}.at in this form has no rule")
+        place = index(a, indices, scalar=False)
+        if place.op != "advanced_index":
+            raise OpError(f"{ufunc.__name__}.at of a part has no rule")
+        params = _put_params(place) | {"ufunc": ufunc}
+        return Bound("put_index", (a, b, *place.args[1:]), params, a, "no", "none")
+
+    return bind
+
+
+def _infer_put_index(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    target, value, indices = type_of(args[0]), args[1], args[2:]
+    place = _infer_advanced_index((args[0], *indices), {"index": params["index"]}, ask)
+    if isinstance(value, Node):
+        source = value.array_type
+        if source.dtype.kind == "c" and target.dtype.kind != "c":
+            raise OpError("writing complex values into real memory warns")
+        shape = source.shape[max(source.ndim - place.ndim, 0) :]
+        if source.shape[: source.ndim - len(shape)].count(1) != source.ndim - len(shape):
+            raise OpError("a value of more axes than what is stored into")
+        for size, room in zip(reversed(shape), reversed(place.shape), strict=False):
+            if size != 1 and not ask(make("eq", size, room)):
+                raise OpError(f"{size} elements do not fit an axis of {room}")
+        element: Any = source.dtype
+    else:
+        check_number(value, target.dtype, ask, assignment=True)
+        element = dtype_class(value)
+    if "ufunc" in params:
+        # NB: ufunc.at casts to the loop's dtypes and back, as an out= of the target's dtype would.
+        resolved = resolve_dtypes(params["ufunc"], (target.dtype, element))
+        if resolved[-1] != target.dtype:
+            raise OpError(f"{params['ufunc'].__name__}.at of {element} into {target.dtype}")
+    return ArrayType(target.dtype, target.shape)
+
+
+def _evaluate_put_index(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    result = np.array(args[0], order="K")
+    put_index(result, *args[1:], **params)
+    return result
+
+
+def put_index(target: Any, value: Any, *indices: Any, index: Any, ufunc: np.ufunc | None = None) -> None:
+    """Do to `target` what a put_index says."""
+    key = _key(index, (target, *indices))
+    if ufunc is None:
+        target[key] = value
+    else:
+        ufunc.at(target, key, value)
+
+
+define(
+    OpDef(
+        "put_index",
+        OpKind.CALL,
+        _infer_put_index,
+        _evaluate_put_index,
+        "The first operand with the second at the places of params[index], index arrays; by params[ufunc].at.",
+        (
+            Sample(((5,), (3,), (3,)), {"index": (("arg", 1),)}, ("", "", "l")),
+            Sample(((5,), 1, (3,)), {"index": (("arg", 1),)}, ("", "l")),
+            Sample(((4, 3), (2,), (2,), (2,)), {"index": (("arg", 1), ("arg", 2))}, ("", "", "l", "l")),
+            Sample(((4, 3), (3,), (2,)), {"index": (("arg", 1), _FULL)}, ("", "", "l")),
+            Sample(((5,), (3,), (3,)), {"index": (("arg", 1),), "ufunc": np.add}, ("d", "d", "l")),
+        ),
+        in_place=True,
+    )
+)
 
 
 def _store_masked(
@@ -327,11 +437,33 @@ define(
 )
 
 
-@spell("take", "np.take", np.take, method="take")
-def _bind_take(ask: Relate, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Bound:
-    refuse(out=(out, None))
-    node = array(a)
-    params: dict[str, Any] = {"axis": None if axis is None else axis_of(axis, node.array_type.ndim)}
+@spell("take", "np.take", np.take)
+def _bind_take(
+    ask: Relate,
+    a: ArrayArg,
+    indices: ArrayArg,
+    axis: IntOrNone = None,
+    out: Unmodelled = None,
+    mode: TakeMode = "raise",
+) -> Bound:
+    return _taken(a, indices, axis, mode)
+
+
+@spell("take", None, method="take")
+def _bind_method_take(
+    ask: Relate,
+    a: ArrayArg,
+    indices: ArrayArg,
+    /,
+    axis: IntOrNone = None,
+    out: Unmodelled = None,
+    mode: TakeMode = "raise",
+) -> Bound:
+    return _taken(a, indices, axis, mode)
+
+
+def _taken(a: Node, indices: Node, axis: int | None, mode: str) -> Bound:
+    params: dict[str, Any] = {"axis": None if axis is None else axis_of(axis, a.array_type.ndim)}
     if mode != "raise":
         params["mode"] = mode
-    return Bound("take", (node, array(indices)), params)
+    return Bound("take", (a, indices), params)

@@ -14,7 +14,13 @@ from typing import Any
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
 from dynamo_lite.graph.types import LIST, ArrayType
-from dynamo_lite.ops.registry import OpDef, OpError, OpKind, Relate, define
+from dynamo_lite.ops.registry import (
+    OpDef,
+    OpError,
+    OpKind,
+    Relate,
+    define,
+)
 
 define(
     OpDef(

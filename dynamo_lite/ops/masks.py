@@ -21,7 +21,18 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.ops.registry import OpDef, OpError, OpKind, Relate, Sample, call, define, type_of
+from dynamo_lite.ops.parameters import (
+    type_of,
+)
+from dynamo_lite.ops.registry import (
+    OpDef,
+    OpError,
+    OpKind,
+    Relate,
+    Sample,
+    call,
+    define,
+)
 from dynamo_lite.ops.shapes import settle
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,24 @@ import numpy as np
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import ScalarOp, Symbol, kind_of, make
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.conversion import is_sequence
+from dynamo_lite.ops.parameters import (
+    REFUSALS,
+    DType,
+    Operand,
+    type_of,
+)
+from dynamo_lite.ops.parameters import (
+    ufunc_operand as operand,
+)
 from dynamo_lite.ops.registry import (
     Bound,
-    DType,
     OpDef,
-    Operand,
     OpError,
     OpKind,
     Relate,
     Sample,
     define,
-    operand,
-    type_of,
 )
 
 BINARY: dict[str, tuple[str, np.ufunc, Callable[[Any, Any], Any]]] = {
@@ -71,11 +77,15 @@ def binary_operator(symbol: str, lhs: Any, rhs: Any, relate: Relate | None = Non
     """``lhs symbol rhs`` ("+", "**", "<" ... and "divmod"), reflected operands included."""
     left, right = operand(lhs), operand(rhs)
     name = BINARY[symbol][0]
+    if (is_sequence(lhs) and not _is_array(right)) or (is_sequence(rhs) and not _is_array(left)):
+        raise OpError("an operator of a sequence and a NumPy scalar, which may repeat it")
     if not isinstance(left, Node | np.generic) and not isinstance(right, Node | np.generic):
         raise OpError("an operator of Python numbers")
     if not _is_array(left) and not _is_array(right):
         if symbol == "@":
             raise OpError("@ of scalars raises")
+        if any(isinstance(one, complex) and not isinstance(one, np.generic) for one in (left, right)):
+            return _with_complex(name, BINARY[symbol][2], left, right)
         return Bound(f"scalar_{name}", (left, right))
     if symbol == "**" and isinstance(left, Node) and _is_array(left):
         return _power(left, right, False, relate)
@@ -117,30 +127,41 @@ _SPECIAL_EXPONENTS: dict[str, tuple[int | float, ...]] = {
 
 
 class _Called(Exception):
-    """Carries the ufunc that an operator turned to."""
+    """Carries the ufunc that an operator turned to, and the dtype of its first operand."""
 
 
 class _Probe(np.ndarray[Any, Any]):
     """An array that reports the ufunc an operator calls on it."""
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        raise _Called(ufunc)
+        raise _Called(ufunc, inputs[0].dtype)
 
 
-@cache
-def _probe_power(dtype: DType, kind: str, exponent: int | float | bool | complex, inplace: bool) -> np.ufunc:
+@lru_cache(1024)  # NB: keys hold numbers of users' programs
+def _probe_power(
+    dtype: DType, kind: str, exponent: int | float | bool | complex, inplace: bool
+) -> tuple[np.ufunc, DType]:
     probe = np.ones(1, dtype).view(_Probe)
     power: Callable[[Any, Any], Any] = operator.ipow if inplace else operator.pow
     try:
         power(probe, exponent)
     except _Called as called:
-        ufunc: np.ufunc = called.args[0]
-        return ufunc
+        ufunc, base = called.args
+        return ufunc, base
     raise OpError(f"** of {dtype} calls no ufunc")
 
 
-def power_ufunc(dtype: DType, exponent: int | float | bool | complex, inplace: bool = False) -> np.ufunc:
-    """The ufunc that ``x ** exponent`` calls for an array of dtype and a Python number (numpy: fast_scalar_power)."""
+@cache
+def _looks_into_scalars(dtype: DType, inplace: bool) -> bool:
+    """Whether ``x ** exponent`` has shortcuts for NumPy scalars and 0-d arrays too, as up to NumPy 2.2."""
+    return _probe_power(dtype, "float64", np.float64(2.0), inplace)[0] is not np.power
+
+
+def power_ufunc(
+    dtype: DType, exponent: int | float | bool | complex, inplace: bool = False
+) -> tuple[np.ufunc, DType]:
+    """The ufunc that ``x ** exponent`` calls for an array of dtype and a Python number, and the dtype that x is cast to
+    before (numpy: fast_scalar_power; up to NumPy 2.2 integers ** 2.0 are squares of float64)."""
     return _probe_power(dtype, type(exponent).__name__, exponent, inplace)
 
 
@@ -148,21 +169,24 @@ def _power(lhs: Node, rhs: Operand, inplace: bool, relate: Relate | None) -> Bou
     dtype = lhs.array_type.dtype
     out = lhs if inplace else None
     ufunc: np.ufunc = np.power
+    base = dtype
     if isinstance(rhs, Symbol | ScalarOp):
         for exponent in _SPECIAL_EXPONENTS[kind_of(rhs)]:
-            special = power_ufunc(dtype, exponent, inplace)
+            special, special_base = power_ufunc(dtype, exponent, inplace)
             if special is np.power:
                 continue
             if relate is None:
                 raise OpError(f"** by {rhs}, which may be {exponent}")
             if relate(make("eq", rhs, exponent)):
-                ufunc = special
+                ufunc, base = special, special_base
                 break
     elif not isinstance(rhs, Node | np.generic):
-        ufunc = power_ufunc(dtype, rhs, inplace)
+        ufunc, base = power_ufunc(dtype, rhs, inplace)
+    elif not type_of(rhs).ndim and _looks_into_scalars(dtype, inplace):
+        raise OpError("** by a single number, whose value this NumPy looks at")
     if ufunc is np.power:
         return Bound("power", (lhs, rhs), {}, out)
-    return Bound(ufunc.__name__, (lhs,), {}, out)
+    return Bound(ufunc.__name__, (lhs,), {} if base == dtype else {"dtype": base}, out)
 
 
 # operators of NumPy scalars
@@ -183,7 +207,7 @@ def _scalar_type(function: Callable[..., Any], args: tuple[Argument, ...]) -> Ar
     return _try_operator(function, tuple(cells), kinds)
 
 
-@cache
+@lru_cache(1024)  # NB: keys hold numbers of users' programs
 def _try_operator(
     function: Callable[..., Any], cells: tuple[tuple[DType | None, Any], ...], kinds: tuple[str, ...]
 ) -> ArrayType | tuple[ArrayType, ...]:
@@ -194,7 +218,7 @@ def _try_operator(
         try:
             with np.errstate(all="ignore"):
                 types.append(_type_of_result(function(*samples)))
-        except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        except REFUSALS as error:
             raise OpError(f"{type(error).__name__}: {error}") from None
     if types[0] != types[1]:
         raise OpError("the type of the result depends on values")
@@ -229,6 +253,42 @@ for _sign, (_name, _, _binary) in BINARY.items():
         _define_scalar(_name, _binary, _BINARY_SAMPLES, _sign)
 for _sign, (_name, _, _unary) in UNARY.items():
     _define_scalar(_name, _unary, (Sample(((),), {}),), _sign)
+
+
+# complex numbers of Python's: np.float64 is a float, so that 1j * np.float64(2) is Python's own product
+
+
+def _with_complex(name: str, function: Callable[..., Any], left: Operand, right: Operand) -> Bound:
+    """An operator of a NumPy scalar and a Python complex; one that gives a Python complex is an op of its own."""
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*(_sample_of(arg) for arg in (left, right)))
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        raise OpError(f"{type(error).__name__}: {error}") from None
+    if type(result) is complex:
+        return Bound("python_complex", (left, right), {"operator": name})
+    return Bound(f"scalar_{name}", (left, right))
+
+
+def _sample_of(arg: Operand) -> Any:
+    return arg.array_type.dtype.type(2) if isinstance(arg, Node) else arg
+
+
+_FUNCTIONS = {name: function for name, _, function in BINARY.values()}
+
+define(
+    OpDef(
+        "python_complex",
+        OpKind.CALL,
+        lambda args, params, ask: ArrayType(np.dtype(np.complex128), (), True),
+        lambda args, params: np.complex128(_FUNCTIONS[params["operator"]](*args)),
+        "params[operator] of a complex of Python's and a float64 scalar, by Python: the complex128 of its value.",
+        (
+            Sample((1j, ()), {"operator": "multiply"}, ("d",)),
+            Sample(((), 2 - 1j), {"operator": "subtract"}, ("d",)),
+        ),
+    )
+)
 
 
 # numbers out of NumPy scalars

@@ -13,28 +13,39 @@ import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import make, product, total
+from dynamo_lite.graph.scalar import Scalar, make, product, total
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.calls import Shape, equal, opaque, same_shape
+from dynamo_lite.ops.conversion import convert, view
+from dynamo_lite.ops.parameters import (
+    ArrayArg,
+    Arrays,
+    Count,
+    Counts,
+    DType,
+    Flag,
+    FlagOrNone,
+    FlagOrNoValue,
+    Int,
+    IntOrNone,
+    OperandArg,
+    ProductMode,
+    Side,
+    SortKind,
+    Unmodelled,
+    axis_of,
+    type_of,
+)
 from dynamo_lite.ops.reductions import reduced_shape
 from dynamo_lite.ops.registry import (
     Bound,
-    DType,
     OpDef,
-    Operand,
     OpError,
     OpKind,
     Relate,
     Sample,
-    array,
-    axis_of,
     define,
-    operand,
-    refuse,
     spell,
-    static_bool,
-    static_int,
-    type_of,
 )
 from dynamo_lite.ops.shapes import element_count, settle
 
@@ -101,49 +112,64 @@ define(
 )
 
 
-def _arrays(value: Any) -> tuple[Operand, ...]:
-    if not isinstance(value, tuple | list) or not value:
-        raise OpError("no sequence of arrays")
-    return tuple(array(item) for item in value)
+def _widen(node: Any, ndim: int) -> Any:
+    """The array with axes of one element put before, up to `ndim` of them, as np.atleast_1d and np.atleast_2d do."""
+    for _ in range(type_of(node).ndim, ndim):
+        node = convert([node])
+    return node
 
 
 @spell("concatenate", "np.concatenate", np.concatenate, np.concat)
 def _bind_concatenate(
-    ask: Relate, arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+    ask: Relate,
+    arrays: Arrays,
+    /,
+    axis: Int = 0,
+    out: Unmodelled = None,
+    *,
+    dtype: Unmodelled = None,
+    casting: Unmodelled = "same_kind",
 ) -> Bound:
-    refuse(out=(out, None), dtype=(dtype, None), casting=(casting, "same_kind"))
-    nodes = _arrays(arrays)
-    return Bound("concatenate", nodes, {"axis": axis_of(axis, type_of(nodes[0]).ndim)})
+    return Bound("concatenate", arrays, {"axis": axis_of(axis, type_of(arrays[0]).ndim)})
 
 
 @spell("stack", "np.stack", np.stack)
 def _bind_stack(
-    ask: Relate, arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+    ask: Relate,
+    arrays: Arrays,
+    axis: Int = 0,
+    out: Unmodelled = None,
+    *,
+    dtype: Unmodelled = None,
+    casting: Unmodelled = "same_kind",
 ) -> Bound:
-    refuse(out=(out, None), dtype=(dtype, None), casting=(casting, "same_kind"))
-    nodes = _arrays(arrays)
-    return Bound("stack", nodes, {"axis": axis_of(axis, type_of(nodes[0]).ndim + 1)})
+    return Bound("stack", arrays, {"axis": axis_of(axis, type_of(arrays[0]).ndim + 1)})
 
 
 @spell("concatenate", "np.hstack", np.hstack)
-def _bind_hstack(ask: Relate, tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Bound:
-    refuse(dtype=(dtype, None), casting=(casting, "same_kind"))
-    nodes = _arrays(tup)
-    if not type_of(nodes[0]).shape:
-        raise OpError("hstack of 0-d arrays has no rule")
+def _bind_hstack(ask: Relate, tup: Arrays, *, dtype: Unmodelled = None, casting: Unmodelled = "same_kind") -> Bound:
+    nodes = tuple(_widen(node, 1) for node in tup)
     return Bound("concatenate", nodes, {"axis": 0 if type_of(nodes[0]).ndim == 1 else 1})
 
 
 @spell("concatenate stack", "np.vstack", np.vstack)
-def _bind_vstack(ask: Relate, tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Bound:
-    refuse(dtype=(dtype, None), casting=(casting, "same_kind"))
-    nodes = _arrays(tup)
-    ranks = {type_of(node).ndim for node in nodes}
-    if ranks == {1}:
-        return Bound("stack", nodes, {"axis": 0})
-    if ranks & {0, 1}:
-        raise OpError("vstack of arrays of these ranks has no rule")
-    return Bound("concatenate", nodes, {"axis": 0})
+def _bind_vstack(ask: Relate, tup: Arrays, *, dtype: Unmodelled = None, casting: Unmodelled = "same_kind") -> Bound:
+    if {type_of(node).ndim for node in tup} == {1}:
+        return Bound("stack", tup, {"axis": 0})
+    return Bound("concatenate", tuple(_widen(node, 2) for node in tup), {"axis": 0})
+
+
+@spell("concatenate", "np.column_stack", np.column_stack)
+def _bind_column_stack(ask: Relate, tup: Arrays) -> Bound:
+    return Bound("concatenate", tuple(_column(node) for node in tup), {"axis": 1})
+
+
+def _column(node: Any) -> Any:
+    """A vector as a matrix of one column."""
+    ndim = type_of(node).ndim
+    if ndim == 0:
+        return _widen(node, 2)
+    return view(node, "basic_index", {"index": ((None, None, None), None), "scalar": False}) if ndim == 1 else node
 
 
 # sorting and searching
@@ -170,14 +196,27 @@ _ARG_SAMPLES = (
 def _define_arg(name: str, function: Any, summary: str) -> None:
     opaque(name, function, _arg_shape, summary, _ARG_SAMPLES)
 
-    def bind(ask: Relate, a: Any, axis: Any = None, out: Any = None, keepdims: Any = np._NoValue) -> Bound:
-        refuse(out=(out, None))
-        node = array(a)
-        place = None if axis is None else axis_of(axis, node.array_type.ndim)
-        keep = keepdims is not np._NoValue and static_bool(keepdims, "keepdims")
-        return Bound(name, (node,), {"axis": place, "keepdims": keep})
+    def bound(a: Node, axis: int | None, keepdims: bool) -> Bound:
+        place = None if axis is None else axis_of(axis, a.array_type.ndim)
+        return Bound(name, (a,), {"axis": place, "keepdims": keepdims})
 
-    spell(name, f"np.{name}", function, method=name)(bind)
+    def bind(
+        ask: Relate,
+        a: ArrayArg,
+        axis: IntOrNone = None,
+        out: Unmodelled = None,
+        *,
+        keepdims: FlagOrNoValue = np._NoValue,
+    ) -> Bound:
+        return bound(a, axis, keepdims is True)
+
+    def bind_method(
+        ask: Relate, a: ArrayArg, axis: IntOrNone = None, out: Unmodelled = None, *, keepdims: Flag = False
+    ) -> Bound:
+        return bound(a, axis, keepdims)
+
+    spell(name, f"np.{name}", function)(bind)
+    spell(name, None, method=name)(bind_method)
 
 
 _define_arg("argmax", np.argmax, "The position of the first maximum (or NaN).")
@@ -202,10 +241,11 @@ opaque("sort", _sort, same_shape, "A sorted copy along params[axis].", _SORT_SAM
 opaque("argsort", _argsort, same_shape, "The positions that sort along params[axis].", _SORT_SAMPLES)
 
 
-def _sort_params(node: Node, axis: Any, kind: Any, order: Any, stable: Any) -> dict[str, Any]:
-    refuse(order=(order, None))
+def _sort_params(node: Node, axis: int | None, kind: str | None, stable: bool | None) -> dict[str, Any]:
     if stable is not None:
-        kind = "stable" if static_bool(stable, "stable") else None
+        if kind is not None:
+            raise OpError("kind= and stable= at once")
+        kind = "stable" if stable else None
     if axis is None or node.array_type.scalar:
         raise OpError("a sort of all elements has no rule")
     return {"axis": axis_of(axis, node.array_type.ndim), "kind": kind}
@@ -213,24 +253,41 @@ def _sort_params(node: Node, axis: Any, kind: Any, order: Any, stable: Any) -> d
 
 @spell("sort", "np.sort", np.sort)
 def _bind_sort(
-    ask: Relate, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ask: Relate,
+    a: ArrayArg,
+    axis: IntOrNone = -1,
+    kind: SortKind = None,
+    order: Unmodelled = None,
+    *,
+    stable: FlagOrNone = None,
 ) -> Bound:
-    return Bound("sort", (array(a),), _sort_params(array(a), axis, kind, order, stable))
+    return Bound("sort", (a,), _sort_params(a, axis, kind, stable))
 
 
 @spell("sort", None, method="sort")
 def _bind_method_sort(
-    ask: Relate, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ask: Relate,
+    a: ArrayArg,
+    axis: Int = -1,
+    kind: SortKind = None,
+    order: Unmodelled = None,
+    *,
+    stable: FlagOrNone = None,
 ) -> Bound:
-    node = array(a)
-    return Bound("sort", (node,), _sort_params(node, axis, kind, order, stable), node, "no", "none")
+    return Bound("sort", (a,), _sort_params(a, axis, kind, stable), a, "no", "none")
 
 
 @spell("argsort", "np.argsort", np.argsort, method="argsort")
 def _bind_argsort(
-    ask: Relate, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+    ask: Relate,
+    a: ArrayArg,
+    axis: IntOrNone = -1,
+    kind: SortKind = None,
+    order: Unmodelled = None,
+    *,
+    stable: FlagOrNone = None,
 ) -> Bound:
-    return Bound("argsort", (array(a),), _sort_params(array(a), axis, kind, order, stable))
+    return Bound("argsort", (a,), _sort_params(a, axis, kind, stable))
 
 
 def _infer_partition(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
@@ -249,6 +306,26 @@ _PARTITIONS: tuple[tuple[str, Any, Any, str], ...] = (
     ("partition", np.partition, _infer_partition, "A copy with element params[kth] in its sorted place."),
     ("argpartition", np.argpartition, _infer_argpartition, "The positions that partition along params[axis]."),
 )
+
+
+def _spell_partition(name: str, function: Any) -> None:
+    def bind(
+        ask: Relate,
+        a: ArrayArg,
+        kth: Int,
+        axis: IntOrNone = -1,
+        kind: Unmodelled = "introselect",
+        order: Unmodelled = None,
+    ) -> Bound:
+        if axis is None or a.array_type.scalar or not a.array_type.ndim:
+            raise OpError(f"{name} of all elements has no rule")
+        if kth < 0:
+            raise OpError(f"{name} at a negative place has no rule")
+        return Bound(name, (a,), {"kth": kth, "axis": axis_of(axis, a.array_type.ndim)})
+
+    spell(name, f"np.{name}", function)(bind)
+
+
 for _name, _partition, _infer, _summary in _PARTITIONS:
     define(
         OpDef(
@@ -260,19 +337,7 @@ for _name, _partition, _infer, _summary in _PARTITIONS:
             (Sample(((2, 3),), {"kth": 1, "axis": 1}), Sample(((3,),), {"kth": 0, "axis": 0})),
         )
     )
-
-    @spell(_name, f"np.{_name}", _partition)
-    def _bind_partition(
-        ask: Relate, a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None, name: str = _name
-    ) -> Bound:
-        refuse(kind=(kind, "introselect"), order=(order, None))
-        node = array(a)
-        if axis is None or node.array_type.scalar or not node.array_type.ndim:
-            raise OpError(f"{name} of all elements has no rule")
-        place = static_int(kth, "kth")
-        if place < 0:
-            raise OpError(f"{name} at a negative place has no rule")
-        return Bound(name, (node,), {"kth": place, "axis": axis_of(axis, node.array_type.ndim)})
+    _spell_partition(_name, _partition)
 
 
 def _searchsorted_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
@@ -294,10 +359,18 @@ opaque(
 )
 
 
-@spell("searchsorted", "np.searchsorted", np.searchsorted, method="searchsorted")
-def _bind_searchsorted(ask: Relate, a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Bound:
-    refuse(sorter=(sorter, None))
-    return Bound("searchsorted", (array(a), operand(v)), {"side": side})
+@spell("searchsorted", "np.searchsorted", np.searchsorted)
+def _bind_searchsorted(
+    ask: Relate, a: ArrayArg, v: OperandArg, side: Side = "left", sorter: Unmodelled = None
+) -> Bound:
+    return Bound("searchsorted", (a, v), {"side": side})
+
+
+@spell("searchsorted", None, method="searchsorted")
+def _bind_method_searchsorted(
+    ask: Relate, a: ArrayArg, v: OperandArg, /, side: Side = "left", sorter: Unmodelled = None
+) -> Bound:
+    return Bound("searchsorted", (a, v), {"side": side})
 
 
 # other ndarray methods and functions
@@ -326,14 +399,26 @@ opaque(
 )
 
 
-@spell("repeat", "np.repeat", np.repeat, method="repeat")
-def _bind_repeat(ask: Relate, a: Any, repeats: Any, axis: Any = None) -> Bound:
-    node = array(a)
-    times = static_int(repeats, "repeats")
-    if times < 0:
-        raise OpError("negative repeats raise")
-    place = None if axis is None else axis_of(axis, node.array_type.ndim)
-    return Bound("repeat", (node,), {"repeats": times, "axis": place})
+def _not_negative(count: Scalar, what: str, ask: Relate) -> Scalar:
+    """A number of copies, known or not."""
+    if not ask(make("ge", count, 0)):
+        raise OpError(f"negative {what} raise")
+    return count
+
+
+@spell("repeat", "np.repeat", np.repeat)
+def _bind_repeat(ask: Relate, a: ArrayArg, repeats: Count, axis: IntOrNone = None) -> Bound:
+    return _repeated(ask, a, repeats, axis)
+
+
+@spell("repeat", None, method="repeat")
+def _bind_method_repeat(ask: Relate, a: ArrayArg, repeats: Count, /, axis: IntOrNone = None) -> Bound:
+    return _repeated(ask, a, repeats, axis)
+
+
+def _repeated(ask: Relate, a: Node, repeats: Scalar, axis: int | None) -> Bound:
+    place = None if axis is None else axis_of(axis, a.array_type.ndim)
+    return Bound("repeat", (a,), {"repeats": _not_negative(repeats, "repeats", ask), "axis": place})
 
 
 def _trace_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
@@ -357,20 +442,27 @@ opaque(
 
 @spell("trace", "np.trace", np.trace, method="trace")
 def _bind_trace(
-    ask: Relate, a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
+    ask: Relate,
+    a: ArrayArg,
+    offset: Int = 0,
+    axis1: Int = 0,
+    axis2: Int = 1,
+    dtype: Unmodelled = None,
+    out: Unmodelled = None,
 ) -> Bound:
-    refuse(dtype=(dtype, None), out=(out, None))
-    node = array(a)
-    ndim = node.array_type.ndim
-    return Bound(
-        "trace",
-        (node,),
-        {"offset": static_int(offset, "offset"), "axis1": axis_of(axis1, ndim), "axis2": axis_of(axis2, ndim)},
-    )
+    ndim = a.array_type.ndim
+    return Bound("trace", (a,), {"offset": offset, "axis1": axis_of(axis1, ndim), "axis2": axis_of(axis2, ndim)})
 
 
 def _triangle_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
     return shapes[0] if len(shapes[0]) > 1 else shapes[0] * 2
+
+
+def _spell_triangle(name: str, function: Any) -> None:
+    def bind(ask: Relate, m: ArrayArg, k: Int = 0) -> Bound:
+        return Bound(name, (m,), {"k": k})
+
+    spell(name, f"np.{name}", function)(bind)
 
 
 for _name, _function, _summary in (
@@ -384,10 +476,7 @@ for _name, _function, _summary in (
         _summary,
         (Sample(((2, 3),), {"k": 0}), Sample(((2, 3, 3),), {"k": -1}), Sample(((3,),), {"k": 1})),
     )
-
-    @spell(_name, f"np.{_name}", _function)
-    def _bind_triangle(ask: Relate, m: Any, k: Any = 0, name: str = _name) -> Bound:
-        return Bound(name, (array(m),), {"k": static_int(k, "k")})
+    _spell_triangle(_name, _function)
 
 
 def _interp_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
@@ -408,10 +497,15 @@ opaque(
 
 @spell("interp", "np.interp", np.interp)
 def _bind_interp(
-    ask: Relate, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+    ask: Relate,
+    x: OperandArg,
+    xp: ArrayArg,
+    fp: ArrayArg,
+    left: Unmodelled = None,
+    right: Unmodelled = None,
+    period: Unmodelled = None,
 ) -> Bound:
-    refuse(left=(left, None), right=(right, None), period=(period, None))
-    return Bound("interp", (operand(x), array(xp), array(fp)))
+    return Bound("interp", (x, xp, fp))
 
 
 def _correlate_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
@@ -433,6 +527,15 @@ _VECTOR_PRODUCTS: tuple[tuple[str, Any, str, str], ...] = (
     ("correlate", np.correlate, "valid", "Cross-correlation of two vectors."),
     ("convolve", np.convolve, "full", "Convolution of two vectors."),
 )
+
+
+def _spell_vector_product(name: str, function: Any, default: str) -> None:
+    def bind(ask: Relate, a: ArrayArg, v: ArrayArg, mode: ProductMode = default) -> Bound:
+        return Bound(name, (a, v), {"mode": mode})
+
+    spell(name, f"np.{name}", function)(bind)
+
+
 for _name, _function, _default, _summary in _VECTOR_PRODUCTS:
     opaque(
         _name,
@@ -445,12 +548,7 @@ for _name, _function, _default, _summary in _VECTOR_PRODUCTS:
             for shapes in (((5,), (3,)), ((2,), (5,)))
         ),
     )
-
-    @spell(_name, f"np.{_name}", _function)
-    def _bind_correlate(ask: Relate, a: Any, v: Any, mode: Any = _default, name: str = _name) -> Bound:
-        if mode not in ("valid", "same", "full"):
-            raise OpError(f"mode={mode!r} has no rule")
-        return Bound(name, (array(a), array(v)), {"mode": mode})
+    _spell_vector_product(_name, _function, _default)
 
 
 # diagonal matrices
@@ -473,8 +571,8 @@ opaque(
 
 
 @spell("diag", "np.diag", np.diag)
-def _bind_diag(ask: Relate, v: Any, k: Any = 0) -> Bound:
-    return Bound("diag", (array(v),), {"k": static_int(k, "k")})
+def _bind_diag(ask: Relate, v: ArrayArg, k: Int = 0) -> Bound:
+    return Bound("diag", (v,), {"k": k})
 
 
 # copies with other places
@@ -496,17 +594,15 @@ opaque(
 
 
 @spell("roll", "np.roll", np.roll)
-def _bind_roll(ask: Relate, a: Any, shift: Any, axis: Any = None) -> Bound:
-    node = array(a)
-    place = None if axis is None else axis_of(axis, node.array_type.ndim)
-    steps = static_int(shift, "shift")
-    if place is not None and 0 < abs(steps) <= MOST_ROLLED:
+def _bind_roll(ask: Relate, a: ArrayArg, shift: Int, axis: IntOrNone = None) -> Bound:
+    place = None if axis is None else axis_of(axis, a.array_type.ndim)
+    if place is not None and 0 < abs(shift) <= MOST_ROLLED:
         # Asked for lower/decompose.py, which makes two stores of it where it knows the sizes of the parts.
-        size = node.array_type.shape[place]
+        size = a.array_type.shape[place]
         with contextlib.suppress(Undecided):
-            if ask(make("ge", size, abs(steps))):
-                ask(make("eq", make("sub", size, abs(steps)), 1))
-    return Bound("roll", (node,), {"shift": steps, "axis": place})
+            if ask(make("ge", size, abs(shift))):
+                ask(make("eq", make("sub", size, abs(shift)), 1))
+    return Bound("roll", (a,), {"shift": shift, "axis": place})
 
 
 def _tile_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
@@ -532,8 +628,6 @@ opaque(
 
 
 @spell("tile", "np.tile", np.tile)
-def _bind_tile(ask: Relate, A: Any, reps: Any) -> Bound:
-    times = tuple(static_int(n, "reps") for n in (reps if isinstance(reps, tuple | list) else (reps,)))
-    if any(n < 0 for n in times):
-        raise OpError("negative reps raise")
-    return Bound("tile", (array(A),), {"reps": times})
+def _bind_tile(ask: Relate, A: ArrayArg, reps: Counts) -> Bound:
+    times = tuple(_not_negative(n, "reps", ask) for n in (reps if isinstance(reps, tuple) else (reps,)))
+    return Bound("tile", (A,), {"reps": times})

@@ -9,7 +9,7 @@ on a small sample.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,24 +17,35 @@ import numpy as np
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Dim
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.parameters import (
+    REFUSALS,
+    ArrayArg,
+    Axes,
+    DType,
+    DTypeOrNone,
+    Flag,
+    FlagOrNoValue,
+    Int,
+    IntOrNone,
+    Out,
+    PlainNumber,
+    ReduceOut,
+    Unmodelled,
+    Where,
+    axis_of,
+    type_of,
+)
 from dynamo_lite.ops.registry import (
     Binder,
     Bound,
-    DType,
     OpDef,
     OpError,
     OpKind,
     Relate,
     Sample,
-    array,
-    axis_of,
     define,
-    refuse,
     spell,
     spell_ufunc_method,
-    static_bool,
-    static_dtype,
-    type_of,
 )
 from dynamo_lite.ops.shapes import element_count
 
@@ -45,7 +56,7 @@ def axes_of(value: Any, ndim: int) -> tuple[int, ...]:
     """The axes an axis= argument names: sorted, non-negative; None is all of them."""
     if value is None:
         return tuple(range(ndim))
-    axes = [axis_of(axis, ndim) for axis in (value if isinstance(value, tuple | list) else (value,))]
+    axes = [axis_of(axis, ndim) for axis in (value if isinstance(value, tuple) else (value,))]
     if len(set(axes)) != len(axes):
         raise OpError("an axis is named twice")
     return tuple(sorted(axes))
@@ -72,20 +83,20 @@ def reduce_dtypes(ufunc: np.ufunc, dtype: DType, result: DType | None) -> tuple[
             casting="unsafe",
             reduction=True,
         )
-    except (TypeError, ValueError) as error:
+    except REFUSALS as error:
         raise OpError(f"{ufunc.__name__}.reduce: {error}") from None
     if dtype.kind == "c" and element.kind not in "cb":
         raise OpError("discarding the imaginary part warns")
     return element, out
 
 
-@cache
+@lru_cache(1024)  # NB: keys hold numbers of users' programs
 def _try_reduce(ufunc: np.ufunc, dtype: DType, ndim: int, axes: tuple[int, ...], initial: Any) -> bool:
     keywords = {} if initial is None else {"initial": initial[0]}
     try:
         with np.errstate(all="ignore"):
             ufunc.reduce(np.ones((1,) * ndim, dtype), axis=axes, **keywords)
-    except (TypeError, ValueError, OverflowError) as error:
+    except REFUSALS as error:
         raise OpError(f"{ufunc.__name__}.reduce: {error}") from None
     return True
 
@@ -145,49 +156,40 @@ define(
 
 def bind_reduce(
     ufunc: np.ufunc,
-    a: Any,
+    node: Node,
     axis: Any,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = _NO_VALUE,
-    where: Any = True,
+    dtype: DType | None,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
 ) -> Bound:
-    """The canonical form of a reduction with the arguments of ``ufunc.reduce``."""
-    node = array(a)
-    if where is not _NO_VALUE:
-        refuse(where=(where, True))
+    """The canonical form of a reduction with the converted arguments of ``ufunc.reduce``."""
     params: dict[str, Any] = {
         "ufunc": ufunc,
         "axes": axes_of(axis, node.array_type.ndim),
-        "keepdims": keepdims is not _NO_VALUE and static_bool(keepdims, "keepdims"),
+        "keepdims": keepdims is True,
     }
-    if isinstance(out, tuple) and len(out) == 1:
-        (out,) = out
-    if out is ...:
-        raise OpError("out=... of a reduction has no rule")
     if dtype is not None:
-        params["dtype"] = static_dtype(dtype)
+        params["dtype"] = dtype
     if initial is not _NO_VALUE:
-        if type(initial) not in (bool, int, float, complex):
-            raise OpError("initial= is not a constant number")
         params["initial"] = initial
     if out is None:
         return Bound("reduce", (node,), params)
-    target = array(out)
+    if out is ...:
+        raise OpError("out=... of a reduction has no rule")
     if dtype is None:
         # Without dtype= the result's dtype is that of out (numpy/_core/src/umath/ufunc_object.c).
         source = node.array_type.dtype
-        _, wanted = _dtypes_with_out(ufunc, source, target.array_type.dtype)
+        _, wanted = _dtypes_with_out(ufunc, source, out.array_type.dtype)
         if wanted != reduce_dtypes(ufunc, source, None)[1]:
             params["dtype"] = wanted
-    return Bound("reduce", (node,), params, target, "unsafe")
+    return Bound("reduce", (node,), params, out, "unsafe")
 
 
 def _dtypes_with_out(ufunc: np.ufunc, dtype: DType, out: DType) -> tuple[DType, DType]:
     try:
         _, element, result = ufunc.resolve_dtypes((out, dtype, None), casting="unsafe", reduction=True)
-    except (TypeError, ValueError) as error:
+    except REFUSALS as error:
         raise OpError(f"{ufunc.__name__}.reduce: {error}") from None
     return element, result
 
@@ -196,15 +198,16 @@ def _dtypes_with_out(ufunc: np.ufunc, dtype: DType, out: DType) -> tuple[DType, 
 def _reduce_method(ufunc: np.ufunc) -> Binder:
     def bind(
         ask: Relate,
-        array: Any,
-        axis: Any = 0,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = _NO_VALUE,
-        where: Any = True,
+        array: ArrayArg,
+        /,
+        axis: Axes = 0,
+        dtype: DTypeOrNone = None,
+        out: ReduceOut = None,
+        keepdims: Flag = False,
+        initial: PlainNumber = _NO_VALUE,
+        where: Unmodelled = True,
     ) -> Bound:
-        return bind_reduce(ufunc, array, axis, dtype, out, keepdims, initial, where)
+        return bind_reduce(ufunc, array, axis, dtype, out, keepdims, initial)
 
     return bind
 
@@ -212,15 +215,15 @@ def _reduce_method(ufunc: np.ufunc) -> Binder:
 def _spell_sum_like(ufunc: np.ufunc, name: str, *functions: Any) -> None:
     def bind(
         ask: Relate,
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = _NO_VALUE,
-        initial: Any = _NO_VALUE,
-        where: Any = _NO_VALUE,
+        a: ArrayArg,
+        axis: Axes = None,
+        dtype: DTypeOrNone = None,
+        out: Out = None,
+        keepdims: FlagOrNoValue = _NO_VALUE,
+        initial: PlainNumber = _NO_VALUE,
+        where: Where = _NO_VALUE,
     ) -> Bound:
-        return bind_reduce(ufunc, a, axis, dtype, out, keepdims, initial, where)
+        return bind_reduce(ufunc, a, axis, dtype, out, keepdims, initial)
 
     spell("reduce", f"np.{name}", *functions, method=name)(bind)
 
@@ -228,14 +231,14 @@ def _spell_sum_like(ufunc: np.ufunc, name: str, *functions: Any) -> None:
 def _spell_max_like(ufunc: np.ufunc, name: str, *functions: Any) -> None:
     def bind(
         ask: Relate,
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = _NO_VALUE,
-        initial: Any = _NO_VALUE,
-        where: Any = _NO_VALUE,
+        a: ArrayArg,
+        axis: Axes = None,
+        out: Out = None,
+        keepdims: FlagOrNoValue = _NO_VALUE,
+        initial: PlainNumber = _NO_VALUE,
+        where: Where = _NO_VALUE,
     ) -> Bound:
-        return bind_reduce(ufunc, a, axis, None, out, keepdims, initial, where)
+        return bind_reduce(ufunc, a, axis, None, out, keepdims, initial)
 
     spell("reduce", f"np.{name}", *functions, method=name)(bind)
 
@@ -243,16 +246,29 @@ def _spell_max_like(ufunc: np.ufunc, name: str, *functions: Any) -> None:
 def _spell_any_like(ufunc: np.ufunc, name: str, function: Any) -> None:
     def bind(
         ask: Relate,
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = _NO_VALUE,
+        a: ArrayArg,
+        axis: Axes = None,
+        out: Out = None,
+        keepdims: FlagOrNoValue = _NO_VALUE,
         *,
-        where: Any = _NO_VALUE,
+        where: Where = _NO_VALUE,
     ) -> Bound:
-        return bind_reduce(ufunc, a, axis, np.bool_, out, keepdims, _NO_VALUE, where)
+        return bind_reduce(ufunc, a, axis, np.dtype(bool), out, keepdims, _NO_VALUE)
 
-    spell("reduce", f"np.{name}", function, method=name)(bind)
+    # NB: NumPy hands on a method's arguments as they are, to a function with dtype= between axis= and out=.
+    def bind_method(
+        ask: Relate,
+        a: ArrayArg,
+        axis: Axes = None,
+        *,
+        out: Out = None,
+        keepdims: Flag = False,
+        where: Unmodelled = True,
+    ) -> Bound:
+        return bind_reduce(ufunc, a, axis, np.dtype(bool), out, keepdims, _NO_VALUE)
+
+    spell("reduce", f"np.{name}", function)(bind)
+    spell("reduce", None, method=name)(bind_method)
 
 
 _spell_sum_like(np.add, "sum", np.sum)
@@ -299,34 +315,31 @@ define(
 
 @spell_ufunc_method("accumulate", "accumulate")
 def _accumulate_method(ufunc: np.ufunc) -> Binder:
-    def bind(ask: Relate, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Bound:
-        return _bind_accumulate(ufunc, array, axis, dtype, out)
+    def bind(
+        ask: Relate, array: ArrayArg, /, axis: Int = 0, dtype: DTypeOrNone = None, out: Unmodelled = None
+    ) -> Bound:
+        return _bind_accumulate(ufunc, array, axis, dtype)
 
     return bind
 
 
-def _bind_accumulate(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Bound:
-    node: Node = array(a)
-    refuse(out=(out, None))
+def _bind_accumulate(ufunc: np.ufunc, node: Node, axis: int, dtype: DType | None) -> Bound:
     params: dict[str, Any] = {"ufunc": ufunc, "axis": axis_of(axis, node.array_type.ndim)}
     if dtype is not None:
-        params["dtype"] = static_dtype(dtype)
+        params["dtype"] = dtype
     return Bound("accumulate", (node,), params)
 
 
 def _spell_cumulative(ufunc: np.ufunc, name: str, function: Any) -> None:
     # PyArray_CumSum is add.accumulate on the axis; axis=None ravels first and 0-d arrays become 1-d.
-    def bind(ask: Relate, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Bound:
-        if array(a).array_type.ndim != 1 and axis is None:
-            return Bound("cumulative", (array(a),), _cumulative_params(ufunc, dtype, out))
-        return _bind_accumulate(ufunc, a, 0 if axis is None else axis, dtype, out)
+    def bind(
+        ask: Relate, a: ArrayArg, axis: IntOrNone = None, dtype: DTypeOrNone = None, out: Unmodelled = None
+    ) -> Bound:
+        if a.array_type.ndim != 1 and axis is None:
+            return Bound("cumulative", (a,), {"ufunc": ufunc} if dtype is None else {"ufunc": ufunc, "dtype": dtype})
+        return _bind_accumulate(ufunc, a, 0 if axis is None else axis, dtype)
 
     spell("accumulate cumulative", f"np.{name}", function, method=name)(bind)
-
-
-def _cumulative_params(ufunc: np.ufunc, dtype: Any, out: Any) -> dict[str, Any]:
-    refuse(out=(out, None))
-    return {"ufunc": ufunc} if dtype is None else {"ufunc": ufunc, "dtype": static_dtype(dtype)}
 
 
 def _infer_cumulative(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:

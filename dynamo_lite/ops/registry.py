@@ -8,11 +8,11 @@ spellings when imported. INVARIANT: what has no exact rule raises OpError, and t
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from dynamo_lite.graph.node import Argument, Location, Node
 from dynamo_lite.graph.opdef import (
     REGISTRY,
     DoesNotBroadcast,
+    NotConstant,
     OpDef,
     OpError,
     OpKind,
@@ -31,13 +32,16 @@ from dynamo_lite.graph.opdef import (
     UnknownShape,
     define,
 )
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, make, simplify
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, simplify
 from dynamo_lite.graph.types import MAX_DIMS, ArrayType
+from dynamo_lite.ops.conversion import enter, is_pending
+from dynamo_lite.ops.parameters import DType, Operand, Parameters, parameters_of, supported, type_of
 
 __all__ = [
     "REGISTRY",
     "Bound",
     "DoesNotBroadcast",
+    "NotConstant",
     "OpDef",
     "OpError",
     "OpKind",
@@ -49,12 +53,6 @@ __all__ = [
     "call",
     "define",
 ]
-
-DType: TypeAlias = np.dtype[np.generic]
-Operand: TypeAlias = Argument | np.generic
-
-DTYPES = tuple(map(np.dtype, "?bhilBHILefdFD"))
-_SUPPORTED = frozenset(dtype.num for dtype in DTYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +84,7 @@ class Spelling:
     text: str
     binder: Binder
     ops: tuple[str, ...]
+    parameters: Parameters
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], relate: Relate | None = None) -> Bound:
         """The call in canonical form; OpError if it has none.
@@ -93,17 +92,20 @@ class Spelling:
         relate: answers and guards a relation between numbers, as for `call`; without it only constants are decided.
         """
         try:
-            bound = inspect.signature(self.binder).bind(None, *args, **kwargs)
-        except TypeError as error:
+            bound = self.parameters.bind(args, kwargs)
+        except OpError as error:
+            if type(error) is not OpError:
+                raise
             raise OpError(f"{self.text}: {error}") from None
-        return self.binder(_answer(relate), *bound.args[1:], **bound.kwargs)
+        return self.binder(_answer(relate), *bound.args, **bound.kwargs)
 
 
 _SPELLINGS: dict[Any, Spelling] = {}
 _METHODS: dict[str, Spelling] = {}
 _ATTRIBUTES: dict[str, Spelling] = {}
 _UFUNC_METHODS: dict[str, tuple[str, Callable[[np.ufunc], Binder]]] = {}
-_CALLABLES = (np.ufunc, FunctionType, BuiltinFunctionType, MethodDescriptorType, type, type(np.sum))
+_ANY_UFUNC: list[tuple[str, Callable[[np.ufunc], Binder]]] = []  # how one that no op is made of is called
+_CALLABLES = (np.ufunc, FunctionType, BuiltinFunctionType, type, type(np.sum))
 
 
 def _answer(relate: Relate | None) -> Relate:
@@ -124,18 +126,19 @@ def spell(
     """Decorator: the function binds calls of `callables`, of the ndarray method and reads of the ndarray attribute.
 
     ops: names of the ops it may yield, separated by blanks. The function's parameters after `ask` are those of the
-    NumPy callable, with its defaults.
+    NumPy callable, with its defaults, each annotated with its Kind (parameters.py); what is not given is not converted.
     """
     names = tuple(ops.split())
 
     def register(binder: Binder) -> Binder:
+        parameters = parameters_of(binder)
         for target in callables:
-            _SPELLINGS[target] = Spelling(text or target.__name__, binder, names)
+            _SPELLINGS[target] = Spelling(text or target.__name__, binder, names, parameters)
+        of_array = replace(parameters, method=True)
         if method is not None:
-            _METHODS[method] = Spelling(f"x.{method}", binder, names)
-            _SPELLINGS[getattr(np.ndarray, method)] = _METHODS[method]
+            _METHODS[method] = Spelling(f"x.{method}", binder, names, of_array)
         if attribute is not None:
-            _ATTRIBUTES[attribute] = Spelling(f"x.{attribute}", binder, names)
+            _ATTRIBUTES[attribute] = Spelling(f"x.{attribute}", binder, names, of_array)
         return binder
 
     return register
@@ -151,21 +154,46 @@ def spell_ufunc_method(op: str, name: str) -> Callable[[Callable[[np.ufunc], Bin
     return register
 
 
+def spell_any_ufunc(op: str) -> Callable[[Callable[[np.ufunc], Binder]], Callable[[np.ufunc], Binder]]:
+    """Decorator: the function gives the binder of a call of a ufunc that has no spelling, another package's say."""
+
+    def register(make_binder: Callable[[np.ufunc], Binder]) -> Callable[[np.ufunc], Binder]:
+        _ANY_UFUNC.append((op, make_binder))
+        return make_binder
+
+    return register
+
+
 def lookup(callable_object: object) -> Spelling | None:
     """The spelling of a NumPy callable, by its identity; None when it has no rule. Runs no code of the object's type.
 
-    Knows functions, ufuncs, bound ufunc methods (``np.add.reduce``), unbound array methods (``np.ndarray.sum``) and
-    scalar types (``np.float32``).
+    Knows functions, ufuncs of whatever package, bound ufunc methods (``np.add.reduce``) and scalar types
+    (``np.float32``).
     """
     if type(callable_object) not in _CALLABLES:
         return None
     if isinstance(callable_object, BuiltinFunctionType) and type(callable_object.__self__) is np.ufunc:
-        row = _UFUNC_METHODS.get(callable_object.__name__)
-        ufunc: np.ufunc = callable_object.__self__
-        if row is None:
-            return None
-        return Spelling(f"np.{ufunc.__name__}.{callable_object.__name__}", row[1](ufunc), (row[0],))
-    return _SPELLINGS.get(callable_object)
+        return _ufunc_method(callable_object.__self__, callable_object.__name__)
+    found = _SPELLINGS.get(callable_object)
+    if found is None and type(callable_object) is np.ufunc:
+        return _any_ufunc(callable_object)
+    return found
+
+
+@cache
+def _any_ufunc(ufunc: np.ufunc) -> Spelling:
+    op, make_binder = _ANY_UFUNC[0]
+    binder = make_binder(ufunc)
+    return Spelling(ufunc.__name__, binder, (op,), parameters_of(binder))
+
+
+@cache
+def _ufunc_method(ufunc: np.ufunc, name: str) -> Spelling | None:
+    row = _UFUNC_METHODS.get(name)
+    if row is None:
+        return None
+    binder = row[1](ufunc)
+    return Spelling(f"np.{ufunc.__name__}.{name}", binder, (row[0],), parameters_of(binder))
 
 
 def method(name: str) -> Spelling | None:
@@ -220,13 +248,20 @@ def call(
     """
     params = {} if params is None else params
     mark = len(graph.nodes)
-    nodes = tuple(graph.add_constant(arg) if isinstance(arg, np.generic) else arg for arg in args)
     try:
+        nodes = tuple(_entered(graph, arg, location, relate, REGISTRY[op]) for arg in args)
         type_ = infer(op, nodes, params, asker(graph, relate))
     except OpError:
         del graph.nodes[mark:]
         raise
     return graph.add_call(op, nodes, params, type_, location)
+
+
+def _entered(
+    graph: Graph, value: Any, location: Location | None, relate: Relate | None, taker: OpDef | None = None
+) -> Any:
+    """`value` as an operand that is in the graph: see ``conversion.enter``."""
+    return enter(graph, value, taker, lambda op, args, params: call(graph, op, args, params, location, relate))
 
 
 def apply(
@@ -241,6 +276,8 @@ def apply(
         value: Operand | tuple[Node, ...]
         if bound.op == "same":
             value = bound.args[0]
+            if is_pending(value):
+                value = _entered(graph, value, location, relate)
         else:
             node = call(graph, bound.op, bound.args, bound.params, location, relate)
             value = node
@@ -287,11 +324,11 @@ def store(
     room = target.array_type
     if room.scalar:
         raise OpError("a NumPy scalar cannot be written to")
-    if isinstance(value, np.generic):
-        value = graph.add_constant(value)
-    if not isinstance(value, Node):
-        check_number(value, room.dtype, ask, assignment=True)
-        return graph.add_store(target, value, location)
+    entered: Argument = _entered(graph, value, location, relate)
+    if not isinstance(entered, Node):
+        check_number(entered, room.dtype, ask, assignment=True)
+        return graph.add_store(target, entered, location)
+    value = entered
     type_ = value.array_type
     if not np.can_cast(type_.dtype, room.dtype, casting):  # type: ignore[arg-type]
         raise OpError(f"cannot cast {type_.dtype} to {room.dtype} with casting={casting!r}")
@@ -358,77 +395,6 @@ def _converting_may_overflow(node: Node, operands: list[DType]) -> bool:
     )
 
 
-def supported(dtype: DType) -> DType:
-    """`dtype` itself if graphs know it; OpError otherwise."""
-    if dtype.num not in _SUPPORTED or not dtype.isnative:
-        raise OpError(f"dtype {dtype} has no rule")
-    return dtype
-
-
-def static_dtype(value: Any) -> DType:
-    """The dtype that a dtype= argument names."""
-    if not isinstance(value, np.dtype | type | str):
-        raise OpError(f"dtype={value!r}")
-    try:
-        return supported(np.dtype(value))
-    except TypeError as error:
-        raise OpError(str(error)) from None
-
-
-def operand(value: Any) -> Operand:
-    """`value` as an operand of an op: a node with one type, a number, a NumPy scalar constant."""
-    if isinstance(value, Node):
-        if not isinstance(value.type, ArrayType):
-            raise OpError(f"%{value.name} is no array")
-        return value
-    if is_scalar(value) or isinstance(value, np.generic):
-        return value  # type: ignore[no-any-return]
-    raise OpError(f"an operand of type {type(value).__name__}")
-
-
-def array(value: Any) -> Node:
-    """`value` as an array operand (or NumPy scalar) that is in the graph."""
-    if isinstance(value, Node) and isinstance(value.type, ArrayType):
-        return value
-    raise OpError(f"{type(value).__name__} is no array of the graph")
-
-
-def type_of(value: Any) -> ArrayType:
-    """The type of an array operand."""
-    if isinstance(value, np.generic):
-        return ArrayType(value.dtype, (), True)
-    return array(value).array_type
-
-
-def static_int(value: Any, what: str) -> int:
-    """`value` as a constant int; OpError for a symbolic one."""
-    if type(value) is int or isinstance(value, np.integer):
-        return int(value)
-    raise OpError(f"{what}={value} is not a constant int")
-
-
-def static_bool(value: Any, what: str) -> bool:
-    """`value` as a constant bool."""
-    if type(value) is bool or type(value) is int or isinstance(value, np.bool_):
-        return bool(value)
-    raise OpError(f"{what}={value} is not a constant bool")
-
-
-def axis_of(value: Any, ndim: int) -> int:
-    """One axis number, made non-negative."""
-    axis = static_int(value, "axis")
-    if not -ndim <= axis < ndim:
-        raise OpError(f"axis {axis} is out of bounds for {ndim} axes")
-    return axis % ndim
-
-
-def refuse(**arguments: tuple[Any, Any]) -> None:
-    """OpError for the first argument, given as (value, default), that is not its default."""
-    for name, (value, default) in arguments.items():
-        if value is not default and not (type(value) is type(default) and value == default):
-            raise OpError(f"{name}= has no rule")
-
-
 def check_number(value: Scalar, dtype: DType, ask: Relate, assignment: bool = False) -> None:
     """OpError unless the Python number `value` converts to `dtype` without error or warning, as NumPy converts it.
 
@@ -475,4 +441,29 @@ def spellings() -> dict[str, tuple[str, ...]]:
             found[name].add(spelling.text)
     for method_name, (op, _) in _UFUNC_METHODS.items():
         found[op].add(f"ufunc.{method_name}")
+    for op, _ in _ANY_UFUNC:
+        found[op].add("any other ufunc")
     return {name: tuple(sorted(texts)) for name, texts in found.items()}
+
+
+def callables() -> Iterator[tuple[Any, Spelling]]:
+    """Every callable with a row, ufuncs among them, but for the methods of ufuncs."""
+    yield from _SPELLINGS.items()
+
+
+def methods() -> Iterator[tuple[str, Spelling]]:
+    """Every array method with a row."""
+    yield from _METHODS.items()
+
+
+def attributes() -> Iterator[tuple[str, Spelling]]:
+    """Every array attribute with a row."""
+    yield from _ATTRIBUTES.items()
+
+
+def ufunc_methods(ufunc: np.ufunc) -> Iterator[tuple[str, Spelling]]:
+    """Every method of `ufunc` with a row."""
+    for name in _UFUNC_METHODS:
+        found = _ufunc_method(ufunc, name)
+        assert found is not None
+        yield name, found

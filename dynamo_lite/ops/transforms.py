@@ -11,16 +11,20 @@ import numpy as np
 
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.ops.calls import Shape, ShapeRule, equal, opaque
+from dynamo_lite.ops.parameters import (
+    ArrayArg,
+    Int,
+    IntOrNone,
+    Norm,
+    Unmodelled,
+    axis_of,
+)
 from dynamo_lite.ops.registry import (
     Bound,
     OpError,
     Relate,
     Sample,
-    array,
-    axis_of,
-    refuse,
     spell,
-    static_int,
 )
 from dynamo_lite.ops.shapes import broadcast
 
@@ -66,16 +70,28 @@ _SQUARE_SAMPLES = (Sample(((3, 3),), {}, _LAPACK), Sample(((2, 3, 3),), {}, _LAP
 def _define_linalg(name: str, function: Any, shape: ShapeRule, summary: str) -> None:
     opaque(f"linalg_{name}", function, shape, summary, _SQUARE_SAMPLES)
 
-    def bind(ask: Relate, a: Any) -> Bound:
-        return Bound(f"linalg_{name}", (array(a),))
+    def bind(ask: Relate, a: ArrayArg) -> Bound:
+        return Bound(f"linalg_{name}", (a,))
 
     spell(f"linalg_{name}", f"np.linalg.{name}", function)(bind)
 
 
 _define_linalg("inv", np.linalg.inv, _inverse_shape, "Inverse matrices.")
 _define_linalg("det", np.linalg.det, _det_shape, "Determinants.")
-_define_linalg("cholesky", np.linalg.cholesky, _inverse_shape, "Cholesky factors.")
-_define_linalg("eigvalsh", np.linalg.eigvalsh, _eigenvalues_shape, "Eigenvalues of Hermitian matrices.")
+opaque("linalg_cholesky", np.linalg.cholesky, _inverse_shape, "Cholesky factors.", _SQUARE_SAMPLES)
+opaque("linalg_eigvalsh", np.linalg.eigvalsh, _eigenvalues_shape, "Eigenvalues of Hermitian matrices.", _SQUARE_SAMPLES)
+
+
+@spell("linalg_cholesky", "np.linalg.cholesky", np.linalg.cholesky)
+def _bind_cholesky(ask: Relate, a: ArrayArg, /, *, upper: Unmodelled = False) -> Bound:
+    return Bound("linalg_cholesky", (a,))
+
+
+@spell("linalg_eigvalsh", "np.linalg.eigvalsh", np.linalg.eigvalsh)
+def _bind_eigvalsh(ask: Relate, a: ArrayArg, UPLO: Unmodelled = "L") -> Bound:
+    return Bound("linalg_eigvalsh", (a,))
+
+
 opaque(
     "linalg_solve",
     np.linalg.solve,
@@ -91,8 +107,8 @@ opaque(
 
 
 @spell("linalg_solve", "np.linalg.solve", np.linalg.solve)
-def _bind_solve(ask: Relate, a: Any, b: Any) -> Bound:
-    return Bound("linalg_solve", (array(a), array(b)))
+def _bind_solve(ask: Relate, a: ArrayArg, b: ArrayArg) -> Bound:
+    return Bound("linalg_solve", (a, b))
 
 
 # Fourier transforms
@@ -124,6 +140,20 @@ def _irfft_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate)
     return tuple(shape)
 
 
+def _spell_fft(name: str, function: Any) -> None:
+    def bind(
+        ask: Relate,
+        a: ArrayArg,
+        n: IntOrNone = None,
+        axis: Int = -1,
+        norm: Norm = None,
+        out: Unmodelled = None,
+    ) -> Bound:
+        return Bound(f"fft_{name}", (a,), {"n": n, "axis": axis_of(axis, a.array_type.ndim), "norm": norm})
+
+    spell(f"fft_{name}", f"np.fft.{name}", function)(bind)
+
+
 for _name, _function, _rule in (
     ("fft", np.fft.fft, _fft_shape),
     ("ifft", np.fft.ifft, _fft_shape),
@@ -140,13 +170,4 @@ for _name, _function, _rule in (
             for shape, n, axis, norm in (((8,), None, 0, None), ((3, 5), 4, 1, "ortho"), ((6, 2), None, 0, "forward"))
         ),
     )
-
-    @spell(f"fft_{_name}", f"np.fft.{_name}", _function)
-    def _bind_fft(
-        ask: Relate, a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None, name: str = _name
-    ) -> Bound:
-        refuse(out=(out, None))
-        node = array(a)
-        length = None if n is None else static_int(n, "n")
-        place = axis_of(axis, node.array_type.ndim)
-        return Bound(f"fft_{name}", (node,), {"n": length, "axis": place, "norm": norm})
+    _spell_fft(_name, _function)

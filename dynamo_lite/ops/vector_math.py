@@ -13,7 +13,9 @@ from functools import cache
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
-from dynamo_lite.ops.registry import DType
+from dynamo_lite.ops.parameters import (
+    DType,
+)
 
 NAMES = frozenset(
     {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh"}

@@ -14,8 +14,29 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Dim, Scalar, divide_exactly, is_scalar, is_symbolic, kind_of, make, product
+from dynamo_lite.graph.scalar import Dim, Scalar, divide_exactly, is_scalar, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.conversion import convert
+from dynamo_lite.ops.parameters import (
+    ABSENT,
+    ArrayArg,
+    Axes,
+    AxesOrList,
+    AxesOrListOrNone,
+    DTypeArg,
+    Int,
+    OperandArg,
+    OrderC,
+    OrderKCF,
+    Shape,
+    SizeOrShape,
+    SubOk,
+    Unmodelled,
+    ViewType,
+    array,
+    axis_of,
+    type_of,
+)
 from dynamo_lite.ops.reductions import axes_of
 from dynamo_lite.ops.registry import (
     Bound,
@@ -24,13 +45,8 @@ from dynamo_lite.ops.registry import (
     OpKind,
     Relate,
     Sample,
-    array,
-    axis_of,
     define,
-    refuse,
     spell,
-    static_dtype,
-    type_of,
 )
 from dynamo_lite.ops.shapes import broadcast, element_count, settle
 
@@ -43,19 +59,10 @@ def view_operand(value: Any) -> Node:
     return node
 
 
-def dims(value: Any) -> tuple[Scalar, ...]:
-    """A shape argument as a tuple of int scalars."""
-    if isinstance(value, tuple | list):
-        return tuple(_dim(item) for item in value)
-    return (_dim(value),)
-
-
-def _dim(value: Any) -> Scalar:
-    if isinstance(value, np.integer):
-        return int(value)
-    if is_scalar(value) and kind_of(value) == "int":
-        return value  # type: ignore[no-any-return]
-    raise OpError(f"a size of type {type(value).__name__}")
+def made_array(value: Any) -> Node:
+    """`value` as np.asarray makes it: a number or NumPy scalar becomes a 0-d array."""
+    single = is_scalar(value) or isinstance(value, np.generic) or (isinstance(value, Node) and type_of(value).scalar)
+    return convert(value) if single else view_operand(value)
 
 
 # transpose
@@ -96,33 +103,42 @@ def _transpose(x: Any, axes: Sequence[Any] | None) -> Bound:
 
 
 @spell("transpose", "np.transpose", np.transpose, np.permute_dims)
-def _bind_transpose(ask: Relate, a: Any, axes: Any = None) -> Bound:
-    return _transpose(a, axes)
+def _bind_transpose(ask: Relate, a: ArrayArg, axes: AxesOrListOrNone = None) -> Bound:
+    return _transpose(a, (axes,) if isinstance(axes, int) else axes)
 
 
 @spell("transpose", None, method="transpose")
-def _bind_method_transpose(ask: Relate, x: Any, *axes: Any) -> Bound:
-    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list)):
+def _bind_method_transpose(ask: Relate, x: ArrayArg, *axes: AxesOrListOrNone) -> Bound:
+    if len(axes) == 1 and not isinstance(axes[0], int):
         return _transpose(x, axes[0])
     return _transpose(x, axes or None)
 
 
 @spell("transpose", None, attribute="T")
-def _bind_t(ask: Relate, x: Any) -> Bound:
+def _bind_t(ask: Relate, x: ArrayArg) -> Bound:
     return _transpose(x, None)
 
 
 @spell("transpose", "np.matrix_transpose", np.matrix_transpose, attribute="mT")
-def _bind_mt(ask: Relate, x: Any, /) -> Bound:
-    ndim = array(x).array_type.ndim
+def _bind_mt(ask: Relate, x: ArrayArg, /) -> Bound:
+    ndim = x.array_type.ndim
     if ndim < 2:
         raise OpError("matrix transpose of fewer than two axes")
     return _transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
 
 
-@spell("transpose", "np.swapaxes", np.swapaxes, method="swapaxes")
-def _bind_swapaxes(ask: Relate, a: Any, axis1: Any, axis2: Any) -> Bound:
-    ndim = array(a).array_type.ndim
+@spell("transpose", "np.swapaxes", np.swapaxes)
+def _bind_swapaxes(ask: Relate, a: ArrayArg, axis1: Int, axis2: Int) -> Bound:
+    return _swapped(a, axis1, axis2)
+
+
+@spell("transpose", None, method="swapaxes")
+def _bind_method_swapaxes(ask: Relate, a: ArrayArg, axis1: Int, axis2: Int, /) -> Bound:
+    return _swapped(a, axis1, axis2)
+
+
+def _swapped(a: Node, axis1: int, axis2: int) -> Bound:
+    ndim = a.array_type.ndim
     order = list(range(ndim))
     first, second = axis_of(axis1, ndim), axis_of(axis2, ndim)
     order[first], order[second] = second, first
@@ -130,12 +146,9 @@ def _bind_swapaxes(ask: Relate, a: Any, axis1: Any, axis2: Any) -> Bound:
 
 
 @spell("transpose", "np.moveaxis", np.moveaxis)
-def _bind_moveaxis(ask: Relate, a: Any, source: Any, destination: Any) -> Bound:
-    ndim = array(a).array_type.ndim
-    pair = [
-        [axis_of(axis, ndim) for axis in (ax if isinstance(ax, tuple | list) else (ax,))]
-        for ax in (source, destination)
-    ]
+def _bind_moveaxis(ask: Relate, a: ArrayArg, source: AxesOrList, destination: AxesOrList) -> Bound:
+    ndim = a.array_type.ndim
+    pair = [[axis_of(axis, ndim) for axis in (ax if isinstance(ax, tuple) else (ax,))] for ax in (source, destination)]
     if len(pair[0]) != len(pair[1]) or any(len(set(axes)) != len(axes) for axes in pair):
         raise OpError("moveaxis of these axes")
     order = [axis for axis in range(ndim) if axis not in pair[0]]
@@ -194,44 +207,43 @@ define(
             Sample(((1, 1),), {"shape": ()}),
             Sample(((),), {"shape": (1,)}),
         ),
+        exact_axes=1,  # which are split
     )
 )
 
 
-def _reshape(x: Any, shape: tuple[Scalar, ...], order: Any, copy: Any = None) -> Bound:
-    refuse(copy=(copy, None))
-    node = view_operand(x)
-    if order not in ("C", None):
-        raise OpError(f"reshape with order={order!r} has no rule")
-    return Bound("reshape", (node,), {"shape": shape})
+def _reshape(x: Node, shape: tuple[Scalar, ...]) -> Bound:
+    return Bound("reshape", (view_operand(x),), {"shape": shape})
 
 
 @spell("reshape", None, method="reshape")
-def _bind_method_reshape(ask: Relate, x: Any, *shape: Any, order: Any = "C", copy: Any = None) -> Bound:
-    if len(shape) == 1 and isinstance(shape[0], tuple | list):
-        return _reshape(x, dims(shape[0]), order, copy)
-    if not shape or shape == (None,):
+def _bind_method_reshape(
+    ask: Relate, x: ArrayArg, *shape: SizeOrShape, order: OrderC = "C", copy: Unmodelled = None
+) -> Bound:
+    if len(shape) == 1 and isinstance(shape[0], tuple):
+        return _reshape(x, shape[0])
+    if not shape or any(isinstance(size, tuple) for size in shape):
         raise OpError("reshape without a shape")
-    return _reshape(x, dims(shape), order, copy)
+    return _reshape(x, shape)
 
 
 @spell("reshape", "np.reshape", np.reshape)
-def _bind_reshape(ask: Relate, a: Any, /, shape: Any, order: Any = "C", *, copy: Any = None) -> Bound:
-    return _reshape(a, dims(shape), order, copy)
+def _bind_reshape(ask: Relate, a: ArrayArg, /, shape: Shape, order: OrderC = "C", *, copy: Unmodelled = None) -> Bound:
+    return _reshape(a, shape)
 
 
 @spell("reshape", "np.expand_dims", np.expand_dims)
-def _bind_expand_dims(ask: Relate, a: Any, axis: Any) -> Bound:
+def _bind_expand_dims(ask: Relate, a: ArrayArg, axis: AxesOrList) -> Bound:
     node = view_operand(a)
-    given = axis if isinstance(axis, tuple | list) else (axis,)
+    given = axis if isinstance(axis, tuple) else (axis,)
     ndim = node.array_type.ndim + len(given)
-    new = axes_of(tuple(given), ndim)
+    new = axes_of(given, ndim)
     old = iter(node.array_type.shape)
-    return _reshape(node, tuple(1 if place in new else next(old) for place in range(ndim)), "C")
+    return _reshape(node, tuple(1 if place in new else next(old) for place in range(ndim)))
 
 
 @spell("basic_index", "np.squeeze", np.squeeze, method="squeeze")
-def _bind_squeeze(ask: Relate, a: Any, axis: Any = None) -> Bound:
+def _bind_squeeze(ask: Relate, a: ArrayArg, axis: Axes = None) -> Bound:
     node = view_operand(a)
     shape = node.array_type.shape
     if axis is None:
@@ -246,11 +258,13 @@ def _bind_squeeze(ask: Relate, a: Any, axis: Any = None) -> Bound:
     return Bound("basic_index", (node,), {"index": index, "scalar": False})
 
 
+# NB: x.view(None) is a view of float64, and x.view(type=None) raises; neither is a default.
+
+
 @spell("basic_index", None, method="view")
-def _bind_view(ask: Relate, x: Any, dtype: Any = None, type: Any = None) -> Bound:
-    refuse(type=(type, None))
+def _bind_view(ask: Relate, x: ArrayArg, dtype: DTypeArg = ABSENT, type: ViewType = ABSENT) -> Bound:
     node = view_operand(x)
-    if dtype is not None and static_dtype(dtype) != node.array_type.dtype:
+    if dtype is not ABSENT and dtype != node.array_type.dtype:
         raise OpError("a view of another dtype has no rule")
     return Bound("basic_index", (node,), {"index": ((None, None, None),) * node.array_type.ndim, "scalar": False})
 
@@ -286,20 +300,14 @@ define(
 )
 
 
-def _ravel_order(order: Any) -> dict[str, Any]:
-    if order not in ("C", "F", "K"):
-        raise OpError(f"order={order!r} has no rule")
-    return {"order": order}
-
-
 @spell("ravel", "np.ravel", np.ravel, method="ravel")
-def _bind_ravel(ask: Relate, a: Any, order: Any = "C") -> Bound:
-    return Bound("ravel", (view_operand(a),), _ravel_order(order))
+def _bind_ravel(ask: Relate, a: OperandArg, order: OrderKCF = "C") -> Bound:
+    return Bound("ravel", (made_array(a),), {"order": order})
 
 
 @spell("flatten", None, method="flatten")
-def _bind_flatten(ask: Relate, x: Any, order: Any = "C") -> Bound:
-    return Bound("flatten", (view_operand(x),), _ravel_order(order))
+def _bind_flatten(ask: Relate, x: ArrayArg, order: OrderKCF = "C") -> Bound:
+    return Bound("flatten", (view_operand(x),), {"order": order})
 
 
 # broadcast_to
@@ -336,8 +344,8 @@ define(
 
 
 @spell("broadcast_to", "np.broadcast_to", np.broadcast_to)
-def _bind_broadcast_to(ask: Relate, array: Any, shape: Any, subok: bool = False) -> Bound:
-    return Bound("broadcast_to", (view_operand(array),), {"shape": dims(shape)})
+def _bind_broadcast_to(ask: Relate, array: OperandArg, shape: Shape, subok: SubOk = False) -> Bound:
+    return Bound("broadcast_to", (made_array(array),), {"shape": shape})
 
 
 # real and imag
@@ -366,11 +374,11 @@ for _name, _summary in (("real", "The real parts, a view."), ("imag", "The imagi
 
 
 @spell("real", "np.real", np.real, attribute="real")
-def _bind_real(ask: Relate, val: Any) -> Bound:
+def _bind_real(ask: Relate, val: ArrayArg) -> Bound:
     node = view_operand(val)
     return Bound("real" if node.array_type.dtype.kind == "c" else "same", (node,))
 
 
 @spell("imag", "np.imag", np.imag, attribute="imag")
-def _bind_imag(ask: Relate, val: Any) -> Bound:
+def _bind_imag(ask: Relate, val: ArrayArg) -> Bound:
     return Bound("imag", (view_operand(val),))

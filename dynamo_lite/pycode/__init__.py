@@ -22,6 +22,7 @@ from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.flow import stack_depth, successors
 from dynamo_lite.pycode.liveness import liveness
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
+from dynamo_lite.pycode.polls import Answers, Loop, loops, polled
 from dynamo_lite.pycode.resume import begins_at, begins_range, resume_code
 from dynamo_lite.pycode.version import FACTS
 
@@ -30,9 +31,11 @@ null_below_callable: bool = FACTS.null_below_callable
 
 __all__ = [
     "OPCODES",
+    "Answers",
     "Code",
     "ExceptionEntry",
     "Instr",
+    "Loop",
     "Opcode",
     "Operand",
     "Position",
@@ -47,7 +50,9 @@ __all__ = [
     "encode",
     "handlers_at",
     "liveness",
+    "loops",
     "null_below_callable",
+    "polled",
     "remembered",
     "resume_code",
     "skeleton",

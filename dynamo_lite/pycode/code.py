@@ -47,12 +47,18 @@ class UnsupportedResume(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instr:
-    """A canonical instruction: ``op`` is a row of OPCODES, ``arg`` its operand, ``target`` the index it may jump to."""
+    """A canonical instruction: ``op`` is a row of OPCODES, ``arg`` its operand, ``target`` the index it may jump to.
+
+    ``bare``: spelled without what encode.py would add: a load of a local that could borrow (borrow.py), a jump that has
+    no TO_BOOL before it, the END_SEND of an asynchronous comprehension, which has no NOT_TAKEN after it, a STORE_FAST
+    that is not joined to the one before (the compiler restores a comprehension's locals so).
+    """
 
     op: str
     arg: Any = None
     target: int | None = None
     position: Position = NO_POSITION
+    bare: bool = False
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instr):
@@ -61,6 +67,7 @@ class Instr:
             self.op == other.op
             and self.target == other.target
             and self.position == other.position
+            and self.bare == other.bare
             and same_constant(self.arg, other.arg)
         )
 
@@ -187,6 +194,8 @@ def same_constant(a: Any, b: Any) -> bool:
         return struct.pack("d", a) == struct.pack("d", b)
     if kind is complex:
         return same_constant(a.real, b.real) and same_constant(a.imag, b.imag)
+    if kind is slice:  # a constant from 3.14
+        return all(map(same_constant, (a.start, a.stop, a.step), (b.start, b.stop, b.step)))
     if kind is tuple:
         return len(a) == len(b) and all(map(same_constant, a, b))
     if kind is frozenset:

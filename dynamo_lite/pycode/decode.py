@@ -3,8 +3,8 @@
 Enters: a code object of the running Python. Leaves: a ``Code``. The ``bytecode`` package takes the bytes, the
 exception table and the jump arguments apart; here its concrete instructions become rows of opcodes.py, as version.py
 describes them. What this drops, encode.py puts back: CACHE, EXTENDED_ARG, the RESUME and COPY_FREE_VARS at the entry,
-END_FOR, PRECALL, and TO_BOOL before a jump. First stage of every capture, which asks for the same few code objects
-again and again (each capture, its second run, NumPy's functions): `decoded` remembers the latest.
+END_FOR, PRECALL, NOT_TAKEN, and TO_BOOL before a jump. First stage of every capture, which asks for the same few code
+objects again and again (each capture, its second run, NumPy's functions): `decoded` remembers the latest.
 """
 
 from __future__ import annotations
@@ -14,23 +14,44 @@ import types
 import weakref
 from bisect import bisect_left
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from bytecode import ConcreteBytecode
 from bytecode.instr import UNSET
 
-from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedOpcode, free_operand
-from dynamo_lite.pycode.opcodes import CONVERSIONS, OPCODES, OPERATORS, Operand
-from dynamo_lite.pycode.version import CACHES, FACTS, INTRINSICS, SPELLINGS, VERSION
+from dynamo_lite.pycode.borrow import borrowed_loads
+from dynamo_lite.pycode.code import (
+    NO_POSITION,
+    Code,
+    ExceptionEntry,
+    Instr,
+    Position,
+    UnsupportedCode,
+    UnsupportedOpcode,
+    free_operand,
+)
+from dynamo_lite.pycode.flow import async_items
+from dynamo_lite.pycode.opcodes import CONVERSIONS, OPCODES, OPERATORS, YIELDS_BOOL, Operand
+from dynamo_lite.pycode.version import BORROWING, CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, SPELLINGS, VERSION
 
 _REMEMBERED = 256
 _decoded: dict[int, tuple[weakref.ref[types.CodeType], Code]] = {}  # by identity: equal code may have another file
 
 
+_original: dict[int, tuple[weakref.ref[types.CodeType], Code]] = {}
+
+
+def remember_as(code: types.CodeType, original: Code) -> None:
+    """Let `decoded(code)` give `original`, of which `code` was made with polls (polls.py), while `code` lives."""
+    key = id(code)
+    _original[key] = weakref.ref(code, functools.partial(_original.pop, key)), original
+
+
 def decoded(code: types.CodeType) -> Code:
     """`decode(code)`, remembered while the code object lives and is among the latest."""
     key = id(code)
-    known = _decoded.get(key)
+    known = _decoded.get(key) or _original.get(key)
     if known is not None and known[0]() is code:
         return known[1]
     made = decode(code)
@@ -48,7 +69,7 @@ def decode(code: types.CodeType) -> Code:
     """
     decoder = _Decoder(code)
     decoder.run()
-    return Code(
+    made = Code(
         instrs=decoder.instrs(),
         exceptions=decoder.exceptions(),
         name=code.co_name,
@@ -66,6 +87,19 @@ def decode(code: types.CodeType) -> Code:
         names=code.co_names,
         entry=decoder.entry,
     )
+    if not decoder.bare:
+        return made
+    try:
+        borrowed = borrowed_loads(made) if FACTS.borrowing else frozenset()
+    except UnsupportedCode:  # no code that a compiler made; encode says why
+        borrowed = frozenset()
+    instrs = list(made.instrs)
+    items = async_items(made).values() if FACTS.branch_marks else ()
+    for index in decoder.bare:
+        instr = instrs[index]
+        if instr.target is not None or instr.op == "STORE_FAST" or index in borrowed or index in items:
+            instrs[index] = replace(instr, bare=True)
+    return replace(made, instrs=tuple(instrs))
 
 
 class _Decoder:
@@ -99,7 +133,7 @@ class _Decoder:
                 caches -= 1  # each of them is a unit
             else:
                 target = instr.get_jump_target(offset)
-                if target is not None:
+                if target is not None and op != "END_ASYNC_FOR":  # which only names where control came from
                     jumps.append((len(self.ops), target))
                 self.ops.append(op)
                 arg = instr.arg
@@ -122,6 +156,7 @@ class _Decoder:
 
         self.start: list[int] = []  # native index -> index of the first canonical instruction made from it or after it
         self.out: list[tuple[str, Any, int | None, Position]] = []
+        self.bare: list[int] = []  # canonical instructions that may have to be marked Instr.bare
         self.raising: list[int] = []  # for each canonical instruction the native that raises its exceptions
         self.truth: int | None = None  # the native that makes a bool for the next canonical instruction
         self.keyword_names = False
@@ -177,7 +212,10 @@ class _Decoder:
                 index += 1
                 continue
             special = _SPECIAL.get(op)
-            if special is not None:
+            following = self.sequence(index) if op in _SEQUENCES else index
+            if following > index:
+                pass
+            elif special is not None:
                 following = special(self, index)
             elif op in SPELLINGS:
                 following = self.spelled(index)
@@ -189,6 +227,10 @@ class _Decoder:
         self.start.append(len(self.out))
 
     def emit(self, index: int, op: str, arg: Any = None, goto: int | None = None) -> None:
+        if op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE") and FACTS.boolean_jumps and self.truth is None:
+            before = self.out[-1][0] if self.out and index not in self.targets else ""
+            if before not in YIELDS_BOOL:
+                self.bare.append(len(self.out))
         self.out.append((op, arg, goto, self.positions[index]))
         self.raising.append(index if self.truth is None else self.truth)
         self.truth = None
@@ -201,6 +243,18 @@ class _Decoder:
             raise self.unsupported(index, "is an opcode dynamo_lite does not know")
         self.emit(index, op, self.operand(index, row.operand, op), self.goto[index])
         return index + 1
+
+    def sequence(self, index: int) -> int:
+        """Natives in a row that version.py has as one instruction; `index` if there are none."""
+        for canonical, natives in _SEQUENCES[self.ops[index]]:
+            if all(
+                (offset == 0 or self.free(index + offset, op)) and (self.ops[at], self.args[at]) == (op, arg)
+                for offset, (op, arg) in enumerate(natives)
+                for at in (index + offset,)
+            ):
+                self.emit(index, *canonical)
+                return index + len(natives)
+        return index
 
     def spelled(self, index: int) -> int:
         """A native opcode that version.py spells as other instructions."""
@@ -304,6 +358,8 @@ class _Decoder:
 
     def load_slot(self, index: int, slot: int) -> None:
         """LOAD_FAST; from 3.13 it also loads cells to make closures of them."""
+        if FACTS.borrowing and self.ops[index] not in BORROWING.values():
+            self.bare.append(len(self.out))
         name = self.slots[slot]
         is_cell = slot >= len(self.locals) or name in self.cells
         if FACTS.closure_by_load_fast and is_cell and (name not in self.raw_cells or self.makes_closure(index)):
@@ -313,11 +369,17 @@ class _Decoder:
 
     def makes_closure(self, index: int) -> bool:
         """True if native `index` stands among the loads for the closure of a MAKE_FUNCTION."""
-        while self.ops[index] in ("LOAD_FAST", "LOAD_FAST_LOAD_FAST"):
+        while self.ops[index] in _LOADS:
             index += 1
         if self.ops[index] != "BUILD_TUPLE" or self.ops[index + 1] != "LOAD_CONST":
             return False
         return isinstance(self.code.co_consts[self.args[index + 1]], types.CodeType)
+
+    def store_fast(self, index: int) -> int:
+        if index and "STORE_FAST_STORE_FAST" in SPELLINGS and self.free(index, self.ops[index - 1]):
+            self.bare.append(len(self.out))
+        self.emit(index, "STORE_FAST", self.slots[self.args[index]])
+        return index + 1
 
     def load_global(self, index: int) -> int:
         arg = self.args[index]
@@ -372,6 +434,32 @@ class _Decoder:
         self.emit(index, op)
         return index + 1
 
+    def load_small_int(self, index: int) -> int:
+        self.emit(index, "LOAD_CONST", self.args[index])
+        return index + 1
+
+    def load_common_constant(self, index: int) -> int:
+        number = self.args[index]
+        if number >= len(COMMON_CONSTANTS):
+            raise self.unsupported(index, f"has an unknown number, {number}")
+        self.emit(index, "LOAD_CONST", COMMON_CONSTANTS[number])
+        return index + 1
+
+    def load_special(self, index: int) -> int:
+        raise self.unsupported(index, "is not part of a with statement")
+
+    def call_function_ex(self, index: int) -> int:
+        self.emit(index, "CALL_FUNCTION_EX", FACTS.kwargs_always or bool(self.args[index]))
+        return index + 1
+
+    def build_interpolation(self, index: int) -> int:
+        flags = self.args[index]
+        self.emit(index, "BUILD_INTERPOLATION", (CONVERSIONS[flags >> 2 & 3], bool(flags & 1)))
+        return index + 1
+
+    def not_taken(self, index: int) -> int:
+        return index + 1
+
     def kw_names(self, index: int) -> int:
         self.emit(index, "LOAD_CONST", self.code.co_consts[self.args[index]])
         self.keyword_names = True
@@ -423,14 +511,24 @@ class _Decoder:
         self.emit(index, "SEND_OR_POP" if FACTS.send_pops else "SEND", None, self.goto[index])
         return index + 1
 
+    def end_send(self, index: int) -> int:
+        if FACTS.branch_marks and self.ops[index + 1] != "NOT_TAKEN":
+            self.bare.append(len(self.out))
+        self.emit(index, "END_SEND")
+        return index + 1
+
     def end_for(self, index: int) -> int:
         raise self.unsupported(index, "is not the exit of a loop")
 
+
+_LOADS = frozenset(BORROWING) | frozenset(BORROWING.values())
 
 _SPECIAL: dict[str, Callable[[_Decoder, int], int]] = {
     "RESUME": _Decoder.resume,
     "COPY_FREE_VARS": _Decoder.copy_free_vars,
     "LOAD_FAST": _Decoder.load_fast,
+    "LOAD_FAST_BORROW": _Decoder.load_fast,
+    "STORE_FAST": _Decoder.store_fast,
     "LOAD_GLOBAL": _Decoder.load_global,
     "LOAD_ATTR": _Decoder.load_attr,
     "LOAD_SUPER_ATTR": _Decoder.load_super_attr,
@@ -447,8 +545,20 @@ _SPECIAL: dict[str, Callable[[_Decoder, int], int]] = {
     "FORMAT_SIMPLE": _Decoder.format_simple,
     "FORMAT_WITH_SPEC": _Decoder.format_with_spec,
     "SEND": _Decoder.send,
+    "END_SEND": _Decoder.end_send,
     "END_FOR": _Decoder.end_for,
+    "LOAD_SMALL_INT": _Decoder.load_small_int,
+    "LOAD_COMMON_CONSTANT": _Decoder.load_common_constant,
+    "LOAD_SPECIAL": _Decoder.load_special,
+    "CALL_FUNCTION_EX": _Decoder.call_function_ex,
+    "BUILD_INTERPOLATION": _Decoder.build_interpolation,
+    "NOT_TAKEN": _Decoder.not_taken,
 }
+
+# First native opcode -> the canonical instructions that begin with it, and their natives.
+_SEQUENCES: dict[str, list[tuple[tuple[str, object], tuple[tuple[str, int], ...]]]] = {}
+for _canonical, _natives in FACTS.sequences.items():
+    _SEQUENCES.setdefault(_natives[0][0], []).append((_canonical, _natives))
 
 HANDLED = frozenset(_SPECIAL)
 """Native opcodes that need more than a row of their own name."""

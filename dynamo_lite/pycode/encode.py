@@ -20,10 +20,12 @@ from bytecode import CompilerFlags, ConcreteBytecode, ConcreteInstr
 from bytecode.concrete import ExceptionTableEntry
 from bytecode.instr import UNSET, InstrLocation, opcode_has_argument
 
+from dynamo_lite import _C
+from dynamo_lite.pycode.borrow import borrowed_loads
 from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedCode, free_operand
-from dynamo_lite.pycode.flow import stack_size
-from dynamo_lite.pycode.opcodes import CONVERSIONS, INVERSE_CONDITIONS, OPCODES, OPERATORS, Operand
-from dynamo_lite.pycode.version import CACHES, FACTS, INTRINSICS, SPELLINGS, VERSION
+from dynamo_lite.pycode.flow import async_items, stack_size
+from dynamo_lite.pycode.opcodes import CONVERSIONS, INVERSE_CONDITIONS, OPCODES, OPERATORS, YIELDS_BOOL, Operand
+from dynamo_lite.pycode.version import BORROWING, CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, SPELLINGS, VERSION
 
 
 def encode(code: Code) -> types.CodeType:
@@ -65,18 +67,16 @@ class _Native:
 
 _HAS_ARGUMENT = {op: opcode_has_argument(number) for op, number in dis.opmap.items() if number < 256}
 
+_IN_SEQUENCES = frozenset(op for op, _ in FACTS.sequences)
+_COMMON_CONSTANTS = {id(value): number for number, value in enumerate(COMMON_CONSTANTS)}
+
 _INTRINSIC_NUMBERS = {op: (native, number) for native, ops in INTRINSICS.items() for number, op in ops.items()}
 
 # First canonical opcode -> the natives that stand for it and those behind it.
 _JOINS: dict[str, list[tuple[str, tuple[tuple[str] | tuple[str, str | int], ...]]]] = {}
 for _native, _parts in SPELLINGS.items():
-    if len(_parts) > 1:
+    if len(_parts) > 1 and _native not in BORROWING.values():
         _JOINS.setdefault(_parts[0][0], []).append((_native, _parts))
-
-# 3.13: what leaves a bool, so that no TO_BOOL is due.
-_YIELDS_BOOL = frozenset(
-    {"IS_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "CHECK_EXC_MATCH", "MATCH_MAPPING", "MATCH_SEQUENCE"}
-)
 
 
 class _Encoder:
@@ -113,6 +113,8 @@ class _Encoder:
         self.borders = set(self.targets)
         for entry in code.exceptions:
             self.borders.update((entry.start, entry.end))
+        self.borrowed = borrowed_loads(code) if FACTS.borrowing else frozenset()
+        self.sends = async_items(code) if FACTS.branch_marks else {}
 
     # The pass
 
@@ -136,7 +138,8 @@ class _Encoder:
             following = self.join(index)
             if following == index:
                 instr = self.instrs[index]
-                _LOWER.get(instr.op, _Encoder.plain)(self, index, instr)
+                if instr.op not in _IN_SEQUENCES or not self.sequence(instr):
+                    _LOWER.get(instr.op, _Encoder.plain)(self, index, instr)
                 following += 1
             self.start.extend([len(self.out)] * (following - index - 1))
             index = following
@@ -173,6 +176,7 @@ class _Encoder:
         return (
             0 < index < len(self.instrs)
             and index not in self.borders
+            and not (self.instrs[index].bare and self.instrs[index].op == "STORE_FAST")
             and self.instrs[index].position == self.instrs[index - 1].position
         )
 
@@ -189,9 +193,18 @@ class _Encoder:
             arg = self.match(index, parts)
             if arg is not None:
                 label = next((part.target for part in self.instrs[index : index + len(parts)] if part.target), None)
+                if native in BORROWING and {index, index + 1} <= self.borrowed:
+                    native = BORROWING[native]
                 self.emit(native, arg, instr.position, label)
                 return index + len(parts)
         return index
+
+    def sequence(self, instr: Instr) -> bool:
+        """Emit the natives that version.py has for the instruction, if it has some."""
+        natives = FACTS.sequences.get((instr.op, instr.arg), ())
+        for op, arg in natives:
+            self.emit(op, arg, instr.position)
+        return bool(natives)
 
     def match(self, index: int, parts: Sequence[tuple[str] | tuple[str, str | int]]) -> int | None:
         """The argument of the native that joins the instructions from `index` on, None if they are not `parts`."""
@@ -239,6 +252,8 @@ class _Encoder:
         match OPCODES[instr.op].operand:
             case Operand.NONE | Operand.TARGET:
                 return 0
+            case Operand.FLAG if FACTS.kwargs_always:
+                return 0
             case Operand.CONST:
                 return self.const(arg)
             case Operand.LOCAL:
@@ -272,7 +287,7 @@ class _Encoder:
 
     def jump_if(self, index: int, instr: Instr) -> None:
         assert instr.target is not None
-        if FACTS.boolean_jumps and instr.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+        if FACTS.boolean_jumps and not instr.bare and instr.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
             self.to_bool(index, instr)
         forward = instr.target > index
         if FACTS.directed_conditions:
@@ -280,11 +295,25 @@ class _Encoder:
             self.emit(op, 0, instr.position, instr.target)
         elif forward:
             self.emit(instr.op, 0, instr.position, instr.target)
+            self.branch_mark(instr)
         else:
             self.emit(INVERSE_CONDITIONS[instr.op], 0, instr.position)
             over = self.out[-1]
+            self.branch_mark(instr)
             self.emit("JUMP_BACKWARD", 0, instr.position, instr.target)
             over.goto = len(self.out)
+
+    def branch_mark(self, instr: Instr) -> None:
+        if FACTS.branch_marks:
+            self.emit("NOT_TAKEN", 0, instr.position)
+
+    def end_send(self, index: int, instr: Instr) -> None:
+        self.emit("END_SEND", 0, instr.position)
+        if index in self.sends.values() and not instr.bare:
+            self.branch_mark(instr)
+
+    def end_async_for(self, index: int, instr: Instr) -> None:
+        self.emit("END_ASYNC_FOR", 0, instr.position, self.sends.get(index))
 
     def for_iter(self, index: int, instr: Instr) -> None:
         assert instr.target is not None
@@ -306,7 +335,7 @@ class _Encoder:
         before = self.instrs[index - 1].op if index and index not in self.targets else None
         if before == "COMPARE_OP" and FACTS.compare_bool_bit and self.joined(index):
             self.out[-1].arg |= FACTS.compare_bool_bit
-        elif before not in _YIELDS_BOOL:
+        elif before not in YIELDS_BOOL:
             self.emit("TO_BOOL", 0, instr.position)
 
     def unary_not(self, index: int, instr: Instr) -> None:
@@ -334,8 +363,10 @@ class _Encoder:
         self.emit("LOAD_SUPER_ATTR", self.name(name) << 2 | explicit << 1 | method, instr.position)
 
     def load_closure(self, index: int, instr: Instr) -> None:
-        op = "LOAD_FAST" if FACTS.closure_by_load_fast else "LOAD_CLOSURE"
-        self.emit(op, self.operand(instr), instr.position)
+        if FACTS.closure_by_load_fast:
+            self.load_fast(index, instr)
+        else:
+            self.plain(index, instr)
 
     def load_fast_and_clear(self, index: int, instr: Instr) -> None:
         if "LOAD_FAST_AND_CLEAR" in CACHES:
@@ -343,6 +374,30 @@ class _Encoder:
         else:  # only in code that decode did not make; the local must be bound
             self.emit("LOAD_FAST", self.operand(instr), instr.position)
             self.emit("DELETE_FAST", self.operand(instr), instr.position)
+
+    def load_fast(self, index: int, instr: Instr) -> None:
+        op = BORROWING["LOAD_FAST"] if index in self.borrowed else "LOAD_FAST"
+        self.emit(op, self.operand(instr), instr.position)
+
+    def load_const(self, index: int, instr: Instr) -> None:
+        value = instr.arg
+        if type(value) is int and 0 <= value < FACTS.small_ints:
+            self.emit("LOAD_SMALL_INT", value, instr.position)
+        elif id(value) in _COMMON_CONSTANTS:
+            self.emit("LOAD_COMMON_CONSTANT", _COMMON_CONSTANTS[id(value)], instr.position)
+        else:
+            self.plain(index, instr)
+
+    def before_with(self, index: int, instr: Instr) -> None:
+        """From 3.14 only in code that decode did not make: it has BEFORE_WITH_SELF."""
+        if "BEFORE_WITH" in CACHES:
+            return self.plain(index, instr)
+        exit = ("COPY", 1), ("LOAD_SPECIAL", 1), ("LOAD_CONST", self.const(_C.bound)), ("SWAP", 3), ("CALL", 1)
+        for op, arg in (*exit, ("SWAP", 2), ("LOAD_SPECIAL", 0), ("CALL", 0)):
+            self.emit(op, arg, instr.position)
+
+    def pop_iter(self, index: int, instr: Instr) -> None:
+        self.emit("POP_ITER" if "POP_ITER" in CACHES else "POP_TOP", 0, instr.position)
 
     def load_fast_check(self, index: int, instr: Instr) -> None:
         op = "LOAD_FAST_CHECK" if "LOAD_FAST_CHECK" in CACHES else "LOAD_FAST"
@@ -379,6 +434,10 @@ class _Encoder:
         if swap:
             self.emit("SWAP", 2, instr.position)
         self.emit("FORMAT_WITH_SPEC" if has_spec else "FORMAT_SIMPLE", 0, instr.position)
+
+    def build_interpolation(self, index: int, instr: Instr) -> None:
+        conversion, has_spec = instr.arg
+        self.emit("BUILD_INTERPOLATION", CONVERSIONS.index(conversion) << 2 | 2 | has_spec, instr.position)
 
     def intrinsic(self, index: int, instr: Instr) -> None:
         if FACTS.intrinsics:
@@ -486,6 +545,13 @@ _LOWER: dict[str, Callable[[_Encoder, int, Instr], None]] = {
     "LOAD_SUPER_ATTR": _Encoder.load_super,
     "LOAD_SUPER_METHOD": _Encoder.load_super,
     "LOAD_CLOSURE": _Encoder.load_closure,
+    "LOAD_FAST": _Encoder.load_fast,
+    "LOAD_CONST": _Encoder.load_const,
+    "POP_ITER": _Encoder.pop_iter,
+    "BEFORE_WITH": _Encoder.before_with,
+    "END_SEND": _Encoder.end_send,
+    "END_ASYNC_FOR": _Encoder.end_async_for,
+    "BUILD_INTERPOLATION": _Encoder.build_interpolation,
     "LOAD_FAST_AND_CLEAR": _Encoder.load_fast_and_clear,
     "LOAD_FAST_CHECK": _Encoder.load_fast_check,
     "CALL": _Encoder.call,

@@ -13,6 +13,9 @@ from itertools import accumulate
 
 from dynamo_lite.pycode.code import Code, ExceptionEntry, UnsupportedCode, remembered
 from dynamo_lite.pycode.opcodes import OPCODES
+from dynamo_lite.pycode.version import RISES
+
+_RISING = frozenset(op for op, _ in RISES)
 
 
 def successors(code: Code, index: int) -> Iterator[int]:
@@ -31,6 +34,19 @@ def handler_targets(code: Code) -> list[int | None]:
         for index in range(entry.start, entry.end):
             handlers[index] = entry.target
     return handlers
+
+
+def async_items(code: Code) -> dict[int, int]:
+    """For each END_ASYNC_FOR the END_SEND to which an item of its loop comes: the first range whose StopAsyncIteration
+    it handles begins with the loop's GET_ANEXT and SEND."""
+    found: dict[int, int] = {}
+    for entry in code.exceptions:
+        if code.instrs[entry.target].op == "END_ASYNC_FOR" and entry.target not in found:
+            sends = (instr.target for instr in code.instrs[entry.start :] if instr.op == "SEND")
+            target = next(sends, None)
+            if target is not None and code.instrs[target].op == "END_SEND":
+                found[entry.target] = target
+    return found
 
 
 def stack_depth(code: Code) -> list[int | None]:
@@ -93,6 +109,8 @@ def _walk(code: Code) -> tuple[list[int | None], int]:
             if handler is not None:
                 deepest = max(deepest, handler[1])
                 work.append(handler)
+            if instr.op in _RISING:
+                deepest = max(deepest, depth + RISES.get((instr.op, instr.arg), 0))
             below = depth - row.effect.popped(instr.arg)
             if below < 0:
                 raise UnsupportedCode(f"{code.qualname}: instruction {index}, {instr}, pops an empty stack")

@@ -1,7 +1,8 @@
 """The canonical opcodes: one row each, with what it takes from the stack and leaves there.
 
 A row is name, stack effect, operand kind. Effects read bottom to top, ``"lhs rhs -- result"``; ``items[n]`` is as
-many slots as ``_COUNTS["n"]`` says of the operand. An opcode whose slots are shuffled or peeked at names all of them.
+many slots as ``_COUNTS["n"]`` says of the operand. An opcode whose slots are shuffled or peeked at names all of them:
+a slot of one name on both sides holds the same reference after it (borrow.py).
 A row of four has another effect on the edge of its jump. Rows exist once for all versions; what no source of a version
 needs (say TO_BOOL before 3.13) does not occur there. The table is compared to ``dis.opmap`` and ``dis.stack_effect``.
 """
@@ -57,6 +58,7 @@ _COUNTS: dict[str, Callable[[Any], int]] = {
     "has_kwdefaults": lambda arg: arg >> 1 & 1,
     "has_annotations": lambda arg: arg >> 2 & 1,
     "has_closure": lambda arg: arg >> 3 & 1,
+    "has_annotate": lambda arg: arg >> 4 & 1,
 }
 
 _ROWS: tuple[tuple[str, str, Operand] | tuple[str, str, Operand, str], ...] = (
@@ -129,6 +131,8 @@ _ROWS: tuple[tuple[str, str, Operand] | tuple[str, str, Operand, str], ...] = (
     ("UNPACK_EX", "iterable -- right[after] list left[before]", UNPACK),  # left's and right's first items on top
     ("FORMAT_VALUE", "value spec[has_spec] -- string", Operand.FORMAT),
     ("CONVERT_VALUE", "value -- string", Operand.CONVERSION),  # 3.13, where FORMAT_VALUE does not follow at once
+    ("BUILD_INTERPOLATION", "value text spec[has_spec] -- interpolation", Operand.FORMAT),
+    ("BUILD_TEMPLATE", "strings interpolations -- template", N),
     # Calls and functions. `first second` is NULL and the callable or the callable and NULL (null_below_callable), or a
     # function and the object it is called with first.
     ("CALL", "first second args[n] -- result", COUNT),
@@ -136,8 +140,8 @@ _ROWS: tuple[tuple[str, str, Operand] | tuple[str, str, Operand, str], ...] = (
     ("CALL_FUNCTION_EX", "first second args kwargs[flag] -- result", FLAG),
     (
         "MAKE_FUNCTION",
-        "defaults[has_defaults] kwdefaults[has_kwdefaults] annotations[has_annotations] closure[has_closure] code"
-        " -- function",
+        "defaults[has_defaults] kwdefaults[has_kwdefaults] annotations[has_annotations] annotate[has_annotate]"
+        " closure[has_closure] code -- function",
         NUMBER,
     ),
     ("SET_FUNCTION_ATTRIBUTE", "value function -- function", NUMBER),  # 3.13, apart from its MAKE_FUNCTION
@@ -153,6 +157,7 @@ _ROWS: tuple[tuple[str, str, Operand] | tuple[str, str, Operand, str], ...] = (
     ("POP_JUMP_IF_NOT_NONE", "value --", TARGET),
     ("GET_ITER", "iterable -- iterator", N),
     ("FOR_ITER", "iterator -- iterator value", TARGET, "iterator --"),
+    ("POP_ITER", "iterator --", N),  # 3.14: the POP_TOP of a `break`
     # Imports, patterns
     ("IMPORT_NAME", "level fromlist -- module", NAME),
     ("IMPORT_FROM", "module -- module value", NAME),
@@ -173,6 +178,13 @@ _ROWS: tuple[tuple[str, str, Operand] | tuple[str, str, Operand, str], ...] = (
     ("RERAISE", "exception --", NUMBER),  # arg 1: restores f_lasti from the slot below those of the handler
     ("BEFORE_WITH", "manager -- exit value", N),
     ("WITH_EXCEPT_START", "exit lasti previous exception -- exit lasti previous exception result", N),
+    # 3.14: exit is a function and the manager it is called with, or any callable and NULL; BEFORE_WITH's is bound.
+    ("BEFORE_WITH_SELF", "manager -- exit manager value", N),
+    (
+        "WITH_EXCEPT_START_SELF",
+        "exit self lasti previous exception -- exit self lasti previous exception result",
+        N,
+    ),
     # Generators and coroutines
     ("RETURN_GENERATOR", "-- sent", N),
     ("YIELD_VALUE", "value -- sent", NUMBER),
@@ -187,8 +199,9 @@ _ROWS: tuple[tuple[str, str, Operand] | tuple[str, str, Operand, str], ...] = (
     ("GET_ANEXT", "iterator -- iterator awaitable", N),
     ("END_ASYNC_FOR", "iterator exception --", N),
     ("BEFORE_ASYNC_WITH", "manager -- exit awaitable", N),
+    ("BEFORE_ASYNC_WITH_SELF", "manager -- exit manager awaitable", N),  # 3.14
     ("ASYNC_GEN_WRAP", "value -- wrapped", N),
-    ("STOPITERATION_ERROR", "exception -- exception", N),
+    ("STOPITERATION_ERROR", "exception -- converted", N),
     # Type parameters
     ("TYPEVAR", "name -- typevar", N),
     ("PARAMSPEC", "name -- paramspec", N),
@@ -197,8 +210,8 @@ _ROWS: tuple[tuple[str, str, Operand] | tuple[str, str, Operand, str], ...] = (
     ("TYPEALIAS", "parts -- alias", N),
     ("TYPEVAR_WITH_BOUND", "name bound -- typevar", N),
     ("TYPEVAR_WITH_CONSTRAINTS", "name constraints -- typevar", N),
-    ("SET_FUNCTION_TYPE_PARAMS", "function parameters -- function", N),
-    ("SET_TYPEPARAM_DEFAULT", "parameter default -- parameter", N),
+    ("SET_FUNCTION_TYPE_PARAMS", "function parameters -- completed", N),
+    ("SET_TYPEPARAM_DEFAULT", "parameter default -- completed", N),
 )
 
 
@@ -285,6 +298,11 @@ OPERATORS: dict[str, tuple[str, ...]] = {
     "IS_OP": IS_OPERATORS,
     "CONTAINS_OP": CONTAINS_OPERATORS,
 }
+
+# What leaves a bool, so that no TO_BOOL is due before a jump (3.13).
+YIELDS_BOOL = frozenset(
+    {"IS_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL", "CHECK_EXC_MATCH", "MATCH_MAPPING", "MATCH_SEQUENCE"}
+)
 
 INVERSE_CONDITIONS = {
     "POP_JUMP_IF_TRUE": "POP_JUMP_IF_FALSE",

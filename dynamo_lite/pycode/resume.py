@@ -28,6 +28,8 @@ from dynamo_lite.pycode.encode import encode
 from dynamo_lite.pycode.flow import prune, remove, stack_depth
 from dynamo_lite.pycode.version import FACTS
 
+_PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL"})  # of a prologue; besides what has to do with ``.s0`` ...
+
 
 def begins_range(code: Code, index: int) -> bool:
     """Whether instruction `index` is the GET_ITER by which a resume function goes on with a range."""
@@ -38,7 +40,7 @@ def begins_range(code: Code, index: int) -> bool:
 def begins_at(code: Code, index: int) -> bool:
     """Whether a resume function goes on with instruction `index`, right behind its prologue."""
     at = 0
-    while at < index and (code.instrs[at].op in ("PUSH_NULL", "GET_ITER") or str(code.instrs[at].arg).startswith(".s")):
+    while at < index and (code.instrs[at].op in _PUTS_BACK or str(code.instrs[at].arg).startswith(".s")):
         at += 1
     return index in (at, code.instrs[at].target if code.instrs[at].op == "JUMP" else at)
 
@@ -53,25 +55,26 @@ def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tu
     show them and they keep nothing alive. What cannot be reached from `index` is left out, so the same place resumed
     from within a resume function gives an equal code object.
 
-    Raises UnsupportedResume for generators and coroutines, for module and class bodies, for code with cell variables,
-    and for code that CPython cannot express. Raises ValueError if the stack has not the depth that the instruction
-    finds there, or a local is not one of the code's.
+    A variable that inner functions share is among `bound_locals` like any other where it is bound: the function makes
+    cells of its own.
+
+    Raises UnsupportedResume for generators and coroutines, for module and class bodies, and for code that CPython
+    cannot express. Raises ValueError if the stack has not the depth that the instruction finds there, or a local is
+    not one of the code's.
     """
     if code.flags & CO_GENERATOR_KINDS:
         raise UnsupportedResume(f"{code.qualname} is a generator or coroutine")
     if not (code.flags & CO_OPTIMIZED and code.flags & CO_NEWLOCALS):
         raise UnsupportedResume(f"{code.qualname} is not a function")
-    if code.cellvars:
-        raise UnsupportedResume(f"{code.qualname} shares {', '.join(code.cellvars)} with inner functions")
     depth = stack_depth(code)[index]
     if depth != len(stack):
         raise ValueError(f"{code.qualname}: instruction {index} finds {depth} stack slots, not {len(stack)}")
-    unknown = set(bound_locals).difference(code.varnames)
+    unknown = set(bound_locals).difference(code.varnames, code.cellvars)
     if unknown or len(set(bound_locals)) != len(bound_locals):
         raise ValueError(f"{code.qualname}: not distinct locals: {', '.join(bound_locals)}")
 
     position = code.instrs[index].position
-    prologue: list[Instr] = []
+    prologue = [Instr("MAKE_CELL", name) for name in sorted(code.cellvars)]
     parameters: list[str] = []
     for kind in stack:
         if kind == "null":

@@ -1,7 +1,8 @@
 """Everything that differs between the CPython versions, as data; the only Python file that looks at the version.
 
 Enters: sys.version_info. Leaves: ``FACTS`` (how this interpreter spells what decode.py and encode.py handle in code),
-``SPELLINGS`` (native opcodes that are one or several canonical instructions), ``INTRINSICS`` and ``NOT_IN_CODE``.
+``SPELLINGS`` (native opcodes that are one or several canonical instructions), ``RISES`` (how much stack
+canonical instructions need that are several native ones), ``INTRINSICS``, ``COMMON_CONSTANTS`` and ``NOT_IN_CODE``.
 A new CPython is a row in ``_FACTS`` and rows in the tables; tests/pycode/test_opcodes.py lists what is missing.
 Facts come from Python/bytecodes.c (ceval.c in 3.11), Python/compile.c and Python/flowgraph.c of each version.
 """
@@ -10,7 +11,9 @@ from __future__ import annotations
 
 import dis
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,28 @@ class Facts:
     send_pops: bool  # SEND pops the receiver when it jumps; else END_SEND does
     conversion_in_format: bool  # FORMAT_VALUE converts and formats; else CONVERT_VALUE and FORMAT_SIMPLE
     documented_by_flag: int  # code flag that says consts[0] is the docstring; 0: when it is a str
+    kwargs_always: bool  # CALL_FUNCTION_EX has no operand and takes a mapping or NULL
+    small_ints: int  # LOAD_SMALL_INT loads the ints below it
+    borrowing: bool  # LOAD_FAST_BORROW where the local outlives what is on the stack (borrow.py)
+    branch_marks: bool  # NOT_TAKEN behind conditional jumps, and END_ASYNC_FOR names where the loop came from
+    sequences: dict[tuple[str, object], tuple[tuple[str, int], ...]]  # canonical op and operand: natives in a row
 
+
+# Canonical opcode and operand -> the natives that stand for it, in one place of the source.
+_WITH = ((1, 0), (3, 2))  # __exit__ and __enter__, __aexit__ and __aenter__, as LOAD_SPECIAL numbers them
+_SEQUENCES_OF_3_14: dict[tuple[str, object], tuple[tuple[str, int], ...]] = {
+    ("BINARY_SUBSCR", None): (("BINARY_OP", 26),),
+    ("LOAD_ASSERTION_ERROR", None): (("LOAD_COMMON_CONSTANT", 0),),
+    ("CALL_FUNCTION_EX", False): (("PUSH_NULL", 0), ("CALL_FUNCTION_EX", 0)),
+    ("WITH_EXCEPT_START_SELF", None): (("WITH_EXCEPT_START", 0),),
+    **{
+        (op, None): (
+            *(("COPY", 1), ("LOAD_SPECIAL", exit), ("SWAP", 2), ("SWAP", 3)),
+            *(("LOAD_SPECIAL", enter), ("CALL", 0)),
+        )
+        for op, (exit, enter) in zip(("BEFORE_WITH_SELF", "BEFORE_ASYNC_WITH_SELF"), _WITH, strict=True)
+    },
+}
 
 _FACTS = {
     (3, 11): Facts(
@@ -53,6 +77,11 @@ _FACTS = {
         send_pops=True,
         conversion_in_format=True,
         documented_by_flag=0,
+        kwargs_always=False,
+        small_ints=0,
+        borrowing=False,
+        branch_marks=False,
+        sequences={},
     ),
     (3, 12): Facts(
         null_below_callable=True,
@@ -71,6 +100,11 @@ _FACTS = {
         send_pops=False,
         conversion_in_format=True,
         documented_by_flag=0,
+        kwargs_always=False,
+        small_ints=0,
+        borrowing=False,
+        branch_marks=False,
+        sequences={},
     ),
     (3, 13): Facts(
         null_below_callable=False,
@@ -89,6 +123,34 @@ _FACTS = {
         send_pops=False,
         conversion_in_format=False,
         documented_by_flag=0x4000000,
+        kwargs_always=False,
+        small_ints=0,
+        borrowing=False,
+        branch_marks=False,
+        sequences={},
+    ),
+    (3, 14): Facts(
+        null_below_callable=False,
+        attr_method_bit=True,
+        compare_shift=5,
+        compare_masks=(2, 10, 8, 7, 4, 12),
+        compare_bool_bit=16,
+        call_prefix=(),
+        kw_names=False,
+        loop_exit=("END_FOR", "POP_ITER"),
+        boolean_jumps=True,
+        function_attributes=(8, 4, 16, 2, 1),
+        closure_by_load_fast=True,
+        directed_conditions=False,
+        intrinsics=True,
+        send_pops=False,
+        conversion_in_format=False,
+        documented_by_flag=0x4000000,
+        kwargs_always=True,
+        small_ints=256,
+        borrowing=True,
+        branch_marks=True,
+        sequences=_SEQUENCES_OF_3_14,
     ),
 }
 
@@ -102,10 +164,25 @@ FACTS = _FACTS[sys.version_info[:2] if KNOWN else max(_FACTS)]
 
 _cache_entries = dis._inline_cache_entries  # type: ignore[attr-defined]
 
+def _rise(natives: tuple[tuple[str, int], ...]) -> int:
+    """How far the stack grows, at most, while these run."""
+    effects = (dis.stack_effect(dis.opmap[op], arg if dis.opmap[op] in dis.hasarg else None) for op, arg in natives)  # type: ignore[attr-defined]
+    return max(accumulate(effects))
+
+
+RISES = {
+    canonical: _rise(natives)
+    for canonical, natives in FACTS.sequences.items()
+    if all(op in dis.opmap for op, _ in natives)  # else this CPython has no row
+}
+if "BEFORE_WITH" not in dis.opmap:
+    RISES["BEFORE_WITH", None] = 3  # see encode.py
+"""Canonical opcode and operand that are natives in a row -> how far the stack grows, at most, while they run."""
+
 # Native opcode -> the number of CACHE units behind it; only what co_code can show.
 CACHES: dict[str, int] = {
     # keyed by name from 3.13
-    name: _cache_entries.get(name, 0) if isinstance(_cache_entries, dict) else _cache_entries[number]
+    name: _cache_entries.get(name, 0) if isinstance(_cache_entries, Mapping) else _cache_entries[number]
     for name, number in dis.opmap.items()
     if number < 256 and not name.startswith("INSTRUMENTED_") and name not in ("CACHE", "EXTENDED_ARG")
 }
@@ -139,9 +216,17 @@ _SPELLINGS: dict[str, tuple[tuple[str] | tuple[str, str | int], ...]] = {
     "LOAD_FAST_LOAD_FAST": (("LOAD_FAST", "first"), ("LOAD_FAST", "second")),
     "STORE_FAST_LOAD_FAST": (("STORE_FAST", "first"), ("LOAD_FAST", "second")),
     "STORE_FAST_STORE_FAST": (("STORE_FAST", "first"), ("STORE_FAST", "second")),
+    # 3.14
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": (("LOAD_FAST", "first"), ("LOAD_FAST", "second")),
 }
 
 SPELLINGS = {native: parts for native, parts in _SPELLINGS.items() if native in dis.opmap}
+
+BORROWING = {"LOAD_FAST": "LOAD_FAST_BORROW", "LOAD_FAST_LOAD_FAST": "LOAD_FAST_BORROW_LOAD_FAST_BORROW"}
+"""Natives that load locals -> those that do it without a reference of their own, where Facts.borrowing."""
+
+COMMON_CONSTANTS: tuple[object, ...] = tuple(getattr(dis, "_common_constants", ()))
+"""What LOAD_COMMON_CONSTANT loads (3.14): canonically LOAD_CONST of the same object."""
 
 # Argument of CALL_INTRINSIC_1 and CALL_INTRINSIC_2 -> canonical opcode (Include/internal/pycore_intrinsics.h). The
 # first five were opcodes of their own in 3.11.

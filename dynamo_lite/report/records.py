@@ -92,7 +92,7 @@ class CompileRecord:
         return sum(seconds for _, seconds in self.seconds)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """What dynamo_lite made of one function.
 
@@ -139,6 +139,8 @@ class Explanation:
 
     def __str__(self) -> str:
         return render.to_text(self)
+
+    __repr__ = __str__  # what a prompt shows
 
     def to_json(self, indent: int | None = 2) -> str:
         """The whole explanation as JSON."""

@@ -37,6 +37,8 @@ def summary(explanation: Explanation) -> str:
     """One sentence: how many graphs, kernels and breaks."""
     native = sum(graph.natively for graph in explanation.graphs)
     kernels = sum(graph.kernels for graph in explanation.graphs)
+    if _is_uncalled(explanation):
+        return "it has not been called yet: call it, and ask again"
     if not explanation.graphs:
         return "nothing was compiled; it runs as plain Python"
     parts = [_count(len(explanation.graphs), "graph")]
@@ -45,6 +47,11 @@ def summary(explanation: Explanation) -> str:
     if native < len(explanation.graphs):
         parts.append(f"{len(explanation.graphs) - native} of the graphs in plain NumPy")
     return ", ".join(parts)
+
+
+def _is_uncalled(explanation: Explanation) -> bool:
+    """Whether there was no call to learn from, of a function that can be compiled at all."""
+    return not explanation.graphs and not explanation.skips and not any(dict(explanation.stats or [("", 1)]).values())
 
 
 def to_json(explanation: Explanation, indent: int | None = 2) -> str:
@@ -233,7 +240,7 @@ def _timings(explanation: Explanation) -> str:
 
 
 def _stats(explanation: Explanation) -> str:
-    if not explanation.stats:
+    if not explanation.stats or _is_uncalled(explanation):
         return ""
     return "Calls so far: " + ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in explanation.stats)
 

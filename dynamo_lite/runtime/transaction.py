@@ -14,16 +14,19 @@ import numpy as np
 
 from dynamo_lite._C import Declined, has_other_threads
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.interpret import symbol_values
+from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.rewrite import is_structured, written
-from dynamo_lite.graph.types import LIST
+from dynamo_lite.graph.scalar import Number, evaluate, kind_of, symbols_of
+from dynamo_lite.graph.types import LIST, ArrayType
 
 
 def transaction(
     graph: Graph, function: Callable[..., Sequence[Any]], on_failure: Callable[[Exception], None] | None = None
 ) -> Callable[..., Sequence[Any]]:
     """`function` with NumPy's floating-point errors raised (those that `np.geterr()` does not ignore) and, where it
-    raises, the written inputs and the lists put back and Declined raised. on_failure is told of the exception first."""
+    raises, the written inputs and the lists put back and Declined raised. on_failure is told of the exception first,
+    and may raise another. Results of other types than the graph's are such a failure (TypeError)."""
     roots = {origin for node in graph.nodes for origin in written(node)}
     loops = any(map(is_structured, graph.nodes))
     lists = [place for place, node in enumerate(graph.inputs) if isinstance(node, Node) and node.type == LIST]
@@ -35,6 +38,11 @@ def transaction(
         outputs = function(*inputs)
         if not isinstance(outputs, Sequence) or len(outputs) != len(graph.outputs):
             raise TypeError(f"it gave {type(outputs).__name__} where {len(graph.outputs)} outputs are asked for")
+        sizes = symbol_values(graph, inputs)
+        for place, (output, value) in enumerate(zip(graph.outputs, outputs, strict=True)):
+            if not _is_of_type(value, output, sizes):
+                due = output.type if isinstance(output, Node) else kind_of(output)
+                raise TypeError(f"it gave {_described(value)} as output {place}, where {due} is asked for")
         return outputs
 
     def run(*inputs: Any) -> Sequence[Any]:
@@ -58,3 +66,28 @@ def transaction(
             raise Declined(f"{type(error).__name__}: {error}") from None
 
     return run
+
+
+def _is_of_type(value: Any, output: Argument, sizes: dict[str, Number]) -> bool:
+    """Whether `value` is what the graph says of `output`; a size that only the run knows may be any."""
+    if not isinstance(output, Node):
+        return type(value).__name__ == kind_of(output)
+    if output.type == LIST:
+        return type(value) is list
+    if not isinstance(output.type, ArrayType):
+        return True
+    if output.type.scalar:
+        return type(value) is output.type.dtype.type
+    if type(value) is not np.ndarray or value.dtype != output.type.dtype or value.ndim != output.type.ndim:
+        return False
+    known = (
+        (size, dim) for size, dim in zip(value.shape, output.type.shape, strict=True) if symbols_of(dim) <= sizes.keys()
+    )
+    return all(size == evaluate(dim, sizes) for size, dim in known)
+
+
+def _described(value: Any) -> str:
+    """The type of a result, as an ArrayType would print it."""
+    if type(value) is np.ndarray:
+        return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
+    return f"a {type(value).__name__}"

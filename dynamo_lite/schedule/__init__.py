@@ -4,6 +4,7 @@ Enters: the graph ``lower`` leaves and what the backend can compile. Leaves: a S
 runs and ``interpret`` explains. ``schedule`` is the list of passes in order; the bodies of loops and branches go first.
 """
 
+from dynamo_lite._C import safe_point
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.rewrite import is_structured
 from dynamo_lite.schedule.alias import drop_repeated, merge_views
@@ -30,7 +31,10 @@ def _schedule(graph: Graph, target: Target, is_body: bool) -> Schedule:
         for node in graph.nodes
         if is_structured(node)
     }
+    safe_point()
     merge_views(graph)
     drop_repeated(graph, is_body)
+    safe_point()
     units, forms = fuse(graph, target)
+    safe_point()
     return emit(graph, units, forms, target, bodies, is_body)

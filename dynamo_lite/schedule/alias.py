@@ -12,7 +12,7 @@ from typing import Any
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.opdef import REGISTRY
+from dynamo_lite.graph.opdef import REGISTRY, is_exact_view
 from dynamo_lite.graph.rewrite import hands_out, is_view, origins, root, written
 from dynamo_lite.graph.scalar import make
 
@@ -30,7 +30,7 @@ __all__ = [
 
 def is_address(node: Node) -> bool:
     """Whether `node` only says where elements lie: an exact view, and not one element read out as a NumPy scalar."""
-    return is_view(node) and REGISTRY[node.op].exact_view and not node.array_type.scalar
+    return is_view(node) and is_exact_view(node) and not node.array_type.scalar
 
 
 def may_share(left: Node, right: Node) -> bool:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite.budget import spend
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Argument, Node, NodeKind
@@ -314,6 +315,7 @@ def _own_time(node: Node, env: Env) -> float:
 
 def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> float:
     """What plain NumPy takes for a node besides: the call, and memory traffic."""
+    spend()
     if node.kind is NodeKind.LOOP:
         return _loop_time(node, env, _plain_time)
     if node.kind is NodeKind.COND:
@@ -363,9 +365,10 @@ def _fresh_time(size: float) -> float:
 
 
 def _is_opaque(step: Call) -> bool:
-    """Whether the call is of an op that both sides are charged alike for."""
+    """Whether the call is of an op whose memory both sides are charged alike for. A view (a reshape, say) copies in
+    NumPy where it copies in the program."""
     op = step.function.op if isinstance(step.function, Evaluation) else REGISTRY.get(step.function.__name__)
-    return op is None or op.kind is OpKind.CALL
+    return op is None or op.kind in (OpKind.CALL, OpKind.VIEW)
 
 
 def _is_product(step: Call, env: Env) -> bool:
@@ -401,6 +404,7 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
     written, counts = _save_bytes(schedule, env), _counts(schedule, env)
     time = 0.0
     for step in schedule.steps:
+        spend()
         time += STEP
         if isinstance(step, Loop) and step.pause is not None:
             time += 2 * SEGMENT  # the way there and back

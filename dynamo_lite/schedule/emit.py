@@ -18,8 +18,9 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
-from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of, make, product
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.index import put_index
 from dynamo_lite.schedule.alias import is_external, may_share, same_positions
 from dynamo_lite.schedule.blocks import find_blocks
 from dynamo_lite.schedule.call import call
@@ -316,12 +317,21 @@ class _Emitter:
         return True
 
     def reshapes_freely(self, src: Node, node: Node) -> bool:
-        """Whether a reshape never needs a copy: it only adds or removes axes of 1, or its operand is contiguous."""
+        """Whether a reshape never needs a copy: it splits axes, and adds or removes axes of 1, or its operand is
+        contiguous."""
         old, new = ([dim for dim in n.array_type.shape if dim != 1] for n in (src, node))
-        same = len(old) == len(new) and all(
-            self.graph.facts.decide(make("eq", a, b)) for a, b in zip(old, new, strict=True)
-        )
-        return same or self.is_c_contiguous(src)
+        return self.splits(old, new) or self.is_c_contiguous(src)
+
+    def splits(self, old: list[Dim], new: list[Dim]) -> bool:
+        """Whether each axis of `old` is some axes of `new` that follow each other."""
+        if not old:
+            return not new
+        last = len(new) - len(old) + 1  # of the axes that the first one may become
+        for count in range(1, last + 1):
+            same = self.graph.facts.decide(make("eq", old[0], product(new[:count])))
+            if same and self.splits(old[1:], new[count:]):
+                return True
+        return False
 
     def is_c_contiguous(self, node: Node) -> bool:
         if node.kind is NodeKind.CONSTANT:
@@ -385,9 +395,29 @@ class _Emitter:
 
     def compute(self, node: Node, register: int) -> None:
         """Have NumPy compute a ufunc_out into the array in `register`."""
-        keywords = {key: value for key, value in node.params.items() if key != "ufunc"}
+        keywords = {key: value for key, value in node.params.items() if key not in ("ufunc", "where")}
         function, operands = node.params["ufunc"], self.operands(node.args[1:])
+        if node.params.get("where"):
+            operands, keywords["where"] = operands[:-1], operands[-1]
         self.steps.append(Call((), (), function, operands, (*keywords.items(), ("out", Reg(register)))))
+
+    def put_index(self, node: Node, register: int) -> None:
+        """Have NumPy store by index arrays into the array in `register`."""
+        value, *indices = self.operands(node.args[1:])
+        if node.params["index"] == tuple(("arg", place + 1) for place in range(len(indices))):
+            key = indices[0] if len(indices) == 1 else tuple(indices)
+            store = node.params["ufunc"].at if "ufunc" in node.params else operator.setitem
+            self.steps.append(Call((), (), store, (Reg(register), key, value)))
+            return
+        operands = (Reg(register), *self.operands(node.args[1:]))
+        self.steps.append(Call((), (), put_index, operands, tuple(node.params.items())))
+
+    def put_index_copy(self, node: Node) -> bool:
+        (x, *_) = node.args
+        assert isinstance(x, Node)
+        self.registers[node] = self.registers[self.temporary(x)]
+        self.put_index(node, self.registers[node])
+        return True
 
     def alloc(self, node: Node) -> bool:
         type_ = node.array_type
@@ -461,6 +491,7 @@ _VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {
 _IN_PLACE: dict[str, Callable[[_Emitter, Node, int], None]] = {
     "put_masked": _Emitter.put,
     "ufunc_out": _Emitter.compute,
+    "put_index": _Emitter.put_index,
 }
 _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     **dict.fromkeys(_VIEW_PARAMS, _Emitter.view),
@@ -469,6 +500,7 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "count_true": _Emitter.count_mask,
     "masked": _Emitter.get,
     "put_masked": _Emitter.put_copy,
+    "put_index": _Emitter.put_index_copy,
     "require": _Emitter.require,
     "new_list": _Emitter.new_list,
     "append": _Emitter.append,

@@ -19,6 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from dynamo_lite.budget import spend
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
@@ -185,6 +186,7 @@ class _Fusion:
         todo = [node for node in nodes if node in self.waiting]
         while todo:
             node = todo.pop()
+            spend()
             if node not in found:
                 found.add(node)
                 shape = self.shape(node)
@@ -209,9 +211,10 @@ class _Fusion:
         ]
 
     def operands(self, members: list[Node]) -> list[Argument]:
-        """What a kernel of `members` reads."""
+        """What a kernel of `members` reads; NB: 0, 0.0 and -0.0 are equal, and operands of their own."""
         inside = set(members)
-        return list(dict.fromkeys(arg for node in members for arg in node.args if arg not in inside))
+        read = [arg for node in members for arg in node.args if arg not in inside]
+        return list({arg if isinstance(arg, Node) else (type(arg), repr(arg)): arg for arg in read}.values())
 
     def needed_later(self, node: Node, inside: set[Node]) -> bool:
         """Whether somebody outside of `inside` still has to read `node`."""

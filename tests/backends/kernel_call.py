@@ -52,10 +52,10 @@ _exchange_type = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
 
 
 @functools.cache
-def _helpers() -> tuple[int, Any]:
+def _helpers() -> tuple[int, Any, object]:
     engine = numba_compile._STATE.start()
-    invoke = engine.load(_TEXT, "test_invoke")
-    return invoke, _exchange_type(engine.engine.get_function_address("test_exchange_flags"))
+    invoke, code = engine.load(_TEXT, "test_invoke")
+    return invoke, _exchange_type(code.engine.get_function_address("test_exchange_flags")), code
 
 
 def classes_of(kernel: Kernel, arrays: list[Array]) -> str:
@@ -74,7 +74,7 @@ def run_kernel(kernel: Kernel, operands: list[Array], results: list[Array]) -> s
     The kernel may say that a NaN was met, of which the callers ask no more than that it is one.
     """
     compiled = numba_compile.compile_kernel(kernel, classes_of(kernel, [*operands, *results]))
-    invoke, exchange = _helpers()
+    invoke, exchange, _ = _helpers()
     loops = [StridedLoop(ufunc, dtypes) for ufunc, dtypes in compiled.loops]
     scratch = np.empty(compiled.scratch_bytes + 64, np.uint8)
     block: list[int] = []

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
+import resource
+import signal
 import threading
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.numba import compile as compiling
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.compile import _STATE, assembly, compile_kernel
 from dynamo_lite.backends.numba.loops import same_values
@@ -254,7 +260,7 @@ def test_loops_in_block_order() -> None:
     kernel = b.kernel(b.add("cos", b.add("exp", 0)))
     compiled = compile_kernel(kernel, "cc")
     assert compiled.loops == ((np.exp, (F8, F8)), (np.cos, (F8, F8)))
-    assert [step.loop for step in compiled.keep.steps if isinstance(step, LoopCall)] == [0, 1]
+    assert [step.loop for step in compiled.keep[1].steps if isinstance(step, LoopCall)] == [0, 1]
 
 
 def test_threads_share_one_compilation() -> None:
@@ -269,24 +275,75 @@ def test_threads_share_one_compilation() -> None:
     assert len(found) == 8 and len(set(found)) == 1
 
 
-def test_a_child_forked_during_a_compilation_compiles() -> None:
-    """The lock that another thread held at the fork is free in the child."""
-    held, release = threading.Event(), threading.Event()
+def different(number: int) -> Kernel:
+    """A kernel that no other test has."""
+    ops = (
+        KernelOp("const", (), (), (F8,), np.float64(number)),
+        KernelOp("add", (0, 1), (F8, F8), (F8,)),
+    )
+    return Kernel((F8,), ops, (2,))
 
-    def hold() -> None:
-        with _STATE.lock:
-            held.set()
-            release.wait()
 
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of os.fork beside threads
+def test_children_forked_while_other_threads_compile_compile() -> None:
+    """Neither our lock nor llvmlite's is held in a child by a thread that is not there."""
+    ended, numbers = threading.Event(), itertools.count(1000)
+
+    def compile_on() -> None:
+        while not ended.is_set():
+            compile_kernel(different(next(numbers)), "cc")
+
+    threads = [threading.Thread(target=compile_on) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    codes = []
+    for number in range(10):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of os.fork beside threads
+            child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            compile_kernel(different(number), "cc")
+            os._exit(0)
+        codes.append(os.waitpid(child, 0)[1])
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 10
+
+
+def test_a_fork_in_the_midst_of_a_compilation() -> None:
+    """By a signal's handler, say, which runs in the thread that compiles."""
+    with _STATE.lock:
         child = os.fork()
-    if child == 0:
-        compile_kernel(gauss(), "sssc")
-        os._exit(0)
-    release.set()
-    thread.join()
+        if child == 0:
+            signal.alarm(60)
+            compile_kernel(different(50), "cc")
+            os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
+    compile_kernel(different(51), "cc")
+
+
+def test_machine_code_goes_with_its_last_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels that no program has are kept up to a number, and the memory of the others is freed."""
+    monkeypatch.setattr(compiling, "LATEST", 8)
+    monkeypatch.setattr(compiling, "TOGETHER", 4)
+    kernels = [different(10_000 + number) for number in range(24)]
+    code = [weakref.ref(compile_kernel(kernel, "cc").keep[0]) for kernel in kernels]
+    gc.collect()
+    assert len(_STATE.latest) == 8 and (kernels[-9], "cc") not in _STATE.made and (kernels[-8], "cc") in _STATE.made
+    assert all(each() is None for each in code[4:-12]) and all(each() is not None for each in code[-8:])
+
+
+def test_too_little_address_space_is_an_error() -> None:
+    """LLVM itself ends the process where it gets no memory."""
+    child = os.fork()
+    if child == 0:
+        with open("/proc/self/statm") as file:
+            size = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + compiling.ROOM // 2, -1))
+        try:
+            compile_kernel(different(60), "cc")
+        except MemoryError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7

@@ -13,6 +13,7 @@ from dynamo_lite.backends.numba.machine_slices import slice_axis
 
 BOUNDS = (None, 0, 1, 2, 5, 6, 7, 100, MOST, -1, -2, -5, -6, -7, -100, LEAST)
 _MADE = itertools.count()
+_KEPT: list[object] = []  # what keeps the machine code
 
 
 def _compiled(kinds: tuple[str, str], by: int) -> Any:
@@ -30,7 +31,8 @@ def _compiled(kinds: tuple[str, str], by: int) -> Any:
     text = [f"define void @{name}(i64 %size, i64 %start, i64 %stop, ptr %out) {{", "entry:", *writer.lines.text]
     text += [f"  store i64 {first.name}, ptr %out", "  %next = getelementptr i64, ptr %out, i64 1"]
     text += [f"  store i64 {count.name}, ptr %next", "  ret void", "}", *sorted(writer.lines.declarations)]
-    address = compiling._STATE.start().load("\n".join(text) + "\n", name)
+    address, code = compiling._STATE.start().load("\n".join(text) + "\n", name)
+    _KEPT.append(code)
     return ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, ctypes.POINTER(ctypes.c_int64))(address)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C, whole_program
+from dynamo_lite import _C, stress
 from dynamo_lite.config import config
 
 LOG: list[str] = []
@@ -237,11 +237,11 @@ def test_deaths_under_the_hook(function: Callable[..., Any]) -> None:
     _C.hook_disable()
     for mode in ("compile", "break"):
         with config.patch(stress=mode):
-            whole_program.enable()
+            stress.enable()
             try:
                 found = [observed(function) for _ in range(3)]
             finally:
-                whole_program.disable()
+                stress.disable()
         assert found == [plain] * 3, mode
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-CLOSING = re.compile(
+CLOSING = re.compile(r"dynamo_lite: \d+\.\d\d s of CPU time[^\n]*\n(  [^\n]+:\d+ [^\n]*\n)*\Z")
+FRAMES = re.compile(
     r"frames seen \d+ captured \d+ skipped \d+( \(\D+ \d+(, \D+ \d+)*\))?(, rewritten \d+)?"
     r"(, plain from a break on \d+)?\n\Z"
 )
@@ -51,8 +52,8 @@ def run(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedP
 
 
 def split_closing(stderr: str) -> tuple[str, str]:
-    """The program's own stderr, and the closing line."""
-    closing = CLOSING.search(stderr)
+    """The program's own stderr, and the closing lines."""
+    closing = CLOSING.search(stderr) or FRAMES.search(stderr)
     assert closing, stderr
     return stderr[: closing.start()], closing.group()
 
@@ -94,11 +95,49 @@ def test_missing_script_and_module(tmp_path: Path) -> None:
         assert ours.returncode != 0 and "nothing" in ours.stderr
 
 
-def test_frames_are_captured(tmp_path: Path) -> None:
+LONG = """\
+import numpy as np, time
+from helper import step
+def main():
+    x, total = np.linspace(0.0, 1.0, 20_000), 0.0
+    while time.process_time() < {seconds}:
+        for i in range(50):
+            x = step(x)
+            total += x[i]
+    for i in range(200):
+        x = x * 0.5 + np.sqrt(np.abs(x)) - 0.25 * x * x
+        total += x[3]
+    return bool(total > 0), x.shape
+print(main())
+"""
+HELPER = "import numpy as np\ndef step(x):\n    return x * 0.5 + np.sqrt(np.abs(x)) - 0.25 * x * x\n"
+
+
+def test_what_takes_long_is_compiled_and_said(tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text(LONG.format(seconds=3))
+    (tmp_path / "helper.py").write_text(HELPER)
+    done = run("-m", "dynamo_lite", "run", "long.py", cwd=tmp_path)
+    _, closing = split_closing(done.stderr)
+    assert done.stdout == "(True, (20000,))\n"
+    calls = re.search(r"(\d+) native calls, running loops entered (\d+) times", closing)
+    assert calls and int(calls.group(1)) > 0 and int(calls.group(2)) > 0, closing
+
+
+def test_short_programs_never_meet_the_compiler(tmp_path: Path) -> None:
+    (tmp_path / "short.py").write_text(
+        "import sys\nimport numpy as np\n"
+        + HELPER
+        + "x = step(np.ones(9))\nprint(sys.modules.keys() & {'dynamo_lite.compilation', 'llvmlite'})\n"
+    )
+    done = run("-m", "dynamo_lite", "run", "short.py", cwd=tmp_path)
+    assert done.stdout == "set()\n"
+    assert "nothing took long enough" in done.stderr
+
+
+def test_quiet_and_disabled_runs_say_nothing(tmp_path: Path) -> None:
     (tmp_path / "computes.py").write_text(PROGRAMS["computes"])
-    _, closing = split_closing(run("-m", "dynamo_lite", "run", "computes.py", cwd=tmp_path).stderr)
-    captured = re.search(r"captured (\d+)", closing)
-    assert captured and int(captured.group(1)) > 0, closing
+    assert run("-m", "dynamo_lite", "run", "-q", "computes.py", cwd=tmp_path).stderr == ""
+    assert run("-m", "dynamo_lite", "run", "computes.py", cwd=tmp_path, DYNAMO_LITE_DISABLE="1").stderr == ""
 
 
 @pytest.mark.parametrize("mode", ["hook", "rewrite", "compile", "break", "miss"])
@@ -134,4 +173,4 @@ def test_forked_child_prints_no_closing_line(tmp_path: Path) -> None:
         "import os, sys\npid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\nelse:\n    sys.exit(0)\n"
     )
     ours = run("-W", "ignore", "-m", "dynamo_lite", "run", "forks.py", cwd=tmp_path)
-    assert ours.stderr.count("frames seen") == 1
+    assert ours.stderr.count("dynamo_lite: ") == 1

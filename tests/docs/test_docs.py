@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import glob
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,10 +47,28 @@ def test_links_lead_somewhere(page: str) -> None:
         assert not anchor or anchor in anchors(path.read_text()), f"{page}: {link}"
 
 
+def test_the_readme_names_files_and_links_to_none() -> None:
+    """A package index shows it too, where a link into the tree leads nowhere."""
+    assert not links((ROOT / "README.md").read_text())
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if shown_commands((ROOT / page).read_text())])
 def test_examples_print_what_is_shown(page: str, tmp_path: Path) -> None:
     for command, shown, now in run_examples((ROOT / page).read_text(), tmp_path):
         assert without_times(now) == without_times(shown), f"{page}: $ {command}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "adding-" in page or "architecture" in page])
+def test_names_in_code_exist(page: str) -> None:
+    """Whatever a page calls by its name in backticks occurs as a word in the source."""
+    named = re.findall(r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`", (ROOT / page).read_text())
+    sources = (path for folder in ("dynamo_lite", "backends", "csrc", "tests") for path in (ROOT / folder).rglob("*.*"))
+    words = set(re.findall(r"\w+", "\n".join(path.read_text() for path in sources if path.suffix in SOURCE)))
+    libraries = {"cfunc", *sys.stdlib_module_names, *dir(builtins)}
+    assert not {name for name in named if name.rpartition(".")[2] not in words | libraries}
+
+
+SOURCE = {".py", ".c", ".h", ".def", ".pyi"}
 
 
 def test_make_targets_that_pages_name_exist() -> None:

@@ -26,6 +26,10 @@ from tests.fuzz.vocabulary import FULL, SMALL
 from tests.oracle import Compile, Conditions, Report, check
 
 HANG_SECONDS = 30.0
+NATIVE = 0.8  # the least share of programs of which something runs natively; about 0.88 do
+
+
+DYNAMO_LITE = "dynamo_lite:compile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Campaign:
     first: int = 0
     forms: int | None = None
     small: bool = False
-    compile: str = "dynamo_lite:compile"
+    compile: str = DYNAMO_LITE
     ignore: frozenset[str] = frozenset()
 
     def program(self, index: int) -> RandomProgram:
@@ -56,14 +60,17 @@ class Found:
 
 @dataclass(slots=True)
 class Summary:
-    """counts: programs, equal, native, declined, raised, warned, breaks, broken (plain Python does not repeat)."""
+    """counts: programs, equal, native, declined, raised, warned, breaks, broken (plain Python does not repeat).
+    reasons: why programs of which nothing ran natively did not, by the ids of what was found."""
 
     counts: Counter[str] = field(default_factory=Counter)
     found: list[Found] = field(default_factory=list)
     seconds: float = 0.0
+    reasons: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Summary) -> None:
         self.counts.update(other.counts)
+        self.reasons.update(other.reasons)
         self.found.extend(other.found)
 
     def share(self, name: str) -> float:
@@ -72,7 +79,11 @@ class Summary:
     def __str__(self) -> str:
         names = ("equal", "native", "declined", "breaks", "raised", "warned", "unrepeatable", "different")
         shares = ", ".join(f"{name} {self.counts[name]} ({self.share(name):.1%})" for name in names)
-        return f"programs {self.counts['programs']}: {shares}; {self.seconds:.0f} s"
+        lines = [f"programs {self.counts['programs']}: {shares}; {self.seconds:.0f} s"]
+        if self.reasons:
+            plain = ", ".join(f"{reason} {count}" for reason, count in self.reasons.most_common())
+            lines.append(f"not native: {plain}")
+        return "\n".join(lines)
 
 
 def load(name: str) -> Compile:
@@ -112,7 +123,7 @@ def run_program(
             plain_conditions=Conditions(errstate, filters, state=lambda: _globals(ours)),
             conditions=Conditions(errstate, filters, state=lambda: _globals(theirs)),
             compile=compiler,
-            compile_options={"backend": backend},
+            compile_options={"backend": backend, "options": {"check": 1}},
             calls=2,
             variants=[functools.partial(program.make_args, number) for number in range(2, len(program.calls))],
             ignore=ignore,
@@ -144,6 +155,19 @@ def judge(report: Report) -> Counter[str]:
     return counts
 
 
+def why_plain(report: Report) -> str:
+    """The ids of the skips and breaks of a program of which nothing ran natively; "" for others."""
+    explain = getattr(report.compiled, "explain", None)
+    if explain is None or report.stats.get("native_calls", 0):
+        return ""
+    explanation = explain()
+    ids = {record.id for record in (*explanation.skips, *explanation.breaks)} - {"library-frame"}
+    if report.stats.get("declines", 0):
+        ids.add("declines")
+    telling = ids - {"nothing-to-compile"} or ids or {"no-array-work"}
+    return "+".join(sorted(telling))
+
+
 def run_one(campaign: Campaign, index: int) -> Summary:
     """Program `index` in this process."""
     summary = Summary()
@@ -155,6 +179,8 @@ def run_one(campaign: Campaign, index: int) -> Summary:
         summary.found.append(Found(index, ("crash",), traceback.format_exc()))
         return summary
     summary.counts.update(judge(report))
+    if reason := why_plain(report):
+        summary.reasons[reason] += 1
     if not report.equal and report.repeatable:
         kinds = tuple(dict.fromkeys(difference.kind for difference in report.differences))
         summary.found.append(Found(index, kinds, str(report)))

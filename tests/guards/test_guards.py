@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import gc
 import itertools
 import math
@@ -70,6 +71,24 @@ def test_equal_means_interchangeable() -> None:
             assert repr(then) == repr(now)
     assert both([("arg", 0, 0), ("equal", 0, 10**30)], (0,), function, (10**29 * 10,))
     assert both([("arg", 0, 0), ("equal", 0, ("ab", 1.5))], (0,), function, (("a" + "b" * 1, 3 / 2),))
+
+
+def nested(depth: int) -> Any:
+    """A tuple in a tuple, so many levels deep."""
+    made: Any = 1
+    for _ in range(depth):
+        made = (made,)
+    return made
+
+
+def test_constants_are_compared_to_a_bounded_depth() -> None:
+    """Tuples in tuples use no more of the C stack than a hundred levels; the same object is equal at any depth."""
+    ops = [("arg", 0, 0), ("equal", 0, nested(twin.DEPTH - 1))]
+    assert both(ops, (0,), function, (nested(twin.DEPTH - 1),)) is not None
+    deep = nested(10**6)
+    ops = [("arg", 0, 0), ("equal", 0, deep)]
+    assert both(ops, (0,), function, (deep,)) is not None
+    assert both(ops, (0,), function, (nested(10**6),)) is None
 
 
 ARRAYS: list[Any] = [
@@ -664,3 +683,17 @@ def test_every_kind_has_a_use() -> None:
     folder = Path(dynamo_lite.__file__).parent / "capture"
     text = "\n".join(path.read_text() for path in folder.rglob("*.py"))
     assert not [name for name, _, _ in GUARD_KINDS if f'"{name}"' not in text]
+
+
+@pytest.mark.parametrize(("text", "dtype"), [("abc", "u1"), ("aŁ", "u2"), ("a😀", "u4"), (b"abc", "u1")])
+def test_texts_are_arrays_of_their_characters(text: Any, dtype: str) -> None:
+    ops = [("arg", 0, 0), ("text", 1, 0), ("array", 1, np.dtype(dtype), 1, 0, False)]
+    function = test_texts_are_arrays_of_their_characters
+    for check in (Guards(ops, (1,)).check, functools.partial(twin.check, ops, (1,))):
+        before = sys.getrefcount(text)
+        (array,) = check(function, (text,))
+        assert array.base is text and array.dtype == dtype and array.size == len(text)
+        del array
+        assert sys.getrefcount(text) == before
+        for other in ("é" * 2 + "ŁŁ😀" if dtype != "u4" else "ab", None, 3, ["a"], bytearray(b"ab")):
+            assert check(function, (other,)) is None

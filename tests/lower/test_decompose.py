@@ -68,7 +68,12 @@ def test_clip_of_floats_stays() -> None:
 @pytest.mark.parametrize("char", "?bhiBHI")
 def test_the_cast_of_an_integer_sum_is_a_node(char: str) -> None:
     text = decomposed(lambda x: x.sum(), np.arange(20).astype(char))
-    assert "astype(%x" in text and "reduce(%astype" in text
+    assert "positive(%x" in text and "reduce(%positive" in text
+
+
+def test_the_cast_of_integers_to_bools_is_a_node() -> None:
+    text = decomposed(lambda x: np.logical_and.reduce(x), np.arange(20))
+    assert "not_equal(%x, 0)" in text and "reduce(%not_equal" in text
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,9 @@ def test_the_cast_of_an_integer_sum_is_a_node(char: str) -> None:
         (lambda x, k: np.array([k, 3, k + 1]), 3),
         (lambda x, k: np.array([x[0]]), 1),
         (lambda x, k: np.array([x[0], k]), 0),  # an int among floats: the cast is NumPy's
-        (lambda x, k: np.array([[x[0], x[1]], [x[2], x[3]]]), 0),
+        (lambda x, k: np.array([[x[0], x[1]], [x[2], x[3]]]), 4),
+        (lambda x, k: np.array([x * 2, x]), 2),
+        (lambda x, k: np.array([[x, x + 1], [x > 1, x]]), 4),
     ],
 )
 def test_an_array_of_numbers_is_stored_item_by_item(function: Any, stores: int) -> None:
@@ -125,5 +132,5 @@ def test_a_roll_around_more_than_once_is_numpys(shape: tuple[int, ...], shift: i
 
 def test_the_cast_of_a_float_sum_is_not() -> None:
     x = np.arange(20, dtype="f")
-    assert "astype" not in decomposed(lambda x: x.sum(dtype=np.float64), x)
-    assert "astype" not in decomposed(lambda x: x.sum(), x)
+    assert "positive" not in decomposed(lambda x: x.sum(dtype=np.float64), x)
+    assert "positive" not in decomposed(lambda x: x.sum(), x)

@@ -170,3 +170,24 @@ def test_an_order_asked_for_stays_along_axes_of_one_element(shape: tuple[int, ..
 
     options = {"options": {"cost_model": False}}
     require_equal(copies, lambda: (np.ones(shape)[::-1],), compile=dynamo_lite.compile, compile_options=options)
+
+
+PRODUCTS = (lambda a: np.dot(a, a.T), lambda a: a @ a.T, lambda a: np.inner(a, a), lambda a: a.T @ a)
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+def test_a_product_of_a_matrix_and_its_own_transpose_stays_one(product: Any) -> None:
+    """NumPy calls another function of BLAS for it, with other bits, which sees that the memory is the same."""
+
+    def program(x: Any) -> Any:
+        a = x.T.copy(order="K")
+        a -= 0.5
+        return product(a)
+
+    for shape in ((500, 8), (64, 33), (8, 500)):
+        require_equal(
+            program,
+            lambda shape=shape: (np.random.default_rng(1).normal(size=shape),),
+            compile=dynamo_lite.compile,
+            compile_options={"options": {"cost_model": False}},
+        )

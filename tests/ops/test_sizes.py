@@ -42,15 +42,35 @@ def reduced(a: Any, b: Any) -> Any:
     return a.sum(axis=0) / b.max(axis=1, keepdims=True), a - a.min(axis=1)[:, None], np.where(a > b, a, 0)[1:, ::-2]
 
 
-@pytest.mark.parametrize(("function", "graphs"), [(jacobi, 1), (halves, 2), (flat, 1), (reduced, 1)])
+def pairs(a: Any, b: Any) -> Any:
+    return a.reshape(-1, 2) * 2 + 1, b.reshape(b.shape[0] // 2, 2, -1) - 1, a.reshape(2, -1) + b.reshape(2, -1)
+
+
+def butterfly(a: Any, b: Any) -> Any:
+    half = a.shape[0] // 2
+    upper, lower = a[:half] + a[half:], b[: b.shape[0] // 2] - a[half:]
+    return np.concatenate((upper, lower)) * 2 + b
+
+
+def pooled(a: Any, b: Any) -> Any:
+    blocks = a.reshape(a.shape[0] // 2, 2, a.shape[1] // 2, 2)
+    return blocks.max(axis=(1, 3)) * 2 + b[::2, ::2], blocks.reshape(-1, 4).sum(axis=1) + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "graphs"),
+    [(jacobi, 1), (halves, 2), (flat, 1), (reduced, 1), (pairs, 1), (butterfly, 1), (pooled, 1)],
+)
 def test_one_graph_for_many_sizes(function: Callable[..., Any], graphs: int) -> None:
     sizes = [(6, 8), (12, 10), (5, 4), (8, 6), (40, 30), (7, 8)]
+    if function in (pairs, butterfly, pooled):  # NumPy refuses odd ones
+        sizes = [size for size in sizes if size[0] % 2 == 0]
     variants = [copies_of(grid(*size), grid(*size)) for size in sizes]
     report = require_equal(function, variants[0], compile=record, variants=variants[1:], conditions=QUIET)
     assert len(report.compiled.graphs) <= graphs  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("function", [jacobi, halves, flat, reduced])
+@pytest.mark.parametrize("function", [jacobi, halves, flat, reduced, pairs, butterfly, pooled])
 @pytest.mark.parametrize("size", [(0, 3), (3, 0), (1, 1), (2, 2), (3, 1), (1, 5), (2, 4), (4, 3)])
 def test_small_sizes(function: Callable[..., Any], size: tuple[int, int]) -> None:
     a, b = grid(*size), grid(*size)

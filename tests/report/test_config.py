@@ -16,6 +16,7 @@ from dynamo_lite.errors import ConfigError
     [
         ("num_threads", True, "num_threads is a whole number, not True"),
         ("num_threads", 0, "at least 1"),
+        ("num_threads", 8, "num_threads is at most 1, not 8"),  # until there are threads
         ("check", 4, "at most 1"),
         ("cost_model", 1, "cost_model is True or False, not 1"),
         ("logs", {"graf"}, "'graf' unknown; allowed: graph, guards"),

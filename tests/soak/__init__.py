@@ -1,1 +1,1 @@
-"""Long runs: leaks, threads and stress modes (``python -m tests.soak``)."""
+"""Long runs: leaks, threads, stress modes and big arrays (``python -m tests.soak``)."""

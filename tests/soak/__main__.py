@@ -1,4 +1,4 @@
-"""``python -m tests.soak leaks|threads|stress``: long runs; ends with 1 when one of them finds something.
+"""``python -m tests.soak leaks|threads|stress|big``: long runs; ends with 1 when one of them finds something.
 
 Each command is a module of this package with `add_arguments` and `main`; its short version is a test beside it.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.soak import leaks, stress, threads
+from tests.soak import big, leaks, stress, threads
 
-COMMANDS = {"leaks": leaks, "threads": threads, "stress": stress}
+COMMANDS = {"leaks": leaks, "threads": threads, "stress": stress, "big": big}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -48,7 +48,7 @@ def load_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("LOAD_METHOD")
 def load_method(machine: Machine, frame: Frame, instr: Instr) -> None:
-    pair = [get_attribute(machine, frame.stack.pop(), instr.arg), NullValue()]
+    pair = [get_attribute(machine, frame.stack.pop(), instr.arg), NullValue(None, True)]
     frame.stack.extend(reversed(pair) if null_below_callable else pair)
 
 
@@ -71,6 +71,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return _object_attribute(machine, owner, name)
         case NumberValue() if name == "real" or (name == "numerator" and kind_of(owner.expr) == "int"):
             return NumberValue(None, owner.expr)
+        case NumberValue() if not hasattr({"int": int, "float": float, "bool": bool}[kind_of(owner.expr)], name):
+            raise AttributeMissing(name)
         case SequenceValue() | DictValue() | RangeValue():
             kind = owner.kind if isinstance(owner, SequenceValue) else dict if isinstance(owner, DictValue) else range
             found = class_lookup(kind, name)
@@ -100,8 +102,12 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
     if isinstance(obj, type):
         return _class_attribute(machine, obj, source, name)
     if type(obj).__module__ == "numpy" and type(obj).__name__ == "_ArrayFunctionDispatcher":
-        found = getattr(obj, name)
+        found = getattr(obj, name, MISSING)
+        if found is MISSING:
+            raise AttributeMissing(name)
         return LazyValue(constant(found), found)
+    if type(obj) in (int, float, bool, complex, str, type(None)) and not hasattr(obj, name):
+        raise AttributeMissing(name)
     raise Break("unsupported-operation", f"attribute {name} of {type(obj).__name__}")
 
 

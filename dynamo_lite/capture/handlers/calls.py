@@ -49,6 +49,8 @@ def call_function_ex(machine: Machine, frame: Frame, instr: Instr) -> None:
     kwargs: dict[str, Value] = {}
     if instr.arg:
         mapping = machine.pop(frame)
+        if is_null(mapping):  # from 3.14 it may be, where no mapping is given
+            mapping = DictValue(None, {})
         if not isinstance(mapping, DictValue) or not all(isinstance(key, str) for key in mapping.items):
             raise Break("python-call", "** of an unknown mapping")
         kwargs = {str(key): value for key, value in mapping.items.items()}
@@ -58,12 +60,12 @@ def call_function_ex(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("MAKE_FUNCTION")
 def make_function(machine: Machine, frame: Frame, instr: Instr) -> None:
-    """Flags as in CPython 3.11/3.12: 1 defaults, 2 keyword defaults, 4 annotations, 8 closure."""
+    """Flags: 1 defaults, 2 keyword defaults, 4 annotations, 8 closure, 16 the function that makes the annotations."""
     code = machine.pop(frame)
     if not isinstance(code, ConstantValue):
         raise Break("definition", "a function")
     function = FunctionValue(None, code.value, frame.namespace, code.value.co_name, code.value.co_qualname)
-    for flag in (8, 4, 2, 1):
+    for flag in (8, 16, 4, 2, 1):
         if instr.arg & flag:
             set_attribute(machine, function, flag, machine.pop(frame))
     frame.push(function)
@@ -90,6 +92,8 @@ def set_attribute(machine: Machine, function: FunctionValue, flag: int, value: V
         function.closure = tuple(cells)
     elif flag == 4 and isinstance(value, SequenceValue):
         function.annotations = tuple(value.items)
+    elif flag == 16 and isinstance(value, FunctionValue):
+        function.annotate = value
     else:
         raise Break("definition", "a function")
 

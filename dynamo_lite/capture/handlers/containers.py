@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-
 from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import split
+from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
-from dynamo_lite.capture.numbers import python_result, refuse_nan
-from dynamo_lite.capture.state import Frame
+from dynamo_lite.capture.state import Frame, Raised
+from dynamo_lite.capture.texts import item_of, length_of_text
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -23,6 +22,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     SequenceValue,
     SliceValue,
+    TextValue,
     Value,
     kind_name,
 )
@@ -62,7 +62,7 @@ def build_slice(machine: Machine, frame: Frame, instr: Instr) -> None:
     frame.push(SliceValue(None, parts[0], parts[1], parts[2]))
 
 
-@handles("BUILD_STRING", "FORMAT_VALUE", "CONVERT_VALUE")
+@handles("BUILD_STRING", "FORMAT_VALUE", "CONVERT_VALUE", "BUILD_INTERPOLATION", "BUILD_TEMPLATE")
 def build_string(machine: Machine, frame: Frame, instr: Instr) -> None:
     raise Break("format-string", instr.op)
 
@@ -112,7 +112,9 @@ def list_append(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("LIST_EXTEND")
 def list_extend(machine: Machine, frame: Frame, instr: Instr) -> None:
     items = drain(machine, machine.pop(frame))
-    _own_list(machine, frame.stack[-instr.arg], "a list display").items.extend(items)
+    own = _own_list(machine, frame.stack[-instr.arg], "a list display")
+    check_items(len(own.items) + len(items))
+    own.items.extend(items)
 
 
 @handles("MAP_ADD")
@@ -188,14 +190,14 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return numpy_rules.get_item(machine, container, index)
         case SequenceValue():
             key = constant_index(machine, index)
-            if isinstance(key, slice):
+            try:
+                if not isinstance(key, slice):
+                    return container.items[key]
                 if container.kind is tuple and key.indices(len(container.items)) == (0, len(container.items), 1):
                     return container  # as CPython gives a whole tuple
                 return SequenceValue(None, container.kind, container.items[key])
-            try:
-                return container.items[key]
-            except IndexError:
-                raise Break("python-exception", "IndexError") from None
+            except (IndexError, TypeError, ValueError) as error:  # a slice of floats, one with step 0
+                raise Break("python-exception", type(error).__name__) from None
         case DictValue():
             name = dict_key(machine, index)
             if name not in container.items:
@@ -210,6 +212,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return python_result(range(*numbers).__getitem__, as_constant(machine, index))
         case ObjectValue():
             return machine.call_special(container, "__getitem__", [index])
+        case TextValue() if (item := item_of(machine, container, index)) is not None:
+            return item
         case ConstantValue() if isinstance(container.value, str | bytes | tuple):
             found = python_result(container.value.__getitem__, constant_index(machine, index))
             return constant_value(found.value) if isinstance(found, ConstantValue) else found
@@ -265,27 +269,12 @@ def length(machine: Machine, value: Value) -> Value:
             if not any(map(is_symbolic, (value.start, value.stop))):
                 return python_result(len, range(value.start, value.stop))  # type: ignore[arg-type]
             return NumberValue(None, ScalarOp("max", "int", (size, 0)))
+        case TextValue():
+            return length_of_text(machine, value)
         case ConstantValue() if isinstance(value.value, str | bytes | tuple):
             return ConstantValue(None, len(value.value))
+        case NumberValue() | ConstantValue(value=bool() | int() | float() | None):
+            raise Raised(TypeError, "a number has no len()")
+        case ArrayValue() if value.node.array_type.ndim == 0:
+            raise Raised(TypeError, "len() of what has no axes")
     raise Break("unsupported-operation", f"len of a {kind_name(value)}")
-
-
-def contains(machine: Machine, item: Value, container: Value) -> bool:
-    """item in container, for constants."""
-    match container:
-        case SequenceValue():
-            item = machine.realised(item)
-            if any(machine.realised(other) is item for other in container.items):
-                return True  # containers ask for identity first
-            refuse_nan(machine.tracer, item)
-            key = as_constant(machine, item)
-            return any(as_constant(machine, other) == key for other in container.items)
-        case DictValue():
-            return dict_key(machine, item) in container.items
-        case DictViewValue(name="keys"):
-            return dict_key(machine, item) in container.of.items
-        case ConstantValue() if isinstance(container.value, str | tuple | frozenset):
-            found = python_result(operator.contains, container.value, as_constant(machine, item))
-            assert isinstance(found, ConstantValue)
-            return bool(found.value)
-    raise Break("unsupported-operation", f"`in` a {kind_name(container)}")

@@ -7,9 +7,9 @@ import numpy as np
 from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.loop_plans import plan_of, stays_loop
 from dynamo_lite.capture.loops import for_numbered
-from dynamo_lite.capture.machine import Machine, Returned, handles
+from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import is_numbered
-from dynamo_lite.capture.state import Frame
+from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -18,10 +18,12 @@ from dynamo_lite.capture.value import (
     DictValue,
     DictViewValue,
     FunctionValue,
+    GeneratorValue,
     IteratorValue,
     MethodValue,
     NumberValue,
     ObjectValue,
+    RaisedValue,
     RangeValue,
     SequenceValue,
     SliceValue,
@@ -130,12 +132,20 @@ def yield_value(machine: Machine, frame: Frame, instr: Instr) -> None:
     frame.push(ConstantValue(None, None))
 
 
-@handles("RAISE_VARARGS", "RERAISE", "LOAD_ASSERTION_ERROR", "PUSH_EXC_INFO", "CHECK_EXC_MATCH", "POP_EXCEPT")
+@handles("RERAISE")
+def reraise(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raised = frame.stack[-1]
+    if isinstance(raised, RaisedValue):
+        raise Raised(raised.cls, "raised again")
+    raise Break("raise-statement", instr.op)
+
+
+@handles("RAISE_VARARGS", "LOAD_ASSERTION_ERROR")
 def raise_varargs(machine: Machine, frame: Frame, instr: Instr) -> None:
     raise Break("raise-statement", instr.op)
 
 
-@handles("BEFORE_WITH")
+@handles("BEFORE_WITH", "BEFORE_WITH_SELF")
 def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
     raise Break("with-statement", f"a {kind_name(machine.peek(frame))}")
 
@@ -163,6 +173,8 @@ def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("FOR_ITER")
 def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if isinstance(frame.stack[-1], GeneratorValue):  # is its own iterator; from 3.14 `all(... for ...)` has no GET_ITER
+        frame.stack[-1] = iterate(machine, frame.stack[-1])
     iterator = frame.stack[-1]
     if not isinstance(iterator, IteratorValue):
         raise Break("loop-goes-on", f"a {kind_name(machine.peek(frame))}")
@@ -176,3 +188,30 @@ def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     else:
         frame.stack.pop()
         jump(machine, frame, instr)
+
+
+# -- exceptions that capture itself has found (Machine._catch) -------------------------------------
+
+
+@handles("PUSH_EXC_INFO")
+def push_exc_info(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raised = frame.stack.pop()
+    frame.push(ConstantValue(None, None))  # what was being handled before
+    frame.push(raised)
+
+
+@handles("CHECK_EXC_MATCH")
+def check_exc_match(machine: Machine, frame: Frame, instr: Instr) -> None:
+    raised, wanted = frame.stack[-2], machine.pop(frame)
+    items = wanted.items if isinstance(wanted, SequenceValue) and wanted.kind is tuple else [wanted]
+    classes = [as_constant(machine, item) for item in items]
+    if not isinstance(raised, RaisedValue) or not all(
+        isinstance(cls, type) and issubclass(cls, BaseException) for cls in classes
+    ):
+        raise Break("unsupported-operation", "an unusual except clause")
+    frame.push(ConstantValue(None, issubclass(raised.cls, tuple(classes))))
+
+
+@handles("POP_EXCEPT")
+def pop_except(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.stack.pop()

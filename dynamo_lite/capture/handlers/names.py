@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from dynamo_lite.capture.machine import Machine, handles, read_cell
+import builtins
+import sys
+import types
+
+from dynamo_lite.capture.handlers.attributes import get_attribute
+from dynamo_lite.capture.machine import Machine, as_constant, handles, read_cell
 from dynamo_lite.capture.source import global_
 from dynamo_lite.capture.state import Frame
-from dynamo_lite.capture.value import Break, CellValue, NullValue
+from dynamo_lite.capture.value import Break, CellValue, ConstantValue, NullValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import present
 from dynamo_lite.pycode import Instr
 
@@ -101,6 +106,41 @@ def delete_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
     cell.contents = None
 
 
-@handles("IMPORT_NAME", "IMPORT_FROM", "IMPORT_STAR")
+def _imported(machine: Machine, frame: Frame, name: str) -> Value:
+    """The module `name`, which is there already: then `import` looks it up in sys.modules, and nothing else happens."""
+    hook = frame.builtins.get("__import__")
+    found = sys.modules.get(name)
+    # NB: a module may stand there while its own code still runs; `import` then waits for the thread that runs it.
+    initializing = getattr(getattr(found, "__spec__", None), "_initializing", False)
+    if hook is not _IMPORT or type(found) is not types.ModuleType or initializing:
+        raise Break("import-statement", name)
+    machine.realised(present(machine.tracer, global_(frame.builtins, "__import__"), hook))
+    return machine.realised(present(machine.tracer, global_(sys.modules, name), found))
+
+
+_IMPORT = builtins.__import__
+
+
+@handles("IMPORT_NAME")
 def import_name(machine: Machine, frame: Frame, instr: Instr) -> None:
+    name = instr.arg
+    wanted, level = machine.peek(frame), as_constant(machine, frame.stack[-2])
+    names = [as_constant(machine, item) for item in wanted.items] if isinstance(wanted, SequenceValue) else []
+    if level != 0 or not isinstance(wanted, SequenceValue | ConstantValue):
+        raise Break("import-statement", name)
+    module = _imported(machine, frame, name)
+    for one in names:
+        if one not in vars(sys.modules[name]):
+            raise Break("import-statement", f"{name}.{one}")
+    del frame.stack[-2:]
+    frame.push(module if names else _imported(machine, frame, name.partition(".")[0]))
+
+
+@handles("IMPORT_FROM")
+def import_from(machine: Machine, frame: Frame, instr: Instr) -> None:
+    frame.push(get_attribute(machine, frame.stack[-1], instr.arg))
+
+
+@handles("IMPORT_STAR")
+def import_star(machine: Machine, frame: Frame, instr: Instr) -> None:
     raise Break("import-statement", str(instr.arg))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import operator
+import sys
 import types
 
 import numpy as np
 
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.branches import split
-from dynamo_lite.capture.handlers.containers import contains
+from dynamo_lite.capture.folding import check_items, python_result
+from dynamo_lite.capture.handlers.containers import dict_key
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import (
     PYTHON_BINARY,
@@ -17,15 +20,18 @@ from dynamo_lite.capture.numbers import (
     number_binary,
     number_compare,
     number_unary,
-    python_result,
     refuse_nan,
 )
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame
+from dynamo_lite.capture.texts import compare_characters, is_among
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CharacterValue,
     ConstantValue,
+    DictValue,
+    DictViewValue,
     EitherValue,
     FunctionValue,
     NumberValue,
@@ -35,8 +41,6 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.pycode import Instr
-
-MAX_ITEMS = 4096  # of a list or tuple made while capturing
 
 
 def _is_array(value: Value) -> bool:
@@ -64,6 +68,7 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         if op == "+" and isinstance(rhs, SequenceValue) and lhs.kind is rhs.kind:
             if lhs.kind is tuple and not (lhs.items and rhs.items):
                 return lhs if lhs.items else rhs
+            check_items(len(lhs.items) + len(rhs.items))
             return SequenceValue(None, lhs.kind, lhs.items + rhs.items)
         if op == "*" and as_scalar(rhs) is not None:
             return _repeated(machine, lhs, rhs)
@@ -77,8 +82,9 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
 def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
     """sequence * times."""
     count = as_constant(machine, times)
-    if not isinstance(count, int) or count * len(sequence.items) > MAX_ITEMS:
+    if not isinstance(count, int) or not -sys.maxsize - 1 <= count <= sys.maxsize:
         raise Break("python-exception", f"a sequence times {type(count).__name__}")
+    check_items(count * len(sequence.items))
     if sequence.kind is tuple and (count == 1 or not sequence.items):
         return sequence
     return SequenceValue(None, sequence.kind, sequence.items * count)
@@ -137,6 +143,8 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return split(machine, lhs, lambda one: compare(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):
         return split(machine, rhs, lambda one: compare(machine, op, lhs, one))
+    if isinstance(lhs, CharacterValue) or isinstance(rhs, CharacterValue):
+        return compare_characters(machine, op, lhs, rhs)
     if _is_array(lhs) or _is_array(rhs):
         return numpy_rules.compare(machine, op, lhs, rhs)
     if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
@@ -147,15 +155,20 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         and lhs.kind is rhs.kind
         and op in ("==", "!=")
     ):
-        equal = len(lhs.items) == len(rhs.items) and all(
-            known_equal(machine, a, b) for a, b in zip(lhs.items, rhs.items, strict=True)
-        )
-        return ConstantValue(None, equal == (op == "=="))
+        return ConstantValue(None, _equal_items(machine, lhs, rhs) == (op == "=="))
     if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue) and _comparable(lhs) and _comparable(rhs):
         return python_result(PYTHON_COMPARE[op], lhs.value, rhs.value)
     if op in ("==", "!=") and _compares_by_identity(machine, lhs) and _compares_by_identity(machine, rhs):
         return ConstantValue(None, identical(machine, lhs, rhs) == (op == "=="))
     raise Break("unsupported-operation", f"{op} of a {kind_name(lhs)} and a {kind_name(rhs)}")
+
+
+def _equal_items(machine: Machine, lhs: SequenceValue, rhs: SequenceValue) -> bool:
+    """lhs == rhs for two lists or two tuples; NB: only lists look at their lengths before they look at items."""
+    same_length = len(lhs.items) == len(rhs.items)
+    if lhs.kind is list and not same_length:
+        return False
+    return all(known_equal(machine, a, b) for a, b in zip(lhs.items, rhs.items, strict=False)) and same_length
 
 
 def _compares_by_identity(machine: Machine, value: Value) -> bool:
@@ -171,7 +184,7 @@ def _compares_by_identity(machine: Machine, value: Value) -> bool:
 
 
 def known_equal(machine: Machine, lhs: Value, rhs: Value) -> bool:
-    """lhs == rhs for items of a sequence."""
+    """Whether an item of a sequence is `rhs` or equal to it."""
     lhs, rhs = machine.realised(lhs), machine.realised(rhs)
     if lhs is rhs:
         return True  # containers ask for identity first
@@ -240,4 +253,23 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
 @handles("CONTAINS_OP")
 def contains_op(machine: Machine, frame: Frame, instr: Instr) -> None:
     item, container = machine.popn(frame, 2)
+    if isinstance(item, CharacterValue):
+        frame.push(is_among(machine, item, container, instr.arg == "in"))
+        return
     frame.push(ConstantValue(None, contains(machine, item, container) != (instr.arg == "not in")))
+
+
+def contains(machine: Machine, item: Value, container: Value) -> bool:
+    """item in container."""
+    match container:
+        case SequenceValue():
+            return any(known_equal(machine, other, item) for other in container.items)
+        case DictValue():
+            return dict_key(machine, item) in container.items
+        case DictViewValue(name="keys"):
+            return dict_key(machine, item) in container.of.items
+        case ConstantValue() if isinstance(container.value, str | tuple | frozenset):
+            found = python_result(operator.contains, container.value, as_constant(machine, item))
+            assert isinstance(found, ConstantValue)
+            return bool(found.value)
+    raise Break("unsupported-operation", f"`in` a {kind_name(container)}")

@@ -14,7 +14,7 @@ def nop(machine: Machine, frame: Frame, instr: Instr) -> None:
     """Nothing to do."""
 
 
-@handles("POP_TOP")
+@handles("POP_TOP", "POP_ITER")
 def pop_top(machine: Machine, frame: Frame, instr: Instr) -> None:
     frame.stack.pop()
 

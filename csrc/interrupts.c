@@ -1,0 +1,134 @@
+/* Interrupts while dynamo_lite's own code runs (see interrupts.h). */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <time.h>
+
+#include "eval_hook.h"
+#include "interrupts.h"
+
+enum { PATIENCE_NS = 50000000 }; /* for how long interrupts wait for the end of compiling */
+
+static _Thread_local DlDeferral *current; /* the innermost one of this thread */
+static PyObject *stand_in;                /* owned: a Python function that does nothing */
+static PyObject *interrupted;             /* owned: the exception class with which compiling is abandoned */
+
+static int64_t
+now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+void
+dl_interrupts_defer(DlDeferral *deferral, PyObject *func)
+{
+    *deferral = (DlDeferral){.outer = current, .func = func};
+    dl_pyframe_keep_interrupts(&deferral->kept);
+    current = deferral;
+}
+
+PyObject *
+dl_interrupts_resume(DlDeferral *deferral, PyObject *result)
+{
+    current = deferral->outer;
+    dl_pyframe_release_interrupts(&deferral->kept);
+    if (deferral->type == NULL) {
+        return result;
+    }
+    Py_XDECREF(result);
+    PyErr_Restore(deferral->type, deferral->value, deferral->traceback);
+    return NULL;
+}
+
+/* A function that does nothing, with the name, the file and the first line of func: a new reference, or NULL. */
+static PyObject *
+stand_in_for(PyObject *func)
+{
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(func);
+    PyObject *none = PyFunction_GET_CODE(stand_in), *made = NULL;
+    PyObject *replace = PyObject_GetAttrString(none, "replace"), *args = PyTuple_New(0);
+    PyObject *parts = Py_BuildValue("{sOsOsOsi}", "co_filename", code->co_filename, "co_name", code->co_name,
+                                    "co_qualname", code->co_qualname, "co_firstlineno", code->co_firstlineno);
+    if (replace != NULL && args != NULL && parts != NULL) {
+        PyObject *named = PyObject_Call(replace, args, parts);
+        made = named ? PyFunction_New(named, PyFunction_GET_GLOBALS(func)) : NULL;
+        Py_XDECREF(named);
+    }
+    Py_XDECREF(replace);
+    Py_XDECREF(args);
+    Py_XDECREF(parts);
+    return made;
+}
+
+int
+dl_interrupts_deliver(PyObject *func)
+{
+    /* NB: the interpreter looks for interrupts when a function begins; handlers and tracebacks see that function. */
+    dl_hook_pause();
+    PyObject *made = stand_in_for(func);
+    PyObject *result = made ? PyObject_CallNoArgs(made) : NULL;
+    dl_hook_resume();
+    Py_XDECREF(made);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+/* Let in what waits: 0, or -1 with Interrupted set, the exception being noted. */
+static int
+let_in(DlDeferral *deferral)
+{
+    deferral->noticed = 0;
+    current = NULL; /* what handlers do is none of our own code */
+    dl_pyframe_release_interrupts(&deferral->kept);
+    int status = dl_interrupts_deliver(deferral->func);
+    dl_pyframe_keep_interrupts(&deferral->kept);
+    current = deferral;
+    if (status < 0) {
+        PyErr_Fetch(&deferral->type, &deferral->value, &deferral->traceback);
+        PyErr_SetNone(interrupted);
+    }
+    return status;
+}
+
+/* safe_point(): where compiling can be abandoned; lets interrupts in that have waited for long. */
+static PyObject *
+safe_point(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    DlDeferral *deferral = current;
+    if (deferral == NULL || deferral->func == NULL || deferral->type != NULL || !dl_pyframe_has_kept(&deferral->kept)) {
+        Py_RETURN_NONE;
+    }
+    int64_t time = now();
+    if (deferral->noticed == 0) {
+        deferral->noticed = time;
+    }
+    if (time - deferral->noticed >= PATIENCE_NS && let_in(deferral) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"safe_point", safe_point, METH_NOARGS,
+     "safe_point(): nothing is half done here; raises Interrupted where a signal handler raises that has waited long."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_interrupts_register(PyObject *module)
+{
+    if (stand_in == NULL) {
+        PyObject *globals = PyDict_New();
+        PyObject *function = globals ? PyRun_String("lambda: None", Py_eval_input, globals, globals) : NULL;
+        Py_XDECREF(globals);
+        stand_in = function;
+        interrupted = PyErr_NewExceptionWithDoc("dynamo_lite._C.Interrupted", "Compiling is abandoned: an interrupt raised.",
+                                                PyExc_BaseException, NULL);
+    }
+    if (stand_in == NULL || interrupted == NULL || PyModule_AddObjectRef(module, "Interrupted", interrupted) < 0) {
+        return -1;
+    }
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,33 @@
+/* Interrupts (signals whose handlers have not run, exceptions that other threads send) while dynamo_lite's own Python code
+   runs in the middle of a call of the user's.
+
+   An exception raised there would be taken for a failure of that code, and a handler would see it half done. So they are
+   held back, and delivered where the user's own code stands: before the call that is being compiled. Compiling that
+   takes long lets them in at its safe points; an exception then abandons it. */
+#ifndef DL_INTERRUPTS_H
+#define DL_INTERRUPTS_H
+
+#include "pyframe.h"
+
+/* A stretch of C code that runs dynamo_lite's own Python code. */
+typedef struct DlDeferral {
+    struct DlDeferral *outer;
+    DlKept kept;
+    PyObject *func;    /* borrowed: the user's function that is being compiled; NULL: nothing is let in before the end */
+    int64_t noticed;   /* when the first interrupt that waits was noticed, in ns; 0: none */
+    PyObject *type, *value, *traceback; /* what was raised at a safe point */
+} DlDeferral;
+
+/* Hold interrupts back until dl_interrupts_resume(). func: a Python function or NULL, see DlDeferral. */
+void dl_interrupts_defer(DlDeferral *deferral, PyObject *func);
+
+/* End that: result (NULL: an error is set), or NULL with the exception that was raised at a safe point set. */
+PyObject *dl_interrupts_resume(DlDeferral *deferral, PyObject *result);
+
+/* Run what waits, as if it had come at the first line of func: 0, or -1 with what it raised set. */
+int dl_interrupts_deliver(PyObject *func);
+
+/* Add the functions to module: 0, or -1 with an error set. */
+int dl_interrupts_register(PyObject *module);
+
+#endif

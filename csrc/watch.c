@@ -1,0 +1,704 @@
+/* Code that is watched until it is hot, calls and running loops alike.
+
+   A program that is run as a whole has a Poll asked, by bool(poll), where a function begins and at the back edges of its
+   loops (pycode/polls.py). Mostly that counts down. Now and then an entry poll has a call timed, and a loop's looks at
+   the clock. What has taken enough time is hot: the code then calls poll(), which runs compiled code in place of the
+   frame, or of the rest of it (on-stack replacement), and gives its value, which the frame returns at once; or GO_ON.
+
+   The frame that calls poll() gives its references away and is left out of the chain of frames meanwhile, so that nobody
+   meets it twice: not sys._getframe(), not a traceback (the handler around the call takes its entry off, drop_frame()).
+
+   What "enough" is, and who is asked for code, policy.py says. All of this is protected by the GIL. */
+#include "watch.h"
+
+#include <stdint.h>
+#include <structmember.h>
+#include <time.h>
+
+#include "cache.h"
+#include "dispatch.h"
+#include "eval_hook.h"
+#include "interrupts.h"
+#include "numpy_api.h"
+#include "pyframe.h"
+
+/* What is known of the time that calls take, for arrays of about one size; nanoseconds. */
+typedef struct {
+    uint32_t n_plain, n_compiled; /* calls timed */
+    double plain, compiled;       /* means, in which the latest calls count most */
+    char stays_plain;             /* compiled calls took longer */
+    uint32_t rest, patience;      /* calls until they are tried again; how many that were last time */
+} DlTrial;
+
+enum { SIZE_CLASSES = 8 };
+
+typedef struct DlPoll {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    int countdown; /* rounds until poll() is asked, or the clock looked at */
+    int stride;    /* how many that were */
+    char is_entry; /* of a function; else of a loop */
+    char hot;      /* of a function: its calls are dispatched */
+    int nudged;    /* of a loop: the one around it was asked to be entered first */
+    char off;      /* there is nothing to be had here */
+    PyObject *place;       /* what on_hot needs to know of a loop */
+    /* of a loop */
+    DlFrame *frame;        /* whose rounds were counted last; compared only */
+    uint64_t last;         /* when the clock was looked at */
+    int depth;             /* stack slots in use at the header */
+    struct DlPoll *outer;  /* of the loop around; or NULL */
+    DlRound *round;
+    /* of a function */
+    uint64_t spent, calls; /* plain time, and the calls that took it */
+    DlTrial trials[SIZE_CLASSES];
+} DlPoll;
+
+static struct {
+    PyObject *on_miss; /* asked for entries; NULL: nothing is watched */
+    PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values) -> Continuation; None: never, NotImplemented: not now */
+    uint64_t function, loop; /* ns of plain time after which one is hot */
+    uint64_t look;           /* ns between looks at the clock, about, in a loop */
+} watch;
+
+static PyObject *go_on; /* what poll() gives where the frame is to run on */
+
+static _Thread_local PyCodeObject *passing; /* the next frame of this code runs plainly from its entry; compared only */
+static _Thread_local DlPoll *asking;        /* whose question is under way */
+
+static inline uint64_t
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+enum { LONGEST_STRIDE = 1 << 20, DEEP = 150 /* plain recursion uses no C stack, calls of poll() do */ };
+
+/* Whether poll() may run something here. */
+static int
+may_act(PyCodeObject *code)
+{
+    return watch.on_miss != NULL && !dl_thread.paused && dl_thread.nested < DEEP
+           && !dl_pyframe_is_traced(PyThreadState_Get(), code);
+}
+
+/* ---- whether compiled calls pay ---- */
+
+/* Which of the trials a call with these arguments belongs to: about how big its arrays are. */
+static DlTrial *
+trial_of(DlPoll *poll, PyObject *const *slots, Py_ssize_t n)
+{
+    unsigned magnitudes = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (slots[i] != NULL && Py_IS_TYPE(slots[i], &PyArray_Type)) {
+            magnitudes += (unsigned)(64 - __builtin_clzll((uint64_t)PyArray_SIZE((PyArrayObject *)slots[i]) | 1)) / 2;
+        }
+    }
+    return &poll->trials[magnitudes % SIZE_CLASSES];
+}
+
+/* Let one more call count in a mean: the latest eight about as much as all before, and no outlier for long. */
+static void
+add_time(double *mean, uint32_t *n, double time)
+{
+    uint32_t weight = *n < 8 ? *n + 1 : 8;
+    if (*n >= 2 && time > 4 * *mean) {
+        time = 4 * *mean;
+    }
+    *mean += (time - *mean) / weight;
+    *n += 1;
+}
+
+enum { TRIED_COMPILED = 4, TRIED_PLAIN = 3, SAMPLE_EVERY = 4, FIRST_REST = 256, LONGEST_REST = 1 << 16 };
+
+typedef enum { COMPILED, PLAIN, PLAIN_TIMED } DlChoice;
+
+/* How the next call of a hot function runs. */
+static DlChoice
+choose(DlTrial *trial)
+{
+    if (trial->stays_plain) {
+        if (trial->rest-- > 0) {
+            return PLAIN;
+        }
+        trial->stays_plain = 0; /* look again */
+        trial->n_compiled = trial->n_plain = 0;
+    }
+    int wanted = trial->n_plain < TRIED_PLAIN && trial->n_compiled >= TRIED_COMPILED;
+    return wanted && trial->n_compiled % SAMPLE_EVERY == 0 ? PLAIN_TIMED : COMPILED;
+}
+
+/* Decide, once enough calls of both kinds were timed. */
+static void
+judge(DlTrial *trial)
+{
+    if (trial->n_compiled < TRIED_COMPILED || trial->n_plain < TRIED_PLAIN || trial->compiled <= trial->plain) {
+        return;
+    }
+    uint32_t patience = trial->patience == 0 ? FIRST_REST : trial->patience * 2;
+    trial->rest = trial->patience = patience < LONGEST_REST ? patience : LONGEST_REST;
+    trial->stays_plain = 1;
+}
+
+/* ---- the entry of a function ---- */
+
+/* Call function plainly with what lies in the argument slots of its frame, from which simple arguments are taken. */
+static PyObject *
+call_with_slots(DlFrame *frame, PyObject *function, PyCodeObject *code)
+{
+    Py_ssize_t n = code->co_argcount, n_named = code->co_kwonlyargcount, next = n + n_named;
+    PyObject *value = NULL, *args = NULL, *kwargs = NULL;
+    if (n_named == 0 && !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) && n <= 16) {
+        PyObject *taken[16];
+        for (Py_ssize_t i = 0; i < n; i++) {
+            taken[i] = dl_pyframe_take_slot(frame, i);
+        }
+        return dl_pyframe_call_handing_over(function, taken, 0, n);
+    }
+    PyObject *rest = code->co_flags & CO_VARARGS ? dl_pyframe_slot(frame, next++) : PyTuple_New(0);
+    if (rest == NULL || (args = PyTuple_New(n + PyTuple_GET_SIZE(rest))) == NULL) {
+        goto done;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
+        PyObject *item = i < n ? dl_pyframe_slot(frame, i) : Py_NewRef(PyTuple_GET_ITEM(rest, i - n));
+        PyTuple_SET_ITEM(args, i, item);
+    }
+    if (code->co_flags & CO_VARKEYWORDS) {
+        PyObject *more = dl_pyframe_slot(frame, next);
+        kwargs = more ? PyDict_Copy(more) : NULL;
+        Py_XDECREF(more);
+    }
+    else {
+        kwargs = PyDict_New();
+    }
+    for (Py_ssize_t i = n; kwargs != NULL && i < n + n_named; i++) {
+        PyObject *item = dl_pyframe_slot(frame, i);
+        if (item == NULL || PyDict_SetItem(kwargs, PyTuple_GET_ITEM(dl_pyframe_slot_names(code), i), item) < 0) {
+            Py_CLEAR(kwargs);
+        }
+        Py_XDECREF(item);
+    }
+    if (kwargs != NULL) {
+        value = PyObject_Call(function, args, kwargs);
+    }
+done:
+    Py_XDECREF(rest);
+    Py_XDECREF(args);
+    Py_XDECREF(kwargs);
+    return value;
+}
+
+/* Whether poll() is to be called at this entry. */
+static int
+entry_is_due(DlPoll *poll)
+{
+    poll->countdown = poll->stride;
+    DlFrame *frame = dl_pyframe_running(PyThreadState_Get());
+    PyCodeObject *code = dl_pyframe_code(frame);
+    if (passing == code) {
+        passing = NULL;
+        return 0;
+    }
+    if (poll->off || !may_act(code)) {
+        poll->countdown = poll->off ? LONGEST_STRIDE : 1;
+        return 0;
+    }
+    return 1;
+}
+
+/* Time one plain call in its frame's stead. */
+static PyObject *
+call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyCodeObject *code)
+{
+    uint64_t asked = dl_thread.gains, before = now();
+    passing = code;
+    PyObject *value = call_with_slots(frame, function, code);
+    passing = NULL;
+    double time = (double)(now() - before);
+    if (dl_thread.gains == asked) { /* nothing was compiled meanwhile */
+        add_time(&trial->plain, &trial->n_plain, time);
+        poll->calls += (uint64_t)poll->stride;
+        poll->spent += (uint64_t)(time * poll->stride);
+        poll->hot = poll->spent >= watch.function;
+        judge(trial);
+        /* While it is cold, as many calls pass as take about a tenth of what makes it hot. */
+        double room = (double)watch.function / (10 * (time + 1));
+        poll->stride = poll->hot || room < 1 ? 1 : room > 1000 ? 1000 : (int)room;
+        poll->countdown = poll->stride;
+    }
+    return value;
+}
+
+enum { MOST_SLOTS = 64 }; /* of arguments that a watched function may have */
+
+/* Run compiled code in place of a frame that has just begun, or time a plain run. */
+static PyObject *
+run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
+{
+    DlCache *cache = dl_cache_get(code);
+    if (cache == NULL) {
+        return NULL;
+    }
+    PyObject *room[MOST_SLOTS];
+    if (cache->n_slots > MOST_SLOTS) {
+        poll->off = 1;
+        return Py_NewRef(go_on);
+    }
+    PyObject *const *slots = dl_pyframe_slots(frame, room, cache->n_slots);
+    DlTrial *trial = trial_of(poll, slots, cache->n_slots);
+    PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
+    if (!poll->hot) {
+        value = call_timed(poll, trial, frame, function, code);
+        Py_DECREF(function);
+        return value;
+    }
+    poll->countdown = poll->stride = 1;
+    DlChoice choice = choose(trial);
+    if (dl_cache_skips(cache, watch.on_miss) && cache->n_entries == 0) {
+        poll->off = 1;
+        choice = PLAIN;
+    }
+    if (choice == PLAIN_TIMED) {
+        value = call_timed(poll, trial, frame, function, code);
+    }
+    else if (choice == COMPILED) {
+        uint64_t asked = dl_thread.gains, before = now();
+        DlPoll *outer = asking;
+        asking = poll;
+        Py_INCREF(cache);
+        DlOutcome outcome = dl_dispatch(cache, function, slots, cache->n_slots, watch.on_miss, &value);
+        Py_DECREF(cache);
+        asking = outer;
+        if (outcome == DL_RAN && dl_thread.gains == asked) {
+            add_time(&trial->compiled, &trial->n_compiled, (double)(now() - before));
+            judge(trial);
+        }
+        if (outcome == DL_PLAIN) {
+            value = Py_NewRef(go_on);
+        }
+    }
+    else {
+        value = Py_NewRef(go_on);
+    }
+    Py_DECREF(function);
+    return value;
+}
+
+/* ---- the back edge of a loop ---- */
+
+enum { FIRST_PATIENCE = 500000000, LONGEST_PATIENCE = 2000000000 }; /* ns until compiled code is tried again */
+enum { VISITS_JUDGED = 16, NUDGES = 10 };
+static const double worth = 1.02; /* what compiled rounds may take of plain ones */
+
+int
+dl_round_note(DlRound *round, DlVisits *visits, uint64_t run)
+{
+    if (round->loses) {
+        return now() >= round->retry_at;
+    }
+    if (visits->run != run || visits->asked != dl_thread.gains) { /* another run, or something was compiled meanwhile */
+        *visits = (DlVisits){.run = run, .since = now(), .asked = dl_thread.gains};
+        return 1;
+    }
+    if (++visits->visits < VISITS_JUDGED) {
+        return 1;
+    }
+    uint64_t time = now();
+    double compiled = (double)(time - visits->since) / visits->visits;
+    visits->visits = 0;
+    visits->since = time;
+    if (round->n_plain < 3 || compiled <= worth * (double)round->plain / (double)round->n_plain) {
+        return 1;
+    }
+    round->patience = round->patience == 0 ? FIRST_PATIENCE : round->patience * 2;
+    round->patience = round->patience < LONGEST_PATIENCE ? round->patience : LONGEST_PATIENCE;
+    round->retry_at = time + round->patience;
+    round->loses = 1;
+    round->hot = 0;
+    round->plain = round->n_plain = round->spent = 0; /* as it goes on, it may take other times */
+    return 0;
+}
+
+/* Whether poll() is to be called in this round. */
+static int
+round_is_due(DlPoll *poll)
+{
+    poll->countdown = poll->stride;
+    DlRound *round = poll->round;
+    if (poll->off || watch.on_miss == NULL || round == NULL) {
+        poll->countdown = poll->stride = LONGEST_STRIDE;
+        return 0;
+    }
+    DlFrame *frame = dl_pyframe_running(PyThreadState_Get());
+    if (round->hot && may_act(dl_pyframe_code(frame))) {
+        return 1;
+    }
+    uint64_t time = now();
+    if (poll->frame != frame) { /* another frame: what passed meanwhile is not this loop's */
+        poll->frame = frame;
+        poll->last = time;
+        poll->countdown = poll->stride = 1;
+        return 0;
+    }
+    uint64_t passed = time - poll->last;
+    round->n_plain += (uint64_t)poll->stride;
+    round->plain += passed;
+    round->spent += passed;
+    poll->last = time;
+    if (passed < watch.look && poll->stride < LONGEST_STRIDE) {
+        poll->stride *= 2;
+    }
+    else if (passed > 4 * watch.look && poll->stride > 1) {
+        poll->stride /= 2;
+    }
+    poll->countdown = poll->stride;
+    if (round->loses && time < round->retry_at) {
+        return 0;
+    }
+    round->loses = 0;
+    if (round->spent < watch.loop || !may_act(dl_pyframe_code(frame))) {
+        return 0;
+    }
+    DlPoll *outer = poll->outer;
+    if (outer != NULL && !outer->off && !outer->round->loses && poll->nudged < NUDGES) {
+        outer->round->hot = 1; /* if the loop around it goes round soon, that is to be entered, whole */
+        outer->countdown = 1;
+        poll->nudged++;
+        round->spent = 0;
+        return 0;
+    }
+    return 1;
+}
+
+/* Run compiled code in place of the rest of a frame, from the header of a loop on. */
+static PyObject *
+enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
+{
+    PyObject *all = dl_pyframe_slot_names(code), *function = Py_NewRef(dl_pyframe_function(frame));
+    PyObject *stack = PyTuple_New(poll->depth), *own = PyTuple_New(poll->depth), *names = PyList_New(0);
+    PyObject *values = PyList_New(0), *answer = NULL;
+    DlRound *round = poll->round;
+    poll->nudged = 0;
+    poll->frame = NULL;
+    round->spent = 0;
+    if (stack == NULL || own == NULL || names == NULL || values == NULL) {
+        goto done;
+    }
+    for (int i = 0; i < poll->depth; i++) {
+        PyObject *item = dl_pyframe_stack_item(frame, i);
+        PyTuple_SET_ITEM(stack, i, item);
+        PyTuple_SET_ITEM(own, i, Py_NewRef(Py_REFCNT(item) == 2 ? Py_True : Py_False)); /* the stack's and the tuple's */
+    }
+    for (Py_ssize_t i = 0; i < code->co_nlocals; i++) {
+        PyObject *value = dl_pyframe_slot(frame, i);
+        int failed = value != NULL && (PyList_Append(names, PyTuple_GET_ITEM(all, i)) < 0 || PyList_Append(values, value) < 0);
+        Py_XDECREF(value);
+        if (failed) {
+            goto done;
+        }
+    }
+    DlDeferral deferral;
+    dl_hook_pause();
+    dl_interrupts_defer(&deferral, function);
+    answer = PyObject_CallFunctionObjArgs(watch.on_hot, poll, function, stack, own, names, values, NULL);
+    answer = dl_interrupts_resume(&deferral, answer);
+    dl_hook_resume();
+done:
+    Py_XDECREF(stack);
+    Py_XDECREF(own);
+    Py_XDECREF(names);
+    Py_XDECREF(values);
+    if (answer == Py_None || answer == Py_NotImplemented) {
+        poll->off = answer == Py_None;
+        round->hot = 0;
+        Py_SETREF(answer, Py_NewRef(go_on));
+    }
+    else if (answer != NULL) {
+        DlCache *cache = dl_cache_get(code);
+        round->hot = 1;
+        round->entered++;
+        dl_pyframe_clear_state(frame, poll->depth); /* from here on the Continuation alone holds what lived in it */
+        answer = cache ? dl_dispatch_go_on(cache, function, watch.on_miss, answer) : NULL;
+    }
+    Py_DECREF(function);
+    return answer;
+}
+
+/* ---- Round ---- */
+
+static PyMemberDef round_members[] = {
+    {"plain", T_ULONGLONG, offsetof(DlRound, plain), READONLY, "nanoseconds of plain rounds"},
+    {"n_plain", T_ULONGLONG, offsetof(DlRound, n_plain), READONLY, "how many those were"},
+    {"entered", T_ULONGLONG, offsetof(DlRound, entered), READONLY, "how often compiled code took over"},
+    {"hot", T_BOOL, offsetof(DlRound, hot), READONLY, "it takes over at the next back edge"},
+    {"loses", T_BOOL, offsetof(DlRound, loses), READONLY, "compiled rounds took longer"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyObject *
+round_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)args, (void)kwargs;
+    return type->tp_alloc(type, 0);
+}
+
+static PyTypeObject round_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.Round",
+    .tp_doc = "Round(): what the rounds of one loop take, wherever it stands.",
+    .tp_basicsize = sizeof(DlRound),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = round_new,
+    .tp_members = round_members,
+};
+
+/* ---- Poll ---- */
+
+static int
+poll_bool(DlPoll *poll)
+{
+    if (--poll->countdown > 0) {
+        return 0;
+    }
+    return poll->is_entry ? entry_is_due(poll) : round_is_due(poll);
+}
+
+/* poll() -> the value that the frame which calls it is to return, or GO_ON. */
+static PyObject *
+poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    (void)args, (void)nargsf, (void)kwnames;
+    DlPoll *poll = (DlPoll *)callable;
+    PyThreadState *tstate = PyThreadState_Get();
+    DlFrame *frame = dl_pyframe_running(tstate);
+    PyCodeObject *code = frame ? dl_pyframe_code(frame) : NULL;
+    if (code == NULL || !may_act(code)) {
+        return Py_NewRef(go_on);
+    }
+    Py_INCREF(poll);
+    DlFrame *hidden = dl_pyframe_hide(tstate);
+    dl_thread.nested++;
+    dl_pyframe_lend_c_stack(tstate, 1);
+    PyObject *value = poll->is_entry ? run_entry(poll, frame, code) : enter_loop(poll, frame, code);
+    dl_pyframe_lend_c_stack(tstate, -1);
+    dl_thread.nested--;
+    dl_pyframe_show(tstate, hidden);
+    Py_DECREF(poll);
+    return value;
+}
+
+/* Poll(place, depth=0, outer=None, round=None): round is None at a function's entry. */
+static PyObject *
+poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"place", "depth", "outer", "round", NULL};
+    PyObject *place, *outer = Py_None, *round = Py_None;
+    int depth = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOO:Poll", names, &place, &depth, &outer, &round)) {
+        return NULL;
+    }
+    if (round != Py_None && !Py_IS_TYPE(round, &round_type)) {
+        return PyErr_Format(PyExc_TypeError, "Poll: round must be a Round or None, not %.100s", Py_TYPE(round)->tp_name);
+    }
+    if (outer != Py_None && !Py_IS_TYPE(outer, type)) {
+        return PyErr_Format(PyExc_TypeError, "Poll: outer must be a Poll or None, not %.100s", Py_TYPE(outer)->tp_name);
+    }
+    DlPoll *self = (DlPoll *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->vectorcall = poll_call;
+        self->countdown = self->stride = 1;
+        self->depth = depth;
+        self->is_entry = round == Py_None;
+        self->round = round == Py_None ? NULL : (DlRound *)Py_NewRef(round);
+        self->place = Py_NewRef(place);
+        self->outer = outer == Py_None ? NULL : (DlPoll *)Py_NewRef(outer);
+    }
+    return (PyObject *)self;
+}
+
+static int
+poll_traverse(DlPoll *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->place);
+    Py_VISIT((PyObject *)self->outer);
+    return 0;
+}
+
+static int
+poll_clear(DlPoll *self)
+{
+    Py_CLEAR(self->place);
+    Py_CLEAR(self->outer);
+    Py_CLEAR(self->round);
+    return 0;
+}
+
+static void
+poll_dealloc(DlPoll *self)
+{
+    PyObject_GC_UnTrack(self);
+    poll_clear(self);
+    Py_TYPE(self)->tp_free(self);
+}
+
+/* Code objects may be shipped with their constants: a copy is never asked anything. */
+static PyObject *
+poll_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return Py_BuildValue("O(O)", Py_TYPE(self), Py_None);
+}
+
+/* (plain s, n, compiled s, n, stays plain) for each size of arrays that was met. */
+static PyObject *
+poll_times(DlPoll *self, void *unused)
+{
+    (void)unused;
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < SIZE_CLASSES; i++) {
+        DlTrial *trial = &self->trials[i];
+        if (trial->n_plain + trial->n_compiled == 0) {
+            continue;
+        }
+        PyObject *row = Py_BuildValue("(dIdIO)", trial->plain * 1e-9, trial->n_plain, trial->compiled * 1e-9,
+                                      trial->n_compiled, trial->stays_plain ? Py_True : Py_False);
+        if (row == NULL || PyList_Append(list, row) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyMemberDef poll_members[] = {
+    {"place", T_OBJECT, offsetof(DlPoll, place), READONLY, "what was given"},
+    {"depth", T_INT, offsetof(DlPoll, depth), READONLY, "stack slots in use at the loop's header"},
+    {"round", T_OBJECT, offsetof(DlPoll, round), READONLY, "the loop's Round"},
+    {"calls", T_ULONGLONG, offsetof(DlPoll, calls), READONLY, "plain calls that were timed"},
+    {"spent", T_ULONGLONG, offsetof(DlPoll, spent), READONLY, "nanoseconds that those took"},
+    {"hot", T_BOOL, offsetof(DlPoll, hot), READONLY, "whether that is enough"},
+    {"off", T_BOOL, offsetof(DlPoll, off), 0, "True: nothing is done here any more"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef poll_getset[] = {
+    {"times", (getter)poll_times, NULL, "[(plain s, n, compiled s, n, stays plain), ...] of calls, by size of arrays", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef poll_methods[] = {
+    {"__reduce__", poll_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyNumberMethods poll_number = {.nb_bool = (inquiry)poll_bool};
+
+static PyTypeObject poll_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.Poll",
+    .tp_doc = "Poll(place, depth=0, outer=None, is_entry=False): asked at a loop's back edge, or a function's entry.",
+    .tp_basicsize = sizeof(DlPoll),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(DlPoll, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = poll_new,
+    .tp_dealloc = (destructor)poll_dealloc,
+    .tp_traverse = (traverseproc)poll_traverse,
+    .tp_clear = (inquiry)poll_clear,
+    .tp_as_number = &poll_number,
+    .tp_members = poll_members,
+    .tp_getset = poll_getset,
+    .tp_methods = poll_methods,
+};
+
+/* ---- Python functions ---- */
+
+static PyObject *
+watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
+{
+    (void)module;
+    static char *names[] = {"on_miss", "on_hot", "function", "loop", "look", NULL};
+    PyObject *on_miss, *on_hot;
+    double function, loop, look;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOddd:watch", names, &on_miss, &on_hot, &function, &loop, &look)) {
+        return NULL;
+    }
+    if (dl_pyframe_refusal() != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, dl_pyframe_refusal());
+        return NULL;
+    }
+    watch.function = (uint64_t)(function * 1e9);
+    watch.loop = (uint64_t)(loop * 1e9);
+    watch.look = (uint64_t)(look * 1e9);
+    Py_XSETREF(watch.on_hot, on_hot == Py_None ? NULL : Py_NewRef(on_hot));
+    Py_XSETREF(watch.on_miss, on_miss == Py_None ? NULL : Py_NewRef(on_miss));
+    dl_hook_stand_in(watch.on_miss != NULL);
+    Py_RETURN_NONE;
+}
+
+/* cool(): the function that is asked about takes its time once more before it is hot. */
+static PyObject *
+cool(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    if (asking != NULL) {
+        asking->hot = 0;
+        asking->spent = 0;
+    }
+    Py_RETURN_NONE;
+}
+
+/* drop_frame(exception): take the frame that caught it off its traceback. */
+static PyObject *
+drop_frame(PyObject *module, PyObject *exception)
+{
+    (void)module;
+    PyTracebackObject *traceback = (PyTracebackObject *)PyException_GetTraceback(exception);
+    if (traceback != NULL && traceback->tb_next != NULL) {
+        PyException_SetTraceback(exception, (PyObject *)traceback->tb_next);
+    }
+    Py_XDECREF(traceback);
+    Py_RETURN_NONE;
+}
+
+/* set_round(function, round): compiled code that goes on with `function` does so once a round. */
+static PyObject *
+set_round(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *function, *round;
+    if (!PyArg_ParseTuple(args, "O!O!:set_round", &PyFunction_Type, &function, &round_type, &round)) {
+        return NULL;
+    }
+    DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
+    if (cache == NULL) {
+        return NULL;
+    }
+    Py_XSETREF(cache->round, (DlRound *)Py_NewRef(round));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"set_round", set_round, METH_VARARGS, "set_round(function, round): a resume function goes on once a round of it."},
+    {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
+     "watch(on_miss, on_hot, function, loop, look): polls act from now on; seconds. None, None: they do not."},
+    {"cool", cool, METH_NOARGS, "cool(): what is asked about takes its time once more before it is hot."},
+    {"drop_frame", drop_frame, METH_O, "drop_frame(exception): take the outermost frame off its traceback."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_watch_register(PyObject *module)
+{
+    if (go_on == NULL) {
+        go_on = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
+    }
+    if (PyModule_AddType(module, &round_type) < 0) {
+        return -1;
+    }
+    if (go_on == NULL || PyModule_AddObjectRef(module, "GO_ON", go_on) < 0 || PyModule_AddType(module, &poll_type) < 0) {
+        return -1;
+    }
+    return PyModule_AddFunctions(module, functions);
+}

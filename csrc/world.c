@@ -1,0 +1,235 @@
+/* Letting others run in the middle of a program: other threads, and handlers of signals.
+ *
+ * They may change what the guards have looked at, and the arrays. So before it lets them run a program notes how its
+ * inputs lie and, of arrays whose writes it may have to undo, what they hold. Afterwards the guards are asked again, and
+ * give the same inputs, which lie as they did: then the program goes on, in arrays whose elements are read anew in every
+ * iteration. What others have written to an array meanwhile is not undone when the program declines later (overlap.c).
+ * INVARIANT: they run between two iterations, or where a step calls into Python, when arrays hold what they would hold
+ * plainly. What a handler raises ends the call: no loop of a program stands inside a `try` of its functions. A program that appends to lists does not let them run: nobody could tell their items from its own.
+ */
+#include "program.h"
+
+#include "fpflags.h"
+#include "guards.h"
+#include "interrupts.h"
+
+enum {
+    RARELY = 8,             /* what that costs is at most one in so many parts of the time */
+    MOST_NOTED = 1 << 18,   /* bytes that are noted before a call of Python code; a program that writes more declines */
+    SMALL_INPUTS = 16,
+};
+
+/* How an array lies. */
+struct DlLying {
+    PyArrayObject *array; /* borrowed: the program's input; NULL: no array */
+    char *data;
+    PyArray_Descr *descr;
+    const npy_intp *dims; /* compared, not read */
+    int nd, flags;
+    npy_intp sizes[2 * DL_MAX_DIMS];
+};
+
+/* Whether there is somebody who could say if the world is still the same. */
+static int
+can_let_in(const DlRun *outermost)
+{
+    if (outermost->world == NULL) {
+        return 0;
+    }
+    for (int i = 0; i < outermost->program->n_inputs; i++) {
+        if (PyList_Check(outermost->inputs[i])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void
+note_lying(struct DlLying *lying, PyObject *object)
+{
+    lying->array = NULL;
+    if (!PyArray_Check(object) || PyArray_NDIM((PyArrayObject *)object) > DL_MAX_DIMS) {
+        return;
+    }
+    PyArrayObject *array = lying->array = (PyArrayObject *)object;
+    size_t bytes = (size_t)PyArray_NDIM(array) * sizeof(npy_intp);
+    lying->data = PyArray_BYTES(array);
+    lying->descr = PyArray_DESCR(array);
+    lying->dims = PyArray_DIMS(array);
+    lying->nd = PyArray_NDIM(array);
+    lying->flags = PyArray_FLAGS(array);
+    if (bytes) {
+        memcpy(lying->sizes, PyArray_DIMS(array), bytes);
+        memcpy(lying->sizes + DL_MAX_DIMS, PyArray_STRIDES(array), bytes);
+    }
+}
+
+static int
+lies_as_before(const struct DlLying *lying)
+{
+    PyArrayObject *array = lying->array;
+    if (array == NULL) {
+        return 1;
+    }
+    if (lying->data != PyArray_BYTES(array) || lying->descr != PyArray_DESCR(array) || lying->dims != PyArray_DIMS(array)
+        || lying->nd != PyArray_NDIM(array) || lying->flags != PyArray_FLAGS(array)) {
+        return 0;
+    }
+    size_t bytes = (size_t)lying->nd * sizeof(npy_intp);
+    return bytes == 0
+           || (memcmp(lying->sizes, PyArray_DIMS(array), bytes) == 0
+               && memcmp(lying->sizes + DL_MAX_DIMS, PyArray_STRIDES(array), bytes) == 0);
+}
+
+/* Whether an input is the one that it was: the same object, or an equal number. */
+static int
+is_same(PyObject *one, PyObject *other)
+{
+    if (one == other) {
+        return 1;
+    }
+    if (PyLong_CheckExact(one) && PyLong_CheckExact(other)) {
+        return PyObject_RichCompareBool(one, other, Py_EQ) == 1;
+    }
+    return PyFloat_CheckExact(one) && PyFloat_CheckExact(other)
+           && memcmp(&((PyFloatObject *)one)->ob_fval, &((PyFloatObject *)other)->ob_fval, sizeof(double)) == 0;
+}
+
+/* Whether the guards still pass and give the same inputs. */
+static int
+passes_again(const DlRun *outermost)
+{
+    const DlWorld *world = outermost->world;
+    PyObject *small[SMALL_INPUTS], **inputs = small;
+    int n = (int)dl_guards_n_inputs(world->guards);
+    if (n > SMALL_INPUTS && (inputs = PyMem_New(PyObject *, n)) == NULL) {
+        return 0;
+    }
+    int passed = dl_guards_check(world->guards, world->func, world->slots, world->n_slots, inputs);
+    if (passed < 0) {
+        PyErr_Clear();
+    }
+    int same = passed == 1 && n == outermost->program->n_inputs;
+    for (int i = 0; passed == 1 && i < n; i++) {
+        same = same && is_same(inputs[i], outermost->inputs[i]);
+        Py_DECREF(inputs[i]);
+    }
+    if (inputs != small) {
+        PyMem_Free(inputs);
+    }
+    return same;
+}
+
+/* Note what others could change; 0, or 1 to decline. */
+static DlStatus
+note(DlRun *run, DlWatch *watch)
+{
+    DlRun *outermost = run->outermost;
+    int n = outermost->program->n_inputs;
+    watch->lying = PyMem_New(struct DlLying, n + 1);
+    if (watch->lying == NULL || dl_overlap_note(outermost) < 0) {
+        PyMem_Free(watch->lying);
+        watch->lying = NULL;
+        return dl_decline(run, DL_REASON_MEMORY);
+    }
+    for (int i = 0; i < n; i++) {
+        note_lying(&watch->lying[i], outermost->inputs[i]);
+    }
+    return 0;
+}
+
+/* Make what others have written part of what is restored: 1 where all inputs lie as before. */
+static int
+is_unchanged(DlRun *run, DlWatch *watch)
+{
+    DlRun *outermost = run->outermost;
+    int same = 1;
+    for (int i = 0; i < outermost->program->n_inputs && same; i++) {
+        same = lies_as_before(&watch->lying[i]);
+    }
+    PyMem_Free(watch->lying);
+    watch->lying = NULL;
+    if (!same) {
+        outermost->keeps_writes = 1; /* NB: memory that was noted may be another array's by now */
+    }
+    dl_overlap_compare(outermost, same);
+    outermost->switches = dl_pyframe_switches();
+    return same;
+}
+
+DlStatus
+dl_world_open(DlRun *run, DlWatch *watch, int any_size)
+{
+    DlRun *outermost = run->outermost;
+    watch->lying = NULL;
+    if (!run->strict || !dl_pyframe_has_other_threads()) {
+        return 0;
+    }
+    if (!can_let_in(outermost) || (!any_size && dl_overlap_saved_bytes(outermost) > MOST_NOTED)) {
+        dl_overlap_end_saved(outermost, 1);
+        return dl_decline(run, DL_REASON_THREAD);
+    }
+    return note(run, watch);
+}
+
+DlStatus
+dl_world_close(DlRun *run, DlWatch *watch, DlStatus status)
+{
+    if (watch->lying == NULL) {
+        return status;
+    }
+    int switched = run->outermost->switches != dl_pyframe_switches();
+    int as_before = is_unchanged(run, watch);
+    return status != 0 || !switched || (as_before && passes_again(run->outermost)) ? status
+                                                                                   : dl_decline(run, DL_REASON_THREAD);
+}
+
+DlStatus
+dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
+{
+    DlRun *outermost = run->outermost;
+    DlWatch watch;
+    if (!can_let_in(outermost)) {
+        return dl_decline(run, reason);
+    }
+    if (outermost->let_in != 0 && time - outermost->let_in < RARELY * outermost->cost) {
+        return 0;
+    }
+    DlStatus status = note(run, &watch);
+    if (status != 0) {
+        return status;
+    }
+    int64_t noted = dl_loop_clock();
+    unsigned flags = dl_fp_get();
+    int raises = run->errstate != NULL;
+    dl_errstate_leave(run);
+    if (reason == DL_REASON_SIGNAL) {
+        status = dl_interrupts_deliver(outermost->world->func);
+    }
+    else {
+        PyThreadState *tstate = PyEval_SaveThread();
+        PyEval_RestoreThread(tstate);
+    }
+    int64_t back = dl_loop_clock();
+    int unchanged = is_unchanged(run, &watch);
+    if (status < 0) {
+        outermost->keeps_writes = outermost->raised = 1; /* as plainly: what was done is done */
+        return -1;
+    }
+    unchanged = unchanged && passes_again(outermost);
+    status = raises ? dl_errstate_enter(run) : 0;
+    dl_fp_set(flags);
+    outermost->let_in = dl_loop_clock();
+    outermost->cost = outermost->let_in - back + noted - time;
+    outermost->wanted = 0;
+    outermost->impatient = 1;
+    if (status != 0 || unchanged) {
+        return status;
+    }
+    if (!outermost->leaves || outermost->keeps_writes) {
+        return dl_decline(run, reason);
+    }
+    outermost->stale = reason; /* it is left where it can be, and plain Python sees what has changed */
+    outermost->wanted = outermost->let_in;
+    return 0;
+}

@@ -1,0 +1,80 @@
+"""What compiling may cost: a count of symbolic work for one capture, and CPU time for one function.
+
+Enters: ``spend(units)``, called wherever compiling does work that grows with the program: for an instruction that is
+interpreted, a relation that is decided, a node that is copied, scheduled or estimated. Leaves: OutOfWork, raised in a
+capture that has used up its count (it then inlines or unrolls less), or OutOfTime, which leaves a function plain.
+INVARIANT: the count depends on the program and its arguments alone, so that captures repeat; the clock is there for
+what the count does not foresee.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+_LOOK = 256  # units from one look at the clock to the next
+
+
+class OutOfWork(Exception):
+    """The work that a capture may do is used up."""
+
+
+class OutOfTime(Exception):
+    """The CPU time that compiling a function may take is used up."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left. work: units; ends: when the time is over, by the clock of this thread's CPU time."""
+
+    ends: float = math.inf
+    work: float = math.inf
+    unseen: int = 0
+
+    def spend(self, units: int) -> None:
+        """Take `units` off; raises OutOfWork or OutOfTime when nothing is left."""
+        self.work -= units
+        if self.work < 0:
+            raise OutOfWork
+        self.unseen += units
+        if self.unseen >= _LOOK:
+            self.unseen = 0
+            if time.thread_time() > self.ends:
+                raise OutOfTime
+
+
+_current: ContextVar[Budget] = ContextVar("what the compiling under way may still cost")
+_ENDLESS = Budget()
+
+
+def spend(units: int = 1) -> None:
+    """Take `units` off the budget of the compiling under way, if there is one."""
+    _current.get(_ENDLESS).spend(units)
+
+
+@contextmanager
+def seconds(limit: float) -> Iterator[None]:
+    """Let a block take `limit` seconds of this thread's CPU time."""
+    token = _current.set(Budget(ends=time.thread_time() + limit))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+@contextmanager
+def work(limit: float) -> Iterator[Budget]:
+    """Let a block do `limit` units of work, in the time that there is; gives what is left of them."""
+    budget = Budget(_current.get(_ENDLESS).ends, limit)
+    token = _current.set(budget)
+    try:
+        yield budget
+    finally:
+        _current.reset(token)
+
+
+__all__ = ["Budget", "OutOfTime", "OutOfWork", "seconds", "spend", "work"]

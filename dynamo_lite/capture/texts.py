@@ -1,0 +1,98 @@
+"""Strings from outside whose characters a loop looks at: `s[i] == t[j]`, `s[i] in "ACGT"`, `ord(s[i])`, `b[i]`.
+
+Enters a TextValue with an index that only the run knows. Leaves the character: of bytes an int, of a str a
+CharacterValue, whose number an element of the array of its characters gives (csrc/guards.c makes that array over the
+string's memory). Strings compare as their characters' numbers do. INVARIANT: what a graph knows of such a string is the
+width of its characters and what is guarded of its length; whoever asks for more has its value guarded.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_compare
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    CharacterValue,
+    ConstantValue,
+    NumberValue,
+    SequenceValue,
+    TextValue,
+    Value,
+    kind_name,
+)
+from dynamo_lite.capture.wrap import characters
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate
+
+MAX_MEMBERS = 32  # characters that another one is compared with for `in`
+
+
+def item_of(machine: Machine, text: TextValue, index: Value) -> Value | None:
+    """text[index] where only the run knows it; None where capture does."""
+    tracer = machine.tracer
+    number = as_scalar(index)
+    is_int = number is not None and kind_of(number) == "int" and is_symbolic(number)
+    is_element = isinstance(index, ArrayValue) and index.node.array_type.scalar
+    if not (tracer.regions or tracer.peeling) or not (is_int or (is_element and _is_int(index))):
+        return None
+    element = numpy_rules.get_item(machine, characters(tracer, text), index)
+    code = numpy_rules.read_number(machine, element)
+    if not isinstance(code, NumberValue):
+        raise Break("unsupported-operation", f"indexing a {kind_name(text)}")
+    return code if isinstance(text.text, bytes) else CharacterValue(None, code)
+
+
+def _is_int(index: Value) -> bool:
+    return isinstance(index, ArrayValue) and index.node.array_type.dtype.kind in "iu"
+
+
+def length_of_text(machine: Machine, text: TextValue) -> Value:
+    """len(text)."""
+    return machine.tracer.number(characters(machine.tracer, text).node.array_type.shape[0])
+
+
+def compare_characters(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
+    """lhs op rhs, one of which is a character that only the run knows."""
+    pair = [_code(value) for value in (lhs, rhs)]
+    if pair[0] is not None and pair[1] is not None:
+        return number_compare(machine.tracer, op, pair[0], pair[1])
+    if op in ("==", "!="):
+        other = lhs if isinstance(rhs, CharacterValue) else rhs
+        if isinstance(other, ConstantValue) and type(other.value) in (str, int, float, bool, type(None)):
+            return ConstantValue(None, op == "!=")  # no string of one character
+    raise Break("unsupported-operation", f"{op} of a {kind_name(lhs)} and a {kind_name(rhs)}")
+
+
+def _code(value: Value) -> Value | None:
+    """The number of a character; None for anything else."""
+    if isinstance(value, CharacterValue):
+        return value.code
+    if isinstance(value, ConstantValue) and type(value.value) is str and len(value.value) == 1:
+        return ConstantValue(None, ord(value.value))
+    return None
+
+
+def is_among(machine: Machine, item: CharacterValue, container: Value, wanted: bool) -> Value:
+    """(item in container) == wanted for strings, tuples and sets that are known."""
+    members: Any = container.value if isinstance(container, ConstantValue) else None
+    if isinstance(container, SequenceValue):
+        found = [machine.realised(one) for one in container.items]
+        members = [one.value for one in found if isinstance(one, ConstantValue)]
+        members = members if len(members) == len(found) else None
+    if type(members) not in (str, list, frozenset) or any(type(one) is not str for one in members):
+        raise Break("unsupported-operation", f"`in` a {kind_name(container)}")
+    codes = sorted({ord(one) for one in members if len(one) == 1})
+    if len(codes) > MAX_MEMBERS:
+        raise Break("unsupported-operation", f"`in` {len(codes)} characters")
+    tests: list[Scalar] = [make("eq", item.code.expr, code) for code in codes]
+    if not tests:
+        return ConstantValue(None, not wanted)
+    among = functools.reduce(lambda one, other: make("or", one, other), tests)
+    return not_too_long(machine.tracer.number(among if wanted else negate(among)))
+
+
+__all__ = ["compare_characters", "is_among", "item_of", "length_of_text"]

@@ -1,0 +1,254 @@
+"""Polls: a user's code object with a question at its entry and at the back edges of its loops.
+
+Enters: a ``Code`` and what to ask. Leaves: a ``Code`` that does the same, but tests an object of ours (``bool(poll)``,
+a C function) where it begins and each time one of its loops goes round. Where that is true, it calls ``poll()``; unless
+the answer is ``go_on``, the frame returns the answer instead of running on. watching.py does this to the files of a
+program that is run as a whole, so that functions, and loops that are running already (on-stack replacement), can be
+handed over to compiled code; the question takes 5 to 10 ns.
+
+    12  JUMP -> 5        becomes        12  LOAD_CONST poll
+                                        13  POP_JUMP_IF_TRUE -> 40
+                                        14  JUMP -> 5
+                                        ...
+                                        40  PUSH_NULL; LOAD_CONST poll; CALL 0         -> handler, if it raises
+                                            COPY 1; LOAD_CONST go_on; IS_OP is not; POP_JUMP_IF_TRUE -> 48
+                                            POP_TOP; JUMP -> 5
+                                        48  SWAP 2; POP_TOP (for each stack slot); RETURN_VALUE
+                               handler  50  COPY 1; drop_frame(exception); POP_TOP; RERAISE
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from dynamo_lite.pycode.code import (
+    CO_GENERATOR_KINDS,
+    CO_NEWLOCALS,
+    CO_OPTIMIZED,
+    NO_POSITION,
+    Code,
+    ExceptionEntry,
+    Instr,
+    Position,
+    UnsupportedCode,
+    UnsupportedOpcode,
+    handlers_at,
+)
+from dynamo_lite.pycode.decode import decode, remember_as
+from dynamo_lite.pycode.encode import encode
+from dynamo_lite.pycode.flow import stack_depth
+from dynamo_lite.pycode.version import FACTS
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop by its header (the instruction its back edges lead to): the last back edge, the stack slots in use at the
+    header, whether each holds the iterator of a `for` (the innermost on top), and the header of the loop around it."""
+
+    header: int
+    last: int
+    depth: int
+    over: str  # "for" or "while"
+    outer: int | None
+
+
+def loops(code: Code) -> list[Loop]:
+    """The loops at whose header the stack holds the iterators of the `for` loops around it and nothing else.
+
+    Others stand in the middle of an expression, in a `with`, or in an exception handler.
+    """
+    depths = stack_depth(code)
+    ends: dict[int, int] = {}
+    for index, instr in enumerate(code.instrs):
+        if instr.target is not None and instr.target <= index and depths[index] is not None:
+            ends[instr.target] = index
+    found: list[Loop] = []
+    for header, last in sorted(ends.items(), key=lambda item: (item[0], -item[1])):
+        around = [loop for loop in found if loop.header < header and last <= loop.last]
+        over = "for" if code.instrs[header].op == "FOR_ITER" else "while"
+        iterators = sum(loop.over == "for" for loop in around) + (over == "for")
+        outer = around[-1].header if around else None
+        if depths[header] == iterators and handlers_at(code, header) is None:
+            found.append(Loop(header, last, iterators, over, outer))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What goes with polls: `go_on` is the answer after which a frame runs on, `drop_frame(exception)` takes the frame
+    off the traceback of an exception that the poll's call raised."""
+
+    go_on: object
+    drop_frame: object
+
+
+def with_polls(
+    code: Code,
+    make_poll: Callable[[Code, Loop | None], object | None],
+    answers: Answers,
+) -> Code | None:
+    """`code` with polls at its entry and at the back edges of its loops; None where there is no place for one.
+
+    make_poll: asked for the poll of the entry (None), then of each loop that may be worth it, outer ones first; it may
+    give None.
+    """
+    if not (code.flags & CO_OPTIMIZED and code.flags & CO_NEWLOCALS) or code.flags & CO_GENERATOR_KINDS:
+        return None
+    writer = _Writer(code, answers)
+    if code.name == "<lambda>" or not code.name.startswith("<"):
+        entry = next(index for index, instr in enumerate(code.instrs) if instr.op != "MAKE_CELL")
+        if not set(code.cellvars).intersection(code.argnames) and _is_worth_it(code.instrs):
+            poll = make_poll(code, None)
+            if poll is not None:
+                writer.at_entry(entry, poll)
+    if not code.cellvars:  # else nothing can be resumed
+        for loop in loops(code):
+            if _is_worth_it(code.instrs[loop.header : loop.last + 1]):
+                poll = make_poll(code, loop)
+                if poll is not None:
+                    writer.at_loop(loop, poll)
+    return writer.finish() if writer.blocks else None
+
+
+# What makes a call, or a round of a loop, take the time of an array operation at least.
+_WORTH_A_POLL = frozenset(("CALL", "CALL_KW", "CALL_FUNCTION_EX", "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_OP"))
+
+
+def _is_worth_it(instrs: tuple[Instr, ...]) -> bool:
+    return any(instr.op in _WORTH_A_POLL for instr in instrs)
+
+
+class _Writer:
+    """A Code in the making; a jump leads to an index of the old code, or to ``(block, part)``, until all is placed."""
+
+    def __init__(self, code: Code, answers: Answers) -> None:
+        self.code = code
+        self.answers = answers
+        self.entry: tuple[int, int] | None = None
+        self.edges: dict[int, int] = {}  # index of a back edge -> its block
+        self.blocks: list[tuple[object, int, int, Position]] = []  # poll, where to go on, stack depth there, position
+        self.out: list[Instr] = []
+        self.labels: list[object] = []
+        self.place: dict[object, int] = {}
+
+    def at_entry(self, index: int, poll: object) -> None:
+        """Ask `poll` before instruction `index`, the first."""
+        self.entry = index, len(self.blocks)
+        self.blocks.append((poll, index, 0, self.code.entry))
+
+    def at_loop(self, loop: Loop, poll: object) -> None:
+        """Ask `poll` at all back edges of `loop`."""
+        last = loop.last
+        for index in range(loop.header, last + 1):
+            if self.code.instrs[index].target == loop.header:
+                self.edges[index] = len(self.blocks)
+        self.blocks.append((poll, loop.header, loop.depth, self.code.instrs[last].position))
+
+    def emit(self, op: str, arg: object = None, position: Position = NO_POSITION, to: object = None) -> None:
+        self.out.append(Instr(op, arg, None if to is None else 0, position))
+        self.labels.append(to)
+
+    def ask(self, block: int) -> None:
+        """The question: go to the block's call where the poll is true."""
+        poll, _, _, position = self.blocks[block]
+        self.emit("LOAD_CONST", poll, position)
+        self.emit("POP_JUMP_IF_TRUE", None, position, (block, "call"))
+
+    def finish(self) -> Code:
+        code, start = self.code, []
+        for index, instr in enumerate(code.instrs):
+            if self.entry is not None and self.entry[0] == index:
+                self.ask(self.entry[1])
+            start.append(len(self.out))
+            block = self.edges.get(index)
+            target: object = instr.target
+            if block is not None and instr.op == "JUMP":
+                self.ask(block)
+            elif block is not None:
+                target = (block, "ask")
+            self.out.append(instr)
+            self.labels.append(target)
+        start.append(len(self.out))
+        entries = [
+            ExceptionEntry(start[entry.start], start[entry.end], start[entry.target], entry.depth, entry.lasti)
+            for entry in code.exceptions
+        ]
+        for block in range(len(self.blocks)):
+            entries.append(self.write(block))
+        instrs = tuple(
+            instr
+            if label is None
+            else replace(instr, target=start[label] if isinstance(label, int) else self.place[label])
+            for instr, label in zip(self.out, self.labels, strict=True)
+        )
+        return replace(code, instrs=instrs, exceptions=tuple(entries))
+
+    def write(self, block: int) -> ExceptionEntry:
+        """The block after all else: the question of conditional back edges, the call, what becomes of its answer."""
+        poll, onwards, depth, position = self.blocks[block]
+        self.place[block, "ask"] = len(self.out)
+        if any(number == block and self.code.instrs[edge].op != "JUMP" for edge, number in self.edges.items()):
+            self.ask(block)
+            self.emit("JUMP", None, position, onwards)
+        self.place[block, "call"] = begin = len(self.out)
+        for op, arg in _callable(poll):
+            self.emit(op, arg, position)
+        self.emit("CALL", 0, position)
+        end = len(self.out)
+        self.emit("COPY", 1, position)
+        self.emit("LOAD_CONST", self.answers.go_on, position)
+        self.emit("IS_OP", "is not", position)
+        self.emit("POP_JUMP_IF_TRUE", None, position, (block, "return"))
+        self.emit("POP_TOP", None, position)
+        self.emit("JUMP", None, position, onwards)
+        self.place[block, "return"] = len(self.out)
+        for _ in range(depth):
+            self.emit("SWAP", 2, position)
+            self.emit("POP_TOP", None, position)
+        self.emit("RETURN_VALUE", None, position)
+        handler = len(self.out)  # exception -> exception, callable and NULL, exception -> exception
+        self.emit("COPY", 1, position)
+        for op, arg in reversed(_callable(self.answers.drop_frame)):
+            self.emit(op, arg, position)
+        self.emit("SWAP", 3, position)
+        self.emit("CALL", 1, position)
+        self.emit("POP_TOP", None, position)
+        self.emit("RERAISE", 0, position)
+        return ExceptionEntry(begin, end, handler, depth, False)
+
+
+def _callable(function: object) -> list[tuple[str, object]]:
+    """What pushes `function` for a call, with its NULL."""
+    pushes: list[tuple[str, object]] = [("PUSH_NULL", None), ("LOAD_CONST", function)]
+    return pushes if FACTS.null_below_callable else pushes[::-1]
+
+
+def polled(
+    code: types.CodeType,
+    make_poll: Callable[[Code, Loop | None], object | None],
+    answers: Answers,
+) -> types.CodeType:
+    """`code` and all code objects in it with polls (with_polls); `decoded` goes on giving what they were without.
+
+    What cannot be written so stays as it is.
+    """
+    consts = tuple(
+        polled(const, make_poll, answers) if isinstance(const, types.CodeType) else const for const in code.co_consts
+    )
+    if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
+        code = code.replace(co_consts=consts)
+    try:
+        plain = decode(code)
+        made = with_polls(plain, make_poll, answers)
+        if made is None:
+            return code
+        result = encode(made)
+    except (UnsupportedCode, UnsupportedOpcode):
+        return code
+    remember_as(result, plain)
+    return result
+
+
+__all__ = ["Answers", "Loop", "loops", "polled", "with_polls"]

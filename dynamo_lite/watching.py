@@ -1,0 +1,198 @@
+"""What watches a program: makes polls, answers them once something is hot, and has it compiled.
+
+Enters: code objects of the user's files. Leaves: the same code with polls (pycode/polls.py), which csrc/watch.c asks
+and times by the thresholds of policy.py. What is hot is compiled as by ``compile(fn)``; a running loop from its next
+round on, and where compiled code breaks off, plain code with polls goes on until the next back edge.
+"""
+
+from __future__ import annotations
+
+import time
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dynamo_lite import _C, policy
+from dynamo_lite.config import config
+from dynamo_lite.pycode import (
+    Answers,
+    Code,
+    Loop,
+    UnsupportedCode,
+    UnsupportedResume,
+    loops,
+    polled,
+    successors,
+)
+
+if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
+    from dynamo_lite.compilation import Compilation
+
+_RANGE_ITERATOR = type(iter(range(1)))
+
+
+class Watch:
+    """The watching of one program: what was asked, and the Compilation that serves it once something is hot."""
+
+    def __init__(self, limits: policy.Thresholds = policy.THRESHOLDS, backend: Any = None) -> None:
+        self.compilation: Compilation | None = None
+        self.limits = limits
+        self.backend = backend  # None: as config says
+        self.budget = policy.Budget(limits)
+        self.loops_entered = 0
+        self.put_off = 0
+        self.rounds: dict[tuple[Any, ...], _C.Round] = {}
+        self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
+        self.on_miss: _C.OnMiss = (
+            self.miss
+        )  # one object, by whose identity the dispatcher knows whose entries are whose
+        self._started = False
+
+    def watched(self, code: types.CodeType) -> types.CodeType:
+        """`code` with polls, which act from now on."""
+        if not self._started:
+            self._started = True
+            limits = self.limits
+            _C.watch(self.on_miss, self.hot, limits.hot_function, limits.hot_loop, limits.look)
+        return self._polled(code, entries=True)
+
+    def with_polls(self, code: types.CodeType) -> types.CodeType:
+        """The code of a resume function with polls in its loops, which are the user's loops."""
+        return self._polled(code, entries=False)
+
+    def _polled(self, code: types.CodeType, entries: bool) -> types.CodeType:
+        polls: dict[tuple[int, int], _C.Poll] = {}
+
+        def make_poll(of: Code, loop: Loop | None) -> object | None:
+            if loop is None:
+                if not entries:
+                    return None
+                entry = _C.Poll(of.qualname)
+                self.entries.append((entry, of.filename, of.firstlineno, of.qualname))
+                return entry
+            outer = None if loop.outer is None else polls.get((id(of), loop.outer))
+            poll = polls[id(of), loop.header] = _C.Poll(loop, loop.depth, outer, self._round(of, loop))
+            return poll
+
+        return polled(code, make_poll, Answers(_C.GO_ON, _C.drop_frame))
+
+    def _round(self, code: Code, loop: Loop) -> _C.Round:
+        """What is known of the rounds of a loop: one for all code objects in which it stands."""
+        header = code.instrs[loop.header]
+        key = (code.filename, code.qualname, header.op, header.position)
+        return self.rounds.get(key) or self.rounds.setdefault(key, _C.Round())
+
+    def round_at(self, code: Code, index: int) -> _C.Round | None:
+        """What is known of the rounds of the innermost loop around instruction `index`; None where there is none."""
+        around = [loop for loop in loops(code) if loop.header <= index <= loop.last]
+        return self._round(code, around[-1]) if around else None
+
+    def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
+        """Whether there may be array code between instruction `index` and the next back edge or return: an operator, a
+        function of NumPy's or of the user's."""
+        headers = {loop.header for loop in loops(code)}
+        names = function.__globals__
+        seen, ahead = set(), [index]
+        while ahead:
+            at = ahead.pop()
+            if at in seen or (at in headers and at != index):
+                continue
+            seen.add(at)
+            instr = code.instrs[at]
+            if instr.op == "BINARY_OP" or (instr.op == "LOAD_GLOBAL" and _computes(names.get(instr.arg))):
+                return True
+            if instr.op == "LOAD_DEREF":
+                return True
+            ahead.extend(successors(code, at))
+        return index in headers
+
+    def plain_places(self) -> list[tuple[float, str, int, str]]:
+        """Seconds that were spent plainly in functions and loops which were watched: with file, line and name; most
+        first. A place within another counts in both."""
+        found = [(poll.spent * 1e-9, file, line, name) for poll, file, line, name in self.entries if poll.spent]
+        for (filename, qualname, _, position), round_ in self.rounds.items():
+            if round_.plain:
+                found.append((round_.plain * 1e-9, filename, position[0] or 0, f"a loop of {qualname}"))
+        return sorted(found, reverse=True)
+
+    def saved(self) -> float:
+        """Seconds that compiled calls took less than plain ones, as far as both were timed."""
+        times = [row for entry, *_ in self.entries for row in entry.times]
+        return sum((plain - compiled) * calls for plain, n, compiled, calls, _ in times if n)
+
+    def end(self) -> None:
+        """Watch no more; what is compiled stays."""
+        if self._started:
+            self._started = False
+            _C.watch(None, None, 0.0, 0.0, 0.0)
+
+    def _compiler(self) -> Compilation | None:
+        """What compiles; None as long as the process has not run long enough to import it."""
+        if self.compilation is None and time.process_time() >= self.limits.compiler:
+            from dynamo_lite.compilation import Compilation
+
+            self.compilation = Compilation(
+                None,
+                self.backend or config.backend,
+                fullgraph=False,
+                config=config.replace(),
+                name="whole program",
+                watcher=self,
+            )
+        return self.compilation
+
+    def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
+        """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
+        compiler = self._compiler()
+        if compiler is None or not self.budget.allows(compiler.is_resumed(function.__code__)):
+            self.put_off += 1
+            _C.cool()
+            return None
+        with self.budget.spending():
+            return compiler.miss(function, slots)
+
+    def hot(
+        self,
+        poll: _C.Poll,
+        function: types.FunctionType,
+        stack: Sequence[Any],
+        own: Sequence[bool],
+        names: list[str],
+        values: list[Any],
+    ) -> Any:
+        """The Continuation by which compiled code takes over a running loop at its header; None: it never can,
+        NotImplemented: not now."""
+        compiler = self._compiler()
+        is_known = poll.round is not None and poll.round.entered > 0
+        if compiler is None or not (is_known or self.budget.allows()):
+            self.put_off += 1
+            return NotImplemented
+        from dynamo_lite.capture.residual import Target
+
+        kinds, items = [], []
+        for item, is_own in zip(stack, own, strict=True):
+            is_range = is_own and type(item) is _RANGE_ITERATOR
+            kinds.append("range" if is_range else "value")
+            items.append(_rest(item) if is_range else item)
+        try:
+            jump = compiler.jump(function, Target(poll.place.header, tuple(kinds), tuple(names)))
+        except (UnsupportedResume, UnsupportedCode):
+            return None
+        self.loops_entered += 1
+        return jump(*items, *values)
+
+
+def _computes(value: object) -> bool:
+    """Whether what a global name stands for may compute with arrays."""
+    if type(value) is types.ModuleType:
+        return value.__name__.partition(".")[0] == "numpy"
+    if type(value) is types.FunctionType:
+        return policy.is_looked_at(value.__code__.co_filename, value.__module__ or "")
+    return type(value).__module__.partition(".")[0] == "numpy"
+
+
+def _rest(iterator: Any) -> range:
+    """What is left of a range that a `for` goes over."""
+    state = iterator.__reduce__()
+    numbers: range = state[1][0]
+    return numbers[state[2] :] if len(state) > 2 and state[2] else numbers

@@ -1,0 +1,115 @@
+"""Capture computes with constants only what has a bound: it follows branches that never run."""
+
+from __future__ import annotations
+
+import operator
+import random
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite.capture import folding
+from dynamo_lite.capture.value import Break, ConstantValue
+from tests.copies import copies_of
+from tests.oracle import require_equal
+
+HUGE = 2**30
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (operator.mul, ("x", HUGE)),
+        (operator.mul, (HUGE, b"x")),
+        (operator.mul, (1 << 40000, 3)),
+        (operator.pow, (10, HUGE)),
+        (operator.pow, (-3, 10**30)),
+        (operator.lshift, (1, HUGE)),
+        (operator.add, ("x" * 4000, "y" * 4000)),
+        (operator.mod, ("%1000000000d", 5)),
+        (operator.mod, ("%.1000000000f", 5.0)),
+        (operator.mod, ("%*d", 5)),
+        (operator.mod, (b"%99999999999999999999d", 5)),
+        (operator.floordiv, (1 << 400000, 3)),
+        (operator.neg, (1 << 400000,)),
+    ],
+)
+def test_what_may_be_large_is_not_computed(function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    tracemalloc.start()
+    with pytest.raises(Break) as found:
+        folding.python_result(function, *args)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert found.value.reason == "costly-constant" and peak < 2**16
+
+
+def test_what_is_computed_is_as_small_as_its_bound() -> None:
+    dice = random.Random(5)
+    values: list[Any] = [0, 1, -1, 2, 7, 255, -256, 10**9, 2**64, -(3**90), True, 1.5, -0.0, 1e300]
+    values += ["", "x", "ab" * 20, "%d", "%5s", "%08.3f", "%%", "%-30d", b"", b"x" * 9, b"%d", b"%3d"]
+    computed = 0
+    for _ in range(20000):
+        function = dice.choice([one for one in folding._GROWTH if one.__module__ == "_operator"])
+        unary = function in (operator.neg, operator.pos, operator.invert)
+        args = tuple(dice.choice(values) for _ in range(1 if unary else 2))
+        try:
+            result = folding.python_result(function, *args)
+        except Break:
+            continue
+        assert isinstance(result, ConstantValue)
+        assert folding.size_of(result.value) <= folding._GROWTH[function](*args) <= folding.MAX_SIZE, (function, args)
+        computed += 1
+    assert computed > 5000
+
+
+def never(a: Any, k: int) -> Any:
+    t = 0.0
+    for i in range(len(a)):
+        if a[i] > 100:
+            t += len("x" * (k**10))
+        t += a[i]
+    return t
+
+
+def doubled(a: Any, k: int) -> Any:
+    text, items, number = "x", [1, 2], 3
+    if k > 100:
+        for _ in range(k):
+            text, items, number = text + text, items + items, number * number
+    return a * len(text) + len(items) + number
+
+
+def widths(a: Any, k: int) -> Any:
+    return a * 2 if k < 100 else a + len("%1000000000d" % k)  # noqa: UP031
+
+
+@pytest.mark.parametrize("function", [never, doubled, widths])
+def test_programs_cost_what_they_cost_plainly(function: Callable[..., Any]) -> None:
+    tracemalloc.start()
+    require_equal(
+        function,
+        copies_of(np.arange(5.0), 8),
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False}},
+        variants=[copies_of(np.arange(5.0), 9)],
+    )
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**27
+
+
+def test_a_sequence_that_doubles_is_cut() -> None:
+    def grows(a: Any) -> Any:
+        items, text = [1, 2], "x"
+        for _ in range(20):
+            items, text = items + items, text + text
+        return a * len(items) + len(text)
+
+    fast = dynamo_lite.compile(grows, options={"cost_model": False})
+    a = np.ones(4)
+    assert np.array_equal(fast(a), grows(a))
+    assert "costly-constant" in {record.id for record in fast.explain().breaks}

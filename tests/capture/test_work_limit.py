@@ -1,0 +1,161 @@
+"""Compiling ends: what a capture inlines and unrolls has a limit, and the time that compiling takes a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import budget
+from tests.copies import copies_of
+from tests.oracle import require_equal
+
+RNG = np.random.default_rng(3)
+
+
+def merge_sort(x: Any) -> Any:
+    if len(x) <= 1:
+        return x
+    middle = len(x) // 2
+    left, right, out = merge_sort(x[:middle]), merge_sort(x[middle:]), np.empty_like(x)
+    i = j = 0
+    for k in range(len(x)):
+        if j >= len(right) or (i < len(left) and left[i] <= right[j]):
+            out[k] = left[i]
+            i += 1
+        else:
+            out[k] = right[j]
+            j += 1
+    return out
+
+
+def until_it_raises(x: Any) -> Any:
+    i = 0
+    while True:
+        x = x * 0.5 + 1.0
+        i += 1
+        x[i]
+
+
+def over_many(x: Any) -> Any:
+    for scale in SCALES:
+        x = x * scale + 1.0
+    return x
+
+
+SCALES = [0.5 + k / 1000 for k in range(400)]
+
+
+def leaf(x: Any) -> Any:
+    return x * 0.5 + 1.0
+
+
+def twice(inner: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def both(x: Any) -> Any:
+        return inner(x) + inner(x * 0.25)
+
+    return both
+
+
+def tree(depth: int) -> Callable[[Any], Any]:
+    made: Callable[[Any], Any] = leaf
+    for _ in range(depth):
+        made = twice(made)
+    return made
+
+
+exec("def straight(x):\n" + "    x = x * 0.5 + 1.0\n" * 300 + "    return x\n")
+straight = globals()["straight"]
+
+CASES = {
+    "recursion": (merge_sort, RNG.integers(0, 50, 40), "the call of merge_sort by itself"),
+    "while True": (until_it_raises, np.ones(1500), "another iteration of the loop"),
+    "a list gone through": (over_many, np.ones(50), "another iteration of the loop"),
+    "calls in calls": (tree(8), np.ones(50), "the call of "),
+    "a long function": (straight, np.ones(50), "the program up to here"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_takes_too_much_work_is_cut(name: str) -> None:
+    function, x, detail = CASES[name]
+    options = {"cost_model": False, "work_limit": 1000}
+    require_equal(function, copies_of(x), compile=dynamo_lite.compile, compile_options={"options": options})
+    made = []
+    for _ in range(2):
+        fast = dynamo_lite.compile(function, options=options)
+        for _ in range(3):
+            try:
+                fast(x)
+            except IndexError:
+                assert function is until_it_raises
+        made.append(fast.explain())
+        assert fast.stats()["native_calls"] > 0
+    for one in made:
+        messages = [record.message for record in one.breaks if record.id == "work-limit"]
+        assert any(detail in message for message in messages), one.breaks
+    assert [graph.text for graph in made[0].graphs] == [graph.text for graph in made[1].graphs]
+
+
+def test_what_a_capture_has_found_to_be_too_much_serves_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    raised = []
+
+    def spend(self: budget.Budget, units: int, own: Callable[..., None] = budget.Budget.spend) -> None:
+        try:
+            own(self, units)
+        except budget.OutOfWork:
+            raised.append(self)
+            raise
+
+    monkeypatch.setattr(budget.Budget, "spend", spend)
+    fast = dynamo_lite.compile(merge_sort, options={"work_limit": 5000, "cost_model": False})
+    for size in (40, 40, 37, 20, 90):
+        x = RNG.integers(0, 50, size)
+        assert np.array_equal(fast(x), np.sort(x))
+    assert len(raised) == 1
+    fast.reset()
+    fast(x)
+    assert len(raised) == 2
+
+
+def test_time_has_a_budget() -> None:
+    x = np.ones(50)
+    fast = dynamo_lite.compile(over_many, options={"compile_budget": 1})
+    assert np.array_equal(fast(x), over_many(x))
+    (skip,) = fast.explain().skips
+    assert skip.id == "compile-budget" and "(1 ms of CPU time)" in skip.message
+    assert fast.stats()["compiles"] == 0
+    free = dynamo_lite.compile(over_many, options={"compile_budget": 0, "cost_model": False})
+    assert np.array_equal(free(x), over_many(x)) and free.stats()["native_calls"] == 1
+
+
+def many_breaks(x: Any) -> Any:
+    x = x * 0.5 + 1.0
+    print(end="")
+    x = x * 2.0 + 1.0
+    print(end="")
+    x = x * 3.0 + 1.0
+    print(end="")
+    return x * 4.0 + 1.0
+
+
+def test_segments_share_the_budget_of_their_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]  # a millisecond passes with every unit of work
+
+    def spend(self: budget.Budget, units: int, own: Callable[..., None] = budget.Budget.spend) -> None:
+        clock[0] += units * 1e-3
+        own(self, max(units, 256))  # and so that it looks at the clock
+
+    monkeypatch.setattr("time.thread_time", lambda: clock[0])
+    monkeypatch.setattr(budget.Budget, "spend", spend)
+    x = np.ones(20)
+    options = {"compile_budget": 0, "cost_model": False, "work_limit": 10**9}
+    free = dynamo_lite.compile(many_breaks, options=options)
+    assert np.array_equal(free(x), many_breaks(x)) and free.stats()["native_calls"] == 4
+    half = dynamo_lite.compile(many_breaks, options=options | {"compile_budget": int(clock[0] * 500)})
+    assert np.array_equal(half(x), many_breaks(x))
+    assert 0 < half.stats()["native_calls"] < 4
+    assert {skip.id for skip in half.explain().skips} == {"compile-budget"}

@@ -1,0 +1,203 @@
+"""Locals that a loop gives another kind of value in some iterations only: NumPy scalars in place of Python numbers,
+tuples in place of constants. What they are behind the loop is the kind that plain Python has there, and the object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import _C
+from tests.copies import copies_of
+from tests.oracle import require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
+from tests.programs.test_random_elements import machines_of
+
+CASES, case = registry()
+
+
+def ints(count: int, size: int) -> tuple[Any, ...]:
+    return (rng(count).integers(-9, 9, count + 1),)
+
+
+def negative(count: int, size: int) -> tuple[Any, ...]:
+    return (-rng(count).integers(1, 9, count + 1),)
+
+
+def floats(count: int, size: int) -> tuple[Any, ...]:
+    return (rng(count).random(count + 1) - 0.5,)
+
+
+@case(negative)
+def never_replaced(x):  # type: ignore[no-untyped-def]
+    best = 0
+    for i in range(len(x)):
+        if x[i] > best:
+            best = x[i]
+    return best, type(best)
+
+
+@case(ints)
+def greatest(x):  # type: ignore[no-untyped-def]
+    best = 0
+    for i in range(len(x)):
+        if x[i] > best:
+            best = x[i]
+    return best, type(best)
+
+
+@case(floats)
+def with_its_place(x):  # type: ignore[no-untyped-def]
+    best, where, found = 0.0, (0, 0), False
+    for i in range(len(x)):
+        if x[i] > best:
+            best, where, found = x[i], (i, i + 1), x[i] > 0.25
+    return best, where, found
+
+
+@case(lambda count, size: (rng(count).random((count + 1, size)) - 0.8,))
+def in_a_nest(x):  # type: ignore[no-untyped-def]
+    best, where = 0, (0, 0)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            if x[i, j] > best:
+                best, where = x[i, j], (i, j)
+    return best, where
+
+
+@case(lambda count, size: (np.arange(count + 3) % 3 * 2**62, np.zeros(count + 3)))
+def overflows_by_kind(x, y):  # type: ignore[no-untyped-def]
+    last = 2**61
+    for i in range(len(x)):
+        y[i] = last * 2.0 + 1
+        if x[i] < 0:
+            last = x[i]
+    return last
+
+
+@case(lambda count, size: (rng(count).integers(0, 200, count + 4).astype(np.uint8), np.zeros(count + 4)))
+def wraps_by_kind(x, y):  # type: ignore[no-untyped-def]
+    base = 100
+    for i in range(len(x)):
+        y[i] = base + 100  # 200 of an int or a uint8; 244 or less where it wraps
+        if x[i] > 190:
+            base = x[i] - x[i] + np.uint8(100)
+        if x[i] < 30:
+            base = 50
+    return base, type(base)
+
+
+@case(lambda count, size: (rng(count).random(count + 4), np.zeros(count + 4)))
+def there_and_back(x, y):  # type: ignore[no-untyped-def]
+    state = 1.5
+    for i in range(len(x)):
+        if x[i] > 0.75:
+            state = x[i]
+        elif x[i] < 0.25:
+            state = 2.5
+        y[i] = state * 2 + 1
+        if state < 1.0:
+            state = -state
+
+
+@case(lambda count, size: (rng(count).random(count + 4), 1000))
+def keeps_the_object(x, start):  # type: ignore[no-untyped-def]
+    best = start
+    for i in range(len(x)):
+        if x[i] > 0.9:
+            best = x[i]
+    return best
+
+
+@case(lambda count, size: (rng(count).random(count + 4) - 0.2, np.zeros(count + 4)))
+def chosen_in_the_body(x, y):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        part = x[i] if x[i] > 0 else 0
+        y[i] = part * 3 + 1 if part != 0 else -part
+    return y
+
+
+@case(lambda count, size: (rng(count).random(count + 4) - 0.2,))
+def through_max(x):  # type: ignore[no-untyped-def]
+    best = 0
+    for i in range(len(x)):
+        best = max(best, x[i])
+    return best, type(best)
+
+
+@case(ints)
+def in_a_while(x):  # type: ignore[no-untyped-def]
+    best, i = 0, 0
+    while i < len(x):
+        if x[i] > best:
+            best = x[i]
+        i += 1
+    return best, type(best), i
+
+
+@case(ints)
+def left_by_break(x):  # type: ignore[no-untyped-def]
+    best = -1
+    for i in range(len(x)):
+        if x[i] > 7:
+            break
+        if x[i] > best:
+            best = x[i]
+    return best, type(best)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", CASES)
+def test_kinds(name: str, backend: str) -> None:
+    one = CASES[name]
+    first, *rest = variants(one)
+    options = {"backend": backend, "options": OPTIONS}
+    report = require_equal(
+        one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2
+    )
+    assert report.stats["native_calls"], report.compiled.explain()
+    assert {loop.outcome for loop in report.compiled.explain().loops} == {"native"}, report.compiled.explain()
+    assert backend == "reference" or machines_of(report.compiled), report.compiled.explain()
+
+
+def test_what_stood_there_before_is_the_same_object() -> None:
+    def find(x, found):  # type: ignore[no-untyped-def]
+        for i in range(len(x)):
+            if x[i] > 0:
+                found = x[i]
+        return found
+
+    fast = dynamo_lite.compile(find, options=OPTIONS)
+    start = 12345678
+    for _ in range(3):
+        assert fast(-np.ones(5), start) is start
+        assert type(fast(np.arange(5.0), start)) is np.float64
+    assert fast.stats()["native_calls"] == 6
+
+
+def test_a_use_behind_the_loop_breaks_the_graph() -> None:
+    def scaled(x):  # type: ignore[no-untyped-def]
+        best = 0
+        for i in range(len(x)):
+            if x[i] > best:
+                best = x[i]
+        return best * 2, x / (best + 1)
+
+    for x in (np.arange(-3, 4), -np.arange(3)):
+        require_equal(scaled, copies_of(x), compile=dynamo_lite.compile, compile_options={"options": OPTIONS})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kinds_where_the_loop_is_left(name: str) -> None:
+    one = CASES[name]
+    first, *rest = variants(one)
+    _C.leave_loops(3)
+    try:
+        report = require_equal(
+            one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}, calls=2
+        )
+    finally:
+        _C.leave_loops(0)
+    assert report.stats["native_calls"]

@@ -1,0 +1,191 @@
+"""Strings from outside in loops: characters compared and counted by native code, whatever string it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import _C
+from tests.oracle import require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
+from tests.programs.test_random_elements import machines_of
+
+CASES, case = registry()
+
+
+def text(count: int, letters: str = "ACGT") -> str:
+    return "".join(rng(count).choice(list(letters), count))
+
+
+def pair(count: int, size: int) -> tuple[Any, ...]:
+    return text(count + 2), text(size)
+
+
+@case(pair)
+def edits(a, b):  # type: ignore[no-untyped-def]
+    d = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
+    d[:, 0] = np.arange(len(a) + 1)
+    d[0, :] = np.arange(len(b) + 1)
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + cost)
+    return d[-1, -1]
+
+
+@case(lambda count, size: (text(count + 2, "ACé"), text(count + 2, "AŁ😀"), np.zeros((count + 2, 7))))
+def every_comparison(a, b, out):  # type: ignore[no-untyped-def]
+    for i in range(len(a)):
+        out[i, 0] = a[i] == b[i]
+        out[i, 1] = a[i] != b[i]
+        out[i, 2] = a[i] < b[i]
+        out[i, 3] = a[i] >= "B"
+        out[i, 4] = "A" == a[i]  # noqa: SIM300
+        out[i, 5] = a[i] == "AB"
+        out[i, 6] = a[i] != 65
+    return out
+
+
+@case(lambda count, size: (text(count + 2, "xACy"), np.zeros(count + 2)))
+def among(s, out):  # type: ignore[no-untyped-def]
+    for i in range(len(s)):
+        if s[i] in "ACGT":
+            out[i] = 1.0
+        elif s[i] not in ("x", "zz"):
+            out[i] = 2.0
+    return out
+
+
+@case(lambda count, size: (text(count + 2, "aŁ😀z"), np.zeros(count + 2)))
+def numbers(s, out):  # type: ignore[no-untyped-def]
+    for i in range(len(s)):
+        c = s[-1 - i]
+        out[i] = ord(c) - 97 if c != "z" else -1
+    return out
+
+
+@case(lambda count, size: (text(count + 2).encode() + b"\xff\x00", np.zeros(count + 4, np.int64)))
+def of_bytes(b, out):  # type: ignore[no-untyped-def]
+    total = 0
+    for i in range(len(b)):
+        total = total * 31 + b[i]
+        out[i] = b[i] * 2
+        total = total % 1000003
+    return total
+
+
+@case(lambda count, size: (text(count + 2), rng(count).integers(0, 2, 5)))
+def by_elements(s, places):  # type: ignore[no-untyped-def]
+    same = 0
+    for i in range(len(places)):
+        if s[places[i]] == s[0]:
+            same += 1
+    return same
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", CASES)
+def test_texts(name: str, backend: str) -> None:
+    one = CASES[name]
+    first, *rest = variants(one)
+    options = {"backend": backend, "options": OPTIONS}
+    report = require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options)
+    assert report.stats["native_calls"] and not report.stats["declines"], report.compiled.explain()
+    assert {loop.outcome for loop in report.compiled.explain().loops} == {"native"}, report.compiled.explain()
+    assert backend == "reference" or machines_of(report.compiled), report.compiled.explain()
+
+
+def test_one_version_serves_all_strings_of_a_width() -> None:
+    fast = dynamo_lite.compile(edits, options=OPTIONS)
+    for count in range(2, 30):
+        assert fast(text(count), text(31 - count)) == edits(text(count), text(31 - count))
+    assert fast.stats()["compiles"] == 1
+    fast("ACŁ", "AC")
+    assert fast.stats()["compiles"] == 2
+
+
+class Odd(str):
+    """A string whose items are others."""
+
+    def __getitem__(self, index: Any) -> str:
+        return "A"
+
+
+@pytest.mark.parametrize(
+    "other", ["", "A", Odd("ACGT"), b"ACGT", np.array(list("ACGT")), list("ACGT"), "A" * 100, None], ids=repr
+)
+def test_other_strings_than_those_compiled_for(other: Any) -> None:
+    def count(s: Any, out: Any) -> Any:
+        for i in range(len(s)):
+            if s[i] == "A":
+                out[i] += 1
+        return out, s
+
+    def make(s: Any) -> Any:
+        return lambda: (s.copy() if isinstance(s, np.ndarray) else s, np.zeros(200))
+
+    require_equal(
+        count, make("ACGTA"), variants=[make(other)], compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
+    )
+
+
+def beyond(s, n):  # type: ignore[no-untyped-def]
+    found = 0
+    for i in range(n):
+        if s[i] == "C":
+            found += 1
+    return found
+
+
+def test_an_index_out_of_range_raises_what_python_raises() -> None:
+    report = require_equal(
+        beyond,
+        lambda: ("ACCA", 4),
+        variants=[lambda: ("ACCA", 5), lambda: ("", 1), lambda: ("", 0)],
+        compile=dynamo_lite.compile,
+        compile_options={"options": OPTIONS},
+    )
+    assert report.raised.count("IndexError") == 4
+
+
+def test_the_value_of_a_string_is_guarded_where_it_was_looked_at() -> None:
+    def scaled(x: Any, unit: str, name: str) -> Any:
+        x = x * (2.0 if unit == "m" else 3.0)
+        return x + 1.0, name
+
+    fast = dynamo_lite.compile(scaled, options=OPTIONS)
+    x = np.ones(3)
+    for name in map(str, range(20)):
+        assert fast(x, "m", name)[1] is name
+    assert fast.stats()["compiles"] == 1
+    assert fast(x, "ft", "a")[0][0] == 4.0 and fast(x, "m", "a")[0][0] == 3.0
+    assert fast.stats()["compiles"] == 2
+
+
+@pytest.mark.parametrize("value", ["", "abc", "é", "Łódź", "a😀", b"", b"\x00\xff"])
+def test_text_array(value: Any) -> None:
+    array = _C.text_array(value)
+    assert array is not None and array.base is value and not array.flags.writeable and array.flags.aligned
+    assert array.tolist() == (list(value) if isinstance(value, bytes) else list(map(ord, value)))
+
+
+@pytest.mark.parametrize("value", [None, 3, ["a"], bytearray(b"x"), Odd("a")])
+def test_text_array_of_other_objects(value: Any) -> None:
+    assert _C.text_array(value) is None
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_texts_where_the_loop_is_left(name: str) -> None:
+    one = CASES[name]
+    first, *rest = variants(one)
+    _C.leave_loops(3)
+    try:
+        report = require_equal(
+            one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
+        )
+    finally:
+        _C.leave_loops(0)
+    assert report.stats["native_calls"]

@@ -1,0 +1,167 @@
+"""Code with polls does what it did, and hands over where a poll is true."""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dynamo_lite import _C
+from dynamo_lite.pycode import Answers, Code, Loop, decode, decoded, loops, polled
+
+GO_ON = object()
+
+
+class Poll:
+    """Written in Python: true at the rounds that `when` holds, then answers with `answer`."""
+
+    def __init__(self, place: Loop | None, log: list[Any], when: Callable[[int], bool], answer: Any) -> None:
+        self.place, self.log, self.when, self.answer, self.asked = place, log, when, answer, 0
+
+    def __bool__(self) -> bool:
+        self.asked += 1
+        return self.when(self.asked)
+
+    def __call__(self) -> Any:
+        self.log.append((self.place and self.place.header, self.asked))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def with_polls(function: Any, when: Callable[[int], bool], answer: Any = GO_ON, loops_only: bool = False) -> Any:
+    """`function` with such polls, and the log of their calls."""
+    log: list[Any] = []
+
+    def make_poll(code: Code, loop: Loop | None) -> object | None:
+        return None if loop is None and loops_only else Poll(loop, log, when, answer)
+
+    code = polled(function.__code__, make_poll, Answers(GO_ON, _C.drop_frame))
+    made = types.FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made, log
+
+
+def nested(n: int, *rest: int, scale: int = 2, **more: int) -> Any:
+    total, seen = 0, []
+    for i in range(n):
+        for key, value in zip("abc", (1, 2, 3), strict=True):
+            if value == 2:
+                continue
+            total += i * value
+            seen.append(key)
+        k = 0
+        while k < i:
+            k += 1
+            total -= len(seen)
+    while True:
+        total += 1
+        if total * scale > 100:
+            break
+        seen.append(str(total))
+    return total, seen, rest, sorted(more.items())
+
+
+def in_blocks(n: int) -> list[str]:
+    out = []
+    try:
+        for i in range(n):
+            out.append(str(10 // (n - i - 2)))
+    except ZeroDivisionError as error:
+        for word in str(error).split():
+            out.append(word.upper())
+    finally:
+        for i in range(3):
+            out.append(str(i))
+    with open(__file__) as file:
+        for _ in range(2):
+            out.append(file.readline()[:3])
+    return out
+
+
+@pytest.mark.parametrize(
+    "when", [lambda n: False, lambda n: True, lambda n: n % 3 == 0], ids=["never", "always", "third"]
+)
+@pytest.mark.parametrize(("function", "args"), [(nested, (5, 7, 8)), (in_blocks, (6,))])
+def test_a_frame_that_is_told_to_go_on_gives_what_it_gave(function: Any, args: Any, when: Any) -> None:
+    made, log = with_polls(function, when)
+    assert made(*args) == function(*args)
+    assert bool(log) == when(3)
+
+
+def test_an_answer_is_what_the_frame_returns() -> None:
+    made, log = with_polls(nested, lambda n: n == 2, "the answer", loops_only=True)
+    assert made(5) == "the answer"
+    assert len(log) == 1
+
+
+def test_a_frame_that_hands_over_at_its_entry_does_nothing_else() -> None:
+    made, _ = with_polls(nested, lambda n: True, None)
+    assert made(5) is None
+
+
+def test_an_exception_of_what_was_handed_over_has_no_entry_of_the_frame() -> None:
+    def fails() -> None:
+        raise LookupError("no")
+
+    made, _ = with_polls(nested, lambda n: n == 2, LookupError("no"), loops_only=True)
+    with pytest.raises(LookupError) as plain:
+        fails()
+    with pytest.raises(LookupError) as caught:
+        made(3)
+    names = [entry.name for entry in caught.traceback]
+    assert "nested" not in names and names[-1] == "__call__", names
+    assert [entry.name for entry in plain.traceback][-1] == "fails"
+
+
+def test_decoded_gives_the_code_without_polls() -> None:
+    made, _ = with_polls(nested, lambda n: False)
+    assert made.__code__ is not nested.__code__
+    assert decoded(made.__code__) == decode(nested.__code__)
+
+
+def test_lines_stay() -> None:
+    made, _ = with_polls(nested, lambda n: False)
+    before = {line for _, line in dis.findlinestarts(nested.__code__) if line is not None}
+    assert {line for _, line in dis.findlinestarts(made.__code__) if line is not None} == before
+
+
+def test_loops_tell_what_stands_around_them() -> None:
+    code = decode(nested.__code__)
+    found = loops(code)
+    assert [loop.over for loop in found] == ["for", "for", "while", "while"]
+    assert [loop.depth for loop in found] == [1, 2, 1, 0]
+    assert [loop.outer for loop in found] == [None, found[0].header, found[0].header, None]
+
+
+def test_code_that_cannot_be_resumed_has_no_polls_in_its_loops() -> None:
+    def generator(n: int) -> Any:
+        for i in range(n):
+            yield str(i)
+
+    def with_cell(n: int) -> Any:
+        for i in range(n):
+            str(i)
+        return lambda: n
+
+    assert with_polls(generator, lambda n: True)[0].__code__ is generator.__code__
+    made, log = with_polls(with_cell, lambda n: True)
+    assert made(4)() == 4
+    assert not log
+
+
+def test_inner_functions_have_polls_too() -> None:
+    def outer(n: int) -> list[int]:
+        def inner(k: int) -> int:
+            return k + len(str(k))
+
+        return [inner(i) for i in range(n)]
+
+    made, log = with_polls(outer, lambda n: True)
+    assert made(3) == outer(3)
+    assert len(log) >= 4

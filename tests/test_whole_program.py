@@ -1,0 +1,205 @@
+"""Watched programs: entered at functions and in the middle of loops, with nothing to see but the time."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import traceback
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynamo_lite import _C, policy
+from dynamo_lite.whole_program import Program
+from tests import watched
+from tests.conftest import budget
+from tests.fuzz.campaign import Campaign, run_range
+
+pytestmark = pytest.mark.usefixtures("no_mode")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_watched_afterwards() -> Iterator[None]:
+    yield
+    _C.watch(None, None, 0.0, 0.0, 0.0)
+
+
+def loop(x: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(n):
+        x = x * 0.5 + np.sqrt(np.abs(x)) - 0.25
+        total += float(x[i % 4])
+    return x, total, i
+
+
+def until(x: Any, n: int) -> Any:
+    k = 0
+    while x.sum() > 1e-3 and k < n:
+        x = x * 0.9
+        k += 1
+    return x, k
+
+
+def nested(x: Any, n: int) -> Any:
+    found = []
+    for i in range(n):
+        for row in x:
+            y = row * i + 1.0
+            found.append(float(y.sum()))
+    return found
+
+
+def sharing(x: Any, n: int) -> Any:
+    y = x
+    for i in range(n):
+        y[i % len(y)] = y.sum() * 1e-3
+        x = x + 0.0
+        if i == n // 2:
+            y = x
+    return x, y
+
+
+def raises(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x * 2.0
+        if i == n - 2:
+            raise ValueError(f"at {i}")
+    return x
+
+
+@pytest.mark.parametrize("compiler", [watched.compile, watched.compile_loops], ids=["calls", "loops"])
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("function", [loop, until, nested, sharing])
+def test_watched_functions_give_what_they_gave(function: Any, backend: str, compiler: Any) -> None:
+    made = compiler(function, backend=backend)
+    for size in (4, 4, 1000):
+        x = np.linspace(0.1, 2.0, size).reshape((4, -1) if function is nested else -1)
+        expected, found = function(x.copy(), 12), made(x.copy(), 12)
+        assert repr(expected) == repr(found)
+    stats = made.stats()
+    assert stats["polls"] and stats["native_calls"]
+    if compiler is watched.compile_loops:
+        assert stats["entered"]
+
+
+def test_a_traceback_shows_the_function_once() -> None:
+    made = watched.compile_loops(raises)
+
+    def trace_of(function: Any) -> list[tuple[str, int | None]]:
+        with pytest.raises(ValueError, match="at 10") as caught:
+            function(np.ones(100), 12)
+        frames = traceback.extract_tb(caught.value.__traceback__)
+        return [(frame.name, frame.lineno) for frame in frames if frame.name == "raises"]
+
+    assert trace_of(made) == trace_of(raises)
+    assert made.stats()["entered"]
+
+
+def callers(x: Any, n: int) -> Any:
+    seen = set()
+    for _ in range(n):
+        x = x + 1.0
+        seen.add(tuple(names()))
+    return seen
+
+
+def names() -> list[str]:
+    frame, found = sys._getframe(1), []
+    for _ in range(2):
+        found.append(frame.f_code.co_name)
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+def test_the_chain_of_frames_has_the_function_once() -> None:
+    made = watched.compile_loops(callers)
+    assert made(np.ones(100), 9) == callers(np.ones(100), 9)
+    assert made.stats()["entered"]
+
+
+class Token:
+    """Something whose end can be seen."""
+
+
+def holds(token: Any, x: Any, n: int) -> Any:
+    mark = weakref.ref(token)
+    seen = []
+    for i in range(n):
+        x = x + 1.0
+        if i == 5:
+            token = None
+        seen.append(mark() is None)
+    return seen
+
+
+def test_what_a_loop_lets_go_of_ends_at_once() -> None:
+    made = watched.compile_loops(holds)
+    assert made(Token(), np.ones(10), 9) == holds(Token(), np.ones(10), 9)
+
+
+def test_references_do_not_grow() -> None:
+    made = watched.compile_loops(loop)
+    x = np.ones(50)
+    for _ in range(3):
+        made(x, 6)
+    gc.collect()
+    before = sys.getrefcount(x), sys.getrefcount(None)
+    for _ in range(200):
+        made(x, 6)
+    assert sys.getrefcount(x) == before[0]
+    assert abs(sys.getrefcount(None) - before[1]) < 150
+
+
+def test_a_loop_in_a_thread_is_entered() -> None:
+    import threading
+
+    made = watched.compile_loops(loop)
+    results: list[Any] = []
+    threads = [threading.Thread(target=lambda: results.append(made(np.ones(64), 40))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({repr(result) for result in results}) == 1
+    assert made.stats()["entered"]
+
+
+def test_files_that_are_not_the_users_are_left_alone() -> None:
+    assert not policy.is_looked_at(np.__file__, "numpy")
+    assert not policy.is_looked_at(traceback.__file__, "traceback")
+    assert not policy.is_looked_at("<frozen importlib._bootstrap>", "importlib._bootstrap")
+    assert not policy.is_looked_at(policy.__file__, "dynamo_lite.policy")
+    assert policy.is_looked_at(__file__, __name__)
+    with policy.config.patch(include={"numpy"}, exclude={"tests"}):
+        assert policy.is_looked_at(np.__file__, "numpy.lib")
+        assert not policy.is_looked_at(__file__, "tests.test_whole_program")
+
+
+def test_a_file_that_does_not_speak_of_numpy_is_left_as_it_is() -> None:
+    source = b"def f(x):\n    for i in range(3):\n        x = g(x)\n    return x\n"
+    code = compile(source, __file__, "exec")
+    program = Program()
+    assert program.prepared(code, source) is code
+    assert program.prepared(code, b"import numpy\n" + source) is not code
+    program.end()
+
+
+def test_a_budget_grows_with_the_time_that_has_passed() -> None:
+    spent = policy.Budget(policy.Thresholds(budget_base=0.0, budget_share=0.0))
+    assert spent.allows()
+    with spent.spending():
+        sum(range(10_000))
+    assert not spent.allows()
+    assert policy.Budget(policy.Thresholds(budget_base=1e9)).allows()
+
+
+@pytest.mark.parametrize("compiler", ["compile", "compile_loops"])
+def test_random_programs_are_equal(compiler: str) -> None:
+    """More: WATCHED_PROGRAMS=2000."""
+    count = budget("WATCHED_PROGRAMS", 80)
+    summary = run_range(Campaign("reference", count, seed=23, compile=f"tests.watched:{compiler}"), 0, count)
+    assert not summary.found, summary.found[0].text
+    assert summary.share("native") > (0.6 if compiler == "compile" else 0.08), str(summary)
