@@ -244,6 +244,7 @@ def test_numpys_python_code_in_a_program_is_not_interrupted(monkeypatch: pytest.
     assert (fast(x) == want).all()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_destructors_lose_no_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     unraisable: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", unraisable.append)

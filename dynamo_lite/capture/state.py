@@ -509,6 +509,7 @@ class Tracer:
                 node.type = self._canonical_type(node.type)
             elif node.type is not None:
                 node.type = tuple(map(self._canonical_type, node.type))
+
     def _canonical_type(self, type_: ArrayType) -> ArrayType:
         shape = tuple(self.canonical(dim) for dim in type_.shape)
         return ArrayType(type_.dtype, shape, type_.scalar)  # type: ignore[arg-type]

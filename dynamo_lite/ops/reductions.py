@@ -108,8 +108,7 @@ def _infer_reduce(args: tuple[Argument, ...], params: dict[str, Any], ask: Relat
     initial = (params["initial"],) if "initial" in params else None
     _, dtype = reduce_dtypes(ufunc, type_.dtype, params.get("dtype"))
     _try_reduce(ufunc, type_.dtype, type_.ndim, axes, initial)
-    if ufunc.identity is None and initial is None and any(type_.shape[axis] == 0 for axis in axes):
-        raise OpError(f"{ufunc.__name__}.reduce of no elements raises")
+    # NB: whether there are elements at all is asked in each call: a size here may yet turn out to be 0.
     shape = reduced_shape(type_.shape, axes, params["keepdims"])
     return ArrayType(dtype, shape, not shape)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dynamo_lite.backends import list_backends
 
-from tests.fuzz.campaign import DYNAMO_LITE, NATIVE, Campaign, Found, mark_of, run
+from tests.fuzz.campaign import DYNAMO_LITE, NATIVE, Campaign, Found, Summary, mark_of, run
 from tests.fuzz.child import Child
 from tests.fuzz.generator import RandomProgram
 from tests.fuzz.shrink import shrink
@@ -85,8 +85,10 @@ def main(arguments: list[str] | None = None) -> int:
         else:
             print(f"program {campaign.seed}:{found.index}: {', '.join(found.kinds)}", flush=True)
 
-    summary = run(campaign, options.jobs, lambda total: print(f"\r{total}", end="", file=sys.stderr), show)
-    print(file=sys.stderr)
+    def progress(total: Summary) -> None:
+        print(total.line(), file=sys.stderr, flush=True)
+
+    summary = run(campaign, options.jobs, progress, show)
     print(summary)
     floor = options.native if options.native is not None else NATIVE if campaign.compile == DYNAMO_LITE else 0.0
     if summary.share("native") < floor:

@@ -76,10 +76,13 @@ class Summary:
     def share(self, name: str) -> float:
         return self.counts[name] / max(1, self.counts["programs"])
 
-    def __str__(self) -> str:
+    def line(self) -> str:
         names = ("equal", "native", "declined", "breaks", "raised", "warned", "unrepeatable", "different")
         shares = ", ".join(f"{name} {self.counts[name]} ({self.share(name):.1%})" for name in names)
-        lines = [f"programs {self.counts['programs']}: {shares}; {self.seconds:.0f} s"]
+        return f"programs {self.counts['programs']}: {shares}; {self.seconds:.0f} s"
+
+    def __str__(self) -> str:
+        lines = [self.line()]
         if self.reasons:
             plain = ", ".join(f"{reason} {count}" for reason, count in self.reasons.most_common())
             lines.append(f"not native: {plain}")
@@ -213,7 +216,7 @@ def run(
     jobs: int = 1,
     progress: Callable[[Summary], object] | None = None,
     on_found: Callable[[Found], object] = lambda found: None,
-    every: int = 250,
+    every: int = 500,
 ) -> Summary:
     """The whole campaign; `progress` is called every so many programs, `on_found` at each one that differs."""
     started = time.monotonic()
