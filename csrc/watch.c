@@ -56,9 +56,31 @@ typedef struct DlPoll {
 static struct {
     PyObject *on_miss; /* asked for entries; NULL: nothing is watched */
     PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values) -> Continuation; None: never, NotImplemented: not now */
-    uint64_t function, loop; /* ns of plain time after which one is hot */
-    uint64_t look;           /* ns between looks at the clock, about, in a loop */
+    /* What policy.Thresholds says, times in ns. */
+    double hot_function, hot_loop, look, nudges;
+    double tried_compiled, tried_plain, sample_every, rounds_judged, worth;
+    double first_rest, longest_rest, first_patience, longest_patience;
 } watch;
+
+static const struct {
+    const char *name;
+    double *value;
+    double unit;
+} limits[] = {
+    {"hot_function", &watch.hot_function, 1e9},
+    {"hot_loop", &watch.hot_loop, 1e9},
+    {"look", &watch.look, 1e9},
+    {"nudges", &watch.nudges, 1},
+    {"tried_compiled", &watch.tried_compiled, 1},
+    {"tried_plain", &watch.tried_plain, 1},
+    {"sample_every", &watch.sample_every, 1},
+    {"rounds_judged", &watch.rounds_judged, 1},
+    {"worth", &watch.worth, 1},
+    {"first_rest", &watch.first_rest, 1},
+    {"longest_rest", &watch.longest_rest, 1},
+    {"first_patience", &watch.first_patience, 1e9},
+    {"longest_patience", &watch.longest_patience, 1e9},
+};
 
 static PyObject *go_on; /* what poll() gives where the frame is to run on */
 
@@ -110,8 +132,6 @@ add_time(double *mean, uint32_t *n, double time)
     *n += 1;
 }
 
-enum { TRIED_COMPILED = 4, TRIED_PLAIN = 3, SAMPLE_EVERY = 4, FIRST_REST = 256, LONGEST_REST = 1 << 16 };
-
 typedef enum { COMPILED, PLAIN, PLAIN_TIMED } DlChoice;
 
 /* How the next call of a hot function runs. */
@@ -125,19 +145,28 @@ choose(DlTrial *trial)
         trial->stays_plain = 0; /* look again */
         trial->n_compiled = trial->n_plain = 0;
     }
-    int wanted = trial->n_plain < TRIED_PLAIN && trial->n_compiled >= TRIED_COMPILED;
-    return wanted && trial->n_compiled % SAMPLE_EVERY == 0 ? PLAIN_TIMED : COMPILED;
+    int wanted = trial->n_plain < watch.tried_plain && trial->n_compiled >= watch.tried_compiled;
+    return wanted && trial->n_compiled % (uint32_t)watch.sample_every == 0 ? PLAIN_TIMED : COMPILED;
+}
+
+/* How long to wait this time. */
+static double
+longer(double last, double first, double longest)
+{
+    double next = last == 0 ? first : 2 * last;
+    return next < longest ? next : longest;
 }
 
 /* Decide, once enough calls of both kinds were timed. */
 static void
 judge(DlTrial *trial)
 {
-    if (trial->n_compiled < TRIED_COMPILED || trial->n_plain < TRIED_PLAIN || trial->compiled <= trial->plain) {
+    if (trial->n_compiled < watch.tried_compiled || trial->n_plain < watch.tried_plain
+        || trial->compiled <= trial->plain) {
         return;
     }
-    uint32_t patience = trial->patience == 0 ? FIRST_REST : trial->patience * 2;
-    trial->rest = trial->patience = patience < LONGEST_REST ? patience : LONGEST_REST;
+    trial->patience = (uint32_t)longer(trial->patience, watch.first_rest, watch.longest_rest);
+    trial->rest = trial->patience;
     trial->stays_plain = 1;
 }
 
@@ -220,10 +249,10 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         add_time(&trial->plain, &trial->n_plain, time);
         poll->calls += (uint64_t)poll->stride;
         poll->spent += (uint64_t)(time * poll->stride);
-        poll->hot = poll->spent >= watch.function;
+        poll->hot = (double)poll->spent >= watch.hot_function;
         judge(trial);
         /* While it is cold, as many calls pass as take about a tenth of what makes it hot. */
-        double room = (double)watch.function / (10 * (time + 1));
+        double room = watch.hot_function / (10 * (time + 1));
         poll->stride = poll->hot || room < 1 ? 1 : room > 1000 ? 1000 : (int)room;
         poll->countdown = poll->stride;
     }
@@ -237,12 +266,10 @@ static PyObject *
 run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 {
     DlCache *cache = dl_cache_get(code);
-    if (cache == NULL) {
-        return NULL;
-    }
     PyObject *room[MOST_SLOTS];
-    if (cache->n_slots > MOST_SLOTS) {
-        poll->off = 1;
+    if (cache == NULL || cache->n_slots > MOST_SLOTS) {
+        PyErr_Clear(); /* no memory: it may be there next time */
+        poll->off = cache != NULL;
         return Py_NewRef(go_on);
     }
     PyObject *const *slots = dl_pyframe_slots(frame, room, cache->n_slots);
@@ -287,10 +314,6 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 
 /* ---- the back edge of a loop ---- */
 
-enum { FIRST_PATIENCE = 500000000, LONGEST_PATIENCE = 2000000000 }; /* ns until compiled code is tried again */
-enum { VISITS_JUDGED = 16, NUDGES = 10 };
-static const double worth = 1.02; /* what compiled rounds may take of plain ones */
-
 int
 dl_round_note(DlRound *round, DlVisits *visits, uint64_t run)
 {
@@ -301,18 +324,20 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run)
         *visits = (DlVisits){.run = run, .since = now(), .asked = dl_thread.gains};
         return 1;
     }
-    if (++visits->visits < VISITS_JUDGED) {
+    if (++visits->visits < watch.rounds_judged) {
         return 1;
     }
     uint64_t time = now();
     double compiled = (double)(time - visits->since) / visits->visits;
+    if (round->n_plain >= watch.tried_plain) {
+        round->saved += ((double)round->plain / (double)round->n_plain - compiled) * visits->visits;
+    }
     visits->visits = 0;
     visits->since = time;
-    if (round->n_plain < 3 || compiled <= worth * (double)round->plain / (double)round->n_plain) {
+    if (round->n_plain < watch.tried_plain || compiled <= watch.worth * (double)round->plain / (double)round->n_plain) {
         return 1;
     }
-    round->patience = round->patience == 0 ? FIRST_PATIENCE : round->patience * 2;
-    round->patience = round->patience < LONGEST_PATIENCE ? round->patience : LONGEST_PATIENCE;
+    round->patience = (uint64_t)longer((double)round->patience, watch.first_patience, watch.longest_patience);
     round->retry_at = time + round->patience;
     round->loses = 1;
     round->hot = 0;
@@ -346,10 +371,10 @@ round_is_due(DlPoll *poll)
     round->plain += passed;
     round->spent += passed;
     poll->last = time;
-    if (passed < watch.look && poll->stride < LONGEST_STRIDE) {
+    if ((double)passed < watch.look && poll->stride < LONGEST_STRIDE) {
         poll->stride *= 2;
     }
-    else if (passed > 4 * watch.look && poll->stride > 1) {
+    else if ((double)passed > 4 * watch.look && poll->stride > 1) {
         poll->stride /= 2;
     }
     poll->countdown = poll->stride;
@@ -357,11 +382,11 @@ round_is_due(DlPoll *poll)
         return 0;
     }
     round->loses = 0;
-    if (round->spent < watch.loop || !may_act(dl_pyframe_code(frame))) {
+    if ((double)round->spent < watch.hot_loop || !may_act(dl_pyframe_code(frame))) {
         return 0;
     }
     DlPoll *outer = poll->outer;
-    if (outer != NULL && !outer->off && !outer->round->loses && poll->nudged < NUDGES) {
+    if (outer != NULL && !outer->off && !outer->round->loses && poll->nudged < watch.nudges) {
         outer->round->hot = 1; /* if the loop around it goes round soon, that is to be entered, whole */
         outer->countdown = 1;
         poll->nudged++;
@@ -378,11 +403,12 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     PyObject *all = dl_pyframe_slot_names(code), *function = Py_NewRef(dl_pyframe_function(frame));
     PyObject *stack = PyTuple_New(poll->depth), *own = PyTuple_New(poll->depth), *names = PyList_New(0);
     PyObject *values = PyList_New(0), *answer = NULL;
+    DlCache *cache = dl_cache_get(code);
     DlRound *round = poll->round;
     poll->nudged = 0;
     poll->frame = NULL;
     round->spent = 0;
-    if (stack == NULL || own == NULL || names == NULL || values == NULL) {
+    if (stack == NULL || own == NULL || names == NULL || values == NULL || cache == NULL) {
         goto done;
     }
     for (int i = 0; i < poll->depth; i++) {
@@ -415,11 +441,10 @@ done:
         Py_SETREF(answer, Py_NewRef(go_on));
     }
     else if (answer != NULL) {
-        DlCache *cache = dl_cache_get(code);
         round->hot = 1;
         round->entered++;
         dl_pyframe_clear_state(frame, poll->depth); /* from here on the Continuation alone holds what lived in it */
-        answer = cache ? dl_dispatch_go_on(cache, function, watch.on_miss, answer) : NULL;
+        answer = dl_dispatch_go_on(cache, function, watch.on_miss, answer);
     }
     Py_DECREF(function);
     return answer;
@@ -430,6 +455,7 @@ done:
 static PyMemberDef round_members[] = {
     {"plain", T_ULONGLONG, offsetof(DlRound, plain), READONLY, "nanoseconds of plain rounds"},
     {"n_plain", T_ULONGLONG, offsetof(DlRound, n_plain), READONLY, "how many those were"},
+    {"saved", T_DOUBLE, offsetof(DlRound, saved), READONLY, "nanoseconds that compiled rounds took less"},
     {"entered", T_ULONGLONG, offsetof(DlRound, entered), READONLY, "how often compiled code took over"},
     {"hot", T_BOOL, offsetof(DlRound, hot), READONLY, "it takes over at the next back edge"},
     {"loses", T_BOOL, offsetof(DlRound, loses), READONLY, "compiled rounds took longer"},
@@ -618,19 +644,24 @@ static PyObject *
 watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     (void)module;
-    static char *names[] = {"on_miss", "on_hot", "function", "loop", "look", NULL};
-    PyObject *on_miss, *on_hot;
-    double function, loop, look;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOddd:watch", names, &on_miss, &on_hot, &function, &loop, &look)) {
+    static char *names[] = {"on_miss", "on_hot", "limits", NULL};
+    PyObject *on_miss, *on_hot, *thresholds;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO:watch", names, &on_miss, &on_hot, &thresholds)) {
         return NULL;
     }
     if (dl_pyframe_refusal() != NULL) {
         PyErr_SetString(PyExc_RuntimeError, dl_pyframe_refusal());
         return NULL;
     }
-    watch.function = (uint64_t)(function * 1e9);
-    watch.loop = (uint64_t)(loop * 1e9);
-    watch.look = (uint64_t)(look * 1e9);
+    for (size_t i = 0; thresholds != Py_None && i < sizeof limits / sizeof *limits; i++) {
+        PyObject *found = PyObject_GetAttrString(thresholds, limits[i].name);
+        double value = found ? PyFloat_AsDouble(found) : -1;
+        Py_XDECREF(found);
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+        *limits[i].value = value * limits[i].unit;
+    }
     Py_XSETREF(watch.on_hot, on_hot == Py_None ? NULL : Py_NewRef(on_hot));
     Py_XSETREF(watch.on_miss, on_miss == Py_None ? NULL : Py_NewRef(on_miss));
     dl_hook_stand_in(watch.on_miss != NULL);
@@ -682,7 +713,7 @@ set_round(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
     {"set_round", set_round, METH_VARARGS, "set_round(function, round): a resume function goes on once a round of it."},
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
-     "watch(on_miss, on_hot, function, loop, look): polls act from now on; seconds. None, None: they do not."},
+     "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
     {"cool", cool, METH_NOARGS, "cool(): what is asked about takes its time once more before it is hot."},
     {"drop_frame", drop_frame, METH_O, "drop_frame(exception): take the outermost frame off its traceback."},
     {NULL, NULL, 0, NULL},

@@ -9,6 +9,7 @@ from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 
+from dynamo_lite.policy import Thresholds
 from dynamo_lite.schedule.steps import Kernel, Schedule
 
 _T = TypeVar("_T")
@@ -233,6 +234,7 @@ class Round:
     plain: int
     n_plain: int
     entered: int
+    saved: float
     hot: bool
     loses: bool
 
@@ -253,9 +255,7 @@ class Poll:
     def __bool__(self) -> bool: ...
     def __call__(self) -> object: ...
 
-def watch(
-    on_miss: OnMiss | None, on_hot: Callable[..., object] | None, function: float, loop: float, look: float
-) -> None: ...
+def watch(on_miss: OnMiss | None, on_hot: Callable[..., object] | None, limits: Thresholds | None) -> None: ...
 def cool() -> None: ...
 def drop_frame(exception: BaseException, /) -> None: ...
 def set_round(function: types.FunctionType, round: Round, /) -> None: ...

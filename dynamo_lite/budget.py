@@ -1,4 +1,4 @@
-"""What compiling may cost: a count of symbolic work for one capture, and CPU time for one function.
+"""What compiling may cost, a count of symbolic work for one capture and CPU time for one function; what it has cost.
 
 Enters: ``spend(units)``, called wherever compiling does work that grows with the program: for an instruction that is
 interpreted, a relation that is decided, a node that is copied, scheduled or estimated. Leaves: OutOfWork, raised in a
@@ -10,6 +10,7 @@ what the count does not foresee.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -66,6 +67,36 @@ def seconds(limit: float) -> Iterator[None]:
         _current.reset(token)
 
 
+class _Timed(threading.local):
+    """Whether this thread is within a block of `timed`."""
+
+    within = False
+
+
+_timed = _Timed()
+_taken = [0.0]
+
+
+@contextmanager
+def timed() -> Iterator[None]:
+    """Count what a block takes, CPU time of this thread, as time for compiling; blocks within one count with it."""
+    if _timed.within:
+        yield
+        return
+    _timed.within = True
+    began = time.thread_time()
+    try:
+        yield
+    finally:
+        _timed.within = False
+        _taken[0] += time.thread_time() - began
+
+
+def taken() -> float:
+    """Seconds of CPU time that this process has spent in blocks of `timed`."""
+    return _taken[0]
+
+
 @contextmanager
 def work(limit: float) -> Iterator[Budget]:
     """Let a block do `limit` units of work, in the time that there is; gives what is left of them."""
@@ -77,4 +108,4 @@ def work(limit: float) -> Iterator[Budget]:
         _current.reset(token)
 
 
-__all__ = ["Budget", "OutOfTime", "OutOfWork", "seconds", "spend", "work"]
+__all__ = ["Budget", "OutOfTime", "OutOfWork", "seconds", "spend", "taken", "timed", "work"]

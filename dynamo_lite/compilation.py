@@ -43,7 +43,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import Segment, compile_segment
-from dynamo_lite.pycode import Code, UnsupportedOpcode, UnsupportedResume, decoded, resume_code
+from dynamo_lite.pycode import Code, UnsupportedCode, UnsupportedOpcode, UnsupportedResume, decoded, resume_code
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes, times_of_round
@@ -349,8 +349,14 @@ class Compilation:
         return code in self._resumed
 
     def jump(self, function: types.FunctionType, target: Target) -> Any:
-        """The Jump to a place in `function`, to enter it while it runs. Raises UnsupportedResume."""
-        return self._jumper(function)(target)
+        """The Jump to a place in `function`, to enter it while it runs; None where that cannot be."""
+        try:
+            return self._jumper(function)(target)
+        except (UnsupportedResume, UnsupportedCode):
+            return None
+        except Exception as error:
+            self._fail(function, error)
+            return None
 
     def _jumper(self, function: types.FunctionType) -> Callable[[Target], Any]:
         """What makes the Jump to a target of `function`. The same place gives the same Jump, also when it is reached

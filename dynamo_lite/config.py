@@ -80,6 +80,13 @@ class Config:
         "included; what is not compiled by then runs plain. 0: no limit.",
         low=0,
     )
+    run_budget: int = option(
+        5,
+        "DYNAMO_LITE_RUN_BUDGET",
+        "Percent of a program's CPU time that `run` may spend on compiling, importing the compiler included; half of "
+        "what compiled code has saved comes on top.",
+        low=0,
+    )
     cost_model: bool = option(
         True, "DYNAMO_LITE_COST_MODEL", "Leave plain what would not run faster; off: compile whatever can be."
     )

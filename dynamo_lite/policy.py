@@ -14,24 +14,35 @@ from __future__ import annotations
 import os
 import sysconfig
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
+from dynamo_lite import budget
 from dynamo_lite.config import config
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Seconds, and shares of 1."""
+    """Seconds, shares of 1, numbers of calls and rounds. csrc/watch.c reads the second part, by these names."""
+
+    budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
+    budget_gains: float = 0.50  # and of the time that compiled code has saved
+    budget_base: float = 0.0  # and so many seconds besides
+    rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
+    compiler: float = 0.20  # CPU seconds that importing the compiler takes, about
 
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
     look: float = 0.0005  # how often a running loop looks at the clock, about
-    budget_share: float = 0.10  # of the process's time may go into compiling
-    budget_base: float = 0.10  # and so many seconds besides
-    rest_factor: float = 3.0  # times as much, for the rest of what is compiled in part
-    compiler: float = 0.50  # CPU seconds of the process before the compiler is imported
+    nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
+    tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones
+    tried_plain: int = 3
+    sample_every: int = 4  # compiled calls to one that is run plainly to be timed
+    rounds_judged: int = 16  # rounds of a loop that are held against plain ones
+    worth: float = 1.02  # what compiled rounds may take of plain ones
+    first_rest: int = 256  # calls until what lost is tried again; twice as many each time
+    longest_rest: int = 1 << 16
+    first_patience: float = 0.5  # and for loops
+    longest_patience: float = 2.0
 
 
 THRESHOLDS = Thresholds()
@@ -41,13 +52,14 @@ AT_ONCE = Thresholds(
 
 _LIBRARIES = tuple(
     {
-        os.path.realpath(path) + os.sep
+        form(path) + os.sep
         for name, path in sysconfig.get_paths().items()
         if name in ("stdlib", "platstdlib")
+        for form in (os.path.realpath, os.path.normpath)
     }
+    | {os.path.dirname(os.path.realpath(__file__)) + os.sep}
 )
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_OURS = os.path.dirname(os.path.realpath(__file__)) + os.sep
 
 
 def is_looked_at(filename: str, module: str = "") -> bool:
@@ -61,10 +73,13 @@ def is_looked_at(filename: str, module: str = "") -> bool:
         return True
     if filename.startswith("<"):
         return not filename.startswith("<frozen ")
-    path = os.path.realpath(filename)
-    if any(part in path for part in _INSTALLED) or path.startswith(_OURS):
+    if _is_library(filename):  # as most files are, and without a look at the disk
         return False
-    return not path.startswith(_LIBRARIES)
+    return not _is_library(os.path.realpath(filename))
+
+
+def _is_library(path: str) -> bool:
+    return path.startswith(_LIBRARIES) or any(part in path for part in _INSTALLED)
 
 
 def _names(names: frozenset[str], package: str, module: str) -> bool:
@@ -72,23 +87,23 @@ def _names(names: frozenset[str], package: str, module: str) -> bool:
 
 
 class Budget:
-    """CPU time that compiling may take, which grows with what the process has taken."""
+    """CPU time that compiling may take, importing the compiler included: grows with what the process has taken."""
 
     def __init__(self, thresholds: Thresholds = THRESHOLDS) -> None:
         self._thresholds = thresholds
-        self.spent = 0.0
+        self._before = budget.taken()
 
-    def allows(self, goes_on: bool = False) -> bool:
-        """Whether something may be compiled now. goes_on: it is the rest of what is compiled, which alone is of little
-        use."""
-        limit = self._thresholds.budget_base + self._thresholds.budget_share * time.process_time()
-        return self.spent <= limit * (self._thresholds.rest_factor if goes_on else 1.0)
+    @property
+    def spent(self) -> float:
+        """Seconds."""
+        return budget.taken() - self._before
 
-    @contextmanager
-    def spending(self) -> Iterator[None]:
-        """Count what the block takes in this thread."""
-        began = time.thread_time()
-        try:
-            yield
-        finally:
-            self.spent += time.thread_time() - began
+    def allows(self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False) -> bool:
+        """Whether something that takes `cost` seconds or more may be compiled now.
+
+        saved: seconds that compiled code has saved. goes_on: it is the rest of what is compiled, which alone is of
+        little use.
+        """
+        limits = self._thresholds
+        limit = limits.budget_base + limits.budget_share * time.process_time() + limits.budget_gains * max(0.0, saved)
+        return self.spent + cost <= limit * (limits.rest_factor if goes_on else 1.0)

@@ -7,19 +7,16 @@ round on, and where compiled code breaks off, plain code with polls goes on unti
 
 from __future__ import annotations
 
-import time
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite import _C, policy
+from dynamo_lite import _C, budget, policy
 from dynamo_lite.config import config
 from dynamo_lite.pycode import (
     Answers,
     Code,
     Loop,
-    UnsupportedCode,
-    UnsupportedResume,
     loops,
     polled,
     successors,
@@ -52,8 +49,7 @@ class Watch:
         """`code` with polls, which act from now on."""
         if not self._started:
             self._started = True
-            limits = self.limits
-            _C.watch(self.on_miss, self.hot, limits.hot_function, limits.hot_loop, limits.look)
+            _C.watch(self.on_miss, self.hot, self.limits)
         return self._polled(code, entries=True)
 
     def with_polls(self, code: types.CodeType) -> types.CodeType:
@@ -116,39 +112,43 @@ class Watch:
         return sorted(found, reverse=True)
 
     def saved(self) -> float:
-        """Seconds that compiled calls took less than plain ones, as far as both were timed."""
+        """Seconds that compiled calls and rounds took less than plain ones, as far as both were timed."""
         times = [row for entry, *_ in self.entries for row in entry.times]
-        return sum((plain - compiled) * calls for plain, n, compiled, calls, _ in times if n)
+        calls = sum((plain - compiled) * calls for plain, n, compiled, calls, _ in times if n)
+        return calls + 1e-9 * sum(round_.saved for round_ in self.rounds.values())
 
     def end(self) -> None:
         """Watch no more; what is compiled stays."""
         if self._started:
             self._started = False
-            _C.watch(None, None, 0.0, 0.0, 0.0)
+            _C.watch(None, None, None)
 
     def _compiler(self) -> Compilation | None:
         """What compiles; None as long as the process has not run long enough to import it."""
-        if self.compilation is None and time.process_time() >= self.limits.compiler:
-            from dynamo_lite.compilation import Compilation
+        if self.compilation is None and self.budget.allows(self.limits.compiler):
+            with budget.timed():
+                from dynamo_lite.compilation import Compilation
 
-            self.compilation = Compilation(
-                None,
-                self.backend or config.backend,
-                fullgraph=False,
-                config=config.replace(),
-                name="whole program",
-                watcher=self,
-            )
+                self.compilation = Compilation(
+                    None,
+                    self.backend or config.backend,
+                    fullgraph=False,
+                    config=config.replace(),
+                    name="whole program",
+                    watcher=self,
+                )
         return self.compilation
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
         compiler = self._compiler()
-        if compiler is None or not self.budget.allows(compiler.is_resumed(function.__code__)):
+        if compiler is None or not self.budget.allows(
+            saved=self.saved(), goes_on=compiler.is_resumed(function.__code__)
+        ):
             self.put_off += 1
             _C.cool()
             return None
-        with self.budget.spending():
+        with budget.timed():
             return compiler.miss(function, slots)
 
     def hot(
@@ -164,7 +164,7 @@ class Watch:
         NotImplemented: not now."""
         compiler = self._compiler()
         is_known = poll.round is not None and poll.round.entered > 0
-        if compiler is None or not (is_known or self.budget.allows()):
+        if compiler is None or not (is_known or self.budget.allows(saved=self.saved())):
             self.put_off += 1
             return NotImplemented
         from dynamo_lite.capture.residual import Target
@@ -174,9 +174,9 @@ class Watch:
             is_range = is_own and type(item) is _RANGE_ITERATOR
             kinds.append("range" if is_range else "value")
             items.append(_rest(item) if is_range else item)
-        try:
+        with budget.timed():
             jump = compiler.jump(function, Target(poll.place.header, tuple(kinds), tuple(names)))
-        except (UnsupportedResume, UnsupportedCode):
+        if jump is None:
             return None
         self.loops_entered += 1
         return jump(*items, *values)

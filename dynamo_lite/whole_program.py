@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import importlib.machinery
 import types
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import policy
+from dynamo_lite.config import config
 
 if TYPE_CHECKING:
     from dynamo_lite.watching import Watch
@@ -40,9 +42,12 @@ class Program:
             self.watch.end()
 
 
-def watch(limits: policy.Thresholds = policy.THRESHOLDS) -> Program:
-    """Start watching the files that are imported from now on; the caller runs its own by `Program.prepared`."""
-    found = Program(limits)
+def watch(limits: policy.Thresholds | None = None) -> Program:
+    """Start watching the files that are imported from now on; the caller runs its own by `Program.prepared`.
+
+    limits: by default what policy.py says, with the share of config.run_budget.
+    """
+    found = Program(limits or replace(policy.THRESHOLDS, budget_share=config.run_budget / 100))
     loader = importlib.machinery.SourceFileLoader
     usual = loader.get_code
 
@@ -55,5 +60,7 @@ def watch(limits: policy.Thresholds = policy.THRESHOLDS) -> Program:
         except OSError:
             return code
 
+    # importlib leaves its own frames out of the traceback of a file that does not compile, and this one with them.
+    get_code.__code__ = get_code.__code__.replace(co_filename=usual.__code__.co_filename)
     loader.get_code = get_code  # type: ignore[method-assign]
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 import traceback
 import weakref
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from dynamo_lite import _C, policy
+from dynamo_lite.budget import taken, timed
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -24,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("no_mode")
 @pytest.fixture(autouse=True)
 def nothing_is_watched_afterwards() -> Iterator[None]:
     yield
-    _C.watch(None, None, 0.0, 0.0, 0.0)
+    _C.watch(None, None, None)
 
 
 def loop(x: Any, n: int) -> Any:
@@ -190,10 +192,19 @@ def test_a_file_that_does_not_speak_of_numpy_is_left_as_it_is() -> None:
 def test_a_budget_grows_with_the_time_that_has_passed() -> None:
     spent = policy.Budget(policy.Thresholds(budget_base=0.0, budget_share=0.0))
     assert spent.allows()
-    with spent.spending():
+    assert not spent.allows(cost=1.0)
+    with timed():
         sum(range(10_000))
     assert not spent.allows()
+    assert spent.allows(saved=10.0)
     assert policy.Budget(policy.Thresholds(budget_base=1e9)).allows()
+
+
+def test_time_for_compiling_counts_once_where_blocks_are_nested() -> None:
+    before, began = taken(), time.thread_time()
+    with timed(), timed():
+        sum(range(100_000))
+    assert 0 < taken() - before <= time.thread_time() - began
 
 
 @pytest.mark.parametrize("compiler", ["compile", "compile_loops"])

@@ -17,7 +17,7 @@ from dynamo_lite.backends.numba.fold import folds
 from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forward
 from dynamo_lite.backends.numba.machine import machine_form
 
-from dynamo_lite import _C
+from dynamo_lite import _C, budget
 from dynamo_lite.config import current, current_seconds
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
@@ -47,7 +47,8 @@ def _timed(seconds: dict[str, float]) -> Callable[[Kernel | Machine, str], _C.Co
     def compile_one(kernel: Kernel | Machine, classes: str) -> _C.CompiledKernel:
         began = time.perf_counter()
         try:
-            return compile_kernel(kernel, classes)
+            with budget.timed():
+                return compile_kernel(kernel, classes)
         finally:
             seconds["kernels"] = seconds.get("kernels", 0.0) + time.perf_counter() - began
 

@@ -116,7 +116,7 @@ HELPER = "import numpy as np\ndef step(x):\n    return x * 0.5 + np.sqrt(np.abs(
 def test_what_takes_long_is_compiled_and_said(tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text(LONG.format(seconds=3))
     (tmp_path / "helper.py").write_text(HELPER)
-    done = run("-m", "dynamo_lite", "run", "long.py", cwd=tmp_path)
+    done = run("-m", "dynamo_lite", "run", "long.py", cwd=tmp_path, DYNAMO_LITE_RUN_BUDGET="50")
     _, closing = split_closing(done.stderr)
     assert done.stdout == "(True, (20000,))\n"
     calls = re.search(r"(\d+) native calls, running loops entered (\d+) times", closing)
@@ -132,6 +132,22 @@ def test_short_programs_never_meet_the_compiler(tmp_path: Path) -> None:
     done = run("-m", "dynamo_lite", "run", "short.py", cwd=tmp_path)
     assert done.stdout == "set()\n"
     assert "nothing took long enough" in done.stderr
+
+
+def test_compiling_takes_no_more_than_its_share(tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text(LONG.format(seconds=1))
+    (tmp_path / "helper.py").write_text(HELPER)
+    done = run("-m", "dynamo_lite", "run", "long.py", cwd=tmp_path)
+    assert done.stdout == "(True, (20000,))\n"
+    assert "nothing took long enough" in done.stderr  # importing the compiler alone would take more
+
+
+def test_a_module_that_does_not_compile(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import numpy\ndef f(:\n")
+    (tmp_path / "imports.py").write_text("import broken\n")
+    plain = run("imports.py", cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", "-q", "imports.py", cwd=tmp_path)
+    assert ours.stderr == plain.stderr and "SyntaxError" in plain.stderr and ours.returncode == 1
 
 
 def test_quiet_and_disabled_runs_say_nothing(tmp_path: Path) -> None:
