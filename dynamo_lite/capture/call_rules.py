@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import choose, data_condition, split
@@ -106,6 +107,14 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
             bound = ConstantValue(None, getattr(owner.value, target.__name__))
             return call_known(machine, bound, args[1:], kwargs)
         raise Break("c-function", target.__qualname__)
+    either = _first_either(machine, args) if ops.lookup(target) is not None else None
+    if either is not None:
+        place, value = either
+
+        def called(one: Value) -> Value:
+            return call_known(machine, function, [*args[:place], one, *args[place + 1 :]], kwargs)
+
+        return split(machine, value, called)
     result = numpy_rules.call_numpy(machine, target, args, kwargs)
     if result is not None:
         return result
@@ -118,6 +127,14 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
     raise Break(
         "random" if _is_random(target) else "c-function", getattr(target, "__qualname__", type(target).__name__)
     )
+
+
+def _first_either(machine: Machine, args: Args) -> tuple[int, EitherValue] | None:
+    for place, arg in enumerate(args):
+        value = machine.realised(arg)
+        if isinstance(value, EitherValue):
+            return place, value
+    return None
 
 
 def _lookup(target: Any) -> Rule | None:

@@ -57,6 +57,21 @@ def with_its_place(x):  # type: ignore[no-untyped-def]
     return best, where, found
 
 
+@case(floats)
+def in_calls_of_numpy(x):  # type: ignore[no-untyped-def]
+    out = 0 * x
+    for i in range(len(x)):
+        value, step, count = np.pi, 1, 0
+        while count < 30 and np.abs(step) > 1e-6:
+            step = -(value - 0.25 * np.sin(value) - x[i]) / (1.0 - 0.25 * np.cos(value))
+            value += step
+            count += 1
+        if np.maximum(np.abs(step), 1e-9) > 1e-6:
+            out[0] = 1.0
+        out[i] = np.arctan2(value, step)
+    return out
+
+
 @case(lambda count, size: (rng(count).random((count + 1, size)) - 0.8,))
 def in_a_nest(x):  # type: ignore[no-untyped-def]
     best, where = 0, (0, 0)
