@@ -103,18 +103,29 @@ def compile_segment(
     words = GuardsOf(guards, function.__code__)
     log.emit("guards", function.__qualname__, words)
     if capture.residual is not None:
-        log.emit("bytecode", function.__qualname__, decode(capture.residual.__code__))
+        log.emit("bytecode", function.__qualname__, _Lazily(decode, capture.residual.__code__))
+    text = _Lazily(_text, program)
     if isinstance(program, _C.Program):
-        log.emit("kernels", function.__qualname__, _text(program))
+        log.emit("kernels", function.__qualname__, text)
     capture = replace(capture, example_inputs=())  # the caller's arrays must not be kept alive
     number = next(_SEGMENTS)
-    for stage, value in (("graph", capture.graph), ("guards", words), ("program", _text(program))):
+    for stage, value in (("graph", capture.graph), ("guards", words), ("program", text)):
         log.dump(number, function.__qualname__, stage, value)
     log.say(f"{function.__qualname__}: compiled in {sum(clock.seconds.values()) * 1e3:.1f} ms; {why or capture.ends}")
     return Segment(function.__code__, capture, program, entry, words, why, detail, slight, clock.seconds)
 
 
 _SEGMENTS = itertools.count()
+
+
+class _Lazily:
+    """A text that is made when somebody reads it."""
+
+    def __init__(self, make: Callable[[Any], object], *args: Any) -> None:
+        self._make, self._args = make, args
+
+    def __str__(self) -> str:
+        return str(self._make(*self._args))
 
 
 def _text(program: object) -> str:
