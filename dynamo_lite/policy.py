@@ -14,6 +14,8 @@ from __future__ import annotations
 import os
 import sysconfig
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from dynamo_lite import budget
@@ -92,18 +94,29 @@ class Budget:
     def __init__(self, thresholds: Thresholds = THRESHOLDS) -> None:
         self._thresholds = thresholds
         self._before = budget.taken()
+        self._usual = 0.0  # what one attempt takes, by the latest ones
 
     @property
     def spent(self) -> float:
         """Seconds."""
         return budget.taken() - self._before
 
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Compile something in this block: it counts, and the next attempt is expected to take about as long."""
+        before = budget.taken()
+        try:
+            with budget.timed():
+                yield
+        finally:
+            self._usual = max(self._usual / 2, budget.taken() - before)
+
     def allows(self, cost: float = 0.0, saved: float = 0.0, goes_on: bool = False) -> bool:
-        """Whether something that takes `cost` seconds or more may be compiled now.
+        """Whether something may be compiled now that takes `cost` seconds besides what an attempt takes.
 
         saved: seconds that compiled code has saved. goes_on: it is the rest of what is compiled, which alone is of
         little use.
         """
         limits = self._thresholds
         limit = limits.budget_base + limits.budget_share * time.process_time() + limits.budget_gains * max(0.0, saved)
-        return self.spent + cost <= limit * (limits.rest_factor if goes_on else 1.0)
+        return self.spent + cost + self._usual <= limit * (limits.rest_factor if goes_on else 1.0)

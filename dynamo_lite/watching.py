@@ -148,7 +148,7 @@ class Watch:
             self.put_off += 1
             _C.cool()
             return None
-        with budget.timed():
+        with self.budget.attempt():
             return compiler.miss(function, slots)
 
     def hot(

@@ -197,6 +197,12 @@ def test_a_budget_grows_with_the_time_that_has_passed() -> None:
         sum(range(10_000))
     assert not spent.allows()
     assert spent.allows(saved=10.0)
+    spent = policy.Budget(policy.Thresholds(budget_base=1.0, budget_share=0.0))
+    with spent.attempt():
+        spin = time.thread_time()
+        while time.thread_time() < spin + 0.6:
+            pass
+    assert not spent.allows()  # the next one would take about as long
     assert policy.Budget(policy.Thresholds(budget_base=1e9)).allows()
 
 

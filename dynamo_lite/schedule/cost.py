@@ -134,7 +134,7 @@ class Times:
 
 
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:
-    """The times by scale, 0 for the sizes of the example: sizes in steps of 16, and of 4 where it changes who is faster.
+    """The times by scale, 0 for the sizes of the example: sizes in steps of 16, and of 4 where the faster one changes.
     Only 0 where no input is an array."""
     unknown: dict[str, Number] = {symbol.name: 1 for symbol in graph.symbols.values() if symbol.input < 0}
     example = Env(unknown | symbol_values(graph, example_inputs))
