@@ -42,6 +42,8 @@ typedef struct DlPoll {
     int nudged;    /* of a loop: the one around it was asked to be entered first */
     char off;      /* there is nothing to be had here */
     PyObject *place;       /* what on_hot needs to know of a loop */
+    int rounds;            /* of a loop, from one question to the next */
+    PyObject *without;     /* of a function: its code without polls; or NULL */
     /* of a loop */
     DlFrame *frame;        /* whose rounds were counted last; compared only */
     uint64_t last;         /* when the clock was looked at */
@@ -58,7 +60,7 @@ static struct {
     PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values) -> Continuation; None: never, NotImplemented: not now */
     /* What policy.Thresholds says, times in ns. */
     double hot_function, hot_loop, look, nudges;
-    double tried_compiled, tried_plain, sample_every, rounds_judged, worth;
+    double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
     double first_rest, longest_rest, first_patience, longest_patience;
 } watch;
 
@@ -70,6 +72,8 @@ static const struct {
     {"hot_function", &watch.hot_function, 1e9},
     {"hot_loop", &watch.hot_loop, 1e9},
     {"look", &watch.look, 1e9},
+    {"short_function", &watch.short_function, 1e9},
+    {"tried_short", &watch.tried_short, 1},
     {"nudges", &watch.nudges, 1},
     {"tried_compiled", &watch.tried_compiled, 1},
     {"tried_plain", &watch.tried_plain, 1},
@@ -236,6 +240,20 @@ entry_is_due(DlPoll *poll)
     return 1;
 }
 
+/* Let a function that takes little more than the question run without it from its next call on: where it matters, it is
+ * called from a loop that does ask. */
+static void
+go_without(DlPoll *poll, PyObject *function, PyCodeObject *code)
+{
+    poll->hot = 0;
+    poll->off = 1;
+    poll->stride = LONGEST_STRIDE;
+    if (PyFunction_GET_CODE(function) == (PyObject *)code
+        && PyObject_SetAttrString(function, "__code__", poll->without) < 0) {
+        PyErr_Clear(); /* an audit hook has refused it */
+    }
+}
+
 /* Time one plain call in its frame's stead. */
 static PyObject *
 call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyCodeObject *code)
@@ -250,8 +268,14 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         poll->calls += (uint64_t)poll->stride;
         poll->spent += (uint64_t)(time * poll->stride);
         poll->hot = (double)poll->spent >= watch.hot_function;
+        if (poll->without != NULL && trial->n_plain >= watch.tried_short && trial->plain < watch.short_function) {
+            go_without(poll, function, code);
+        }
         judge(trial);
         /* While it is cold, as many calls pass as take about a tenth of what makes it hot. */
+        if (poll->off) {
+            return value;
+        }
         double room = watch.hot_function / (10 * (time + 1));
         poll->stride = poll->hot || room < 1 ? 1 : room > 1000 ? 1000 : (int)room;
         poll->countdown = poll->stride;
@@ -367,7 +391,7 @@ round_is_due(DlPoll *poll)
         return 0;
     }
     uint64_t passed = time - poll->last;
-    round->n_plain += (uint64_t)poll->stride;
+    round->n_plain += (uint64_t)poll->stride * (uint64_t)poll->rounds;
     round->plain += passed;
     round->spent += passed;
     poll->last = time;
@@ -518,10 +542,10 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
 static PyObject *
 poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"place", "depth", "outer", "round", NULL};
+    static char *names[] = {"place", "depth", "outer", "round", "rounds", NULL};
     PyObject *place, *outer = Py_None, *round = Py_None;
-    int depth = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOO:Poll", names, &place, &depth, &outer, &round)) {
+    int depth = 0, rounds = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOi:Poll", names, &place, &depth, &outer, &round, &rounds)) {
         return NULL;
     }
     if (round != Py_None && !Py_IS_TYPE(round, &round_type)) {
@@ -535,6 +559,7 @@ poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->vectorcall = poll_call;
         self->countdown = self->stride = 1;
         self->depth = depth;
+        self->rounds = rounds;
         self->is_entry = round == Py_None;
         self->round = round == Py_None ? NULL : (DlRound *)Py_NewRef(round);
         self->place = Py_NewRef(place);
@@ -547,6 +572,7 @@ static int
 poll_traverse(DlPoll *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->place);
+    Py_VISIT(self->without);
     Py_VISIT((PyObject *)self->outer);
     return 0;
 }
@@ -555,6 +581,7 @@ static int
 poll_clear(DlPoll *self)
 {
     Py_CLEAR(self->place);
+    Py_CLEAR(self->without);
     Py_CLEAR(self->outer);
     Py_CLEAR(self->round);
     return 0;
@@ -599,6 +626,7 @@ poll_times(DlPoll *self, void *unused)
 
 static PyMemberDef poll_members[] = {
     {"place", T_OBJECT, offsetof(DlPoll, place), READONLY, "what was given"},
+    {"without", T_OBJECT, offsetof(DlPoll, without), 0, "a function's code without polls"},
     {"depth", T_INT, offsetof(DlPoll, depth), READONLY, "stack slots in use at the loop's header"},
     {"round", T_OBJECT, offsetof(DlPoll, round), READONLY, "the loop's Round"},
     {"calls", T_ULONGLONG, offsetof(DlPoll, calls), READONLY, "plain calls that were timed"},

@@ -242,6 +242,7 @@ class Poll:
     """Asked at the back edge of a loop (with its Round) or a function's entry; calling it runs compiled code."""
 
     place: Any
+    without: types.CodeType | None
     depth: int
     round: Round | None
     calls: int
@@ -250,7 +251,12 @@ class Poll:
     off: bool
     times: list[tuple[float, int, float, int, bool]]
     def __init__(
-        self, place: object, depth: int = 0, outer: Poll | None = None, round: Round | None = None
+        self,
+        place: object,
+        depth: int = 0,
+        outer: Poll | None = None,
+        round: Round | None = None,
+        rounds: int = 1,
     ) -> None: ...
     def __bool__(self) -> bool: ...
     def __call__(self) -> object: ...

@@ -35,6 +35,9 @@ class Thresholds:
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
     look: float = 0.0005  # how often a running loop looks at the clock, about
+    together: int = 128  # instructions of the copies of a short loop, of which the last asks
+    short_function: float = 1e-6  # plain time of a call below which a function without loops is watched no more
+    tried_short: int = 8  # calls timed before that is decided
     nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
     tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones
     tried_plain: int = 3
@@ -49,7 +52,14 @@ class Thresholds:
 
 THRESHOLDS = Thresholds()
 AT_ONCE = Thresholds(
-    hot_function=0.0, hot_loop=0.0, look=0.0, budget_share=1e6, budget_base=1e6, compiler=0.0
+    hot_function=0.0,
+    hot_loop=0.0,
+    look=0.0,
+    together=0,
+    short_function=0.0,
+    budget_share=1e6,
+    budget_base=1e6,
+    compiler=0.0,
 )  # everything is compiled at its second call or round
 
 _LIBRARIES = tuple(

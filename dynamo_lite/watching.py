@@ -67,10 +67,10 @@ class Watch:
                 self.entries.append((entry, of.filename, of.firstlineno, of.qualname))
                 return entry
             outer = None if loop.outer is None else polls.get((id(of), loop.outer))
-            poll = polls[id(of), loop.header] = _C.Poll(loop, loop.depth, outer, self._round(of, loop))
+            poll = polls[id(of), loop.header] = _C.Poll(loop, loop.depth, outer, self._round(of, loop), loop.copies)
             return poll
 
-        return polled(code, make_poll, Answers(_C.GO_ON, _C.drop_frame))
+        return polled(code, make_poll, Answers(_C.GO_ON, _C.drop_frame), self.limits.together)
 
     def _round(self, code: Code, loop: Loop) -> _C.Round:
         """What is known of the rounds of a loop: one for all code objects in which it stands."""

@@ -43,7 +43,16 @@ def compile_loops(function: Callable[..., Any], *, backend: str = "reference", *
     return _compiled(function, LOOPS_AT_ONCE, backend)
 
 
-LOOPS_AT_ONCE = Thresholds(hot_function=1e6, hot_loop=0.0, look=0.0, budget_share=1e6, budget_base=1e6, compiler=0.0)
+LOOPS_AT_ONCE = Thresholds(
+    hot_function=1e6,
+    hot_loop=0.0,
+    look=0.0,
+    together=0,
+    short_function=0.0,
+    budget_share=1e6,
+    budget_base=1e6,
+    compiler=0.0,
+)
 
 
 def _compiled(function: Callable[..., Any], limits: Thresholds, backend: str) -> Callable[..., Any]:

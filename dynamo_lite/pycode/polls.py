@@ -4,7 +4,8 @@ Enters: a ``Code`` and what to ask. Leaves: a ``Code`` that does the same, but t
 a C function) where it begins and each time one of its loops goes round. Where that is true, it calls ``poll()``; unless
 the answer is ``go_on``, the frame returns the answer instead of running on. watching.py does this to the files of a
 program that is run as a whole, so that functions, and loops that are running already (on-stack replacement), can be
-handed over to compiled code; the question takes 5 to 10 ns.
+handed over to compiled code. The question takes 5 to 10 ns, which a short loop would feel: it is written several times
+over, and the last copy alone asks.
 
     12  JUMP -> 5        becomes        12  LOAD_CONST poll
                                         13  POP_JUMP_IF_TRUE -> 40
@@ -22,6 +23,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dynamo_lite.pycode.code import (
     CO_GENERATOR_KINDS,
@@ -45,19 +47,22 @@ from dynamo_lite.pycode.version import FACTS
 @dataclass(frozen=True, slots=True)
 class Loop:
     """A loop by its header (the instruction its back edges lead to): the last back edge, the stack slots in use at the
-    header, whether each holds the iterator of a `for` (the innermost on top), and the header of the loop around it."""
+    header, whether each holds the iterator of a `for` (the innermost on top), and the header of the loop around it.
+    copies: rounds from one question to the next."""
 
     header: int
     last: int
     depth: int
     over: str  # "for" or "while"
     outer: int | None
+    copies: int = 1
 
 
-def loops(code: Code) -> list[Loop]:
+def loops(code: Code, together: int = 0) -> list[Loop]:
     """The loops at whose header the stack holds the iterators of the `for` loops around it and nothing else.
 
-    Others stand in the middle of an expression, in a `with`, or in an exception handler.
+    Others stand in the middle of an expression, in a `with`, or in an exception handler. together: instructions that
+    the copies of an innermost loop may have.
     """
     depths = stack_depth(code)
     ends: dict[int, int] = {}
@@ -72,7 +77,25 @@ def loops(code: Code) -> list[Loop]:
         outer = around[-1].header if around else None
         if depths[header] == iterators and handlers_at(code, header) is None:
             found.append(Loop(header, last, iterators, over, outer))
-    return found
+    inner = {loop.header for loop in found} - {loop.outer for loop in found}
+    return [replace(loop, copies=_copies(code, loop, together)) if loop.header in inner else loop for loop in found]
+
+
+def _copies(code: Code, loop: Loop, together: int) -> int:
+    """How often an innermost loop is written."""
+    span = range(loop.header, loop.last + 1)
+    body = code.instrs[loop.header : loop.last + 1]
+    if len({instr.position[0] for instr in body}) == 1:
+        return 1  # NB: a jump back makes a tracer see a line once more
+    if any(entry.start <= loop.last and loop.header < entry.end for entry in code.exceptions):
+        return 1
+    for index, instr in enumerate(code.instrs):
+        within = index in span
+        if instr.target is not None and instr.target in span and instr.target != loop.header and not within:
+            return 1
+        if within and instr.target is not None and instr.target <= index and instr.target != loop.header:
+            return 1
+    return max(1, together // len(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +111,12 @@ def with_polls(
     code: Code,
     make_poll: Callable[[Code, Loop | None], object | None],
     answers: Answers,
+    together: int = 0,
 ) -> Code | None:
     """`code` with polls at its entry and at the back edges of its loops; None where there is no place for one.
 
     make_poll: asked for the poll of the entry (None), then of each loop that may be worth it, outer ones first; it may
-    give None.
+    give None. together: instructions that the copies of a short loop may have.
     """
     if not (code.flags & CO_OPTIMIZED and code.flags & CO_NEWLOCALS) or code.flags & CO_GENERATOR_KINDS:
         return None
@@ -104,7 +128,7 @@ def with_polls(
             if poll is not None:
                 writer.at_entry(entry, poll)
     if not code.cellvars:  # else nothing can be resumed
-        for loop in loops(code):
+        for loop in loops(code, together):
             if _is_worth_it(code.instrs[loop.header : loop.last + 1]):
                 poll = make_poll(code, loop)
                 if poll is not None:
@@ -128,6 +152,7 @@ class _Writer:
         self.answers = answers
         self.entry: tuple[int, int] | None = None
         self.edges: dict[int, int] = {}  # index of a back edge -> its block
+        self.copied: dict[int, Loop] = {}  # header -> loop
         self.blocks: list[tuple[object, int, int, Position]] = []  # poll, where to go on, stack depth there, position
         self.out: list[Instr] = []
         self.labels: list[object] = []
@@ -136,11 +161,13 @@ class _Writer:
     def at_entry(self, index: int, poll: object) -> None:
         """Ask `poll` before instruction `index`, the first."""
         self.entry = index, len(self.blocks)
-        self.blocks.append((poll, index, 0, self.code.entry))
+        self.blocks.append((poll, index, 0, NO_POSITION))
 
     def at_loop(self, loop: Loop, poll: object) -> None:
         """Ask `poll` at all back edges of `loop`."""
         last = loop.last
+        if loop.copies > 1:
+            self.copied[loop.header] = loop
         for index in range(loop.header, last + 1):
             if self.code.instrs[index].target == loop.header:
                 self.edges[index] = len(self.blocks)
@@ -150,9 +177,9 @@ class _Writer:
         self.out.append(Instr(op, arg, None if to is None else 0, position))
         self.labels.append(to)
 
-    def ask(self, block: int) -> None:
+    def ask(self, block: int, position: Position) -> None:
         """The question: go to the block's call where the poll is true."""
-        poll, _, _, position = self.blocks[block]
+        poll = self.blocks[block][0]
         self.emit("LOAD_CONST", poll, position)
         self.emit("POP_JUMP_IF_TRUE", None, position, (block, "call"))
 
@@ -160,12 +187,16 @@ class _Writer:
         code, start = self.code, []
         for index, instr in enumerate(code.instrs):
             if self.entry is not None and self.entry[0] == index:
-                self.ask(self.entry[1])
+                self.ask(self.entry[1], NO_POSITION)  # a tracer must not see the line of the `def`
+            copied = self.copied.get(index)
             start.append(len(self.out))
+            if copied is not None:
+                self.write_copies(copied)
+                self.place["asks", index] = len(self.out)
             block = self.edges.get(index)
             target: object = instr.target
             if block is not None and instr.op == "JUMP":
-                self.ask(block)
+                self.ask(block, instr.position)
             elif block is not None:
                 target = (block, "ask")
             self.out.append(instr)
@@ -185,12 +216,30 @@ class _Writer:
         )
         return replace(code, instrs=instrs, exceptions=tuple(entries))
 
+    def write_copies(self, loop: Loop) -> None:
+        """All rounds of a loop but the one that asks, one after the other."""
+        span = range(loop.header, loop.last + 1)
+        for copy in range(loop.copies - 1):
+            for index in span:
+                instr = self.code.instrs[index]
+                self.place[copy, index] = len(self.out)
+                if instr.target == loop.header:
+                    follows: object = (copy + 1 if copy + 2 < loop.copies else "asks", loop.header)
+                    if instr.op != "JUMP" or index != loop.last:
+                        self.out.append(instr)
+                        self.labels.append(follows)
+                    if instr.op != "JUMP" and index == loop.last:
+                        self.emit("JUMP", None, instr.position, loop.last + 1)
+                else:
+                    self.out.append(instr)
+                    self.labels.append((copy, instr.target) if instr.target in span else instr.target)
+
     def write(self, block: int) -> ExceptionEntry:
         """The block after all else: the question of conditional back edges, the call, what becomes of its answer."""
         poll, onwards, depth, position = self.blocks[block]
         self.place[block, "ask"] = len(self.out)
         if any(number == block and self.code.instrs[edge].op != "JUMP" for edge, number in self.edges.items()):
-            self.ask(block)
+            self.ask(block, position)
             self.emit("JUMP", None, position, onwards)
         self.place[block, "call"] = begin = len(self.out)
         for op, arg in _callable(poll):
@@ -229,25 +278,37 @@ def polled(
     code: types.CodeType,
     make_poll: Callable[[Code, Loop | None], object | None],
     answers: Answers,
+    together: int = 0,
 ) -> types.CodeType:
     """`code` and all code objects in it with polls (with_polls); `decoded` goes on giving what they were without.
 
     What cannot be written so stays as it is.
     """
     consts = tuple(
-        polled(const, make_poll, answers) if isinstance(const, types.CodeType) else const for const in code.co_consts
+        polled(const, make_poll, answers, together) if isinstance(const, types.CodeType) else const
+        for const in code.co_consts
     )
     if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
         code = code.replace(co_consts=consts)
     try:
         plain = decode(code)
-        made = with_polls(plain, make_poll, answers)
+        polls: list[tuple[Loop | None, Any]] = []
+
+        def make_and_note(of: Code, loop: Loop | None) -> object | None:
+            poll = make_poll(of, loop)
+            if poll is not None:
+                polls.append((loop, poll))
+            return poll
+
+        made = with_polls(plain, make_and_note, answers, together)
         if made is None:
             return code
         result = encode(made)
     except (UnsupportedCode, UnsupportedOpcode):
         return code
     remember_as(result, plain)
+    if len(polls) == 1 and polls[0][0] is None:
+        polls[0][1].without = code  # what a function may go back to that is not worth the question
     return result
 
 

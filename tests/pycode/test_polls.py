@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -32,14 +33,16 @@ class Poll:
         return self.answer
 
 
-def with_polls(function: Any, when: Callable[[int], bool], answer: Any = GO_ON, loops_only: bool = False) -> Any:
+def with_polls(
+    function: Any, when: Callable[[int], bool], answer: Any = GO_ON, loops_only: bool = False, together: int = 0
+) -> Any:
     """`function` with such polls, and the log of their calls."""
     log: list[Any] = []
 
     def make_poll(code: Code, loop: Loop | None) -> object | None:
         return None if loop is None and loops_only else Poll(loop, log, when, answer)
 
-    code = polled(function.__code__, make_poll, Answers(GO_ON, _C.drop_frame))
+    code = polled(function.__code__, make_poll, Answers(GO_ON, _C.drop_frame), together)
     made = types.FunctionType(
         code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
     )
@@ -84,14 +87,33 @@ def in_blocks(n: int) -> list[str]:
     return out
 
 
+def short(n: int) -> Any:
+    total, odd = 0, []
+    for i in range(n):
+        if i % 7 == 3:
+            continue
+        total += i * i
+        if i > 90:
+            break
+    else:
+        odd.append("ended")
+    while total % 50 != 7 and total > 0:
+        total -= len(str(total))
+        if total % 3 == 0:
+            continue
+        odd.append(total)
+    return total, odd, i
+
+
 @pytest.mark.parametrize(
     "when", [lambda n: False, lambda n: True, lambda n: n % 3 == 0], ids=["never", "always", "third"]
 )
-@pytest.mark.parametrize(("function", "args"), [(nested, (5, 7, 8)), (in_blocks, (6,))])
-def test_a_frame_that_is_told_to_go_on_gives_what_it_gave(function: Any, args: Any, when: Any) -> None:
-    made, log = with_polls(function, when)
+@pytest.mark.parametrize("together", [0, 100, 1000])
+@pytest.mark.parametrize(("function", "args"), [(nested, (5, 7, 8)), (in_blocks, (6,)), (short, (99,)), (short, (3,))])
+def test_a_frame_that_is_told_to_go_on_gives_what_it_gave(function: Any, args: Any, when: Any, together: int) -> None:
+    made, log = with_polls(function, when, together=together)
     assert made(*args) == function(*args)
-    assert bool(log) == when(3)
+    assert bool(log) == when(3) or together
 
 
 def test_an_answer_is_what_the_frame_returns() -> None:
@@ -153,6 +175,37 @@ def test_code_that_cannot_be_resumed_has_no_polls_in_its_loops() -> None:
     made, log = with_polls(with_cell, lambda n: True)
     assert made(4)() == 4
     assert not log
+
+
+def test_short_loops_ask_now_and_then() -> None:
+    made, log = with_polls(short, lambda n: True, loops_only=True, together=400)
+    assert made(99) == short(99)
+    found = loops(decode(short.__code__), 400)
+    assert found[0].copies > 3
+    asked = [place for place, _ in log]
+    assert asked.count(found[0].header) == 92 // found[0].copies
+
+
+def test_a_tracer_sees_each_round_of_short_loops() -> None:
+    def events(function: Any) -> list[Any]:
+        seen: list[Any] = []
+
+        def tracer(frame: types.FrameType, event: str, argument: object) -> Any:
+            if frame.f_code.co_name != "short":
+                return None  # of a poll
+            seen.append((event, frame.f_lineno))
+            return tracer
+
+        before = sys.gettrace()
+        sys.settrace(tracer)
+        try:
+            function(20)
+        finally:
+            sys.settrace(before)
+        return seen
+
+    made, _ = with_polls(short, lambda n: False, together=400)
+    assert events(made) == events(short)
 
 
 def test_inner_functions_have_polls_too() -> None:
