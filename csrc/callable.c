@@ -214,7 +214,7 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
 {
     DlCompiledFunction *self = (DlCompiledFunction *)callable;
     PyObject *fn = self->fn;
-    if (!self->enabled) {
+    if (!self->enabled || dl_force_plain) {
         return dl_hook_call_plainly(fn, args, nargsf, kwnames, 0);
     }
     if (!PyFunction_Check(fn)) { /* a class, a partial, an object with __call__: the functions it calls are compiled */

@@ -656,7 +656,22 @@ bound(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
     return PyMethod_New(args[1], args[0]);
 }
 
+int dl_force_plain;
+
+static PyObject *
+force_plain(PyObject *module, PyObject *on)
+{
+    (void)module;
+    int truth = PyObject_IsTrue(on);
+    if (truth < 0) {
+        return NULL;
+    }
+    dl_force_plain = truth;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"force_plain", force_plain, METH_O, "force_plain(on): whether compiled functions and watched code run plainly."},
     {"bound", (PyCFunction)(void (*)(void))bound, METH_FASTCALL,
      "bound([self,] function): the method, or the function where there is no self."},
     {"unseen", (PyCFunction)(void (*)(void))unseen, METH_FASTCALL,

@@ -87,6 +87,8 @@ dl_hook_judge(DlHookWatch *watch, uint64_t gains)
 /* Callees are watched otherwise (watch.h): no scope shows frames, as long as `others` is true. */
 void dl_hook_stand_in(int others);
 
+extern int dl_force_plain; /* compiled functions and watched code run plainly: set_stance("force_plain") */
+
 /* Let all frames of this thread pass while dynamo_lite itself runs Python code on it. */
 void dl_hook_pause(void);
 

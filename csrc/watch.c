@@ -105,7 +105,7 @@ enum { LONGEST_STRIDE = 1 << 20, DEEP = 150 /* plain recursion uses no C stack, 
 static int
 may_act(PyCodeObject *code)
 {
-    return watch.on_miss != NULL && !dl_thread.paused && dl_thread.nested < DEEP
+    return watch.on_miss != NULL && !dl_force_plain && !dl_thread.paused && dl_thread.nested < DEEP
            && !dl_pyframe_is_traced(PyThreadState_Get(), code);
 }
 

@@ -193,6 +193,9 @@ def hook_exit() -> None:
 def hook_enable(on_frame: OnMiss | None = ..., /) -> None:
     """Whole-program mode: show the frames of every thread to the hook."""
 
+def force_plain(on: bool, /) -> None:
+    """Whether compiled functions and watched code run plainly."""
+
 def hook_disable() -> None:
     """End whole-program mode."""
 

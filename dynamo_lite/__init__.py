@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import installation  # noqa: F401 - before all others: says what is missing
 from dynamo_lite.config import config
-from dynamo_lite.errors import BackendError, ConfigError, DynamoLiteError, GraphBreakError
+from dynamo_lite.errors import BackendError, ConfigError, DynamoLiteError, GraphBreakError, RecompileError
 
 if TYPE_CHECKING:
     from dynamo_lite.api import (
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from dynamo_lite.backends import list_backends, register_backend
     from dynamo_lite.report.records import Explanation
+    from dynamo_lite.stance import set_stance
 
 # Where the names are that need the compiler: it takes a third of a second to import, and a program that is run as a
 # whole may never need it.
@@ -45,6 +46,7 @@ _PLACES = {
         ),
         "dynamo_lite.api",
     ),
+    "set_stance": "dynamo_lite.stance",
     **dict.fromkeys(("list_backends", "register_backend"), "dynamo_lite.backends"),
     "Explanation": "dynamo_lite.report.records",
 }
@@ -71,6 +73,7 @@ __all__ = [
     "DynamoLiteError",
     "Explanation",
     "GraphBreakError",
+    "RecompileError",
     "allow_in_graph",
     "compile",
     "config",
@@ -81,4 +84,5 @@ __all__ = [
     "list_backends",
     "register_backend",
     "reset",
+    "set_stance",
 ]

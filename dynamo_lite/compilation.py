@@ -23,7 +23,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dynamo_lite import _C, backends, breaks, budget, log, policy
+from dynamo_lite import _C, backends, breaks, budget, log, policy, stance
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.residual import Target
@@ -37,6 +37,7 @@ from dynamo_lite.errors import (
     DynamoLiteError,
     DynamoLiteWarning,
     GraphBreakError,
+    RecompileError,
     RecompileLimitWarning,
 )
 from dynamo_lite.graph.graph import Graph
@@ -206,6 +207,8 @@ class Compilation:
                 self._note_skip(function, "unaligned-array", "an argument")
             return self._plain_entry(code, refused[0], array)
         count = self._entries.get(code, 0)
+        if count and stance.current == "fail_on_recompile":
+            raise RecompileError(f"{function.__qualname__}: {self._why_missed(function, slots)}")
         if count > self.config.recompile_limit:
             if own:
                 self._warn_of_limit(function)

@@ -47,6 +47,10 @@ class GraphBreakError(DynamoLiteError):
         return type(self), (self.reason, self.message, self.hint, self.filename, self.line, self.function)
 
 
+class RecompileError(DynamoLiteError):
+    """A function would have to be compiled again, under ``set_stance("fail_on_recompile")``; the text says why."""
+
+
 class DynamoLiteWarning(RuntimeWarning):
     """Base of every warning; each is given once, and the call it belongs to runs as plain Python."""
 

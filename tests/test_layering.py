@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 LEVELS = (
     ("errors", "installation", "_C"),
     ("config", "breaks", "budget"),
-    ("log", "policy"),
+    ("log", "policy", "stance"),
     ("pycode", "graph"),
     ("ops", "guards"),
     ("capture", "lower"),
