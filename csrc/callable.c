@@ -12,6 +12,7 @@
 #include "dispatch.h"
 #include "eval_hook.h"
 #include "interrupts.h"
+#include "memory.h"
 #include "pyframe.h"
 
 enum { SMALL_SLOTS = 16 };
@@ -208,17 +209,13 @@ call_plainly(DlCompiledFunction *self, DlHookWatch *watch, PyObject *owner, PyOb
     return value;
 }
 
-/* fast(*args, **kwargs). */
+/* fast(*args, **kwargs), where it is enabled. */
 static PyObject *
-compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+call(DlCompiledFunction *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    DlCompiledFunction *self = (DlCompiledFunction *)callable;
     PyObject *fn = self->fn;
-    if (!self->enabled || dl_force_plain) {
-        return dl_hook_call_plainly(fn, args, nargsf, kwnames, 0);
-    }
     if (!PyFunction_Check(fn)) { /* a class, a partial, an object with __call__: the functions it calls are compiled */
-        return call_plainly(self, &self->watch, callable, args, nargsf, kwnames);
+        return call_plainly(self, &self->watch, (PyObject *)self, args, nargsf, kwnames);
     }
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(fn);
     DlCache *cache = self->cache;
@@ -247,6 +244,20 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
         return call_plainly(self, &cache->watch, (PyObject *)cache, args, nargsf, kwnames);
     }
     return outcome == DL_RAN ? value : NULL;
+}
+
+/* fast(*args, **kwargs). */
+static PyObject *
+compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    DlCompiledFunction *self = (DlCompiledFunction *)callable;
+    if (!self->enabled || dl_force_plain) {
+        return dl_hook_call_plainly(self->fn, args, nargsf, kwnames, 0);
+    }
+    dl_memory_enter();
+    PyObject *value = call(self, args, nargsf, kwnames);
+    dl_memory_leave();
+    return value;
 }
 
 /* Before __init__ there is nothing to call. */

@@ -4,11 +4,8 @@
  * made anew, the pool gives up as much of its own, and before NumPy is called all its big ones. Nobody else has a
  * reference to what it holds.
  */
+#include "memory.h"
 #include "program.h"
-
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 enum { BIG = 64 * 1024 }; /* bytes */
 
@@ -35,22 +32,17 @@ fits(PyArrayObject *array, const PyArray_Descr *descr, int nd, const npy_intp *s
 static int
 refit(PyArrayObject *array, const PyArray_Descr *descr, npy_intp n)
 {
-#ifdef __GLIBC__
     npy_intp itemsize = PyDataType_ELSIZE(descr);
     if (PyArray_DESCR(array) != descr || PyArray_NDIM(array) != 1 || PyArray_STRIDE(array, 0) != itemsize
-        || PyArray_HANDLER(array) != PyDataMem_DefaultHandler || PyArray_NBYTES(array) <= BIG) {
+        || PyArray_NBYTES(array) <= BIG) {
         return 0;
     }
-    npy_intp room = (npy_intp)malloc_usable_size(PyArray_DATA(array)) / itemsize;
+    npy_intp room = (npy_intp)dl_memory_room(array) / itemsize;
     if (n > room || n < room / 2) {
         return 0;
     }
     PyArray_DIMS(array)[0] = n;
     return 1;
-#else
-    (void)array, (void)descr, (void)n;
-    return 0;
-#endif
 }
 
 /* Give up big arrays, the oldest first, until they come to so many bytes. */

@@ -5,7 +5,7 @@ docs/architecture.md, "Segments", tells how a call passes through it.
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Generic, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
@@ -226,6 +226,33 @@ def frame_stats(reset: bool = False) -> dict[str, Any]:
 
 def frame_reasons() -> tuple[str, ...]:
     """The texts of reason numbers 0, 1, ...; numbers from 32 on are the pipeline's own."""
+
+# Memory of arrays (csrc/memory.c)
+
+class MemoryStats(TypedDict):
+    """What the pool holds, how many requests it served or could not, and what it may hold."""
+
+    held_bytes: int
+    blocks: int
+    hits: int
+    misses: int
+    limit: int
+    installed: bool
+
+def memory_install(limit: int, fill: bool = False, stay: bool = False) -> bool:
+    """Let NumPy's arrays reuse the memory of dead ones, of which `limit` bytes are held; 0: no longer.
+
+    While compiled functions are at work, or from now on (stay). fill: overwrite what dies with 0xFF. False: this NumPy
+    or C library is not known, or somebody else has changed NumPy's default allocator.
+    """
+
+def memory_uninstall() -> None:
+    """Give back what is held, and keep nothing more."""
+
+def memory_release() -> int:
+    """Give back what is held; how many blocks that were."""
+
+def memory_stats() -> MemoryStats: ...
 
 # Whole programs (csrc/watch.c)
 

@@ -269,6 +269,8 @@ def compile(
         _say_unsupported(refusal)
     compiled: CompiledFunction[..., Any] = CompiledFunction(fn, compilation.on_miss, compilation.name)
     compiled.enabled = not refusal and not config.disable
+    if compiled.enabled:
+        _C.memory_install(config.pool_bytes, fill=config.check > 0)
     compiled._compilation = compilation
     compiled._options = {"backend": backend, "fullgraph": fullgraph, "options": chosen, "name": name}
     key = id(compiled)
@@ -349,3 +351,4 @@ def reset() -> None:
         compiled = reference()
         if compiled is not None:
             compiled.reset()
+    _C.memory_release()

@@ -90,11 +90,19 @@ class Config:
     cost_model: bool = option(
         True, "DYNAMO_LITE_COST_MODEL", "Leave plain what would not run faster; off: compile whatever can be."
     )
+    pool_bytes: int = option(
+        64 * 2**20,
+        "DYNAMO_LITE_POOL_BYTES",
+        "Bytes of dead arrays' memory that are held for the next arrays, in the process. Read by `compile` and `run`. "
+        "0: none.",
+        low=0,
+    )
     verbose: bool = option(False, "DYNAMO_LITE_VERBOSE", "Say on stderr what was compiled, and why not.")
     check: int = option(
         0,
         "DYNAMO_LITE_CHECK",
-        "0: no checks; 1: verify each graph, and raise where a defect would otherwise leave a function plain.",
+        "0: no checks; 1: verify each graph, and raise where a defect would otherwise leave a function plain, "
+        "and overwrite the memory of dead arrays.",
         low=0,
         high=1,
     )

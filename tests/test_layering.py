@@ -37,6 +37,7 @@ LAZY = {"numba", "llvmlite", "rich"}
 LAZY_OWN = {
     ("dynamo_lite.graph.graph", "dynamo_lite.graph.text"),
     ("dynamo_lite.whole_program", "dynamo_lite.watching"),
+    ("dynamo_lite.whole_program", "dynamo_lite._C"),
     ("dynamo_lite.watching", "dynamo_lite.compilation"),
     ("dynamo_lite.watching", "dynamo_lite.capture.residual"),
     ("dynamo_lite.cli.command", "dynamo_lite.cli.doctor"),

@@ -88,6 +88,20 @@ def _compiles() -> str:
         compiled.reset()
 
 
+def _memory() -> str:
+    if not _C.memory_install(config.pool_bytes, stay=True):
+        return "off" if not config.pool_bytes else "not used: needs glibc, and NumPy's and Python's own allocators"
+    try:
+        for _ in range(2):  # the second finds what the first left
+            np.empty(2**20, np.uint8)
+        found = _C.memory_stats()["hits"]
+    finally:
+        _C.memory_uninstall()
+    if not found and config.pool_bytes >= 2**22:
+        raise RuntimeError("an array did not take the memory of a dead one")
+    return f"arrays take the memory of dead ones, of which {config.pool_bytes / 2**20:g} MB are held"
+
+
 def _callee() -> int:
     return 1
 
@@ -121,5 +135,6 @@ _CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("C compiler", _compiler),
     ("frame hook", _hook),
     ("compiling", _compiles),
+    ("array memory", _memory),
     ("environment", _options),
 )

@@ -1,0 +1,39 @@
+/* The memory of arrays: a bounded pool of recently freed blocks under NumPy's default allocator (see memory.c). */
+#ifndef DL_MEMORY_H
+#define DL_MEMORY_H
+
+#include <stdatomic.h>
+
+#include "numpy_api.h"
+
+/* Whether compiled functions are at work. Written with the GIL held, read by any thread. */
+typedef struct {
+    atomic_int calls; /* compiled calls under way */
+    atomic_int used;  /* one has begun since memory.c last looked */
+} DlMemoryWork;
+
+extern DlMemoryWork dl_memory_work;
+
+/* Around each call of a compiled function. Needs the GIL. */
+static inline void
+dl_memory_enter(void)
+{
+    int calls = atomic_load_explicit(&dl_memory_work.calls, memory_order_relaxed);
+    atomic_store_explicit(&dl_memory_work.calls, calls + 1, memory_order_relaxed);
+    atomic_store_explicit(&dl_memory_work.used, 1, memory_order_relaxed);
+}
+
+static inline void
+dl_memory_leave(void)
+{
+    int calls = atomic_load_explicit(&dl_memory_work.calls, memory_order_relaxed);
+    atomic_store_explicit(&dl_memory_work.calls, calls - 1, memory_order_relaxed);
+}
+
+/* The bytes that an array which owns its memory may use there, 0 where that is not known. */
+size_t dl_memory_room(PyArrayObject *array);
+
+/* Add the functions memory_* to module: 0, or -1 with an error set. */
+int dl_memory_register(PyObject *module);
+
+#endif
