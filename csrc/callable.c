@@ -210,7 +210,7 @@ call_plainly(DlCompiledFunction *self, DlHookWatch *watch, PyObject *owner, PyOb
 }
 
 /* fast(*args, **kwargs), where it is enabled. */
-static PyObject *
+static inline PyObject *
 call(DlCompiledFunction *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     PyObject *fn = self->fn;

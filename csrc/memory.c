@@ -160,23 +160,31 @@ drain(void)
     return n;
 }
 
-/* Give back the blocks that have been idle, seldom: the clock costs more than a small array.
+/* Give back the blocks that have been idle. NB: not inlined, like all that needs room on the stack: requests for small
+ * arrays pass through in some nanoseconds. */
+__attribute__((noinline)) static void
+give_back_idle(void)
+{
+    if (try_lock()) {
+        Block evicted[SLOTS];
+        int n = evict(evicted, SIZE_MAX, look());
+        unlock();
+        release(evicted, n);
+    }
+}
+
+/* Give back what is idle, seldom: the clock costs more than a small array.
  * NB: two threads may count one tick; an exact count would cost as much as the clock. */
-static void
+static inline void
 tick(void)
 {
-    if (!atomic_load_explicit(&has_blocks, memory_order_relaxed)) {
-        return;
+    if (atomic_load_explicit(&has_blocks, memory_order_relaxed)) {
+        unsigned count = atomic_load_explicit(&ticks, memory_order_relaxed);
+        atomic_store_explicit(&ticks, count + 1, memory_order_relaxed);
+        if (count % TICKS == 0) {
+            give_back_idle();
+        }
     }
-    unsigned count = atomic_load_explicit(&ticks, memory_order_relaxed);
-    atomic_store_explicit(&ticks, count + 1, memory_order_relaxed);
-    if (count % TICKS || !try_lock()) {
-        return;
-    }
-    Block evicted[SLOTS];
-    int n = evict(evicted, SIZE_MAX, look());
-    unlock();
-    release(evicted, n);
 }
 
 /* Whether blocks of that size go through the pool now. */
@@ -201,13 +209,11 @@ find(size_t size)
     return NULL;
 }
 
-static void *
-pool_malloc(void *Py_UNUSED(context), size_t size)
+/* Memory of the pool's, or new. */
+__attribute__((noinline)) static void *
+find_or_make(size_t size)
 {
-    if (!is_pooled(size)) {
-        tick();
-    }
-    else if (try_lock()) {
+    if (is_pooled(size) && try_lock()) {
         void *found = find(size);
         pool.hits += found != NULL;
         pool.misses += found == NULL;
@@ -224,6 +230,17 @@ pool_malloc(void *Py_UNUSED(context), size_t size)
         made = plain->allocator.malloc(plain->allocator.ctx, size);
     }
     return made;
+}
+
+static void *
+pool_malloc(void *Py_UNUSED(context), size_t size)
+{
+    if (size >= LEAST) {
+        return find_or_make(size);
+    }
+    tick();
+    void *made = plain->allocator.malloc(plain->allocator.ctx, size);
+    return made != NULL ? made : find_or_make(size);
 }
 
 /* Zeroed memory comes from the C library as ever, whose fresh pages cost nothing until touched. It gets a block of that
@@ -261,7 +278,7 @@ pool_realloc(void *Py_UNUSED(context), void *data, size_t size)
 }
 
 /* Keep a block for the next request; 0 where it has to be freed. */
-static int
+__attribute__((noinline)) static int
 keep(void *data, size_t room)
 {
     if (atomic_load_explicit(&fills, memory_order_relaxed)) {
@@ -290,10 +307,10 @@ keep(void *data, size_t room)
 static void
 pool_free(void *Py_UNUSED(context), void *data, size_t size)
 {
-    if (data == NULL || !is_pooled(size)) {
+    if (size < LEAST) {
         tick();
     }
-    else {
+    else if (data != NULL && is_pooled(size)) {
         size_t room = malloc_usable_size(data);
         if (room >= size && is_pooled(room) && keep(data, room)) {
             return;
