@@ -35,6 +35,7 @@ enum {
     SHARE = 2,   /* no block is larger than this part of the limit */
     STALE = 256, /* a block that so many requests passed over goes back, as a program's sizes change */
     TICKS = 256, /* other requests between two looks at the clock */
+    MAPPED = 256, /* blocks that the C library mapped each by itself and that go back to it, in the process */
     FILL = 0xFF, /* NaN as any floating-point number, -1 as any signed integer */
 };
 
@@ -65,6 +66,7 @@ static atomic_int stays;                    /* it is awake whoever is at work */
 static atomic_int awake;                    /* as of the last look */
 static atomic_int fills;                    /* check mode: freed blocks are filled with FILL */
 static atomic_uint ticks;
+static atomic_int mapped;
 static atomic_int has_blocks;
 static PyDataMem_Handler *plain; /* NumPy's own; NULL until first installed */
 
@@ -277,6 +279,19 @@ pool_realloc(void *Py_UNUSED(context), void *data, size_t size)
     return made;
 }
 
+/* Whether to give a block back because the C library mapped it by itself (pages of its own, 16 bytes of header). All of
+ * those begin at one offset in a page, and the processor takes loads from one array to depend on stores into another at
+ * the same offset: np.roll's copies took twice the time. Freed once, as plain Python would, a block of up to 32 MB makes the
+ * library take blocks of that size from its heap, where they begin anywhere. Where it was told to map as ever, this ends. */
+static int
+is_mapped(const void *data, size_t room)
+{
+    enum { PAGE = 4096, HEADER = 16 };
+    return ((uintptr_t)data - HEADER) % PAGE == 0 && (room + HEADER) % PAGE == 0
+           && atomic_load_explicit(&mapped, memory_order_relaxed) < MAPPED
+           && atomic_fetch_add_explicit(&mapped, 1, memory_order_relaxed) < MAPPED;
+}
+
 /* Keep a block for the next request; 0 where it has to be freed. */
 __attribute__((noinline)) static int
 keep(void *data, size_t room)
@@ -312,7 +327,7 @@ pool_free(void *Py_UNUSED(context), void *data, size_t size)
     }
     else if (data != NULL && is_pooled(size)) {
         size_t room = malloc_usable_size(data);
-        if (room >= size && is_pooled(room) && keep(data, room)) {
+        if (room >= size && is_pooled(room) && !is_mapped(data, room) && keep(data, room)) {
             return;
         }
     }

@@ -92,7 +92,7 @@ def _memory() -> str:
     if not _C.memory_install(config.pool_bytes, stay=True):
         return "off" if not config.pool_bytes else "not used: needs glibc, and NumPy's and Python's own allocators"
     try:
-        for _ in range(2):  # the second finds what the first left
+        for _ in range(3):  # the last finds what the one before it left; the C library had mapped the first by itself
             np.empty(2**20, np.uint8)
         found = _C.memory_stats()["hits"]
     finally:
