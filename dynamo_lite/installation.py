@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import sys
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,6 +31,13 @@ def _release(text: str) -> tuple[int, ...]:
 
 def installed(package: str) -> str | None:
     """The version of `package`; None where it came without saying."""
+    spec = find_spec(package)
+    folder = None if spec is None or spec.origin is None else Path(spec.origin).parent.parent
+    said = [] if folder is None else list(folder.glob(f"{package}-*.dist-info"))
+    if len(said) == 1:  # as pip leaves it
+        return said[0].name.removeprefix(f"{package}-").removesuffix(".dist-info")
+    from importlib.metadata import PackageNotFoundError, version  # which takes 40 ms
+
     try:
         return version(package)
     except PackageNotFoundError:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import _C, budget, policy
 from dynamo_lite.config import config
+from dynamo_lite.installation import unknown_version
 from dynamo_lite.pycode import (
     Answers,
     Code,
@@ -125,7 +126,7 @@ class Watch:
 
     def _compiler(self) -> Compilation | None:
         """What compiles; None as long as the process has not run long enough to import it."""
-        if self.compilation is None and self.budget.allows(self.limits.compiler):
+        if self.compilation is None and not unknown_version() and self.budget.allows(self.limits.compiler):
             with budget.timed():
                 from dynamo_lite.compilation import Compilation
 

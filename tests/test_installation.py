@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import warnings
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -70,10 +71,16 @@ def test_pip_is_told_the_versions_that_the_package_asks_for() -> None:
     assert own == {installation.requirement(name) for name in installation.NEEDED}
 
 
+@pytest.mark.parametrize("name", installation.NEEDED)
+def test_versions_are_those_that_pip_says(name: str) -> None:
+    assert installation.installed(name) == metadata.version(name)
+    assert installation.installed("no_such_package") is None
+
+
 @pytest.mark.parametrize(("name", "found"), [("numpy", "2.1.3"), ("llvmlite", "0.44.0rc1"), ("bytecode", "0.9")])
 def test_a_package_that_is_too_old_is_named(name: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {one: least for one, (least, _) in installation.NEEDED.items()} | {name: found}
-    monkeypatch.setattr(installation, "version", known.__getitem__)
+    monkeypatch.setattr(installation, "installed", known.__getitem__)
     said = complaint("dynamo_lite", PACKAGE)
     assert said is not None
     assert f"needs {name} {installation.NEEDED[name][0]} or newer" in said
@@ -83,7 +90,7 @@ def test_a_package_that_is_too_old_is_named(name: str, found: str, monkeypatch: 
 @pytest.mark.parametrize(("found", "known"), [("2.5.99", True), ("2.6.0.dev0", False), ("3.0", False)])
 def test_a_package_that_is_newer_than_known_is_named(found: str, known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     versions = {one: least for one, (least, _) in installation.NEEDED.items()} | {"numpy": found}
-    monkeypatch.setattr(installation, "version", versions.__getitem__)
+    monkeypatch.setattr(installation, "installed", versions.__getitem__)
     said = installation.unknown_version.__wrapped__()
     assert said is None if known else said is not None and f"numpy {found} is newer" in said
     assert complaint("dynamo_lite", PACKAGE) is None

@@ -36,6 +36,7 @@ LAZY = {"numba", "llvmlite", "rich"}
 # NB: a program that is run as a whole starts without what it may never need.
 LAZY_OWN = {
     ("dynamo_lite.graph.graph", "dynamo_lite.graph.text"),
+    ("dynamo_lite.installation", "importlib.metadata"),
     ("dynamo_lite.whole_program", "dynamo_lite.watching"),
     ("dynamo_lite.whole_program", "dynamo_lite._C"),
     ("dynamo_lite.watching", "dynamo_lite.compilation"),
