@@ -35,6 +35,7 @@ class Thresholds:
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
     look: float = 0.0005  # how often a running loop looks at the clock, about
+    operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
     short_function: float = 1e-6  # plain time of a call below which a function without loops is watched no more
     tried_short: int = 8  # calls timed before that is decided
@@ -55,6 +56,7 @@ AT_ONCE = Thresholds(
     hot_function=0.0,
     hot_loop=0.0,
     look=0.0,
+    operations=1,
     together=0,
     short_function=0.0,
     budget_share=1e6,

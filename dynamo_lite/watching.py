@@ -71,7 +71,7 @@ class Watch:
             poll = polls[id(of), loop.header] = _C.Poll(loop, loop.depth, outer, self._round(of, loop), loop.copies)
             return poll
 
-        return polled(code, make_poll, Answers(_C.GO_ON, _C.drop_frame), self.limits.together)
+        return polled(code, make_poll, Answers(_C.GO_ON, _C.drop_frame), self.limits.together, self.limits.operations)
 
     def _round(self, code: Code, loop: Loop) -> _C.Round:
         """What is known of the rounds of a loop: one for all code objects in which it stands."""

@@ -47,6 +47,7 @@ LOOPS_AT_ONCE = Thresholds(
     hot_function=1e6,
     hot_loop=0.0,
     look=0.0,
+    operations=1,
     together=0,
     short_function=0.0,
     budget_share=1e6,

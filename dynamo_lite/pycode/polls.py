@@ -112,24 +112,27 @@ def with_polls(
     make_poll: Callable[[Code, Loop | None], object | None],
     answers: Answers,
     together: int = 0,
+    least: int = 1,
 ) -> Code | None:
     """`code` with polls at its entry and at the back edges of its loops; None where there is no place for one.
 
     make_poll: asked for the poll of the entry (None), then of each loop that may be worth it, outer ones first; it may
-    give None. together: instructions that the copies of a short loop may have.
+    give None. together: instructions that the copies of a short loop may have. least: operations of a function without
+    loops that is worth one.
     """
     if not (code.flags & CO_OPTIMIZED and code.flags & CO_NEWLOCALS) or code.flags & CO_GENERATOR_KINDS:
         return None
     writer = _Writer(code, answers)
     if code.name == "<lambda>" or not code.name.startswith("<"):
         entry = next(index for index, instr in enumerate(code.instrs) if instr.op != "MAKE_CELL")
-        if not set(code.cellvars).intersection(code.argnames) and _is_worth_it(code.instrs):
+        enough = 1 if loops(code) else least
+        if not set(code.cellvars).intersection(code.argnames) and _operations(code.instrs) >= enough:
             poll = make_poll(code, None)
             if poll is not None:
                 writer.at_entry(entry, poll)
     if not code.cellvars:  # else nothing can be resumed
         for loop in loops(code, together):
-            if _is_worth_it(code.instrs[loop.header : loop.last + 1]):
+            if _operations(code.instrs[loop.header : loop.last + 1]):
                 poll = make_poll(code, loop)
                 if poll is not None:
                     writer.at_loop(loop, poll)
@@ -140,8 +143,8 @@ def with_polls(
 _WORTH_A_POLL = frozenset(("CALL", "CALL_KW", "CALL_FUNCTION_EX", "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_OP"))
 
 
-def _is_worth_it(instrs: tuple[Instr, ...]) -> bool:
-    return any(instr.op in _WORTH_A_POLL for instr in instrs)
+def _operations(instrs: tuple[Instr, ...]) -> int:
+    return sum(instr.op in _WORTH_A_POLL for instr in instrs)
 
 
 class _Writer:
@@ -279,13 +282,14 @@ def polled(
     make_poll: Callable[[Code, Loop | None], object | None],
     answers: Answers,
     together: int = 0,
+    least: int = 1,
 ) -> types.CodeType:
     """`code` and all code objects in it with polls (with_polls); `decoded` goes on giving what they were without.
 
     What cannot be written so stays as it is.
     """
     consts = tuple(
-        polled(const, make_poll, answers, together) if isinstance(const, types.CodeType) else const
+        polled(const, make_poll, answers, together, least) if isinstance(const, types.CodeType) else const
         for const in code.co_consts
     )
     if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
@@ -300,7 +304,7 @@ def polled(
                 polls.append((loop, poll))
             return poll
 
-        made = with_polls(plain, make_and_note, answers, together)
+        made = with_polls(plain, make_and_note, answers, together, least)
         if made is None:
             return code
         result = encode(made)

@@ -218,3 +218,16 @@ def test_inner_functions_have_polls_too() -> None:
     made, log = with_polls(outer, lambda n: True)
     assert made(3) == outer(3)
     assert len(log) >= 4
+
+
+def test_functions_with_few_operations_ask_nothing() -> None:
+    def few(x: int) -> int:
+        return x + x
+
+    asked: list[object] = []
+    answers = Answers(GO_ON, _C.drop_frame)
+    assert polled(few.__code__, lambda code, loop: asked.append(loop), answers, least=2) is few.__code__
+    assert not asked
+    polled(few.__code__, lambda code, loop: asked.append(loop), answers, least=1)
+    polled(nested.__code__, lambda code, loop: asked.append(loop), answers, least=1000)
+    assert asked.count(None) == 2
