@@ -164,6 +164,7 @@ class Compilation:
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
         self._places: dict[types.CodeType, tuple[types.CodeType, int]] = {}  # -> where in what it goes on
+        self._roots: dict[types.CodeType, types.CodeType] = {}  # -> the code of the user's function
         self._lines: dict[types.CodeType, int] = {}  # and -> the line it goes on with
         self._entries: dict[types.CodeType, int] = {}
         self._plain_entries: dict[types.CodeType, int] = {}
@@ -218,7 +219,7 @@ class Compilation:
             # NumPy keeps errstate in a context variable: what an interrupt leaves behind stays in this copy.
             segment = contextvars.copy_context().run(
                 self._in_time,
-                (self._root(code), count),
+                (self._roots.get(code, code), count),
                 compile_segment,
                 function,
                 slots,
@@ -267,12 +268,6 @@ class Compilation:
         self._entries[code] = count + 1
         self._note(function, slots, segment, count)
         return segment.entry
-
-    def _root(self, code: types.CodeType) -> types.CodeType:
-        """The code of the function that a resume function's code belongs to."""
-        while code in self._places:
-            code, _ = self._places[code]
-        return code
 
     def _in_time(
         self, version: tuple[types.CodeType, int], compile_: Callable[..., Segment], *args: Any, **options: Any
@@ -382,6 +377,8 @@ class Compilation:
                     _C.set_round(resumed, round_)
                 self._resumed[made] = len(self._resumed) + 1
                 self._places[made] = function.__code__, target.index
+                # NB: no walk along _places: after a reset() amid a run, an equal resume function is made of this one.
+                self._roots[made] = self._roots.get(function.__code__, function.__code__)
                 self._lines[made] = code.instrs[target.index].position[0] or made.co_firstlineno
                 if target.plain:
                     self._skip(made, "exception-handler-active")
@@ -666,6 +663,7 @@ class Compilation:
         self._jumps.clear()
         self._resumed.clear()
         self._places.clear()
+        self._roots.clear()
         self._lines.clear()
         self._entries.clear()
         self._plain_entries.clear()

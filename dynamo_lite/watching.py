@@ -81,7 +81,7 @@ class Watch:
 
     def round_at(self, code: Code, index: int) -> _C.Round | None:
         """What is known of the rounds of the innermost loop around instruction `index`; None where there is none."""
-        around = [loop for loop in loops(code) if loop.header <= index <= loop.last]
+        around = [loop for loop in loops(code) if index in loop.body]
         return self._round(code, around[-1]) if around else None
 
     def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:

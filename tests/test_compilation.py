@@ -54,6 +54,25 @@ def test_resetting_one_leaves_the_other(compiler: Compile) -> None:
     assert one.stats()["compiles"] == compiles
 
 
+def test_a_reset_amid_a_loop_that_goes_on_segment_by_segment(compiler: Compile) -> None:
+    """What goes on is a resume function of before the reset; the one made of it, at the same place, is equal to it."""
+
+    def forgets(x: Any, when: set[int]) -> Any:
+        for i in range(8):
+            x = x * 0.5 + i
+            if opaque(i) in when:
+                fast.reset()
+        return x
+
+    @dynamo_lite.disable
+    def opaque(i: int) -> int:
+        return i
+
+    fast = compiler(forgets, backend="reference", options={"cost_model": False})
+    for when in ({2}, {1, 5}, {3, 4}, set(range(8)), set()):
+        np.testing.assert_array_equal(fast(np.ones(4), when), forgets(np.ones(4), set()))
+
+
 def test_native_calls_and_declines_are_counted_by_each(compiler: Compile) -> None:
     one, other = (compiler(programs.affine, options={"cost_model": False}) for _ in range(2))
     for _ in range(3):

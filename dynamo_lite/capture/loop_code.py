@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dynamo_lite.pycode import OPCODES, Code, remembered
-from dynamo_lite.pycode.flow import stack_depth, successors
+from dynamo_lite.pycode.flow import natural_loop, predecessors, reached, stack_depth, successors
 from dynamo_lite.pycode.opcodes import Operand
 
 COPIED = 32  # instructions that are compared
@@ -36,7 +36,7 @@ def while_loops(code: Code) -> dict[int, frozenset[int]]:
         {
             head
             for index, head in back
-            if code.instrs[head].op not in ("FOR_ITER", "SEND") and index in _reached(code, head)
+            if code.instrs[head].op not in ("FOR_ITER", "SEND") and index in reached(code, head)
         }
     )
     loops = {head: natural_loop(code, head) for head in heads}
@@ -213,59 +213,21 @@ def same_code(code: Code, one: int, other: int) -> bool:
     return False
 
 
-@remembered
-def _before(code: Code) -> list[list[int]]:
-    """For each instruction those that it may follow when nothing raises."""
-    before: list[list[int]] = [[] for _ in code.instrs]
-    for index in range(len(code.instrs)):
-        for after in successors(code, index):
-            if after < len(before):
-                before[after].append(index)
-    return before
-
-
-@remembered
-def natural_loop(code: Code, header: int) -> frozenset[int]:
-    """The instructions from which `header` is reached again without leaving the loop that it heads, and that follow it
-    when nothing raises."""
-    before = _before(code)
-    found = {header}
-    work = [index for index in before[header] if index > header]
-    while work:
-        index = work.pop()
-        if index not in found:
-            found.add(index)
-            work += before[index]
-    return frozenset(found & _reached(code, header))
-
-
 def outermost_loop(code: Code, index: int) -> frozenset[int]:
     """The instructions of the outermost loop around one; the instruction alone where there is none."""
-    before = _before(code)
+    before = predecessors(code)
     leading, work = {index}, [index]
     while work:
         new = set(before[work.pop()]) - leading
         leading |= new
         work += new
-    return frozenset(leading & _reached(code, index))
+    return frozenset(leading & reached(code, index))
 
 
 def operations_behind(code: Code, index: int) -> int:
     """How many operations and calls may run once the outermost loop around an instruction has ended."""
-    behind = _reached(code, index) - outermost_loop(code, index)
+    behind = reached(code, index) - outermost_loop(code, index)
     return sum(code.instrs[one].op in _OPERATIONS for one in behind)
-
-
-def _reached(code: Code, start: int) -> set[int]:
-    """The instructions that may run from `start` on when nothing raises."""
-    found: set[int] = set()
-    work = [start]
-    while work:
-        index = work.pop()
-        if index not in found:
-            found.add(index)
-            work += successors(code, index)
-    return found
 
 
 def stored_names(code: Code, loop: frozenset[int]) -> frozenset[str]:

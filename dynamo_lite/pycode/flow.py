@@ -2,7 +2,9 @@
 
 Enters: a ``Code``. ``stack_depth`` follows every edge with the stack effects of opcodes.py; encode.py takes the
 code object's stack size from it, resume.py the number of slots to rebuild. INVARIANT: all paths to an instruction
-agree on the depth.
+agree on the depth. NB: loops are found by where control goes, not by where their instructions stand: a compiler may put
+a loop behind the back edge of the one around it (3.14 copies the jump of a `continue` or of an end to where it comes
+from).
 """
 
 from __future__ import annotations
@@ -34,6 +36,55 @@ def handler_targets(code: Code) -> list[int | None]:
         for index in range(entry.start, entry.end):
             handlers[index] = entry.target
     return handlers
+
+
+@remembered
+def predecessors(code: Code, raising: bool = False) -> list[list[int]]:
+    """For each instruction those that it may follow when nothing raises; raising: and what it handles."""
+    before: list[list[int]] = [[] for _ in code.instrs]
+    for index, afters in enumerate(_after(code, raising)):
+        for after in afters:
+            before[after].append(index)
+    return before
+
+
+def reached(code: Code, start: int, raising: bool = False) -> set[int]:
+    """The instructions that may run from `start` on when nothing raises; raising: and in handlers."""
+    found: set[int] = set()
+    work, after = [start], _after(code, raising)
+    while work:
+        index = work.pop()
+        if index not in found:
+            found.add(index)
+            work += after[index]
+    return found
+
+
+@remembered
+def natural_loop(code: Code, header: int, raising: bool = False) -> frozenset[int]:
+    """The instructions from which `header` is reached again without leaving the loop that it heads, and that follow it
+    when nothing raises; raising: and those of handlers."""
+    before = predecessors(code, raising)
+    found = {header}
+    work = [index for index in before[header] if index > header]
+    while work:
+        index = work.pop()
+        if index not in found:
+            found.add(index)
+            work += before[index]
+    return frozenset(found & reached(code, header, raising))
+
+
+@remembered
+def _after(code: Code, raising: bool) -> list[list[int]]:
+    """For each instruction those that may follow it when nothing raises; raising: and its handler."""
+    n = len(code.instrs)
+    after = [[one for one in successors(code, index) if one < n] for index in range(n)]
+    if raising:
+        for index, handler in enumerate(handler_targets(code)):
+            if handler is not None:
+                after[index].append(handler)
+    return after
 
 
 def async_items(code: Code) -> dict[int, int]:

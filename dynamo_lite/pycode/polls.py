@@ -21,7 +21,7 @@ over, and the last copy alone asks.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,22 +40,28 @@ from dynamo_lite.pycode.code import (
 )
 from dynamo_lite.pycode.decode import decode, remember_as
 from dynamo_lite.pycode.encode import encode
-from dynamo_lite.pycode.flow import stack_depth
+from dynamo_lite.pycode.flow import natural_loop, reached, stack_depth
 from dynamo_lite.pycode.version import FACTS
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop by its header (the instruction its back edges lead to): the last back edge, the stack slots in use at the
-    header, whether each holds the iterator of a `for` (the innermost on top), and the header of the loop around it.
+    """A loop by its header (the instruction its back edges lead to): its instructions, the back edges, the stack slots
+    in use at the header, each an iterator of a `for` (the innermost on top), and the header of the loop around it.
     copies: rounds from one question to the next."""
 
     header: int
-    last: int
+    body: frozenset[int]
+    edges: tuple[int, ...]
     depth: int
     over: str  # "for" or "while"
     outer: int | None
     copies: int = 1
+
+    @property
+    def last(self) -> int:
+        """The last of the back edges."""
+        return self.edges[-1]
 
 
 def loops(code: Code, together: int = 0) -> list[Loop]:
@@ -65,18 +71,21 @@ def loops(code: Code, together: int = 0) -> list[Loop]:
     the copies of an innermost loop may have.
     """
     depths = stack_depth(code)
-    ends: dict[int, int] = {}
+    edges: dict[int, list[int]] = {}
     for index, instr in enumerate(code.instrs):
-        if instr.target is not None and instr.target <= index and depths[index] is not None:
-            ends[instr.target] = index
+        if instr.target is not None and instr.target <= index and index in reached(code, instr.target, True):
+            edges.setdefault(instr.target, []).append(index)
     found: list[Loop] = []
-    for header, last in sorted(ends.items(), key=lambda item: (item[0], -item[1])):
-        around = [loop for loop in found if loop.header < header and last <= loop.last]
+    for header in sorted(edges):
+        if depths[header] is None:
+            continue
+        body = natural_loop(code, header, True)
+        around = [loop for loop in found if header in loop.body]
         over = "for" if code.instrs[header].op == "FOR_ITER" else "while"
         iterators = sum(loop.over == "for" for loop in around) + (over == "for")
         outer = around[-1].header if around else None
         if depths[header] == iterators and handlers_at(code, header) is None:
-            found.append(Loop(header, last, iterators, over, outer))
+            found.append(Loop(header, body, tuple(edges[header]), iterators, over, outer))
     inner = {loop.header for loop in found} - {loop.outer for loop in found}
     return [replace(loop, copies=_copies(code, loop, together)) if loop.header in inner else loop for loop in found]
 
@@ -132,7 +141,7 @@ def with_polls(
                 writer.at_entry(entry, poll)
     if not code.cellvars:  # else nothing can be resumed
         for loop in loops(code, together):
-            if _operations(code.instrs[loop.header : loop.last + 1]):
+            if _operations(code.instrs[index] for index in loop.body):
                 poll = make_poll(code, loop)
                 if poll is not None:
                     writer.at_loop(loop, poll)
@@ -143,7 +152,7 @@ def with_polls(
 _WORTH_A_POLL = frozenset(("CALL", "CALL_KW", "CALL_FUNCTION_EX", "BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_OP"))
 
 
-def _operations(instrs: tuple[Instr, ...]) -> int:
+def _operations(instrs: Iterable[Instr]) -> int:
     return sum(instr.op in _WORTH_A_POLL for instr in instrs)
 
 
@@ -168,13 +177,10 @@ class _Writer:
 
     def at_loop(self, loop: Loop, poll: object) -> None:
         """Ask `poll` at all back edges of `loop`."""
-        last = loop.last
         if loop.copies > 1:
             self.copied[loop.header] = loop
-        for index in range(loop.header, last + 1):
-            if self.code.instrs[index].target == loop.header:
-                self.edges[index] = len(self.blocks)
-        self.blocks.append((poll, loop.header, loop.depth, self.code.instrs[last].position))
+        self.edges.update(dict.fromkeys(loop.edges, len(self.blocks)))
+        self.blocks.append((poll, loop.header, loop.depth, self.code.instrs[loop.last].position))
 
     def emit(self, op: str, arg: object = None, position: Position = NO_POSITION, to: object = None) -> None:
         self.out.append(Instr(op, arg, None if to is None else 0, position))

@@ -161,6 +161,32 @@ def test_loops_tell_what_stands_around_them() -> None:
     assert [loop.outer for loop in found] == [None, found[0].header, found[0].header, None]
 
 
+def after_a_handler(n: int) -> int:
+    total = 0
+    for i in range(n):
+        try:
+            total += 10 // (i - 1)
+        except ZeroDivisionError:
+            continue  # from the end of the code, where handlers stand
+    try:
+        total += int("no")
+    except ValueError:
+        pass  # which leads back, but is no loop
+    for i in range(n):
+        while total > 100 * i:
+            total //= i + 2
+    return total
+
+
+def test_a_handler_that_goes_on_is_part_of_its_loop_only() -> None:
+    found = loops(decode(after_a_handler.__code__))
+    assert [(loop.over, loop.depth) for loop in found] == [("for", 1), ("for", 1), ("while", 1)]
+    assert [loop.outer for loop in found] == [None, None, found[1].header]
+    made, log = with_polls(after_a_handler, lambda n: True)
+    assert made(6) == after_a_handler(6)
+    assert {place for place, _ in log} == {None, *(loop.header for loop in found)}
+
+
 def test_code_that_cannot_be_resumed_has_no_polls_in_its_loops() -> None:
     def generator(n: int) -> Any:
         for i in range(n):
