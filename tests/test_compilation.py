@@ -361,7 +361,8 @@ def test_a_recursion_of_ours_without_end_is_a_defect(compiler: Compile, monkeypa
 def test_without_room_on_the_stack_a_call_runs_plainly(compiler: Compile) -> None:
     x = np.ones(4)
     fast = compiler(programs.affine, backend="reference", options={"check": 1})
-    frames = sys.getrecursionlimit() - len(inspect.stack(0)) - 25
+    free = 18  # frames; compiling takes 22 (3.14) to 25 (3.11)
+    frames = sys.getrecursionlimit() - len(inspect.stack(0)) - free
     assert np.array_equal(under(frames, lambda: fast(x)), programs.affine(x))
     assert [skip.id for skip in fast.explain().skips] == ["recursion-limit"]
     fast(x)
