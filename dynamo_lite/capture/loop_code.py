@@ -36,10 +36,10 @@ def while_loops(code: Code) -> dict[int, frozenset[int]]:
         {
             head
             for index, head in back
-            if code.instrs[head].op not in ("FOR_ITER", "SEND") and index in reached(code, head)
+            if code.instrs[head].op not in ("FOR_ITER", "SEND") and index in reached(code, head, False)
         }
     )
-    loops = {head: natural_loop(code, head) for head in heads}
+    loops = {head: natural_loop(code, head, False) for head in heads}
     for outer, inner in itertools.pairwise(heads):
         test = range(outer, inner)
         if inner in loops[outer] and all(
@@ -215,18 +215,18 @@ def same_code(code: Code, one: int, other: int) -> bool:
 
 def outermost_loop(code: Code, index: int) -> frozenset[int]:
     """The instructions of the outermost loop around one; the instruction alone where there is none."""
-    before = predecessors(code)
+    before = predecessors(code, False)
     leading, work = {index}, [index]
     while work:
         new = set(before[work.pop()]) - leading
         leading |= new
         work += new
-    return frozenset(leading & reached(code, index))
+    return frozenset(leading & reached(code, index, False))
 
 
 def operations_behind(code: Code, index: int) -> int:
     """How many operations and calls may run once the outermost loop around an instruction has ended."""
-    behind = reached(code, index) - outermost_loop(code, index)
+    behind = reached(code, index, False) - outermost_loop(code, index)
     return sum(code.instrs[one].op in _OPERATIONS for one in behind)
 
 

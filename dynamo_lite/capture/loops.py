@@ -22,7 +22,7 @@ from dynamo_lite.capture.eithers import Either, enter_either, forms_of, put_toge
 from dynamo_lite.capture.iterators import iterate
 from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit, reads_frame, way_number
 from dynamo_lite.capture.lists import shares_numbers, watch
-from dynamo_lite.capture.loop_code import exposed, natural_loop, stored_names, tests, ways_out, whole_loop
+from dynamo_lite.capture.loop_code import exposed, stored_names, tests, ways_out, whole_loop
 from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, key_of, plan_of
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
 from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one, under
@@ -58,6 +58,7 @@ from dynamo_lite.graph.scalar import (
     symbols_of,
 )
 from dynamo_lite.pycode import begins_at, handlers_at, liveness
+from dynamo_lite.pycode.flow import natural_loop
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -204,7 +205,7 @@ class _Attempt:
         is_while = self.exit_index is None
         self.way_name = way_number(self.header)
         whole = self.machine.while_loops(frame.code)[self.header] if is_while else None
-        natural = natural_loop(frame.code, self.header) if whole is None else whole
+        natural = natural_loop(frame.code, self.header, False) if whole is None else whole
         self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.apart))
         if exit_index is None:
             self._refuse("loop-exit", "nothing that it tests")
@@ -231,9 +232,7 @@ class _Attempt:
         if tracer.pauses and outermost and (iterator is None or iterator.kind == "range"):
             self.region.pauses = []
         starts = ways_out(frame.code, natural) - {exit_index}
-        walk = Walk(
-            self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts
-        )
+        walk = Walk(self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts)
         self.walk = walk
         around = frame.stack[:]
         state = mutable_state(tracer, {id(frame.cells[name]) for name in cells})

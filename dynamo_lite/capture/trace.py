@@ -18,7 +18,6 @@ from dynamo_lite import budget, ops
 from dynamo_lite.capture import handlers, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
-from dynamo_lite.capture.loop_code import natural_loop
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.residual import TAKEN, Residual, Target
 from dynamo_lite.capture.state import (
@@ -40,6 +39,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import acts, is_structured
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import OPCODES, Code, Operand, assemble, decoded, handlers_at, liveness, skeleton
+from dynamo_lite.pycode.flow import natural_loop
 
 MAX_ATTEMPTS = 64  # of keeping loops loops, in one capture
 _REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "coroutine"}
@@ -290,7 +290,7 @@ def _restrain(tracer: Tracer, step: int) -> Stop:
     headers = sorted(
         header
         for header, count in root.rounds.items()
-        if count > 1 and root.index in natural_loop(root.code, header) | {header}
+        if count > 1 and root.index in natural_loop(root.code, header, False) | {header}
     )
     if repeated:
         restraints.recursive.add(repeated[0])

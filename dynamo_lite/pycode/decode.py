@@ -33,6 +33,7 @@ from dynamo_lite.pycode.code import (
 )
 from dynamo_lite.pycode.flow import async_items
 from dynamo_lite.pycode.opcodes import CONVERSIONS, OPCODES, OPERATORS, YIELDS_BOOL, Operand
+from dynamo_lite.pycode.rotate import rotated
 from dynamo_lite.pycode.version import BORROWING, CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, SPELLINGS, VERSION
 
 _REMEMBERED = 256
@@ -49,12 +50,12 @@ def remember_as(code: types.CodeType, original: Code) -> None:
 
 
 def decoded(code: types.CodeType) -> Code:
-    """`decode(code)`, remembered while the code object lives and is among the latest."""
+    """`rotated(decode(code))`, remembered while the code object lives and is among the latest."""
     key = id(code)
     known = _decoded.get(key) or _original.get(key)
     if known is not None and known[0]() is code:
         return known[1]
-    made = decode(code)
+    made = rotated(decode(code))
     # NB: the callback is made of C functions alone: the frame hook would see a Python function's frame.
     _decoded[key] = weakref.ref(code, functools.partial(_decoded.pop, key)), made
     while len(_decoded) > _REMEMBERED:

@@ -39,7 +39,7 @@ def handler_targets(code: Code) -> list[int | None]:
 
 
 @remembered
-def predecessors(code: Code, raising: bool = False) -> list[list[int]]:
+def predecessors(code: Code, raising: bool) -> list[list[int]]:
     """For each instruction those that it may follow when nothing raises; raising: and what it handles."""
     before: list[list[int]] = [[] for _ in code.instrs]
     for index, afters in enumerate(_after(code, raising)):
@@ -48,7 +48,7 @@ def predecessors(code: Code, raising: bool = False) -> list[list[int]]:
     return before
 
 
-def reached(code: Code, start: int, raising: bool = False) -> set[int]:
+def reached(code: Code, start: int, raising: bool) -> set[int]:
     """The instructions that may run from `start` on when nothing raises; raising: and in handlers."""
     found: set[int] = set()
     work, after = [start], _after(code, raising)
@@ -61,7 +61,7 @@ def reached(code: Code, start: int, raising: bool = False) -> set[int]:
 
 
 @remembered
-def natural_loop(code: Code, header: int, raising: bool = False) -> frozenset[int]:
+def natural_loop(code: Code, header: int, raising: bool) -> frozenset[int]:
     """The instructions from which `header` is reached again without leaving the loop that it heads, and that follow it
     when nothing raises; raising: and those of handlers."""
     before = predecessors(code, raising)

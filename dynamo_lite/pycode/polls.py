@@ -41,6 +41,7 @@ from dynamo_lite.pycode.code import (
 from dynamo_lite.pycode.decode import decode, remember_as
 from dynamo_lite.pycode.encode import encode
 from dynamo_lite.pycode.flow import natural_loop, reached, stack_depth
+from dynamo_lite.pycode.rotate import rotated
 from dynamo_lite.pycode.version import FACTS
 
 
@@ -301,7 +302,7 @@ def polled(
     if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
         code = code.replace(co_consts=consts)
     try:
-        plain = decode(code)
+        plain = rotated(decode(code))
         polls: list[tuple[Loop | None, Any]] = []
 
         def make_and_note(of: Code, loop: Loop | None) -> object | None:

@@ -40,6 +40,7 @@ class Facts:
     small_ints: int  # LOAD_SMALL_INT loads the ints below it
     borrowing: bool  # LOAD_FAST_BORROW where the local outlives what is on the stack (borrow.py)
     branch_marks: bool  # NOT_TAKEN behind conditional jumps, and END_ASYNC_FOR names where the loop came from
+    test_at_bottom: bool  # a `while` is tested once more at its end (rotate.py)
     sequences: dict[tuple[str, object], tuple[tuple[str, int], ...]]  # canonical op and operand: natives in a row
 
 
@@ -81,6 +82,7 @@ _FACTS = {
         small_ints=0,
         borrowing=False,
         branch_marks=False,
+        test_at_bottom=True,
         sequences={},
     ),
     (3, 12): Facts(
@@ -104,6 +106,7 @@ _FACTS = {
         small_ints=0,
         borrowing=False,
         branch_marks=False,
+        test_at_bottom=True,
         sequences={},
     ),
     (3, 13): Facts(
@@ -127,6 +130,7 @@ _FACTS = {
         small_ints=0,
         borrowing=False,
         branch_marks=False,
+        test_at_bottom=True,
         sequences={},
     ),
     (3, 14): Facts(
@@ -150,6 +154,7 @@ _FACTS = {
         small_ints=256,
         borrowing=True,
         branch_marks=True,
+        test_at_bottom=False,
         sequences=_SEQUENCES_OF_3_14,
     ),
 }
@@ -163,6 +168,7 @@ row, only keeps the package importable."""
 FACTS = _FACTS[sys.version_info[:2] if KNOWN else max(_FACTS)]
 
 _cache_entries = dis._inline_cache_entries  # type: ignore[attr-defined]
+
 
 def _rise(natives: tuple[tuple[str, int], ...]) -> int:
     """How far the stack grows, at most, while these run."""

@@ -42,6 +42,36 @@ def nested_loops(n):
     return out
 
 
+def while_loops(n, words):
+    out, words = [], list(words)
+    while n > 0 and (n % 7 or len(out) < 2) and not (n == 5 and out):
+        n -= 1
+        if n % 2:
+            continue
+        k = n
+        while k is not None and k < 20:
+            k = None if k > 12 else k + n + 1
+            try:
+                out.append(1 // (k or 0))
+            except ZeroDivisionError:
+                if len(out) > 9:
+                    break
+                continue
+        out.append(k)
+    while words: words.pop()  # noqa: E701  # fmt: skip
+    while (
+        len(out) > 3  # which is tested in a line of its own
+        and out[-1] != 0
+    ):
+        out.pop()
+    else:
+        out.append("else")
+    for word in out:
+        while word:
+            word = word[1:] if isinstance(word, str) else 0
+    return out, n
+
+
 def try_finally(x):
     log = []
     try:
@@ -492,6 +522,7 @@ def many_locals(x):
 CALLS = [
     *((loops, (n,)) for n in (0, 5, 20)),
     (nested_loops, (7,)),
+    *((while_loops, (n, ("a", "bc"))) for n in (0, 6, 23)),
     *((try_finally, (x,)) for x in (0, 2)),
     (try_in_loop, (["1", None, "x", [], "stop", "2"],)),
     (reraise, (1,)),

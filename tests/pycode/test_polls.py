@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dynamo_lite import _C
-from dynamo_lite.pycode import Answers, Code, Loop, decode, decoded, loops, polled
+from dynamo_lite.pycode import Answers, Code, Loop, decoded, loops, polled
 
 GO_ON = object()
 
@@ -144,7 +144,7 @@ def test_an_exception_of_what_was_handed_over_has_no_entry_of_the_frame() -> Non
 def test_decoded_gives_the_code_without_polls() -> None:
     made, _ = with_polls(nested, lambda n: False)
     assert made.__code__ is not nested.__code__
-    assert decoded(made.__code__) == decode(nested.__code__)
+    assert decoded(made.__code__) == decoded(nested.__code__)
 
 
 def test_lines_stay() -> None:
@@ -154,7 +154,7 @@ def test_lines_stay() -> None:
 
 
 def test_loops_tell_what_stands_around_them() -> None:
-    code = decode(nested.__code__)
+    code = decoded(nested.__code__)
     found = loops(code)
     assert [loop.over for loop in found] == ["for", "for", "while", "while"]
     assert [loop.depth for loop in found] == [1, 2, 1, 0]
@@ -170,8 +170,9 @@ def after_a_handler(n: int) -> int:
             continue  # from the end of the code, where handlers stand
     try:
         total += int("no")
+        total += 1
     except ValueError:
-        pass  # which leads back, but is no loop
+        total -= 1  # and leads back, but is no loop
     for i in range(n):
         while total > 100 * i:
             total //= i + 2
@@ -179,7 +180,7 @@ def after_a_handler(n: int) -> int:
 
 
 def test_a_handler_that_goes_on_is_part_of_its_loop_only() -> None:
-    found = loops(decode(after_a_handler.__code__))
+    found = loops(decoded(after_a_handler.__code__))
     assert [(loop.over, loop.depth) for loop in found] == [("for", 1), ("for", 1), ("while", 1)]
     assert [loop.outer for loop in found] == [None, None, found[1].header]
     made, log = with_polls(after_a_handler, lambda n: True)
@@ -206,7 +207,7 @@ def test_code_that_cannot_be_resumed_has_no_polls_in_its_loops() -> None:
 def test_short_loops_ask_now_and_then() -> None:
     made, log = with_polls(short, lambda n: True, loops_only=True, together=400)
     assert made(99) == short(99)
-    found = loops(decode(short.__code__), 400)
+    found = loops(decoded(short.__code__), 400)
     assert found[0].copies > 3
     asked = [place for place, _ in log]
     assert asked.count(found[0].header) == 92 // found[0].copies

@@ -225,7 +225,7 @@ def constant_index(machine: Machine, index: Value) -> int | slice:
     if isinstance(index, SliceValue):
         return slice(*(as_constant(machine, part) for part in (index.start, index.stop, index.step)))
     key = as_constant(machine, index)
-    if not isinstance(key, int):
+    if not isinstance(key, int | slice):  # from 3.14 a slice of constants is a constant
         raise Break("unsupported-operation", f"an index of type {kind_name(key)}")
     return key
 
