@@ -469,6 +469,8 @@ def _array_from(object: Any, dtype: DType | None, copy: bool | None, order: str,
     if not 0 <= ndmin <= type_.ndim:
         raise OpError("ndmin= that adds axes has no rule")
     wanted = type_.dtype if dtype is None else dtype
+    if wanted == type_.dtype and wanted.num != type_.dtype.num:  # long and long long: a view, which shows the other
+        raise OpError("an array of a dtype that is equal to its own, but another")
     if copy is None and order == "K" and wanted == type_.dtype and not type_.scalar:
         return Bound("same", (object,))
     if copy is None and order != "K":

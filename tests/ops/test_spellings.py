@@ -311,6 +311,7 @@ def refusal(function: Callable[..., Any], *args: Any) -> str:
         (lambda x: np.einsum("ij->ji", x), (A,)),
         (lambda x: x.sum(axis=0, bogus=1), (A,)),
         (lambda x: np.unique(x), (A,)),
+        (lambda i, *, np=np: np.asarray(i, "q"), (INT,)),  # a view: the dtype is equal to its own, but another
         (lambda x, y: np.sum(x, axis=0, out=y), (A, np.ones((2, 3)))),
         (lambda x, y: np.sum(x, axis=0, keepdims=True, out=y), (A, V)),
     ],
