@@ -79,6 +79,7 @@ def index(x: Node, key: Any, scalar: bool = True) -> Bound:
         else:
             index.append(_entry(entry, args))
     index += full
+    _check_integers(index, type_.shape)
     if len(args) > 1:
         return Bound("advanced_index", tuple(args), {"index": tuple(index)})
     basic = tuple(entry for entry in index if entry is not ...)
@@ -114,9 +115,13 @@ def _bound(part: Any) -> Scalar | None:
     raise OpError(f"a slice bound of type {type(part).__name__} has no rule")
 
 
-def _check_integer(entry: Scalar, dim: Dim) -> None:
-    if not is_symbolic(entry) and not is_symbolic(dim) and not -dim <= entry < dim:  # type: ignore[operator]
-        raise OpError(f"index {entry} is out of bounds for an axis of {dim}")
+def _check_integers(index: list[Any], shape: tuple[Dim, ...]) -> None:
+    """What is out of bounds by what is known now raises. NB: what turns out to be so later declines in each call."""
+    axes = (entry for entry in index if entry is not None and entry is not ...)
+    for entry, dim in zip(axes, shape, strict=True):
+        known = not isinstance(entry, tuple) and not is_symbolic(entry) and not is_symbolic(dim)
+        if known and not -dim <= entry < dim:  # type: ignore[operator]
+            raise OpError(f"index {entry} is out of bounds for an axis of {dim}")
 
 
 def _infer_basic_index(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
@@ -129,7 +134,7 @@ def _infer_basic_index(args: tuple[Argument, ...], params: dict[str, Any], ask: 
         elif isinstance(entry, tuple):
             shape.append(slice_length(entry, next(sizes), ask))
         else:
-            _check_integer(entry, next(sizes))
+            next(sizes)
     return ArrayType(type_.dtype, tuple(shape), params["scalar"] and not shape)
 
 
@@ -208,9 +213,7 @@ def _infer_advanced_index(args: tuple[Argument, ...], params: dict[str, Any], as
         if entry is None:
             shape.append(1)
         elif position in advanced:
-            dim = next(sizes)
-            if not isinstance(entry, tuple):
-                _check_integer(entry, dim)
+            next(sizes)
         else:
             shape.append(slice_length(entry, next(sizes), ask))
     shape[insert:insert] = common

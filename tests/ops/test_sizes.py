@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dynamo_lite
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Scalar, Symbol, evaluate
 from dynamo_lite.ops.shapes import slice_length
@@ -87,6 +88,27 @@ def facts_of(function: Callable[..., Any], *args: Any) -> list[str]:
     compiled = record(function)
     compiled(*args)
     return [str(condition) for condition in compiled.graphs[-1].facts.learned]
+
+
+def first_of_two(x: Any) -> Any:
+    both = np.column_stack((x, x))
+    return both[0, 0], both[[0], 0], (both <= 3) % x  # which fits where x has 1 column or none
+
+
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("shapes", [[(3, 0)], [(3, 1), (3, 0), (3, 1)], [(0, 0), (3, 4)]])
+def test_a_size_that_turns_out_to_be_0_makes_an_index_an_error_of_the_call(
+    backend: str, shapes: list[tuple[int, int]]
+) -> None:
+    fast = dynamo_lite.compile(first_of_two, backend=backend, options={"check": 1, "cost_model": False})
+    for shape in shapes * 2:
+        got = []
+        for call in (first_of_two, fast):
+            try:
+                got.append([np.array(part).tolist() for part in call(np.ones(shape))])
+            except (IndexError, ValueError) as error:
+                got.append([str(error)])
+        assert got[0] == got[1]
 
 
 def test_a_stencil_asks_little() -> None:
