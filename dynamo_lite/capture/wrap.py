@@ -334,6 +334,7 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     type(None): _wrap_identity,
     type(Ellipsis): _wrap_identity,
     type(NotImplemented): _wrap_identity,
+    type(np._NoValue): _wrap_identity,
     str: _wrap_text,
     bytes: _wrap_text,
     complex: _wrap_equal,

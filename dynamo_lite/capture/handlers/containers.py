@@ -24,8 +24,10 @@ from dynamo_lite.capture.value import (
     SliceValue,
     TextValue,
     Value,
+    a_kind,
     kind_name,
 )
+from dynamo_lite.capture.words import source_text
 from dynamo_lite.capture.wrap import is_changed_unread, realise
 from dynamo_lite.graph.scalar import ScalarOp, is_symbolic
 from dynamo_lite.pycode import Instr
@@ -64,7 +66,7 @@ def build_slice(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BUILD_STRING", "FORMAT_VALUE", "CONVERT_VALUE", "BUILD_INTERPOLATION", "BUILD_TEMPLATE")
 def build_string(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("format-string", instr.op)
+    raise Break("format-string", source_text(frame))
 
 
 @handles("BUILD_SET", "SET_ADD", "SET_UPDATE", "DICT_MERGE")
@@ -77,7 +79,7 @@ def build_set(machine: Machine, frame: Frame, instr: Instr) -> None:
                 raise Break("python-exception", "TypeError: multiple values for keyword argument")
             target.items.update(update.items)
             return
-    raise Break("unsupported-opcode", instr.op)
+    raise Break("unsupported-operation", "a dict merged into another" if instr.op == "DICT_MERGE" else "a set")
 
 
 def dict_key(machine: Machine, value: Value) -> object:
@@ -173,7 +175,7 @@ def binary_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("STORE_SUBSCR")
 def store_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
     if is_changed_unread(machine.tracer, frame.stack[-2]):
-        raise Break("side-effect-container", f"item assignment to a {kind_name(frame.stack[-2])}")
+        raise Break("side-effect-container", f"item assignment to {a_kind(frame.stack[-2])}")
     value, container, index = machine.popn(frame, 3)
     set_item(machine, container, index, value)
 
@@ -217,7 +219,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
         case ConstantValue() if isinstance(container.value, str | bytes | tuple):
             found = python_result(container.value.__getitem__, constant_index(machine, index))
             return constant_value(found.value) if isinstance(found, ConstantValue) else found
-    raise Break("unsupported-operation", f"indexing a {kind_name(container)}")
+    raise Break("unsupported-operation", f"indexing {a_kind(container)}")
 
 
 def constant_index(machine: Machine, index: Value) -> int | slice:
@@ -252,7 +254,7 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
         case DictValue() if container.source is None:
             container.items[dict_key(machine, index)] = value
             return
-    raise Break("side-effect-container", f"item assignment to a {kind_name(container)}")
+    raise Break("side-effect-container", f"item assignment to {a_kind(container)}")
 
 
 def length(machine: Machine, value: Value) -> Value:
@@ -277,4 +279,4 @@ def length(machine: Machine, value: Value) -> Value:
             raise Raised(TypeError, "a number has no len()")
         case ArrayValue() if value.node.array_type.ndim == 0:
             raise Raised(TypeError, "len() of what has no axes")
-    raise Break("unsupported-operation", f"len of a {kind_name(value)}")
+    raise Break("unsupported-operation", f"len of {a_kind(value)}")
