@@ -218,7 +218,7 @@ def _wrap_function(tracer: Tracer, obj: types.FunctionType, source: Source) -> V
 
 def _comes_and_goes(source: Source) -> bool:
     """Whether the next call may find another object there: in an argument, a closure variable or a container."""
-    if source.kind in ("slot", "cell", "item", "key", "closure", "cell_contents"):
+    if source.kind in ("slot", "cell", "item", "key", "lookup", "closure", "cell_contents"):
         return True
     return source.base is not None and _comes_and_goes(source.base)
 

@@ -114,6 +114,8 @@ class _Namer:
                 return f"{self.register(op[2])}.{op[3]}"
             case "item" | "key":
                 return f"{self.register(op[2])}[{op[3]!r}]"
+            case "lookup":
+                return f"{self.register(op[2])}[{self.register(op[3])}]"
             case "defaults" | "kwdefaults":
                 return f"{self.register(op[2])}.__{op[0]}__"
             case "closure":

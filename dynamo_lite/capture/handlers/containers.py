@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
+from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.texts import item_of, length_of_text
 from dynamo_lite.capture.value import (
@@ -17,6 +20,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     DictViewValue,
     EitherValue,
+    LazyValue,
     NumberValue,
     ObjectValue,
     RangeValue,
@@ -28,8 +32,8 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.words import source_text
-from dynamo_lite.capture.wrap import is_changed_unread, realise
-from dynamo_lite.graph.scalar import ScalarOp, is_symbolic
+from dynamo_lite.capture.wrap import is_changed_unread, present, realise
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of
 from dynamo_lite.pycode import Instr
 
 
@@ -200,6 +204,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 return SequenceValue(None, container.kind, container.items[key])
             except (IndexError, TypeError, ValueError) as error:  # a slice of floats, one with step 0
                 raise Break("python-exception", type(error).__name__) from None
+        case DictValue() if (found := _looked_up(machine, container, index)) is not None:
+            return found
         case DictValue():
             name = dict_key(machine, index)
             if name not in container.items:
@@ -220,6 +226,23 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             found = python_result(container.value.__getitem__, constant_index(machine, index))
             return constant_value(found.value) if isinstance(found, ConstantValue) else found
     raise Break("unsupported-operation", f"indexing {a_kind(container)}")
+
+
+def _looked_up(machine: Machine, container: DictValue, index: Value) -> Value | None:
+    """What a dict from outside holds under a str or int from outside, which the next call may hold under another: the
+    guards look it up, and the key itself is not guarded. None where the key has to be known."""
+    if container.source is None or index.source is None:
+        return None
+    if isinstance(index, TextValue):
+        key: Any = index.text
+    elif isinstance(index, NumberValue) and kind_of(index.expr) == "int":
+        key = machine.tracer.hint(index.expr)
+    else:
+        return None
+    held = container.items.get(key)
+    if type(key) not in (str, int) or not isinstance(held, LazyValue):
+        return None
+    return present(machine.tracer, Source("lookup", container.source, index.source), held.concrete)
 
 
 def constant_index(machine: Machine, index: Value) -> int | slice:
