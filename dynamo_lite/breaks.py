@@ -400,6 +400,12 @@ _ROWS = (
         "A later call with less recursion around it is compiled, unless little of the stack was in use.",
     ),
     Reason(
+        "out-of-memory",
+        "skip",
+        "there was not enough memory left to compile {detail}",
+        "A later call that finds more is compiled, unless that fails several times.",
+    ),
+    Reason(
         "unknown-bytecode",
         "skip",
         "the bytecode of {detail} is not understood",

@@ -81,9 +81,18 @@ _TABLE_ENTRIES = 2
 _ROOM = 500  # frames, of which compiling takes fewer: where so many were free and none was left, it did not end
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
+# Attempts to compile one code object for which there was no memory.
+_STARVED_LIMIT = 3
 # Operations behind a loop that are too many to run them plainly for its sake.
 _MUCH = 12
 _ROUND = "the segments of a loop together"
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """NB: CPython 3.11 sets no error where it finds no memory for a Python frame, and says so in a SystemError."""
+    return isinstance(error, MemoryError) or (
+        type(error) is SystemError and str(error) == "error return without exception set"
+    )
 
 
 def _hint(found: GraphBreak, capture: Capture) -> str:
@@ -191,6 +200,7 @@ class Compilation:
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
         self._restraints = Restraints()
         self._spent: dict[tuple[types.CodeType, int], float] = {}  # seconds on a function's nth versions
+        self._starved: dict[types.CodeType, int] = {}  # how often there was no memory to compile it
         self._warned: set[str] = set()
         if fullgraph:
             for record in self._refusal():
@@ -264,7 +274,13 @@ class Compilation:
             raise
         except Exception as error:
             frames, limit = _frames_around(), sys.getrecursionlimit()
-            if not isinstance(error, RecursionError) or limit - frames >= _ROOM:
+            if _is_out_of_memory(error):
+                self._starved[code] = self._starved.get(code, 0) + 1
+                if self._starved[code] < _STARVED_LIMIT:
+                    self._note_skip(function, "out-of-memory", "")  # this call; the next may find more
+                else:
+                    self._leave_plain(function, "out-of-memory", "")
+            elif not isinstance(error, RecursionError) or limit - frames >= _ROOM:
                 self._fail(function, error)
             elif frames < limit // 2:
                 self._leave_plain(function, "recursion-limit", "")
@@ -321,7 +337,7 @@ class Compilation:
         """The backend's product; what is not a native Program is made to change nothing where it fails."""
         try:
             made = self._resolved(graph, example_inputs)
-        except (DoesNotPay, BackendError, budget.OutOfTime):
+        except (DoesNotPay, BackendError, budget.OutOfTime, MemoryError):
             raise
         except Exception as error:
             raise BackendError(self.backend_name, f"{type(error).__name__}: {error}") from error
