@@ -6,6 +6,7 @@ that goes through ours must count for what plain Python's call would have.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -87,8 +88,8 @@ def recursive(x: Any, left: Any, depth: int = 5) -> Any:
 
 def callbacks(x: Any, left: Any) -> Any:
     y = x * 2.0
-    for one in map(lambda v: flat(v, left), [y]):
-        y = one
+    for one in map(functools.partial(flat, left=left), [y]):
+        y = y + one
     return y
 
 
