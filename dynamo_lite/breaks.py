@@ -38,7 +38,7 @@ _ROWS = (
     Reason(
         "data-dependent-number",
         "break",
-        "{detail} reads a Python number out of an array",
+        "{detail} needs a Python number out of an array",
         "Keep it as an array or NumPy scalar while computing; take the number out at the end of the function.",
     ),
     Reason(

@@ -452,7 +452,7 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, ArrayValue):
         if value.whole is not None:
             return machine.tracer.number(value.whole)
-        found = numpy_rules.read_number(machine, value)
+        found = numpy_rules.read_number(machine, value, asked=True)
         if found is None:
             raise Break("data-dependent-number", "int()")
         value = found
@@ -460,6 +460,9 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             return value
     if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
         if machine.tracer.varies(value.expr):
+            # What is computed from it may not need it, as n % 1; int(nan) raises all the same.
+            machine.tracer.require(ScalarOp("ge", "bool", (value.expr, -(2.0**63))))
+            machine.tracer.require(ScalarOp("lt", "bool", (value.expr, 2.0**63)))
             return machine.tracer.number(make("trunc", value.expr))
         if -(2**63) <= machine.tracer.hint(value.expr) < 2**63:  # type: ignore[operator]
             return not_too_long(machine.tracer.number(make("trunc", value.expr)))
@@ -480,11 +483,24 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
-        number = numpy_rules.read_number(machine, value)
+        number = numpy_rules.read_number(machine, value, asked=True)
         if number is None or value.node.array_type.dtype.kind != "f":
             raise Break("data-dependent-number", "float()")
         return number
     return python_result(float, as_constant(machine, value))
+
+
+@rule(round)
+def _round(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """round(x, n) of a NumPy scalar: its round(); without an n also the int of that."""
+    places = [machine.realised(arg) for arg in (*args[1:], *kwargs.values())]
+    value = machine.realised(args[0]) if args else ConstantValue(None, None)
+    is_scalar = isinstance(value, ArrayValue) and value.node.array_type.scalar
+    if not is_scalar or value.node.array_type.dtype.kind not in "iuf" or len(places) > 1 or kwargs.keys() - {"ndigits"}:
+        raise Break("c-function", "round")
+    to_int = not places or (isinstance(places[0], ConstantValue) and places[0].value is None)
+    rounded = numpy_rules.call_method(machine, value, "round", [] if to_int else places, {})
+    return _int(machine, [rounded], {}) if to_int else rounded
 
 
 @rule(abs)

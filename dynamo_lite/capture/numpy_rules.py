@@ -311,11 +311,12 @@ def _passes_broadcast(node: Node, root: Node) -> bool:
 MAX_LISTED = 1000  # items of a list that is an index
 
 
-def read_number(machine: Machine, value: Value) -> Value | None:
-    """The Python int or float that a NumPy scalar of a loop's body holds, as only the run knows; None: it has none."""
+def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | None:
+    """The Python int or float that a NumPy scalar holds, as only the run knows; None: it has none. asked: the code says
+    so itself, as float() does; what else needs a number has a better way where no loop is around."""
     tracer = machine.tracer
     in_loop = tracer.regions or tracer.peeling
-    if not in_loop or not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
+    if not (in_loop or asked) or not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
         return None
     if value.number is not None:
         return tracer.number(value.number) if kind_of(value.number) == "int" else None
@@ -500,6 +501,10 @@ def call_method(machine: Machine, array: ArrayValue, name: str, args: list[Value
     if name in _FORWARDED and not array.node.array_type.scalar:
         function = _FORWARDED[name]
         return machine.call_python(function, constant(function), [array, *args], kwargs)
+    if name == "item" and not args and not kwargs:
+        number = read_number(machine, array, asked=True)
+        if number is not None:
+            return number
     if name in ("item", "tolist", "__float__", "__int__"):
         raise Break("data-dependent-number", f".{name}()")
     op = ops.method(name)

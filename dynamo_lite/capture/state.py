@@ -384,6 +384,8 @@ class Tracer:
         """The number that `value` is in this call."""
         if self.varies(value):
             what = number_words(self, value)
+            if not self.regions and not self.peeling:
+                raise Break("data-dependent-number", f"the value of {what}")
             raise Break("loop-dependent", f"the value of {what} is needed, which every iteration changes")
         try:
             return evaluate(value, self.hints)
