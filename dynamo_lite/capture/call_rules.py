@@ -495,8 +495,9 @@ def _round(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """round(x, n) of a NumPy scalar: its round(); without an n also the int of that."""
     places = [machine.realised(arg) for arg in (*args[1:], *kwargs.values())]
     value = machine.realised(args[0]) if args else ConstantValue(None, None)
-    is_scalar = isinstance(value, ArrayValue) and value.node.array_type.scalar
-    if not is_scalar or value.node.array_type.dtype.kind not in "iuf" or len(places) > 1 or kwargs.keys() - {"ndigits"}:
+    if not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
+        raise Break("c-function", "round")
+    if value.node.array_type.dtype.kind not in "iuf" or len(places) > 1 or kwargs.keys() - {"ndigits"}:
         raise Break("c-function", "round")
     to_int = not places or (isinstance(places[0], ConstantValue) and places[0].value is None)
     rounded = numpy_rules.call_method(machine, value, "round", [] if to_int else places, {})
