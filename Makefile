@@ -43,7 +43,7 @@ BACKEND ?= reference
 fuzz:  ## N=2000 random programs against plain Python; SEED=0 BACKEND=reference
 	@$(venv) && "$$python" -m tests.fuzz --backend $(BACKEND) --count $(N) --seed $(SEED) $(ARGS)
 
-big:  ## every kind of step and kernel over 2^31 elements on a stack of 1 MB (2-4 minutes, up to 4.5 GB)
+big:  ## every kind of step and kernel over 2^31 elements on a stack of 1 MB (3-7 minutes, up to 5.5 GB)
 	@$(venv) && "$$python" -m tests.soak big $(ARGS)
 
 lint:  ## ruff and mypy --strict

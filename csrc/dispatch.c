@@ -322,9 +322,9 @@ call_residual(PyObject *made, PyObject *func, PyObject **slots, Py_ssize_t n_slo
         memset(slots, 0, (size_t)n_slots * sizeof *slots);
     }
     PyThreadState *tstate = PyThreadState_Get();
-    dl_pyframe_lend_c_stack(tstate, 1);
+    dl_hook_lend(tstate);
     value = dl_pyframe_call_handing_over(residual, args, owned ? 0 : n_slots, n);
-    dl_pyframe_lend_c_stack(tstate, -1);
+    dl_hook_take_back(tstate);
     if (args != small) {
         PyMem_Free(args);
     }

@@ -37,13 +37,15 @@ static PyObject *
 pass(PyThreadState *tstate, DlFrame *frame, int throwflag, int step_aside)
 {
     DlThread *thread = &dl_thread;
+    int was_lent = thread->lent;
+    thread->lent = 0;
     step_aside = (step_aside || thread->nested >= DEEP) && !thread->aside;
     if (step_aside) {
         thread->aside = 1;
         hook.aside_threads++;
         update();
     }
-    int lent = !thread->aside;
+    int lent = !thread->aside && !was_lent;
     thread->nested++;
     dl_pyframe_lend_c_stack(tstate, lent);
     PyObject *value = hook.previous(tstate, frame, throwflag);
@@ -413,6 +415,20 @@ forget_other_threads(void)
     hook.aside_threads = dl_thread.aside;
 }
 
+void
+dl_hook_lend(PyThreadState *tstate)
+{
+    dl_pyframe_lend_c_stack(tstate, 1);
+    dl_thread.lent = hook.installed;
+}
+
+void
+dl_hook_take_back(PyThreadState *tstate)
+{
+    dl_pyframe_lend_c_stack(tstate, -1);
+    dl_thread.lent = 0; /* no frame was made where binding the arguments failed */
+}
+
 PyObject *
 dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObject *kwnames, int owned)
 {
@@ -428,10 +444,10 @@ dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObj
         thread->plain = (PyCodeObject *)PyFunction_GET_CODE(func);
     }
     PyThreadState *tstate = PyThreadState_Get();
-    dl_pyframe_lend_c_stack(tstate, 1);
+    dl_hook_lend(tstate);
     PyObject *value = owned ? dl_pyframe_call_handing_over(func, args, 0, PyVectorcall_NARGS(nargsf))
                             : PyObject_Vectorcall(func, args, nargsf, kwnames);
-    dl_pyframe_lend_c_stack(tstate, -1);
+    dl_hook_take_back(tstate);
     if (mark) {
         thread->plain = NULL; /* binding the arguments may have failed before a frame was made */
     }

@@ -43,6 +43,7 @@ typedef struct {
     int paused;          /* dl_hook_pause()s: dynamo_lite itself runs Python code */
     int active;          /* counted as depth > 0 and not paused */
     int nested;          /* evaluators of ours on this thread's C stack */
+    int lent;            /* the next frame's caller has lent it its C stack (dl_hook_lend) */
     int aside;           /* the hook had to go for the time of a frame: deep C stack, or a tracer watches */
     int why_plain;       /* the DlReason of the last DL_PLAIN that dispatch gave */
     PyObject *on_miss;   /* of the innermost call that shows frames: asked for its callees' entries; borrowed */
@@ -94,6 +95,11 @@ void dl_hook_pause(void);
 
 /* Undo one dl_hook_pause(). */
 void dl_hook_resume(void);
+
+/* Around a call of ours that evaluates one Python frame where plain Python would have used no C stack: lends the frame its
+   share (dl_pyframe_lend_c_stack), once, though it comes by the hook as well, which lends to the others. */
+void dl_hook_lend(PyThreadState *tstate);
+void dl_hook_take_back(PyThreadState *tstate);
 
 /* Call func as plain Python: its own frame is not dispatched, those of its callees may be. As PyObject_Vectorcall;
    owned: the arguments (all positional) are references that go over to the frame, consumed in every case. */

@@ -127,6 +127,13 @@ read_key(PyObject *dict, PyObject *key)
     return PyDict_CheckExact(dict) ? PyDict_GetItemWithError(dict, key) : NULL;
 }
 
+/* dict[key] for exact dictionaries and a key that is a str or an int itself; else as read_key. */
+static PyObject *
+read_lookup(PyObject *dict, PyObject *key)
+{
+    return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) ? read_key(dict, key) : NULL;
+}
+
 /* The attribute where the object itself or its class keeps it. */
 static PyObject *
 read_attr(const DlGuardOp *op, PyObject *base)
@@ -339,6 +346,9 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             goto set;
         case KEY:
             value = read_key(regs[op->reg[1]], op->object[0]);
+            goto set;
+        case LOOKUP:
+            value = read_lookup(regs[op->reg[1]], regs[op->reg[2]]);
             goto set;
         case CELL_CONTENTS:
             value = PyCell_Check(regs[op->reg[1]]) ? PyCell_GET(regs[op->reg[1]]) : NULL;

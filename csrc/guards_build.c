@@ -138,6 +138,7 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
         PyUnicode_InternInPlace(&op->object[0]);
         return plan_attr(self, op, types[op->reg[0]], tuple, index);
     case TEXT:
+    case LOOKUP:
         self->own = 1;
         break;
     case KEY:

@@ -27,7 +27,7 @@ enum { MAX_OBJECTS = 3 };
 typedef struct {
     uint8_t kind;
     uint8_t mode;        /* AttrMode of "attr"; DlKind of "number"; 1 for a "scalar" that compares sizes */
-    int32_t reg[2];      /* registers in the order of the operands */
+    int32_t reg[3];      /* registers in the order of the operands */
     PyObject *object[MAX_OBJECTS];
     union {
         int64_t n[3];    /* ints in the order of the operands; "type_version": the tag */

@@ -501,9 +501,17 @@ dl_pyframe_running(PyThreadState *tstate)
     return skip_marks(*top_of(tstate));
 }
 
+/* Python's count of nested frames. */
+#if PY_VERSION_HEX >= 0x030C0000
+#define FRAMES_LEFT py_recursion_remaining
+#else
+#define FRAMES_LEFT recursion_remaining
+#endif
+
 DlFrame *
 dl_pyframe_hide(PyThreadState *tstate)
 {
+    tstate->FRAMES_LEFT++;
     DlFrame **top = top_of(tstate), *hidden = *top;
     *top = hidden->previous;
     return hidden;
@@ -512,6 +520,7 @@ dl_pyframe_hide(PyThreadState *tstate)
 void
 dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden)
 {
+    tstate->FRAMES_LEFT--;
     *top_of(tstate) = hidden;
 }
 

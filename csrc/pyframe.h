@@ -38,7 +38,7 @@ PyObject *const *dl_pyframe_slots(DlFrame *frame, PyObject **room, Py_ssize_t n)
 DlFrame *dl_pyframe_running(PyThreadState *tstate);
 
 /* Leave the running frame out of the chain of frames until dl_pyframe_show(): what is called meanwhile has its caller for
-   a caller. Returns what that needs. */
+   a caller, and is not one frame deeper to Python's recursion limit. Returns what that needs. */
 DlFrame *dl_pyframe_hide(PyThreadState *tstate);
 void dl_pyframe_show(PyThreadState *tstate, DlFrame *hidden);
 
@@ -131,7 +131,8 @@ PyObject *dl_pyframe_call_handing_over(PyObject *func, PyObject *const *args, Py
 
 /* Around a call of ours that evaluates a Python frame where plain Python would have used no C stack: 3.12 counts such
    evaluations (two units each of 1500) against a limit of their own, which plain recursion never meets. Our own calls
-   are bounded by dl_pyframe_check_stack() instead. */
+   are bounded by dl_pyframe_check_stack() instead. NB: the hook cannot tell a frame that C code calls, a key function of
+   sorted(), from one that Python code does: it lends to both, and C code may recurse two units deeper for each. */
 static inline void
 dl_pyframe_lend_c_stack(PyThreadState *tstate, int sign)
 {

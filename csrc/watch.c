@@ -260,7 +260,10 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
 {
     uint64_t asked = dl_thread.gains, before = now();
     passing = code;
+    PyThreadState *tstate = PyThreadState_Get();
+    dl_hook_lend(tstate);
     PyObject *value = call_with_slots(frame, function, code);
+    dl_hook_take_back(tstate);
     passing = NULL;
     double time = (double)(now() - before);
     if (dl_thread.gains == asked) { /* nothing was compiled meanwhile */
@@ -529,9 +532,7 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     Py_INCREF(poll);
     DlFrame *hidden = dl_pyframe_hide(tstate);
     dl_thread.nested++;
-    dl_pyframe_lend_c_stack(tstate, 1);
     PyObject *value = poll->is_entry ? run_entry(poll, frame, code) : enter_loop(poll, frame, code);
-    dl_pyframe_lend_c_stack(tstate, -1);
     dl_thread.nested--;
     dl_pyframe_show(tstate, hidden);
     Py_DECREF(poll);

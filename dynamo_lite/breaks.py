@@ -38,7 +38,7 @@ _ROWS = (
     Reason(
         "data-dependent-number",
         "break",
-        "{detail} reads a Python number out of an array",
+        "{detail} needs a Python number out of an array",
         "Keep it as an array or NumPy scalar while computing; take the number out at the end of the function.",
     ),
     Reason(
@@ -192,7 +192,7 @@ _ROWS = (
     Reason(
         "format-string",
         "break",
-        "a string is formatted from {detail}",
+        "a string is formatted ({detail})",
         "Format after the array code.",
     ),
     Reason(
@@ -238,6 +238,12 @@ _ROWS = (
         "break",
         "an iteration changes {detail}",
         "Let a loop of array code change arrays and count with ints; write what it collects into an array made before.",
+    ),
+    Reason(
+        "loop-number-identity",
+        "break",
+        "the loop changes {detail}: the same Python object, as `is` and sys.getrefcount can tell",
+        "Begin it with a NumPy number, as in low = np.float64(0.0), or with an array: these need no identity.",
     ),
     Reason(
         "loop-ways",
@@ -291,7 +297,7 @@ _ROWS = (
     Reason(
         "loop-over-unknown-iterator",
         "break",
-        "a loop goes over {detail}, whose length is not known",
+        "a loop goes over {detail}, and how long that is only a call knows",
         "Loop over range(), a list or a tuple.",
     ),
     Reason(
@@ -336,7 +342,8 @@ _ROWS = (
         "nothing-to-compile",
         "skip",
         "no array work is in reach of a graph ({detail})",
-        "Nothing to do: plain Python is right here.",
+        "Nothing to do where no arrays are meant. A loop over numbers of a Python list becomes native once the list is "
+        "an array: np.array(the list).",
     ),
     Reason(
         "does-not-pay",
@@ -391,6 +398,12 @@ _ROWS = (
         "skip",
         "there was not enough room left on the stack to compile {detail}",
         "A later call with less recursion around it is compiled, unless little of the stack was in use.",
+    ),
+    Reason(
+        "out-of-memory",
+        "skip",
+        "there was not enough memory left to compile {detail}",
+        "A later call that finds more is compiled, unless that fails several times.",
     ),
     Reason(
         "unknown-bytecode",

@@ -28,7 +28,7 @@ from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import LoopPlan, Restraints, SkipFrame
-from dynamo_lite.capture.trace import GraphBreak, empty_closure, trace
+from dynamo_lite.capture.trace import Capture, GraphBreak, empty_closure, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.config import Config
 from dynamo_lite.errors import (
@@ -81,16 +81,26 @@ _TABLE_ENTRIES = 2
 _ROOM = 500  # frames, of which compiling takes fewer: where so many were free and none was left, it did not end
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
+# Attempts to compile one code object for which there was no memory.
+_STARVED_LIMIT = 3
 # Operations behind a loop that are too many to run them plainly for its sake.
 _MUCH = 12
 _ROUND = "the segments of a loop together"
 
 
-def _hint(found: GraphBreak) -> str:
+def _is_out_of_memory(error: Exception) -> bool:
+    """NB: CPython 3.11 sets no error where it finds no memory for a Python frame, and says so in a SystemError."""
+    return isinstance(error, MemoryError) or (
+        type(error) is SystemError and str(error) == "error return without exception set"
+    )
+
+
+def _hint(found: GraphBreak, capture: Capture) -> str:
     """What the user can do about a break; of another's code, only when to call it."""
     if found.inside is not None and any(folder in found.inside[0] for folder in _LIBRARY_FOLDERS):
         return "This is library code, which runs as it is. Call it before or after the array code to keep one graph."
-    return breaks.REASONS[found.reason].hint
+    cause = _cause(found, capture)
+    return breaks.REASONS[found.reason if cause is None else cause[0]].hint
 
 
 def _pauses(plan: LoopPlan) -> str:
@@ -104,9 +114,24 @@ def _pauses(plan: LoopPlan) -> str:
     return f"left for the iterations that may get to {', and to '.join(parts)}"
 
 
-def _message(found: GraphBreak) -> str:
+# Reasons that only say that a loop was neither kept as one nor unrolled.
+_OF_A_LOOP = frozenset({"loop-of-open-length", "loop-over-unknown-iterator"})
+
+
+def _cause(found: GraphBreak, capture: Capture) -> tuple[str, str] | None:
+    """Why a loop that broke the graph did not become a native loop, as a reason and its detail."""
+    if found.reason not in _OF_A_LOOP:
+        return None
+    place = found.inside[:2] if found.inside is not None else (found.filename, found.line)
+    refused = (plan.refused for plan in capture.loops if (plan.filename, plan.line) == place)
+    return next((cause for cause in refused if cause is not None and cause[0] not in _OF_A_LOOP), None)
+
+
+def _message(found: GraphBreak, capture: Capture) -> str:
     """Why a graph broke; for a call that was being inlined, also where in the callee."""
     message = breaks.message(found.reason, found.detail)
+    if cause := _cause(found, capture):
+        message = f"the loop cannot be a native loop: {breaks.message(*cause)}"
     if found.inside is None:
         return message
     filename, line, name = found.inside
@@ -176,6 +201,7 @@ class Compilation:
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
         self._restraints = Restraints()
         self._spent: dict[tuple[types.CodeType, int], float] = {}  # seconds on a function's nth versions
+        self._starved: dict[types.CodeType, int] = {}  # how often there was no memory to compile it
         self._warned: set[str] = set()
         if fullgraph:
             for record in self._refusal():
@@ -249,7 +275,13 @@ class Compilation:
             raise
         except Exception as error:
             frames, limit = _frames_around(), sys.getrecursionlimit()
-            if not isinstance(error, RecursionError) or limit - frames >= _ROOM:
+            if _is_out_of_memory(error):
+                self._starved[code] = self._starved.get(code, 0) + 1
+                if self._starved[code] < _STARVED_LIMIT:
+                    self._note_skip(function, "out-of-memory", "")  # this call; the next may find more
+                else:
+                    self._leave_plain(function, "out-of-memory", "")
+            elif not isinstance(error, RecursionError) or limit - frames >= _ROOM:
                 self._fail(function, error)
             elif frames < limit // 2:
                 self._leave_plain(function, "recursion-limit", "")
@@ -300,7 +332,7 @@ class Compilation:
         """The backend's product; what is not a native Program is made to change nothing where it fails."""
         try:
             made = self._resolved(graph, example_inputs)
-        except (DoesNotPay, BackendError, budget.OutOfTime):
+        except (DoesNotPay, BackendError, budget.OutOfTime, MemoryError):
             raise
         except Exception as error:
             raise BackendError(self.backend_name, f"{type(error).__name__}: {error}") from error
@@ -413,7 +445,7 @@ class Compilation:
             self.loops[place] = loop
         record = segment.capture.break_
         if record is not None:
-            self._note_break(record)
+            self._note_break(record, segment.capture)
         if segment.why_plain:
             self._note_skip(function, segment.why_plain, segment.why_plain_detail)
         elif segment.capture.ends == "break":
@@ -487,18 +519,18 @@ class Compilation:
             reason, detail, line = next(iter(plan.avoided.values()))
             found = GraphBreak(reason, detail, plan.filename, line, plan.function)
         if self.fullgraph and found is not None:
-            hint = _hint(found)
-            raise GraphBreakError(found.reason, _message(found), hint, found.filename, found.line, found.function)
+            message, hint = _message(found, segment.capture), _hint(found, segment.capture)
+            raise GraphBreakError(found.reason, message, hint, found.filename, found.line, found.function)
 
-    def _note_break(self, found: GraphBreak) -> None:
+    def _note_break(self, found: GraphBreak, capture: Capture) -> None:
         if found.reason == "loop-goes-on":
             known = list(self.breaks.values())  # at once: another thread may note a break meanwhile
             if (found.filename, found.line) in {(record.filename, record.line) for record in known}:
                 return  # why the loop was not unrolled is noted already
-        message = _message(found)
+        message = _message(found, capture)
         text = linecache.getline(found.filename, found.line).strip()
         self.breaks[found.reason, found.filename, found.line] = BreakRecord(
-            found.reason, found.filename, found.line, found.function, text, message, _hint(found)
+            found.reason, found.filename, found.line, found.function, text, message, _hint(found, capture)
         )
         log.emit("breaks", found.function, f"{found.filename}:{found.line}: {message} [{found.reason}]")
 
@@ -546,13 +578,14 @@ class Compilation:
         """What has been compiled so far."""
         filename, line = self._place()
         graphs = tuple(self._graph_record(segment) for segment in self.segments if segment.program is not None)
+        skips = [] if graphs else list(self._refusal()) or list(self._idle())
         return Explanation(
             self.name,
             filename,
             line,
             graphs,
             tuple(self.breaks.values()),
-            (*(() if graphs else self._refusal()), *self.skips.values()),
+            (*skips, *self.skips.values()),
             self.compiles,
             tuple((name, float(value)) for name, value in self.stats().items()),
             loops=tuple(self.loops.values()),
@@ -581,9 +614,17 @@ class Compilation:
             reason = "disabled"
         else:
             return
+        yield self._own_record(reason, breaks.message(reason, self.name))
+
+    def _idle(self) -> Iterator[BreakRecord]:
+        """That there was nothing to compile, where calls ran and nothing else says why none was native."""
+        known = self.breaks or self.skips or any(record.message for record in self.loops.values())
+        if not known and any(self.stats().values()):
+            yield self._own_record("nothing-to-compile", breaks.message("nothing-to-compile"))
+
+    def _own_record(self, reason: str, message: str) -> BreakRecord:
         text = linecache.getline(*self._place()).strip()
-        message = breaks.message(reason, self.name)
-        yield BreakRecord(reason, *self._place(), self.name, text, message, breaks.REASONS[reason].hint)
+        return BreakRecord(reason, *self._place(), self.name, text, message, breaks.REASONS[reason].hint)
 
     def _graph_record(self, segment: Segment) -> GraphRecord:
         graph, code = segment.capture.graph, segment.code

@@ -367,3 +367,32 @@ def test_without_room_on_the_stack_a_call_runs_plainly(compiler: Compile) -> Non
     assert [skip.id for skip in fast.explain().skips] == ["recursion-limit"]
     fast(x)
     assert fast.stats()["compiles"] == 1
+
+
+@pytest.mark.parametrize("error", [MemoryError(), SystemError("error return without exception set")], ids=repr)
+@pytest.mark.usefixtures("no_mode")
+def test_without_memory_to_compile_a_call_runs_plainly(
+    compiler: Compile, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """That is no defect, and no reason to leave the function plain for good. CPython 3.11 says it in two ways."""
+    x, left = np.ones(4), 2
+    whole = dynamo_lite.compilation.compile_segment
+
+    def starved(*args: Any, **kwargs: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            raise error
+        return whole(*args, **kwargs)
+
+    monkeypatch.setattr("dynamo_lite.compilation.compile_segment", starved)
+    fast = compiler(programs.affine, options={"check": 1, "cost_model": False})
+    for _ in range(4):
+        assert np.array_equal(fast(x), programs.affine(x))
+    assert [skip.id for skip in fast.explain().skips] == ["out-of-memory"]
+    assert fast.stats()["native_calls"] == 2
+    left = 100
+    other = compiler(lambda x: np.sqrt(x) + 1.0, options={"check": 1})
+    for _ in range(10):
+        other(x)
+    assert left == 97  # asked for three times

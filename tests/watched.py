@@ -62,4 +62,5 @@ def _compiled(function: Callable[..., Any], limits: Thresholds, backend: str) ->
     made = Watched(function, limits, backend)
     call: Any = made.function
     call.stats = made.stats
+    call.end = made.watch.end
     return call  # type: ignore[no-any-return]

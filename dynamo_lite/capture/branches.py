@@ -40,9 +40,10 @@ from dynamo_lite.capture.value import (
     NumberValue,
     SequenceValue,
     Value,
+    a_kind,
     is_gone,
-    kind_name,
 )
+from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
@@ -221,7 +222,7 @@ class Walk:
                 raise
             except Undecided as reason:
                 if not tracer.may_promise(reason.condition):
-                    self._avoid(name, condition, "loop-dependent", str(reason), unrolled=True)
+                    self._avoid(name, condition, "loop-dependent", undecided(tracer, reason.condition), unrolled=True)
                 raise
             except Returned:
                 if tracer.tells_pauses(condition) and tracer.regions[0].is_of_known_length():
@@ -397,7 +398,7 @@ def choose(machine: Machine, condition: GoesOn, first: Value, second: Value) -> 
 def split(machine: Machine, value: EitherValue, operate: Callable[[Value], Value]) -> Value:
     """What `operate` makes of a value that is one or the other: it runs on the one that it is."""
     if isinstance(value.condition, Value):
-        _break("data-dependent-number", f"the type of a {kind_name(value)}")
+        _break("data-dependent-number", f"the type of {a_kind(value)}")
     return _split(machine, value.condition, lambda: operate(value.first), lambda: operate(value.second))
 
 
@@ -737,7 +738,7 @@ def _truth(machine: Machine, value: Value) -> Value:
         return NumberValue(None, _number_of(machine.tracer, condition))
     number = as_scalar(value)
     if number is None or is_symbolic(number):
-        _break("unsupported-operation", f"the truth of a {kind_name(value)}")
+        _break("unsupported-operation", f"the truth of {a_kind(value)}")
     return ConstantValue(None, bool(number))
 
 

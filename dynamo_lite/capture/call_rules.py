@@ -50,6 +50,8 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     Value,
+    a_kind,
+    callable_name,
     kind_name,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, wrap
@@ -88,7 +90,7 @@ def call(machine: Machine, function: Value, args: Args, kwargs: Kwargs) -> Value
             return call_known(machine, function, args, kwargs)
         case ObjectValue():
             return _call_object(machine, function, args, kwargs)
-    raise Break("python-call", f"a {kind_name(function)}")
+    raise Break("python-call", f"{a_kind(function)}")
 
 
 def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kwargs) -> Value:
@@ -106,7 +108,7 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         if isinstance(owner, ConstantValue) and type(owner.value) is np.ufunc and target.__objclass__ is np.ufunc:
             bound = ConstantValue(None, getattr(owner.value, target.__name__))
             return call_known(machine, bound, args[1:], kwargs)
-        raise Break("c-function", target.__qualname__)
+        raise Break("random" if _is_random(target) else "c-function", target.__qualname__)
     either = _first_either(machine, args) if ops.lookup(target) is not None else None
     if either is not None:
         place, value = either
@@ -125,7 +127,7 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
     if isinstance(target, type) and not target.__flags__ & IMMUTABLE_TYPE:
         raise Break("python-call", f"class {target.__qualname__}")
     raise Break(
-        "random" if _is_random(target) else "c-function", getattr(target, "__qualname__", type(target).__name__)
+        "random" if _is_random(target) else "c-function", callable_name(target)
     )
 
 
@@ -146,7 +148,8 @@ def _lookup(target: Any) -> Rule | None:
 
 def _is_random(target: Any) -> bool:
     owner = getattr(target, "__self__", None)
-    return isinstance(owner, np.random.Generator | np.random.RandomState | random.Random)
+    kind = getattr(target, "__objclass__", None) or type(owner)
+    return isinstance(kind, type) and issubclass(kind, np.random.Generator | np.random.RandomState | random.Random)
 
 
 def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kwargs) -> Value:
@@ -162,7 +165,9 @@ def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kw
         return call(machine, inner, args, kwargs)
     target = next((vars(base)["__call__"] for base in function.cls.__mro__ if "__call__" in vars(base)), None)
     if not isinstance(target, types.FunctionType):
-        raise Break("c-function", function.cls.__qualname__)
+        if function.cls is not types.BuiltinFunctionType:
+            raise Break("c-function", function.cls.__qualname__)
+        raise Break("random" if _is_random(function.concrete) else "c-function", callable_name(function.concrete))
     return machine.call_python(target, constant(target), [function, *args], kwargs)
 
 
@@ -222,7 +227,7 @@ def _only(args: Args, kwargs: Kwargs) -> Value:
 def _positional(args: Args, kwargs: Kwargs, least: int, most: int | None = None) -> Args:
     """The arguments of a builtin that takes so many, and no keywords; anything else is Python's own affair."""
     if kwargs or not least <= len(args) <= (least if most is None else most):
-        raise Break("python-call", "a builtin with unusual arguments")
+        raise Break("python-call", "a builtin function with other arguments than it takes")
     return args
 
 
@@ -447,7 +452,7 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, ArrayValue):
         if value.whole is not None:
             return machine.tracer.number(value.whole)
-        found = numpy_rules.read_number(machine, value)
+        found = numpy_rules.read_number(machine, value, asked=True)
         if found is None:
             raise Break("data-dependent-number", "int()")
         value = found
@@ -455,6 +460,9 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             return value
     if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
         if machine.tracer.varies(value.expr):
+            # What is computed from it may not need it, as n % 1; int(nan) raises all the same.
+            machine.tracer.require(ScalarOp("ge", "bool", (value.expr, -(2.0**63))))
+            machine.tracer.require(ScalarOp("lt", "bool", (value.expr, 2.0**63)))
             return machine.tracer.number(make("trunc", value.expr))
         if -(2**63) <= machine.tracer.hint(value.expr) < 2**63:  # type: ignore[operator]
             return not_too_long(machine.tracer.number(make("trunc", value.expr)))
@@ -475,11 +483,25 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
-        number = numpy_rules.read_number(machine, value)
+        number = numpy_rules.read_number(machine, value, asked=True)
         if number is None or value.node.array_type.dtype.kind != "f":
             raise Break("data-dependent-number", "float()")
         return number
     return python_result(float, as_constant(machine, value))
+
+
+@rule(round)
+def _round(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """round(x, n) of a NumPy scalar: its round(); without an n also the int of that."""
+    places = [machine.realised(arg) for arg in (*args[1:], *kwargs.values())]
+    value = machine.realised(args[0]) if args else ConstantValue(None, None)
+    if not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
+        raise Break("c-function", "round")
+    if value.node.array_type.dtype.kind not in "iuf" or len(places) > 1 or kwargs.keys() - {"ndigits"}:
+        raise Break("c-function", "round")
+    to_int = not places or (isinstance(places[0], ConstantValue) and places[0].value is None)
+    rounded = numpy_rules.call_method(machine, value, "round", [] if to_int else places, {})
+    return _int(machine, [rounded], {}) if to_int else rounded
 
 
 @rule(abs)
@@ -566,14 +588,19 @@ def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return total
 
 
-@rule(next, filter, any, all, sorted, id, hash, repr, str, format, vars, dir, open, input, setattr, delattr)
-def _unknown_builtin(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    raise Break("c-function", "a builtin")
+def _breaks_with(reason: str, *callables: Any) -> None:
+    """Have calls of builtin functions break the graph, each under its name."""
+    for one in callables:
+
+        def refuse(machine: Machine, args: Args, kwargs: Kwargs, name: str = one.__qualname__) -> Value:
+            raise Break(reason, name)
+
+        rule(one)(refuse)
 
 
-@rule(locals, globals, eval, exec, super, breakpoint, builtins.__import__, sys._getframe)
-def _introspection(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    raise Break("frame-introspection", "a builtin that reads the frame")
+_breaks_with("c-function", next, filter, any, all, sorted, id, hash, repr, str, format, vars, dir, open, input)
+_breaks_with("c-function", setattr, delattr)
+_breaks_with("frame-introspection", locals, globals, eval, exec, super, breakpoint, builtins.__import__, sys._getframe)
 
 
 @rule(warnings.warn, warnings.warn_explicit)

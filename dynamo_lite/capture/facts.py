@@ -28,6 +28,7 @@ class Facts:
         if known is not None:
             return known
         base = None if source.base is None else self.register(source.base)
+        key = self.register(source.key) if source.kind == "lookup" else source.key
         dst = len(self._registers)
         self._registers[source] = dst
         match source.kind:
@@ -41,8 +42,8 @@ class Facts:
                 self.ops.append(("cell", dst, source.key))
             case "defaults" | "kwdefaults" | "cell_contents" | "method_function" | "method_self" | "text":
                 self.ops.append((source.kind, dst, base))
-            case "attr" | "item" | "key" | "closure":
-                self.ops.append((source.kind, dst, base, source.key))
+            case "attr" | "item" | "key" | "lookup" | "closure":
+                self.ops.append((source.kind, dst, base, key))
             case _:
                 raise AssertionError(source.kind)
         return dst

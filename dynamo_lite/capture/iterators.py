@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import length_of
-from dynamo_lite.capture.state import Tracer
+from dynamo_lite.capture.state import Raised, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -25,11 +25,13 @@ from dynamo_lite.capture.value import (
     RangeValue,
     SequenceValue,
     Value,
+    a_kind,
     kind_name,
 )
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
 
 ARGUMENT_UNROLL_LIMIT = 8
+_NO_ITEMS = (bool, int, float, complex, type(None))
 
 
 def iterate(machine: Machine, value: Value) -> IteratorValue:
@@ -54,7 +56,9 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             if machine.tracer.native_loops:
                 return IteratorValue(None, value, kind="array")
             raise Break("loop-over-unknown-iterator", "an array")
-    raise Break("loop-over-unknown-iterator", f"a {kind_name(value)}")
+    if isinstance(value, NumberValue) or (isinstance(value, ConstantValue) and type(value.value) in _NO_ITEMS):
+        raise Raised(TypeError, f"{kind_name(value)} object is not iterable")
+    raise Break("loop-over-unknown-iterator", a_kind(value))
 
 
 def _dict_items(of: DictValue, name: str) -> list[Value]:

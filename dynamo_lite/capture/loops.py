@@ -42,6 +42,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
 )
+from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
@@ -292,14 +293,14 @@ class _Attempt:
         """Have a condition on an index guarded to hold in every iteration, or in none."""
         tracer = self.machine.tracer
         if not tracer.is_owned(condition):
-            self._refuse("loop-dependent", str(Undecided(condition)))
+            self._refuse("loop-dependent", undecided(tracer, condition))
         region = tracer.regions[tracer.owner(condition)]
         plan = tracer.plans[region.key]
         for wanted in (condition, negate(condition)):
             if str(condition) not in plan.promises and tracer.worst(region, wanted) is not None:
                 plan.promises.add(str(condition))
                 raise Retry
-        self._refuse("loop-dependent", str(Undecided(condition)))
+        self._refuse("loop-dependent", undecided(tracer, condition))
 
     def _differs(self, path: Path) -> NoReturn:
         """What the name holds is of another kind after an iteration."""
@@ -712,9 +713,9 @@ class _Attempt:
         for path in {self.held[path]: path for path in paths}.values():
             names: set[str] = set()
             if tracer.may_be(self.next[path], names) or not self._names_inside() & symbols_of(self.next[path]):
-                self._refuse("loop-state", f"the number {path[0]}: to one that was there before, the same object")
+                self._refuse("loop-number-identity", f"{path[0]}, which may end as a number that was there before")
             if not known.isdisjoint(names):
-                self._refuse("loop-state", f"the number {path[0]}: to another number, the same object")
+                self._refuse("loop-number-identity", f"{path[0]}, which may end as the same number as another variable")
             known |= names
 
     def _runs_at_all(self) -> bool:

@@ -33,7 +33,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     Value,
-    kind_name,
+    a_kind,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.graph.node import Node, NodeKind
@@ -69,7 +69,7 @@ def raw(machine: Machine, value: Value) -> Any:
         case RangeValue():
             bounds = (machine.tracer.specialise(NumberValue(None, b)) for b in (value.start, value.stop, value.step))
             return range(*(bound.value for bound in bounds if isinstance(bound, ConstantValue)))
-    raise Break("op-without-rule", f"an operand of type {kind_name(value)}")
+    raise Break("op-without-rule", f"{a_kind(value)} as an operand")
 
 
 def value_of(machine: Machine, result: Any) -> Value:
@@ -203,7 +203,7 @@ def _operand(machine: Machine, value: Value, beside: Value | None = None) -> Any
     found = raw(machine, value)
     if isinstance(found, Node | int | float | complex | bool | np.generic | list | tuple) or is_symbolic(found):
         return found
-    raise Break("op-without-rule", f"an operand of type {type(found).__name__}")
+    raise Break("op-without-rule", f"{ops.described(found)} as an operand")
 
 
 def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
@@ -271,7 +271,7 @@ def root_of(node: Node) -> Node:
     """The node whose memory `node` shows; breaks where that is not certain."""
     while node.kind is NodeKind.CALL and ops.REGISTRY[node.op].kind is ops.OpKind.VIEW:
         if not is_exact_view(node):
-            raise Break("op-without-rule", f"a store into the result of {node.op}")
+            raise Break("op-without-rule", "a store into an array that the program makes in this way")
         parent = node.args[0]
         assert isinstance(parent, Node)
         node = parent
@@ -311,11 +311,12 @@ def _passes_broadcast(node: Node, root: Node) -> bool:
 MAX_LISTED = 1000  # items of a list that is an index
 
 
-def read_number(machine: Machine, value: Value) -> Value | None:
-    """The Python int or float that a NumPy scalar of a loop's body holds, as only the run knows; None: it has none."""
+def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | None:
+    """The Python int or float that a NumPy scalar holds, as only the run knows; None: it has none. asked: the code says
+    so itself, as float() does; what else needs a number has a better way where no loop is around."""
     tracer = machine.tracer
     in_loop = tracer.regions or tracer.peeling
-    if not in_loop or not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
+    if not (in_loop or asked) or not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
         return None
     if value.number is not None:
         return tracer.number(value.number) if kind_of(value.number) == "int" else None
@@ -500,6 +501,10 @@ def call_method(machine: Machine, array: ArrayValue, name: str, args: list[Value
     if name in _FORWARDED and not array.node.array_type.scalar:
         function = _FORWARDED[name]
         return machine.call_python(function, constant(function), [array, *args], kwargs)
+    if name == "item" and not args and not kwargs:
+        number = read_number(machine, array, asked=True)
+        if number is not None:
+            return number
     if name in ("item", "tolist", "__float__", "__int__"):
         raise Break("data-dependent-number", f".{name}()")
     op = ops.method(name)

@@ -355,6 +355,11 @@ class Residual:
                 self.load_source(source.base)
                 self.emit("LOAD_CONST", source.key)
                 self.emit("BINARY_SUBSCR")
+            case "lookup":
+                assert source.base is not None
+                self.load_source(source.base)
+                self.load_source(source.key)
+                self.emit("BINARY_SUBSCR")
             case _:
                 raise AssertionError(source.kind)
 

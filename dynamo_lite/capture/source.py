@@ -28,9 +28,10 @@ class ById:
 class Source:
     """One step of a path. kind and key: "slot" (index, name); "const" ById(object);
     "global" (ById(dict), name); "cell" index of func's closure; and with a base: "attr" name; "item" index;
-    "key" the dict key; "cell_contents" None; of a function "closure" the index of the variable whose value is meant,
-    "defaults" and "kwdefaults" None; of a method "method_function" "__func__", "method_self" "__self__"; of a
-    str or bytes "text" None, the array of its characters, which exists in graphs alone.
+    "key" the dict key; "lookup" the Source of a dict key that may be another in the next call; "cell_contents" None;
+    of a function "closure" the index of the variable whose value is meant, "defaults" and "kwdefaults" None; of a
+    method "method_function" "__func__", "method_self" "__self__"; of a str or bytes "text" None, the array of its
+    characters, which exists in graphs alone.
     """
 
     kind: str
@@ -58,6 +59,8 @@ class Source:
                 return f"{self.base}.{self.key}"
             case "item" | "key":
                 return f"{self.base}[{self.key!r}]"
+            case "lookup":
+                return f"{self.base}[{self.key}]"
             case "defaults" | "kwdefaults":
                 return f"{self.base}.__{self.kind}__"
             case "closure":

@@ -18,6 +18,7 @@ from dynamo_lite.budget import spend
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import ArrayValue, Break, CellValue, ConstantValue, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.words import number_words
 from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Location, Node, NodeKind
@@ -382,7 +383,10 @@ class Tracer:
     def hint(self, value: Scalar) -> Number:
         """The number that `value` is in this call."""
         if self.varies(value):
-            raise Break("loop-dependent", f"the number {value} is needed, which every iteration changes")
+            what = number_words(self, value)
+            if not self.regions and not self.peeling:
+                raise Break("data-dependent-number", f"the value of {what}")
+            raise Break("loop-dependent", f"the value of {what} is needed, which every iteration changes")
         try:
             return evaluate(value, self.hints)
         except ArithmeticError as error:
@@ -405,7 +409,7 @@ class Tracer:
                 self.require(condition)
                 return True
             if not self.regions:
-                raise Break("data-dependent-number", f"a number out of an array ({condition})")
+                raise Break("data-dependent-number", f"the comparison {number_words(self, condition)}")
             return self._promised(condition)
         truth = bool(self.hint(condition))
         if is_symbolic(condition) and not _beyond_int64(condition):
@@ -526,7 +530,7 @@ class Tracer:
         if is_symbolic(value.expr):
             if isinstance(number, float):
                 if value.source is None:
-                    raise Break("float-argument", str(value.expr))
+                    raise Break("float-argument", number_words(self, value.expr))
                 self.facts.state("equal", value.source, number)
             else:
                 self.relate(ScalarOp("eq", "bool", (value.expr, number)))

@@ -23,7 +23,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     TextValue,
     Value,
-    kind_name,
+    a_kind,
 )
 from dynamo_lite.capture.wrap import characters
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate
@@ -42,7 +42,7 @@ def item_of(machine: Machine, text: TextValue, index: Value) -> Value | None:
     element = numpy_rules.get_item(machine, characters(tracer, text), index)
     code = numpy_rules.read_number(machine, element)
     if not isinstance(code, NumberValue):
-        raise Break("unsupported-operation", f"indexing a {kind_name(text)}")
+        raise Break("unsupported-operation", f"indexing {a_kind(text)}")
     return code if isinstance(text.text, bytes) else CharacterValue(None, code)
 
 
@@ -64,7 +64,7 @@ def compare_characters(machine: Machine, op: str, lhs: Value, rhs: Value) -> Val
         other = lhs if isinstance(rhs, CharacterValue) else rhs
         if isinstance(other, ConstantValue) and type(other.value) in (str, int, float, bool, type(None)):
             return ConstantValue(None, op == "!=")  # no string of one character
-    raise Break("unsupported-operation", f"{op} of a {kind_name(lhs)} and a {kind_name(rhs)}")
+    raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")
 
 
 def _code(value: Value) -> Value | None:
@@ -84,7 +84,7 @@ def is_among(machine: Machine, item: CharacterValue, container: Value, wanted: b
         members = [one.value for one in found if isinstance(one, ConstantValue)]
         members = members if len(members) == len(found) else None
     if type(members) not in (str, list, frozenset) or any(type(one) is not str for one in members):
-        raise Break("unsupported-operation", f"`in` a {kind_name(container)}")
+        raise Break("unsupported-operation", f"`in` {a_kind(container)}")
     codes = sorted({ord(one) for one in members if len(one) == 1})
     if len(codes) > MAX_MEMBERS:
         raise Break("unsupported-operation", f"`in` {len(codes)} characters")

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, NoneType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dynamo_lite.capture.source import Source
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Scalar
@@ -287,22 +289,44 @@ _PLAIN_NAMES = {
     MethodDescriptorType: "builtin method",
     MethodWrapperType: "builtin method",
     NoneType: "None",
+    type(np._NoValue): "np._NoValue",
+    np.ufunc: "ufunc",
 }
+_NO_ARTICLE = ("None", "np._NoValue")
+
+
+def type_name(cls: type) -> str:
+    """The name of a type, in words where it is one of Python's own making."""
+    return _PLAIN_NAMES.get(cls) or cls.__name__.replace("_iterator", " iterator").lstrip("_")
+
+
+def callable_name(target: Any) -> str:
+    """The name of a callable: a bound method of compiled code by its type's."""
+    name = getattr(target, "__qualname__", None)
+    return str(name) if name is not None else type_name(type(target))
+
+
+def a_kind(value: Value) -> str:
+    """The kind name of a value with its article."""
+    name = kind_name(value)
+    if name in _NO_ARTICLE:
+        return name
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
 
 
 def kind_name(value: Value) -> str:
     """What reasons for breaks call a value: the name of its Python type as far as it is known."""
     match value:
         case LazyValue():
-            return _PLAIN_NAMES.get(type(value.concrete), type(value.concrete).__name__)
+            return type_name(type(value.concrete))
         case TextValue():
             return type(value.text).__name__
         case ConstantValue():
-            return _PLAIN_NAMES.get(type(value.value), type(value.value).__name__)
+            return type_name(type(value.value))
         case SequenceValue():
             return value.kind.__name__
         case ObjectValue():
-            return value.cls.__name__
+            return type_name(value.cls)
         case ArrayValue():
             return "NumPy scalar" if value.node.array_type.scalar else "array"
         case ResultValue():

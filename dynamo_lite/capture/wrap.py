@@ -218,7 +218,7 @@ def _wrap_function(tracer: Tracer, obj: types.FunctionType, source: Source) -> V
 
 def _comes_and_goes(source: Source) -> bool:
     """Whether the next call may find another object there: in an argument, a closure variable or a container."""
-    if source.kind in ("slot", "cell", "item", "key", "closure", "cell_contents"):
+    if source.kind in ("slot", "cell", "item", "key", "lookup", "closure", "cell_contents"):
         return True
     return source.base is not None and _comes_and_goes(source.base)
 
@@ -334,6 +334,7 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     type(None): _wrap_identity,
     type(Ellipsis): _wrap_identity,
     type(NotImplemented): _wrap_identity,
+    type(np._NoValue): _wrap_identity,
     str: _wrap_text,
     bytes: _wrap_text,
     complex: _wrap_equal,

@@ -14,7 +14,7 @@ by ``==``.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -100,6 +100,48 @@ def substitute(value: Scalar, mapping: Mapping[str, Scalar]) -> Scalar:
     if not isinstance(value, ScalarOp):
         return value
     return simplify(ScalarOp(value.op, value.kind, tuple(substitute(operand, mapping) for operand in value.operands)))
+
+
+_INFIX = {
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "floordiv": "//",
+    "bitand": "&",
+    "bitor": "|",
+    "bitxor": "^",
+    "truediv": "/",
+    "pow": "**",
+    "mod": "%",
+    "lt": "<",
+    "le": "<=",
+    "eq": "==",
+    "ne": "!=",
+    "gt": ">",
+    "ge": ">=",
+    "and": "and",
+    "or": "or",
+}
+
+
+def as_python(value: Scalar, name_of: Callable[[Symbol], str]) -> str:
+    """`value` as a user would write it, with the names that `name_of` gives: ``x.shape[0] // 2``."""
+    if isinstance(value, Symbol):
+        return name_of(value)
+    if not isinstance(value, ScalarOp):
+        return repr(value)
+    parts = [as_python(operand, name_of) for operand in value.operands]
+    nested = [
+        f"({part})" if isinstance(operand, ScalarOp) and operand.op in _INFIX else part
+        for part, operand in zip(parts, value.operands, strict=True)
+    ]
+    if value.op in _INFIX:
+        return f" {_INFIX[value.op]} ".join(nested)
+    if value.op == "neg":
+        return f"-{nested[0]}"
+    if value.op == "not":
+        return f"not {nested[0]}"
+    return f"{'int' if value.op == 'trunc' else value.op}({', '.join(parts)})"
 
 
 def symbols_of(value: object) -> set[str]:

@@ -117,6 +117,7 @@ READS: Mapping[str, Callable[..., Any]] = {
     "attr": _read_attr,
     "item": _read_item,
     "key": lambda _, base, key: base.get(key, MISSING) if type(base) is dict else MISSING,
+    "lookup": lambda _, base, key: READS["key"](_, base, key) if type(key) in (str, int) else MISSING,
     "closure": _read_closure,
     "defaults": lambda _, base: MISSING if base.__defaults__ is None else base.__defaults__,
     "kwdefaults": lambda _, base: MISSING if base.__kwdefaults__ is None else base.__kwdefaults__,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import GUARD_KINDS, Guards
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol
+from dynamo_lite.graph.scalar import Scalar, Symbol, as_python
 
 Op = tuple[Any, ...]
 
@@ -23,26 +23,6 @@ WORDS: Mapping[str, str] = {name: words for name, _, words in GUARD_KINDS}
 
 # Ops whose text operand is a name or a word, not a value.
 _NAMED = frozenset({"attr", "method", "lacks", "global", "dict_lacks", "number"})
-_INFIX = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "floordiv": "//",
-    "bitand": "&",
-    "bitor": "|",
-    "bitxor": "^",
-    "truediv": "/",
-    "pow": "**",
-    "mod": "%",
-    "lt": "<",
-    "le": "<=",
-    "eq": "==",
-    "ne": "!=",
-    "gt": ">",
-    "ge": ">=",
-    "and": "and",
-    "or": "or",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +97,7 @@ class _Namer:
             return f"slot{index}"
         name = self._names[index]
         # The parameters of a resume function that hold Python's stack have no name in the source.
-        return f"<intermediate value {index}>" if name.startswith(".") else name
+        return f"intermediate value {index}" if name.startswith(".") else name
 
     def register(self, register: int) -> str:
         op = self._reads[register]
@@ -134,6 +114,8 @@ class _Namer:
                 return f"{self.register(op[2])}.{op[3]}"
             case "item" | "key":
                 return f"{self.register(op[2])}[{op[3]!r}]"
+            case "lookup":
+                return f"{self.register(op[2])}[{self.register(op[3])}]"
             case "defaults" | "kwdefaults":
                 return f"{self.register(op[2])}.__{op[0]}__"
             case "closure":
@@ -149,23 +131,11 @@ class _Namer:
         raise AssertionError(op)
 
     def scalar(self, expr: Scalar) -> str:
-        if isinstance(expr, Symbol):
-            name = self.register(self._inputs[expr.input])
-            return name if expr.axis is None else f"{name}.shape[{expr.axis}]"
-        if not isinstance(expr, ScalarOp):
-            return repr(expr)
-        parts = [self.scalar(operand) for operand in expr.operands]
-        nested = [
-            f"({part})" if isinstance(operand, ScalarOp) and operand.op in _INFIX else part
-            for part, operand in zip(parts, expr.operands, strict=True)
-        ]
-        if expr.op in _INFIX:
-            return f" {_INFIX[expr.op]} ".join(nested)
-        if expr.op == "neg":
-            return f"-{nested[0]}"
-        if expr.op == "not":
-            return f"not {nested[0]}"
-        return f"{expr.op}({', '.join(parts)})"
+        return as_python(expr, self._symbol)
+
+    def _symbol(self, symbol: Symbol) -> str:
+        name = self.register(self._inputs[symbol.input])
+        return name if symbol.axis is None else f"{name}.shape[{symbol.axis}]"
 
 
 def _is_read(op: Op) -> bool:
@@ -206,6 +176,10 @@ def _describe(value: Any, depth: int = 8) -> str:
         return f"<builtin {value.__qualname__}>"
     if kind is np.ufunc:
         return f"<ufunc {value.__name__}>"
+    if value is np._NoValue:
+        return "np._NoValue"
+    if kind is type(np.sum):
+        return f"<function {value.__name__}>"
     if kind is types.FunctionType:
         return f"<{_type_name(kind)} {value.__qualname__}>"
     if kind in (types.CodeType, types.ModuleType):

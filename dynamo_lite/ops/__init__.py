@@ -22,6 +22,7 @@ from dynamo_lite.ops import (
 from dynamo_lite.ops.folded import Folded, lookup_folded
 from dynamo_lite.ops.index import index, store_index
 from dynamo_lite.ops.operators import binary_operator, inplace_operator, unary_operator
+from dynamo_lite.ops.parameters import described
 from dynamo_lite.ops.registry import (
     REGISTRY,
     Bound,
@@ -58,6 +59,7 @@ __all__ = [
     "call",
     "calls",
     "creation",
+    "described",
     "elementwise",
     "index",
     "inplace_operator",

@@ -30,6 +30,7 @@ from dynamo_lite.ops.parameters import (
     Unmodelled,
     array,
     axis_of,
+    described,
     operand,
     type_of,
 )
@@ -104,7 +105,7 @@ def _entry(entry: Any, args: list[Operand]) -> Any:
         return int(entry)
     if is_scalar(entry) and kind_of(entry) == "int":
         return entry
-    raise OpError(f"an index of type {type(entry).__name__} has no rule")
+    raise OpError(f"{described(entry)} as an index has no rule")
 
 
 def _bound(part: Any) -> Scalar | None:
@@ -112,7 +113,7 @@ def _bound(part: Any) -> Scalar | None:
         return part  # type: ignore[no-any-return]
     if isinstance(part, np.integer):
         return int(part)
-    raise OpError(f"a slice bound of type {type(part).__name__} has no rule")
+    raise OpError(f"{described(part)} as the bound of a slice has no rule")
 
 
 def _check_integers(index: list[Any], shape: tuple[Dim, ...]) -> None:

@@ -179,7 +179,7 @@ def ufunc_operand(value: Any) -> Operand:
         return value
     if is_scalar(value) or isinstance(value, np.generic):
         return value  # type: ignore[no-any-return]
-    raise OpError(f"an operand of type {type(value).__name__}")
+    raise OpError(f"{described(value)} as an operand")
 
 
 def operand(value: Any) -> Operand:
@@ -189,15 +189,30 @@ def operand(value: Any) -> Operand:
     return ufunc_operand(value)
 
 
+def described(value: Any) -> str:
+    """What a reason calls an argument."""
+    if isinstance(value, Node):
+        return "a NumPy scalar" if value.array_type.scalar else "an array"
+    if is_symbolic(value):
+        return f"{'an int' if kind_of(value) == 'int' else f'a {kind_of(value)}'} that depends on arguments"
+    if type(value) in (tuple, list):
+        return f"a {type(value).__name__} of {', '.join(map(described, value)) or 'nothing'}"
+    if value is None or type(value) in (bool, int, float, complex, str) or isinstance(value, np.generic):
+        return repr(value)
+    if value is np._NoValue:
+        return "np._NoValue"
+    return f"a value of type {type(value).__name__}"
+
+
 def static_int(value: Any) -> int:
     """`value` as a constant int; OpError for a symbolic one."""
     if (type(value) is int or isinstance(value, np.integer)) and -(2**63) <= value < 2**63:
         return int(value)
     if is_symbolic(value) and kind_of(value) == "int":
-        raise NotConstant(value, f"{value} is not a constant int")
+        raise NotConstant(value, "a number that depends on arguments, where NumPy wants an int")
     if isinstance(value, Node):
         raise OpError("an array, or a number out of one")
-    raise OpError(f"{value!r} is not a constant int")
+    raise OpError(f"{described(value)} is not a constant int")
 
 
 def static_bool(value: Any) -> bool:
@@ -205,7 +220,7 @@ def static_bool(value: Any) -> bool:
     if type(value) is bool:
         return value
     if is_symbolic(value) and kind_of(value) == "bool":
-        raise NotConstant(value, f"{value} is not a constant bool")
+        raise NotConstant(value, "a number that depends on arguments, where NumPy wants a bool")
     raise OpError("not a constant bool")
 
 
@@ -213,7 +228,7 @@ def static_float(value: Any) -> float:
     """`value` as a constant float."""
     if type(value) is float:
         return value
-    raise OpError(f"{value!r} is not a constant float")
+    raise OpError(f"{described(value)} is not a constant float")
 
 
 def axis_of(value: Any, ndim: int) -> int:
@@ -283,7 +298,7 @@ def _real_number(value: Any) -> Any:
 def _text(value: Any) -> str:
     if type(value) is str:
         return value
-    raise OpError(f"{value!r} is not a constant str")
+    raise OpError(f"{described(value)} is not a constant str")
 
 
 def _size_or_shape(value: Any) -> Any:
@@ -329,7 +344,7 @@ def one_of(*values: Any) -> Kind:
 
     def convert(value: Any) -> Any:
         if not any(_is_same(value, one) for one in values):
-            raise OpError(f"{value!r} has no rule")
+            raise OpError(f"{described(value)} has no rule")
         return value
 
     return Kind("one of " + ", ".join(map(repr, values)), convert)

@@ -114,7 +114,7 @@ def _answer(relate: Relate | None) -> Relate:
         if not isinstance(condition, Symbol | ScalarOp):
             return bool(condition)
         if relate is None:
-            raise OpError(f"whether {condition} holds is not known")
+            raise OpError("what depends on sizes that are not known")
         return relate(condition)
 
     return ask

@@ -383,11 +383,13 @@ def test_containers() -> None:
             both([("arg", 0, 0), ("item", 1, 0, index)], (1,), function, (value,))
         for key in (0, 1, "a", 1.0, True, (1,)):
             both([("arg", 0, 0), ("key", 1, 0, key)], (1,), function, (value,))
+            both([("arg", 0, 0), ("arg", 1, 1), ("lookup", 2, 0, 1)], (2,), function, (value, key))
         for length in range(4):
             both([("arg", 0, 0), ("length", 0, length)], (0,), function, (value,))
         for keys in ((), (0,), (0, 1), (1, 0), (False, True)):
             both([("arg", 0, 0), ("dict_keys", 0, keys)], (0,), function, (value,))
     assert both([("arg", 0, 0), ("item", 1, 0, 1)], (1,), function, (pair,)) == (2,)
+    assert both([("arg", 0, 0), ("arg", 1, 1), ("lookup", 2, 0, 1)], (2,), function, ({"a": 3}, "a")) == (3,)
     assert both([("arg", 0, 0), ("dict_keys", 0, (0, 1))], (0,), function, ({1: 2, 0: 1},)) is None
 
 

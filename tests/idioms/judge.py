@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import dynamo_lite
+from dynamo_lite.report import Explanation
 from tests.copies import copies_of
 from tests.idioms.inputs import arguments, namespace
 from tests.idioms.table import FAMILIES
@@ -87,7 +89,38 @@ def judge(idiom: Idiom) -> str:
         compile_options={"options": OPTIONS},
         name=idiom.name,
     )
+    found = internal_words(report.compiled.explain())
+    assert not found, f"{idiom.name}: not in the user's words: {found}"
     return outcome(report)
+
+
+# Names of the compiler's own: operations of graphs and sizes, symbols, opcodes, classes.
+_INTERNAL = re.compile(
+    r"\b(add|sub|mul|floordiv|truediv|neg|mod|lt|le|eq|ne|gt|ge|trunc)\("
+    r"|\b[A-Z]+_[A-Z_]+\b(?<!DYNAMO_LITE_VERBOSE)"
+    r"|\b(Node|ScalarOp|Symbol|NodeKind|ArrayType|[A-Z]\w+Value|_NoValueType|\w*builtin_function\w*|NoneType)\b"
+    r"|<value|<intermediate|\b(scalar|basic|reduce)_\w+\b"
+)
+
+
+def internal_words(explanation: Explanation) -> list[str]:
+    """The texts of an explanation, but for its graphs, in which a name stands that only the compiler knows."""
+    records = (*explanation.breaks, *explanation.skips, *explanation.loops)
+    texts = [text for record in records for text in (record.message, record.hint)]
+    texts += [guard.text for guard in explanation.guards]
+    texts += [graph.why_plain for graph in explanation.graphs]
+    texts += [record.reason for record in explanation.compiles]
+    own = _symbols(explanation)
+    return [
+        text
+        for text in texts
+        if _INTERNAL.search(text.split(" (in ")[0]) or own & set(re.findall(r"\b\w+\b", text.split(" (in ")[0]))
+    ]
+
+
+def _symbols(explanation: Explanation) -> set[str]:
+    """What the graphs call sizes and numbers."""
+    return {name for graph in explanation.graphs for name in re.findall(r"\b[siny]\d+\b", graph.text)}
 
 
 def outcome(report: Report) -> str:

@@ -683,3 +683,40 @@ def test_warnings_come_once_each_time(backend: str) -> None:
         assert [str(one.message) for one in seen] == ["divide by zero encountered in divide"]
 
 
+
+
+def listed(x: Any) -> Any:
+    return x * 2.0, {"mean": float(x.mean()), "most": x.max().item(), "whole": int(x.sum()), "kind": x.size}
+
+
+NUMBERS: dict[str, Function] = {
+    "float": lambda x: float(x.sum()) * 2 + x,
+    "item": lambda x: [x.max().item() / 3, x.min().item(), x[0].item()],
+    "int": lambda x: (int(x.sum()) + 1) % 3,
+    "round": lambda x: (round(x.sum()), round(x[0], None), -round(x[-1])),
+    "places": lambda x: (round(x.sum(), 3), round(x[0], -1), round(x[-1], ndigits=1)),
+    "unused": lambda x: (int(x.sum()), x)[1],
+    "folded": lambda x: x[int(abs(x[0])) % len(x)],
+    "nothing": lambda x: int(x.sum()) * 0,
+    "several": listed,
+    "again": lambda x: float(x.sum()) + float(x.sum()) - x,
+}
+
+
+@pytest.mark.parametrize("dtype", ["d", "f", "l", "B"])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_python_numbers_out_of_arrays(name: str, dtype: str, backend: str) -> None:
+    """float(), int(), item() and round() of what the graph computes: one graph, and plain Python's errors."""
+    values = [[1.0, 2.5, -0.5], [0.5], [1.5], [-0.5], [1e18, 3.0], [1e19], [-1e-320], [np.inf], [np.nan], [0.0, -0.0]]
+    with np.errstate(all="ignore"):
+        arrays = [np.array(value).astype(dtype) for value in values]
+    report = require_equal(
+        NUMBERS[name],
+        lambda: (arrays[0].copy(),),
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+        variants=[lambda array=array: (array.copy(),) for array in arrays[1:]],
+        conditions=QUIET,
+    )
+    assert dtype != "d" or not report.compiled.explain().breaks, report.compiled.explain()
+    assert report.stats["native_calls"] > 0

@@ -269,7 +269,7 @@ CASES: dict[str, Case] = {
     "compare halves": Case(required, lambda: (alike(2, "u1"), alike(2, "u1")), lambda: np.True_),
     "rows in blocks": Case(centred_rows, lambda: (packed(),)),
     "loop over arrays": Case(loop_over_arrays, lambda: (repeated(), 2)),
-    "kernel that iterates": Case(iterates, lambda: (repeated(), 3)),
+    "kernel that iterates": Case(iterates, lambda: (repeated(), 8), lambda: packed() * np.uint8(3**8 % 256)),
     "branches": Case(branches, lambda: (alike(200, "u1"), 2)),
     "loop over late elements": Case(elements, lambda: (alike(2.0), *LATE), cheap=True),
     "2^31 iterations": Case(elements, lambda: (alike(2.0), 0, N), lambda: np.float64(N)),

@@ -24,7 +24,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     SequenceValue,
     Value,
-    kind_name,
+    a_kind,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, is_changed_unread, present, realise
 from dynamo_lite.graph.scalar import kind_of
@@ -54,6 +54,8 @@ def load_method(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("STORE_ATTR", "DELETE_ATTR")
 def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
+    if isinstance(realise(machine.tracer, frame.stack[-1]), ArrayValue):
+        raise Break("op-without-rule", f"setting attribute {instr.arg} of an array")
     raise Break("side-effect-attribute", instr.arg)
 
 
@@ -79,13 +81,13 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             if found is MISSING:
                 raise AttributeMissing(name)
             if not callable(found):
-                raise Break("unsupported-operation", f"attribute {name} of a {kind_name(owner)}")
+                raise Break("unsupported-operation", f"attribute {name} of {a_kind(owner)}")
             return MethodValue(None, ConstantValue(None, None), owner, name)
         case MethodValue() if name == "__self__":
             return owner.self
         case MethodValue() if name == "__func__":
             return owner.function
-    raise Break("unsupported-operation", f"attribute {name} of a {kind_name(owner)}")
+    raise Break("unsupported-operation", f"attribute {name} of {a_kind(owner)}")
 
 
 def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Value:
@@ -108,7 +110,7 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
         return LazyValue(constant(found), found)
     if type(obj) in (int, float, bool, complex, str, type(None)) and not hasattr(obj, name):
         raise AttributeMissing(name)
-    raise Break("unsupported-operation", f"attribute {name} of {type(obj).__name__}")
+    raise Break("unsupported-operation", f"attribute {name} of {a_kind(ConstantValue(None, obj))}")
 
 
 def _frozen_attribute(obj: Any, name: str) -> Value:

@@ -100,4 +100,6 @@ def set_attribute(machine: Machine, function: FunctionValue, flag: int, value: V
 
 @handles("LOAD_BUILD_CLASS", "LOAD_SUPER_ATTR", "LOAD_SUPER_METHOD")
 def load_build_class(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("unsupported-opcode", instr.op)
+    if instr.op == "LOAD_BUILD_CLASS":
+        raise Break("definition", "a class")
+    raise Break("unsupported-operation", "super()")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
+from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.texts import item_of, length_of_text
 from dynamo_lite.capture.value import (
@@ -17,6 +20,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     DictViewValue,
     EitherValue,
+    LazyValue,
     NumberValue,
     ObjectValue,
     RangeValue,
@@ -24,10 +28,12 @@ from dynamo_lite.capture.value import (
     SliceValue,
     TextValue,
     Value,
+    a_kind,
     kind_name,
 )
-from dynamo_lite.capture.wrap import is_changed_unread, realise
-from dynamo_lite.graph.scalar import ScalarOp, is_symbolic
+from dynamo_lite.capture.words import source_text
+from dynamo_lite.capture.wrap import is_changed_unread, present, realise
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of
 from dynamo_lite.pycode import Instr
 
 
@@ -64,7 +70,7 @@ def build_slice(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BUILD_STRING", "FORMAT_VALUE", "CONVERT_VALUE", "BUILD_INTERPOLATION", "BUILD_TEMPLATE")
 def build_string(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("format-string", instr.op)
+    raise Break("format-string", source_text(frame))
 
 
 @handles("BUILD_SET", "SET_ADD", "SET_UPDATE", "DICT_MERGE")
@@ -77,7 +83,7 @@ def build_set(machine: Machine, frame: Frame, instr: Instr) -> None:
                 raise Break("python-exception", "TypeError: multiple values for keyword argument")
             target.items.update(update.items)
             return
-    raise Break("unsupported-opcode", instr.op)
+    raise Break("unsupported-operation", "a dict merged into another" if instr.op == "DICT_MERGE" else "a set")
 
 
 def dict_key(machine: Machine, value: Value) -> object:
@@ -173,7 +179,7 @@ def binary_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("STORE_SUBSCR")
 def store_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
     if is_changed_unread(machine.tracer, frame.stack[-2]):
-        raise Break("side-effect-container", f"item assignment to a {kind_name(frame.stack[-2])}")
+        raise Break("side-effect-container", f"item assignment to {a_kind(frame.stack[-2])}")
     value, container, index = machine.popn(frame, 3)
     set_item(machine, container, index, value)
 
@@ -198,6 +204,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 return SequenceValue(None, container.kind, container.items[key])
             except (IndexError, TypeError, ValueError) as error:  # a slice of floats, one with step 0
                 raise Break("python-exception", type(error).__name__) from None
+        case DictValue() if (found := _looked_up(machine, container, index)) is not None:
+            return found
         case DictValue():
             name = dict_key(machine, index)
             if name not in container.items:
@@ -217,7 +225,24 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
         case ConstantValue() if isinstance(container.value, str | bytes | tuple):
             found = python_result(container.value.__getitem__, constant_index(machine, index))
             return constant_value(found.value) if isinstance(found, ConstantValue) else found
-    raise Break("unsupported-operation", f"indexing a {kind_name(container)}")
+    raise Break("unsupported-operation", f"indexing {a_kind(container)}")
+
+
+def _looked_up(machine: Machine, container: DictValue, index: Value) -> Value | None:
+    """What a dict from outside holds under a str or int from outside, which the next call may hold under another: the
+    guards look it up, and the key itself is not guarded. None where the key has to be known."""
+    if container.source is None or index.source is None:
+        return None
+    if isinstance(index, TextValue):
+        key: Any = index.text
+    elif isinstance(index, NumberValue) and kind_of(index.expr) == "int":
+        key = machine.tracer.hint(index.expr)
+    else:
+        return None
+    held = container.items.get(key)
+    if type(key) not in (str, int) or not isinstance(held, LazyValue):
+        return None
+    return present(machine.tracer, Source("lookup", container.source, index.source), held.concrete)
 
 
 def constant_index(machine: Machine, index: Value) -> int | slice:
@@ -252,7 +277,7 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
         case DictValue() if container.source is None:
             container.items[dict_key(machine, index)] = value
             return
-    raise Break("side-effect-container", f"item assignment to a {kind_name(container)}")
+    raise Break("side-effect-container", f"item assignment to {a_kind(container)}")
 
 
 def length(machine: Machine, value: Value) -> Value:
@@ -277,4 +302,4 @@ def length(machine: Machine, value: Value) -> Value:
             raise Raised(TypeError, "a number has no len()")
         case ArrayValue() if value.node.array_type.ndim == 0:
             raise Raised(TypeError, "len() of what has no axes")
-    raise Break("unsupported-operation", f"len of a {kind_name(value)}")
+    raise Break("unsupported-operation", f"len of {a_kind(value)}")

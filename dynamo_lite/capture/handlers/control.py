@@ -28,8 +28,9 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     Value,
-    kind_name,
+    a_kind,
 )
+from dynamo_lite.capture.words import source_text
 from dynamo_lite.graph.scalar import ScalarOp, kind_of, make
 from dynamo_lite.pycode import Instr, begins_range
 
@@ -59,7 +60,7 @@ def known_truth(machine: Machine, value: Value) -> bool:
                 make("ne", value.number, 0) if kind_of(value.number) == "int" else value.number
             )
         case ArrayValue():
-            raise Break("data-dependent-branch", value.node.name)
+            raise Break("data-dependent-branch", source_text(machine.tracer.frames[-1]))
         case FunctionValue() | SliceValue() | CellValue() | MethodValue():
             return True
         case ObjectValue():
@@ -67,7 +68,7 @@ def known_truth(machine: Machine, value: Value) -> bool:
             machine.tracer.state_class("type_version", value.source, value.cls)
             if not any(name in vars(base) for base in value.cls.__mro__ for name in ("__bool__", "__len__")):
                 return True
-    raise Break("unsupported-operation", f"the truth of a {kind_name(value)}")
+    raise Break("unsupported-operation", f"the truth of {a_kind(value)}")
 
 
 @handles("TO_BOOL")
@@ -137,17 +138,17 @@ def reraise(machine: Machine, frame: Frame, instr: Instr) -> None:
     raised = frame.stack[-1]
     if isinstance(raised, RaisedValue):
         raise Raised(raised.cls, "raised again")
-    raise Break("raise-statement", instr.op)
+    raise Break("raise-statement")
 
 
 @handles("RAISE_VARARGS", "LOAD_ASSERTION_ERROR")
 def raise_varargs(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("raise-statement", instr.op)
+    raise Break("raise-statement")
 
 
 @handles("BEFORE_WITH", "BEFORE_WITH_SELF")
 def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("with-statement", f"a {kind_name(machine.peek(frame))}")
+    raise Break("with-statement", a_kind(machine.peek(frame)))
 
 
 @handles("GET_ITER")
@@ -177,7 +178,7 @@ def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
         frame.stack[-1] = iterate(machine, frame.stack[-1])
     iterator = frame.stack[-1]
     if not isinstance(iterator, IteratorValue):
-        raise Break("loop-goes-on", f"a {kind_name(machine.peek(frame))}")
+        raise Break("loop-goes-on", a_kind(machine.peek(frame)))
     if is_numbered(iterator):
         assert instr.target is not None
         if for_numbered(machine, frame, iterator, instr.target):

@@ -38,7 +38,7 @@ from dynamo_lite.capture.value import (
     ObjectValue,
     SequenceValue,
     Value,
-    kind_name,
+    a_kind,
 )
 from dynamo_lite.pycode import Instr
 
@@ -76,7 +76,7 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return _repeated(machine, rhs, lhs)
     if _plain(lhs) and _plain(rhs):
         return python_result(PYTHON_BINARY[op], as_constant(machine, lhs), as_constant(machine, rhs))
-    raise Break("unsupported-operation", f"{op} of a {kind_name(lhs)} and a {kind_name(rhs)}")
+    raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")
 
 
 def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
@@ -128,7 +128,7 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
         return numpy_rules.unary(machine, op, operand)
     if as_scalar(operand) is not None:
         return number_unary(machine.tracer, op, operand)
-    raise Break("unsupported-operation", f"{op} of a {kind_name(operand)}")
+    raise Break("unsupported-operation", f"{op} of {a_kind(operand)}")
 
 
 @handles("COMPARE_OP")
@@ -160,7 +160,7 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return python_result(PYTHON_COMPARE[op], lhs.value, rhs.value)
     if op in ("==", "!=") and _compares_by_identity(machine, lhs) and _compares_by_identity(machine, rhs):
         return ConstantValue(None, identical(machine, lhs, rhs) == (op == "=="))
-    raise Break("unsupported-operation", f"{op} of a {kind_name(lhs)} and a {kind_name(rhs)}")
+    raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")
 
 
 def _equal_items(machine: Machine, lhs: SequenceValue, rhs: SequenceValue) -> bool:
@@ -209,14 +209,16 @@ def is_op(machine: Machine, frame: Frame, instr: Instr) -> None:
     frame.push(ConstantValue(None, identical(machine, lhs, rhs) != (instr.arg == "is not")))
 
 
+_SINGLETONS = (type(None), bool, type(Ellipsis), type(NotImplemented), type(np._NoValue))
+
+
 def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
     """lhs is rhs, where the guards already decide it."""
     if lhs is rhs:
         return True
     if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue):
-        singletons = (type(None), bool, type(Ellipsis), type(NotImplemented))
         a, b = lhs.value, rhs.value
-        if isinstance(a, singletons) or isinstance(b, singletons) or callable(a) or callable(b):
+        if isinstance(a, _SINGLETONS) or isinstance(b, _SINGLETONS) or callable(a) or callable(b):
             return a is b
         raise Break("unsupported-operation", "identity of constants")
     if isinstance(lhs, ArrayValue) and isinstance(rhs, ArrayValue):
@@ -232,7 +234,7 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
         if (
             isinstance(one, ConstantValue)
             and type(other) is not ConstantValue
-            and (one.value is None or isinstance(one.value, bool | type(Ellipsis)) or callable(one.value))
+            and (isinstance(one.value, _SINGLETONS) or callable(one.value))
         ):
             if isinstance(other, FunctionValue) and isinstance(one.value, types.FunctionType):
                 raise Break("unsupported-operation", "identity of a function")
@@ -247,7 +249,7 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
             return True
         machine.tracer.facts.state_pair("distinct", lhs.source, rhs.source)
         return False
-    raise Break("unsupported-operation", f"`is` of a {kind_name(lhs)} and a {kind_name(rhs)}")
+    raise Break("unsupported-operation", f"`is` of {a_kind(lhs)} and {a_kind(rhs)}")
 
 
 @handles("CONTAINS_OP")
@@ -272,4 +274,4 @@ def contains(machine: Machine, item: Value, container: Value) -> bool:
             found = python_result(operator.contains, container.value, as_constant(machine, item))
             assert isinstance(found, ConstantValue)
             return bool(found.value)
-    raise Break("unsupported-operation", f"`in` a {kind_name(container)}")
+    raise Break("unsupported-operation", f"`in` {a_kind(container)}")
