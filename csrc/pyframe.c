@@ -513,7 +513,7 @@ dl_pyframe_hide(PyThreadState *tstate)
 {
     tstate->FRAMES_LEFT++;
     DlFrame **top = top_of(tstate), *hidden = *top;
-    *top = hidden->previous;
+    *top = skip_marks(hidden->previous); /* NB: faulthandler expects no two of them in a row */
     return hidden;
 }
 

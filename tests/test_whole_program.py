@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import sys
 import time
 import traceback
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -120,6 +122,23 @@ def test_the_chain_of_frames_has_the_function_once() -> None:
     made = watched.compile_loops(callers)
     assert made(np.ones(100), 9) == callers(np.ones(100), 9)
     assert made.stats()["entered"]
+
+
+def dumps(x: Any, n: int, file: Any) -> None:
+    for _ in range(n):
+        x = x * 1.0
+        faulthandler.dump_traceback(file=file, all_threads=False)
+
+
+def test_faulthandler_walks_the_chain_of_frames(tmp_path: Path) -> None:
+    """NB: from 3.12 on it takes the mark of an evaluation from C for a frame, and crashes, where two follow."""
+    made = watched.compile_loops(dumps)
+    with open(tmp_path / "dump", "w+") as file:
+        list(map(made, [np.ones(100)], [9], [file]))  # called from C, whose mark comes next
+        file.seek(0)
+        text = file.read()
+    assert made.stats()["entered"]
+    assert text.count("in dumps") == 9 and "???" not in text
 
 
 class Token:
