@@ -562,6 +562,7 @@ poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->depth = depth;
         self->rounds = rounds;
         self->is_entry = round == Py_None;
+        self->off = place == Py_None; /* of a code object that was copied, which knows another GO_ON */
         self->round = round == Py_None ? NULL : (DlRound *)Py_NewRef(round);
         self->place = Py_NewRef(place);
         self->outer = outer == Py_None ? NULL : (DlPoll *)Py_NewRef(outer);
