@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import pickle
 import sys
 import time
 import traceback
@@ -239,3 +240,13 @@ def test_random_programs_are_equal(compiler: str) -> None:
     summary = run_range(Campaign("reference", count, seed=23, compile=f"tests.watched:{compiler}"), 0, count)
     assert not summary.found, summary.found[0].text
     assert summary.share("native") > (0.6 if compiler == "compile" else 0.08), str(summary)
+
+
+def test_copies_of_polls_are_never_true() -> None:
+    """As in code objects that are shipped to another process, or to this one: the copies know another GO_ON."""
+    call: Any = watched.compile(loop)
+    polls = [const for const in call.__code__.co_consts if isinstance(const, _C.Poll)]
+    assert polls
+    for poll in polls:
+        again = pickle.loads(pickle.dumps(poll))
+        assert not any(bool(again) for _ in range(100))
