@@ -103,7 +103,7 @@ def run(
             times.append(CLOCKS[clock]() - start)
 
     differences = _differences(program.fn, timed, args)
-    contenders = [Contender(PLAIN, program.fn), Contender(COMPILED, compiled, pool=True)]
+    contenders = [Contender(PLAIN, program.fn), Contender(COMPILED, compiled)]
     equal, near = {COMPILED: not differences}, {COMPILED: not differences}
     absent: dict[str, str] = {}
     for peer in peers:

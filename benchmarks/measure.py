@@ -17,8 +17,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dynamo_lite import _C
-from dynamo_lite.config import config
 from tests.copies import clone
 
 Clock = Callable[[], float]
@@ -37,14 +35,12 @@ class Contender:
     """One way to run the program. prepare: turns a copy of the arguments into what `call` takes, outside the timer.
 
     outcome: from what `call` returned and took to the program's result and its arguments after the call.
-    pool: arrays take the memory of dead ones, as they do where dynamo_lite is at work; for the others they do not.
     """
 
     name: str
     call: Callable[..., Any]
     prepare: Callable[[tuple[Any, ...]], tuple[Any, ...]] = lambda args: args
     outcome: Callable[[Any, tuple[Any, ...]], tuple[Any, tuple[Any, ...]]] = lambda result, args: (result, args)
-    pool: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +79,6 @@ def measure(
 
 def sample(contender: Contender, args: tuple[Any, ...], calls: int, clock: Clock = time.perf_counter) -> float:
     """Seconds of one call, over `calls` calls on fresh copies."""
-    _C.memory_install(config.pool_bytes if contender.pool else 0)
     sets = [contender.prepare(clone(args)) for _ in range(calls)]
     call = contender.call
     collecting = gc.isenabled()

@@ -396,3 +396,18 @@ def test_without_memory_to_compile_a_call_runs_plainly(
     for _ in range(10):
         other(x)
     assert left == 97  # asked for three times
+
+
+def test_behind_a_break_numpy_scatters_into_arrays_from_outside(compiler: Compile) -> None:
+    """A program would copy all of the array, to put it back on a decline, and no cost model is asked there."""
+
+    def scatter(x: Any, places: Any) -> Any:
+        dynamo_lite.graph_break()
+        y = np.sqrt(x * x + 1.0) * 2.0
+        x[places] = y[places] + 1.0
+        return np.exp(-y) + x
+
+    fast, x, places = compiler(scatter), np.linspace(0.0, 1.0, 50_000), np.array([3, 70, 900])
+    want = scatter(x.copy(), places)
+    assert (fast(x.copy(), places) == want).all()
+    assert "a store by index arrays into an array from outside" in str(fast.explain())

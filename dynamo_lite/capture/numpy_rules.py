@@ -445,8 +445,17 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
         if ops.masks.is_mask(key) and isinstance(stored, Node) and stored.array_type.shape:
             masks.put(tracer, array.node, key, stored)
         else:
+            mark = len(tracer.graph.nodes)
             with _slicing(machine):
                 ops.store_index(tracer.graph, array.node, key, stored, tracer.location(), tracer.relate)
+            written = tracer.graph.nodes[-1].args[1]
+            scatters = isinstance(written, Node) and written.op == "put_index"
+            is_outside = not tracer.regions and root_of(array.node).kind is NodeKind.INPUT
+            if scatters and is_outside and machine.owns_slots:
+                # NB: all of the array would be copied, to be put back on a decline, for the few places that change;
+                # of a whole function the cost model is asked, of what goes on behind a break it is not.
+                del tracer.graph.nodes[mark:]
+                raise ops.OpError("a store by index arrays into an array from outside")
     except ops.OpError as error:
         raise no_rule(error) from None
     tracer.check_size()

@@ -459,8 +459,8 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
         elif isinstance(step, Append):
             time += APPEND
         elif isinstance(step, Save):
-            size = written.get(step.src, 0.0)
-            time += SAVE + _fresh_time(size)
+            kept = written.get(step.src)
+            time += SAVE + _fresh_time(_input_bytes(schedule, step.src, env) if kept is None else kept)
         elif isinstance(step, Loop) and step.machine is not None:
             time += MACHINE_CALL + _machine_time(step, env)
         elif isinstance(step, Loop):
@@ -549,7 +549,7 @@ def _counts(schedule: Schedule, env: Env) -> dict[int, float]:
 
 
 def _save_bytes(schedule: Schedule, env: Env) -> dict[int, float]:
-    """The bytes that the maps write into each register: what a Save of it copies, about."""
+    """The bytes that maps and loops write into each register: what a Save of it copies, about."""
     result: dict[int, float] = {}
     for step in schedule.steps:
         if isinstance(step, Map):
@@ -557,10 +557,14 @@ def _save_bytes(schedule: Schedule, env: Env) -> dict[int, float]:
             for register, value, into in zip(step.outs, step.kernel.results, step.into, strict=True):
                 if into:
                     result[register] = _count(step.shape, env) * dtypes[value].itemsize
-        elif isinstance(step, Loop):  # all of an input, taken for elements of eight bytes
+        elif isinstance(step, Loop):
             values = (*step.carried, *step.captured)
             for given in (values[place - 1] for place in step.body.written):
                 if isinstance(given, Reg):
-                    sizes = [one for one in schedule.symbols if one.input == given.index and one.axis is not None]
-                    result[given.index] = 8 * _count(sizes, env)
+                    result[given.index] = _input_bytes(schedule, given.index, env)
     return result
+
+
+def _input_bytes(schedule: Schedule, register: int, env: Env) -> float:
+    """The bytes of an input, taken for elements of eight."""
+    return 8 * _count([one for one in schedule.symbols if one.input == register and one.axis is not None], env)
