@@ -133,15 +133,16 @@ def with_polls(
     if not (code.flags & CO_OPTIMIZED and code.flags & CO_NEWLOCALS) or code.flags & CO_GENERATOR_KINDS:
         return None
     writer = _Writer(code, answers)
+    found = loops(code, together)
     if code.name == "<lambda>" or not code.name.startswith("<"):
         entry = next(index for index, instr in enumerate(code.instrs) if instr.op != "MAKE_CELL")
-        enough = 1 if loops(code) else least
+        enough = 1 if found else least
         if not set(code.cellvars).intersection(code.argnames) and _operations(code.instrs) >= enough:
             poll = make_poll(code, None)
             if poll is not None:
                 writer.at_entry(entry, poll)
     if not code.cellvars:  # else nothing can be resumed
-        for loop in loops(code, together):
+        for loop in found:
             if _operations(code.instrs[index] for index in loop.body):
                 poll = make_poll(code, loop)
                 if poll is not None:
