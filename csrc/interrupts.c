@@ -42,15 +42,15 @@ dl_interrupts_resume(DlDeferral *deferral, PyObject *result)
     return NULL;
 }
 
-/* A function that does nothing, with the name, the file and the first line of func: a new reference, or NULL. */
+/* A function that does nothing, with the name and the file of func, at a line of it: a new reference, or NULL. */
 static PyObject *
-stand_in_for(PyObject *func)
+stand_in_for(PyObject *func, int line)
 {
     PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(func);
     PyObject *none = PyFunction_GET_CODE(stand_in), *made = NULL;
     PyObject *replace = PyObject_GetAttrString(none, "replace"), *args = PyTuple_New(0);
     PyObject *parts = Py_BuildValue("{sOsOsOsi}", "co_filename", code->co_filename, "co_name", code->co_name,
-                                    "co_qualname", code->co_qualname, "co_firstlineno", code->co_firstlineno);
+                                    "co_qualname", code->co_qualname, "co_firstlineno", line);
     if (replace != NULL && args != NULL && parts != NULL) {
         PyObject *named = PyObject_Call(replace, args, parts);
         made = named ? PyFunction_New(named, PyFunction_GET_GLOBALS(func)) : NULL;
@@ -62,17 +62,28 @@ stand_in_for(PyObject *func)
     return made;
 }
 
-int
-dl_interrupts_deliver(PyObject *func)
+static int
+deliver(PyObject *func, int line)
 {
+    if (line <= 0) {
+        PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(func);
+        line = PyCode_Addr2Line(code, 0);
+        line = line > 0 ? line : code->co_firstlineno;
+    }
     /* NB: the interpreter looks for interrupts when a function begins; handlers and tracebacks see that function. */
     dl_hook_pause();
-    PyObject *made = stand_in_for(func);
+    PyObject *made = stand_in_for(func, line);
     PyObject *result = made ? PyObject_CallNoArgs(made) : NULL;
     dl_hook_resume();
     Py_XDECREF(made);
     Py_XDECREF(result);
     return result == NULL ? -1 : 0;
+}
+
+int
+dl_interrupts_deliver(PyObject *func)
+{
+    return deliver(func, 0);
 }
 
 /* Let in what waits: 0, or -1 with Interrupted set, the exception being noted. */
@@ -82,7 +93,7 @@ let_in(DlDeferral *deferral)
     deferral->noticed = 0;
     current = NULL; /* what handlers do is none of our own code */
     dl_pyframe_release_interrupts(&deferral->kept);
-    int status = dl_interrupts_deliver(deferral->func);
+    int status = deliver(deferral->func, deferral->line);
     dl_pyframe_keep_interrupts(&deferral->kept);
     current = deferral;
     if (status < 0) {

@@ -14,6 +14,7 @@ typedef struct DlDeferral {
     struct DlDeferral *outer;
     DlKept kept;
     PyObject *func;    /* borrowed: the user's function that is being compiled; NULL: nothing is let in before the end */
+    int line;          /* of it, where the user's code stands; 0: where it begins */
     int64_t noticed;   /* when the first interrupt that waits was noticed, in ns; 0: none */
     PyObject *type, *value, *traceback; /* what was raised at a safe point */
 } DlDeferral;
@@ -24,7 +25,7 @@ void dl_interrupts_defer(DlDeferral *deferral, PyObject *func);
 /* End that: result (NULL: an error is set), or NULL with the exception that was raised at a safe point set. */
 PyObject *dl_interrupts_resume(DlDeferral *deferral, PyObject *result);
 
-/* Run what waits, as if it had come at the first line of func: 0, or -1 with what it raised set. */
+/* Run what waits, as if it had come where func begins (a resume function: where it goes on): 0, or -1 with what it raised set. */
 int dl_interrupts_deliver(PyObject *func);
 
 /* Add the functions to module: 0, or -1 with an error set. */

@@ -605,6 +605,14 @@ dl_pyframe_is_untouched(DlFrame *frame)
 }
 
 int
+dl_pyframe_line(DlFrame *frame)
+{
+    PyCodeObject *code = dl_pyframe_code(frame);
+    int line = PyCode_Addr2Line(code, (int)((char *)*position_of(frame) - (char *)_PyCode_CODE(code)));
+    return line > 0 ? line : 0;
+}
+
+int
 dl_pyframe_has_namespace(DlFrame *frame)
 {
     return frame->f_locals != NULL;

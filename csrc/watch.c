@@ -454,6 +454,7 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     DlDeferral deferral;
     dl_hook_pause();
     dl_interrupts_defer(&deferral, function);
+    deferral.line = dl_pyframe_line(frame);
     answer = PyObject_CallFunctionObjArgs(watch.on_hot, poll, function, stack, own, names, values, NULL);
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 import traceback
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,6 +28,7 @@ import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.compilation import Compilation
+from tests import watched
 
 X = np.linspace(0.25, 4.0, 8)
 
@@ -291,3 +293,32 @@ def test_timers_at_any_time() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
     assert lost == 0
+
+
+def test_an_interrupt_while_a_running_loop_is_taken_over_is_of_a_line_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    signal.signal(signal.SIGUSR1, raising)
+    fast: Any = watched.compile_loops(steps)
+    seen = []
+
+    def send_and_wait() -> None:
+        send_signal()
+        seen.append(True)
+        time.sleep(0.06)  # longer than interrupts wait
+
+    jump = Compilation.jump
+
+    def sends(self: Compilation, function: types.FunctionType, target: Any) -> Any:
+        send_and_wait()
+        _C.safe_point()
+        send_and_wait()
+        _C.safe_point()
+        return jump(self, function, target)
+
+    monkeypatch.setattr(Compilation, "jump", sends)
+    try:
+        with pytest.raises(Timeout) as raised:
+            fast(X, 50)
+    finally:
+        _C.watch(None, None, None)
+    lines = [entry.lineno for entry in traceback.extract_tb(raised.value.__traceback__) if entry.name == "steps"]
+    assert seen and len(lines) == 1 and lines[0] > steps.__code__.co_firstlineno, lines
