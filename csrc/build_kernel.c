@@ -103,7 +103,10 @@ build_kernel_op(DlBuilder *builder, DlKernel *kernel, PyObject *op, DlKernelOp *
     Py_XDECREF(forward);
     for (int i = 0; is_forward > 0 && i < row->n_operands; i++) {
         if (row->operands[i] < n_operands) {
-            kernel->forward |= (uint32_t)1 << row->operands[i];
+            if (kernel->forward == NULL && (kernel->forward = dl_build_rows(n_operands, 1)) == NULL) {
+                return -1;
+            }
+            kernel->forward[row->operands[i]] = 1;
         }
     }
     return is_forward < 0 ? -1 : 0;
@@ -404,6 +407,7 @@ dl_build_clear_map(DlMapStep *step)
     PyMem_Free(kernel->itemsizes);
     PyMem_Free(kernel->results);
     PyMem_Free(kernel->ops);
+    PyMem_Free(kernel->forward);
     Py_XDECREF(kernel->object);
     PyMem_Free(step->operands);
     PyMem_Free(step->shape.values);

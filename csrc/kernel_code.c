@@ -171,11 +171,11 @@ int_attribute(PyObject *object, const char *name)
     return number;
 }
 
-/* A variant from what compile_kernel returned (borrowed), or NULL with an error set. */
+/* A variant, for n classes, from what compile_kernel returned (borrowed), or NULL with an error set. */
 static DlVariant *
-new_variant(PyObject *code)
+new_variant(PyObject *code, int n)
 {
-    DlVariant *variant = PyMem_Calloc(1, sizeof *variant);
+    DlVariant *variant = PyMem_Calloc(1, sizeof *variant + (size_t)n);
     if (variant == NULL) {
         PyErr_NoMemory();
         return NULL;
@@ -227,15 +227,14 @@ look_after_compiling(DlRun *run, int64_t time)
 
 /* Ask compile_kernel for the code of these classes. */
 static DlStatus
-compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVariant **found)
+compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **found)
 {
-    char letters[DL_MAX_OPERANDS + 2];
+    char letters[DL_MAX_OPERANDS + 3];
     int n = kernel->n_operands + kernel->n_results;
     for (int i = 0; i < n; i++) {
-        letters[i] = "c0si"[classes[i]];
+        letters[i] = "c0sib"[classes[i]];
     }
-    letters[n] = kernel->strict ? '!' : 0;
-    letters[n + 1] = 0;
+    snprintf(letters + n, 3, "%s%s", rows ? "r" : "", kernel->strict ? "!" : "");
     DlProgram *program = run->program;
     DlWatch watch;
     DlStatus status = dl_world_open(run, &watch, 1); /* if it declines, the code serves the next run */
@@ -245,7 +244,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
     dl_interrupts_defer(&deferral, NULL);
     int64_t began = dl_loop_clock();
     PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
-    DlVariant *variant = code ? new_variant(code) : NULL;
+    DlVariant *variant = code ? new_variant(code, n) : NULL;
     int64_t ended = dl_loop_clock();
     run->outermost->began += ended - began;
     run->outermost->compiling += ended - began;
@@ -257,7 +256,8 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
         return dl_world_close(run, &watch, dl_failed(run, DL_REASON_COMPILE));
     }
     variant->kernel = kernel;
-    variant->classes = key;
+    variant->rows = rows;
+    memcpy(variant->classes, classes, (size_t)n);
     variant->strict = kernel->strict;
     variant->next = kernel->variants;
     kernel->variants = variant;
@@ -267,20 +267,16 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, uint64_t key, DlVa
 }
 
 DlStatus
-dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, DlVariant **variant)
+dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **variant)
 {
-    uint64_t key = 0;
-    int n = kernel->n_operands + kernel->n_results;
-    for (int i = 0; i < n; i++) {
-        key = key << 2 | classes[i];
-    }
+    size_t n = (size_t)kernel->n_operands + (size_t)kernel->n_results;
     for (DlVariant *each = kernel->variants; each != NULL; each = each->next) {
-        if (each->classes == key && each->strict == kernel->strict) {
+        if (each->strict == kernel->strict && each->rows == rows && memcmp(each->classes, classes, n) == 0) {
             *variant = each;
             return 0;
         }
     }
-    return compile(run, kernel, classes, key, variant);
+    return compile(run, kernel, classes, rows, variant);
 }
 
 /* ---- the argument block ---- */
@@ -324,7 +320,7 @@ dl_scratch_give(char *memory, npy_intp bytes)
 int
 dl_block_open(DlBlock *block, const DlVariant *variant, int n, const DlIterations *iterations)
 {
-    npy_intp words = 2 * n + 1 + DL_LOOP_WORDS * variant->n_loops + 2;
+    npy_intp words = 2 * n + 1 + DL_LOOP_WORDS * variant->n_loops + (variant->rows ? 1 + n : 2);
     block->block = block->small;
     block->scratch = NULL;
     block->flags = 0;
@@ -350,6 +346,7 @@ dl_block_open(DlBlock *block, const DlVariant *variant, int n, const DlIteration
         memcpy(word, variant->loops + DL_LOOP_WORDS * i, DL_LOOP_WORDS * sizeof *word);
         word[5] = (npy_intp)&block->flags;
     }
+    block->behind = word;
     if (iterations != NULL) {
         word[0] = iterations->n;
         word[1] = iterations->row_bytes;

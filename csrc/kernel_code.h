@@ -4,18 +4,20 @@
  * result, then the scratch pointer, then six words a NumPy loop that it calls: invoke, strided_loop, context, auxdata,
  * no_fp_errors, address of the gathered flags. No address stands in the code itself. A kernel that iterates reads two words
  * more, behind those: how often, and how far it is from the address of a row to that of the next iteration's. Of one that
- * folds backends/numba/fold.py says which words stand there.
+ * folds backends/numba/fold.py says which words stand there. One that goes through rows reads how many there are, and how
+ * far each operand and result moves from row to row; n is then the elements of a row.
  */
 #ifndef DL_KERNEL_CODE_H
 #define DL_KERNEL_CODE_H
 
 #include "program.h"
 
-enum { DL_LOOP_WORDS = 6, DL_BLOCK_WORDS = 2 * DL_MAX_OPERANDS + 1 + 8 * DL_LOOP_WORDS + 2 };
+enum { DL_LOOP_WORDS = 6, DL_BLOCK_WORDS = 3 * DL_MAX_OPERANDS + 2 + 8 * DL_LOOP_WORDS };
 
 typedef struct {
     npy_intp small[DL_BLOCK_WORDS];
     npy_intp *block;  /* small, or allocated for a kernel of many loops */
+    npy_intp *behind; /* the words behind those of the loops */
     char *scratch;
     npy_intp scratch_bytes;
     unsigned flags;   /* gathered by dl_invoke_loop */
@@ -26,8 +28,9 @@ typedef struct {
 enum { DL_KERNEL_FAILED = 1, DL_KERNEL_MET_NAN = 2, DL_KERNEL_NANS_MET = 4 };
 
 /* The class of a stride: 0 contiguous "c", 1 zero "0", 2 any "s"; 3 "i" is of a number that each iteration has its own
- * of: its stride leads from iteration to iteration; or of the result of a kernel that folds. */
-enum { DL_CLASS_ITERATED = 3 };
+ * of: its stride leads from iteration to iteration; or of the result of a kernel that folds. 4 "b" is of a number that
+ * each row has its own of. */
+enum { DL_CLASS_ITERATED = 3, DL_CLASS_OF_ROW = 4 };
 
 static inline uint8_t
 dl_kernel_class(npy_intp stride, npy_intp itemsize)
@@ -35,8 +38,8 @@ dl_kernel_class(npy_intp stride, npy_intp itemsize)
     return stride == itemsize ? 0 : stride == 0 ? 1 : 2;
 }
 
-/* The machine code for these classes (one an operand and result), compiled if need be: 0, 1 or -1. */
-DlStatus dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, DlVariant **variant);
+/* The machine code for these classes (one an operand and result), over rows or not, compiled if need be: 0, 1 or -1. */
+DlStatus dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **variant);
 
 /* Decline because the kernel returned `failed`, which is not 0. */
 DlStatus dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed);

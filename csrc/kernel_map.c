@@ -7,6 +7,7 @@
 
 #include "fpflags.h"
 #include "kernel_code.h"
+#include "memory.h"
 
 enum { SMALL_SCRATCH = 256 }; /* bytes that are taken from the C stack */
 
@@ -256,17 +257,24 @@ dl_nest_order(DlNest *nest, int first_result, int nd, const npy_intp *shape)
     dl_nest_merge(nest, order, n, shape);
 }
 
-/* Call the kernel for every index of the outer axes; its status. */
+/* Call the kernel for every index of the axes that it does not go through itself; its status. behind: the words for
+ * code that goes through rows. */
 static int32_t
-run_nest(const DlNest *nest, const DlVariant *variant, npy_intp *block)
+run_nest(const DlNest *nest, const DlVariant *variant, npy_intp *block, npy_intp *behind)
 {
-    int inner = nest->nd - 1;
+    int inner = nest->nd - 1, own = variant->rows ? inner - 1 : inner; /* the outermost axis that the code goes through */
     for (int i = 0; i < nest->n_operands; i++) {
         block[2 * i] = (npy_intp)nest->spread[i].data;
         block[2 * i + 1] = nest->spread[i].strides[inner];
     }
-    if (inner == 0) {
-        return variant->address(block, nest->shape[0]);
+    if (variant->rows) {
+        *behind++ = nest->shape[own];
+        for (int i = 0; i < nest->n_operands; i++) {
+            behind[i] = nest->spread[i].strides[own];
+        }
+    }
+    if (own == 0) {
+        return variant->address(block, nest->shape[inner]);
     }
     npy_intp at[DL_MAX_DIMS] = {0};
     for (;;) {
@@ -274,7 +282,7 @@ run_nest(const DlNest *nest, const DlVariant *variant, npy_intp *block)
         if (status != 0) {
             return status;
         }
-        int axis = inner - 1;
+        int axis = own - 1;
         for (; axis >= 0; axis--) {
             if (++at[axis] < nest->shape[axis]) {
                 for (int i = 0; i < nest->n_operands; i++) {
@@ -303,11 +311,11 @@ dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const DlIterat
     int32_t failed;
     if (nest->size >= DL_RELEASE_GIL && !variant->needs_gil && !run->keep_gil) {
         Py_BEGIN_ALLOW_THREADS
-        failed = run_nest(nest, variant, block.block);
+        failed = run_nest(nest, variant, block.block, block.behind);
         Py_END_ALLOW_THREADS
     }
     else {
-        failed = run_nest(nest, variant, block.block);
+        failed = run_nest(nest, variant, block.block, block.behind);
     }
     return dl_block_close(&block, run, variant, failed);
 }
@@ -321,11 +329,17 @@ run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *sh
         return 0;
     }
     dl_nest_order(nest, step->kernel.n_operands, nd, shape);
+    enum { LONG_ROW = 2048 }; /* elements, beside which a call a row is nothing */
+    int inner = nest->nd - 1, rows = inner > 0 && nest->shape[inner] < LONG_ROW;
     uint8_t classes[DL_MAX_OPERANDS];
     for (int i = 0; i < nest->n_operands; i++) {
-        classes[i] = dl_kernel_class(nest->spread[i].strides[nest->nd - 1], nest->spread[i].itemsize);
+        const npy_intp *strides = nest->spread[i].strides;
+        classes[i] = dl_kernel_class(strides[inner], nest->spread[i].itemsize);
+        if (rows && strides[inner] == 0 && strides[inner - 1] != 0) {
+            classes[i] = DL_CLASS_OF_ROW;
+        }
     }
-    DlStatus status = dl_kernel_variant(run, &step->kernel, classes, used);
+    DlStatus status = dl_kernel_variant(run, &step->kernel, classes, rows, used);
     return status ? status : dl_map_launch(run, nest, *used, NULL);
 }
 
@@ -397,7 +411,7 @@ int
 dl_map_lies_forward(const DlRun *run, const DlMapStep *step)
 {
     for (int i = 0; i < step->kernel.n_operands; i++) {
-        if (!(step->kernel.forward >> i & 1) || step->operands[i].kind != DL_FROM_REG) {
+        if (!step->kernel.forward[i] || step->operands[i].kind != DL_FROM_REG) {
             continue;
         }
         const DlReg *reg = &run->regs[step->operands[i].index];
@@ -431,7 +445,7 @@ put_aside(DlRun *run, const DlMapStep *step, DlNest *nest, int nd, const npy_int
             clashes |= j < first && may_clash(target, &nest->spread[j], nd, shape);
         }
         if (clashes) {
-            asides[i].buffer = dl_overlap_buffer((size_t)(nest->size * target->itemsize));
+            asides[i].buffer = dl_memory_take((size_t)(nest->size * target->itemsize));
             if (asides[i].buffer == NULL) {
                 PyErr_NoMemory();
                 return -1;
@@ -458,7 +472,7 @@ put_back(const DlNest *nest, int nd, const npy_intp *shape, int n, DlAside *asid
             dl_copy_strided(asides[i].target.data, asides[i].target.strides, asides[i].buffer, strides, nd, shape,
                             itemsize);
         }
-        PyMem_RawFree(asides[i].buffer);
+        dl_memory_give(asides[i].buffer);
     }
 }
 
@@ -555,15 +569,16 @@ run_dense(DlRun *run, DlVariant *variant, npy_intp *words, int n, npy_intp size)
     return dl_block_close(&block, run, variant, failed);
 }
 
-/* Which operands are arrays, as bits. */
-static inline uint32_t
-dense_key(const npy_intp *words, int n_operands)
+/* Whether code is for these operands: the same ones are arrays. */
+static inline int
+suits(const DlVariant *variant, const npy_intp *words, int n_operands)
 {
-    uint32_t key = 0;
     for (int i = 0; i < n_operands; i++) {
-        key = key << 1 | (words[2 * i + 1] != 0);
+        if (variant->classes[i] != (words[2 * i + 1] == 0)) {
+            return 0;
+        }
     }
-    return key;
+    return 1;
 }
 
 /* Find or compile the code for the operands in `words`. */
@@ -575,10 +590,9 @@ find_dense(DlRun *run, DlMapStep *step, const npy_intp *words)
         classes[i] = words[2 * i + 1] == 0;
     }
     DlVariant *variant;
-    DlStatus status = dl_kernel_variant(run, &step->kernel, classes, &variant);
+    DlStatus status = dl_kernel_variant(run, &step->kernel, classes, 0, &variant);
     if (status == 0) {
         step->dense = variant;
-        step->dense_key = dense_key(words, step->kernel.n_operands);
     }
     return status;
 }
@@ -609,8 +623,8 @@ map_dense(DlRun *run, DlMapStep *step)
         return 2; /* NB: strides of empty results follow other rules */
     }
     int n = kernel->n_operands + kernel->n_results;
-    if (step->dense == NULL || step->dense_key != dense_key(words, kernel->n_operands)
-        || step->dense->strict != kernel->strict) {
+    if (step->dense == NULL || step->dense->strict != kernel->strict
+        || !suits(step->dense, words, kernel->n_operands)) {
         DlStatus status = find_dense(run, step, words);
         if (status != 0) {
             return status;

@@ -180,7 +180,7 @@ dl_iterate_prepare(DlRun *run, DlLoopKernel *kernel, DlIteration *iteration)
         }
         classes[i] = kernel->varies[i] == DL_VARIES_NUMBER ? DL_CLASS_ITERATED : classes[i];
     }
-    return dl_kernel_variant(run, &map->kernel, classes, &iteration->variant);
+    return dl_kernel_variant(run, &map->kernel, classes, 0, &iteration->variant);
 }
 
 npy_intp

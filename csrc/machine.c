@@ -502,7 +502,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     DlVariant *variant;
     DlBlock block;
     DlStatus status = step->checked ? 0 : check_overlap(run, step);
-    status = status ? status : dl_kernel_variant(run, &self->kernel, classes, &variant);
+    status = status ? status : dl_kernel_variant(run, &self->kernel, classes, 0, &variant);
     if (status != 0) {
         return status;
     }

@@ -476,6 +476,24 @@ dl_memory_room(PyArrayObject *array)
                : 0;
 }
 
+void *
+dl_memory_take(size_t size)
+{
+    return size >= LEAST && plain != NULL ? find_or_make(size) : malloc(size);
+}
+
+void
+dl_memory_give(void *data)
+{
+    size_t room = malloc_usable_size(data);
+    if (room >= LEAST && plain != NULL) {
+        pool_free(NULL, data, room);
+    }
+    else {
+        free(data);
+    }
+}
+
 #else /* What the C library calls the size of a block, and what it unmaps when, are not known. */
 
 static atomic_int stays, fills;
@@ -515,6 +533,18 @@ dl_memory_room(PyArrayObject *array)
 {
     (void)array;
     return 0;
+}
+
+void *
+dl_memory_take(size_t size)
+{
+    return malloc(size);
+}
+
+void
+dl_memory_give(void *data)
+{
+    free(data);
 }
 
 #endif

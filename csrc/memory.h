@@ -33,6 +33,10 @@ dl_memory_leave(void)
 /* The bytes that an array which owns its memory may use there, 0 where that is not known. */
 size_t dl_memory_room(PyArrayObject *array);
 
+/* Memory for copies as large as arrays, from the pool where that serves them; NULL where there is none. Any thread. */
+void *dl_memory_take(size_t size);
+void dl_memory_give(void *data);
+
 /* Add the functions memory_* to module: 0, or -1 with an error set. */
 int dl_memory_register(PyObject *module);
 

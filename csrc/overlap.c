@@ -1,9 +1,7 @@
 /* Memory that a program writes: what it may share with other inputs, and copies to undo the writes with. */
 #include "program.h"
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include "memory.h"
 
 /* A copy of what an array held before a step wrote it. */
 struct DlSaved {
@@ -92,20 +90,6 @@ dl_overlap_check_pair(DlRun *run, int written, int other, int same)
     return low < other_high && other_low < high ? dl_decline(run, DL_REASON_OVERLAP) : 0;
 }
 
-void *
-dl_overlap_buffer(size_t size)
-{
-    char *memory = PyMem_RawMalloc(size);
-#ifdef MADV_HUGEPAGE
-    /* As NumPy does for its arrays: page faults on 4 KiB pages take longer than the copy into them. */
-    if (memory != NULL && size >= (size_t)1 << 22) {
-        size_t offset = (size_t)(-(uintptr_t)memory & 4095);
-        (void)madvise(memory + offset, size - offset, MADV_HUGEPAGE);
-    }
-#endif
-    return memory;
-}
-
 DlStatus
 dl_overlap_save(DlRun *run, const DlReg *reg)
 {
@@ -116,7 +100,7 @@ dl_overlap_save(DlRun *run, const DlReg *reg)
     for (int axis = 0; axis < reg->nd; axis++) {
         size *= reg->shape[axis];
     }
-    DlSaved *saved = dl_overlap_buffer(sizeof *saved + (size_t)size);
+    DlSaved *saved = dl_memory_take(sizeof *saved + (size_t)size);
     if (saved == NULL) {
         PyErr_NoMemory();
         return -1;
@@ -148,7 +132,7 @@ dl_overlap_end_saved(DlRun *run, int restore)
                             saved->itemsize);
         }
         run->saved = saved->next;
-        PyMem_RawFree(saved);
+        dl_memory_give(saved);
     }
 }
 
@@ -179,7 +163,7 @@ static char *
 copy_of(const DlSaved *saved)
 {
     npy_intp strides[DL_MAX_DIMS], size = bytes_of(saved);
-    char *copy = dl_overlap_buffer((size_t)size + 1);
+    char *copy = dl_memory_take((size_t)size + 1);
     dl_layout_contiguous(saved->nd, saved->shape, saved->itemsize, 0, strides);
     if (copy != NULL && size) {
         dl_copy_strided(copy, strides, saved->data, saved->strides, saved->nd, saved->shape, saved->itemsize);
@@ -213,8 +197,8 @@ dl_overlap_compare(DlRun *run, int reads)
                 }
             }
         }
-        PyMem_RawFree(then);
-        PyMem_RawFree(now);
+        dl_memory_give(then);
+        dl_memory_give(now);
         saved->now = NULL;
     }
 }

@@ -15,7 +15,7 @@
 
 enum {
     DL_MAX_DIMS = 8,         /* of arrays that steps look into */
-    DL_MAX_OPERANDS = 32,    /* operands and results of one kernel */
+    DL_MAX_OPERANDS = 128,   /* operands and results of one kernel */
     DL_CELL = 16,            /* bytes of the largest number */
     DL_RELEASE_GIL = 100000, /* elements from which on a kernel runs without the GIL */
 };
@@ -53,7 +53,7 @@ typedef struct {
 typedef struct DlVariant {
     struct DlVariant *next;
     struct DlKernel *kernel; /* whose it is */
-    uint64_t classes; /* two bits an operand and result */
+    int rows;         /* it goes through rows of elements */
     int strict;       /* made when the kernel was strict */
     int32_t (*address)(npy_intp *block, npy_intp n);
     npy_intp scratch_bytes;
@@ -61,6 +61,7 @@ typedef struct DlVariant {
     int needs_gil;
     npy_intp *loops;  /* six words each; the flags pointer is filled in at the call */
     PyObject *keep;   /* owned: the CompiledKernel and the loops' contexts */
+    uint8_t classes[]; /* of the strides, one an operand and result */
 } DlVariant;
 
 /* How an operation's fresh result would lie in memory (layout.c). */
@@ -78,7 +79,7 @@ typedef struct DlKernel {
     int strict;       /* its data hold NaNs: only code that asks which of two NaNs NumPy would keep may run */
     int n_operands, n_results, n_ops, n_values;
     int copies;       /* some result's layout is that of a copy, not of an operation */
-    uint32_t forward; /* a bit for each operand that a loop reads for which NumPy computes otherwise if it is reversed */
+    uint8_t *forward; /* which operands a loop reads for which NumPy computes otherwise if they are reversed; NULL: none */
     int iterates;     /* results are what is carried: one that is an operand keeps that array */
     int folds;        /* it has code that folds its values itself */
     PyArray_Descr **descrs; /* owned: of the operands, then of the results; NULL until all else is built */
@@ -138,7 +139,6 @@ typedef struct {
     uint8_t *into, *scalar;
     int quick;          /* results are fresh, and lie packed in C order if all operands do */
     DlVariant *dense;   /* the code last used for packed arrays and single numbers (borrowed from the kernel) */
-    uint32_t dense_key; /* which operands were arrays then */
     struct DlPlan *plan; /* owned: how the last geometry is run (map_plan.c), or NULL */
 } DlMapStep;
 
@@ -449,8 +449,6 @@ int dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *ce
 DlStatus dl_overlap_check_target(DlRun *run, int written);
 /* Decline when inputs `written` and `other` may share memory; `same`: also where they are one object. */
 DlStatus dl_overlap_check_pair(DlRun *run, int written, int other, int same);
-/* `size` bytes for PyMem_RawFree; NULL where there are none. */
-void *dl_overlap_buffer(size_t size);
 /* Keep a copy of what a register's array holds. */
 DlStatus dl_overlap_save(DlRun *run, const DlReg *reg);
 /* Free the copies, the latest first; `restore` writes them back. */

@@ -238,7 +238,7 @@ fold_kernel(DlRun *run, DlReduceStep *step, DlWork *work)
         classes[i] = dl_kernel_class(nest->spread[i].strides[along], nest->spread[i].itemsize);
     }
     classes[kernel->n_operands] = work->folds ? DL_CLASS_ITERATED : 0;
-    DlStatus status = dl_kernel_variant(run, kernel, classes, &work->variant);
+    DlStatus status = dl_kernel_variant(run, kernel, classes, 0, &work->variant);
     if (status != 0) {
         return status;
     }

@@ -10,9 +10,11 @@ one of two (a plan that is not strict), NANS_MET when two NaNs with other bits h
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 from dynamo_lite.backends.numba import exact_ops
-from dynamo_lite.backends.numba.llvm_text import Lines, scalar_type
+from dynamo_lite.backends.numba.llvm_text import Lines, can_mask, scalar_type
 from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values, meets_nan
 
 from dynamo_lite.schedule.steps import DType, KernelOp
@@ -28,6 +30,22 @@ def generate(plan: Plan, name: str) -> str:
     return Generator(plan, name).run()
 
 
+@dataclass(slots=True)
+class _Loop:
+    """The loop over a row's elements while it is written. whole: how many of them are whole vectors. scalars: what is
+    the same for all of a row; splats: of a row, in every lane. seen_before, seen_after: what was seen by the vectors and
+    number by number, before the last elements and with them. last: the block that these end with."""
+
+    segment: Segment
+    label: str
+    whole: str
+    scalars: dict[int, str]
+    splats: dict[int, str]
+    seen_before: dict[str, str] = field(default_factory=dict)
+    seen_after: dict[str, str] = field(default_factory=dict)
+    last: str = ""
+
+
 class Generator:
     def __init__(self, plan: Plan, name: str) -> None:
         self.plan = plan
@@ -38,7 +56,10 @@ class Generator:
         self.n_operands = len(self.kernel.operand_dtypes)
         self.dtypes = [*self.kernel.operand_dtypes, *(dtype for op in self.kernel.ops for dtype in op.dtypes)]
         self.constants: dict[int, str] = {}
-        self.rows: frozenset[Place] = frozenset()
+        self.rows: frozenset[Place] = frozenset()  # of a kernel that iterates
+        self.columns = self.count = "%n"  # of the tile: the elements of a row, and all of them
+        self.rows_here = "%row.count"
+        self.at: dict[Place, str] = {}  # where the row at hand begins
         self.status = NANS_MET if plan.strict else MET_NAN
         self.judges = plan.strict or any(isinstance(step, Segment) and step.tests + step.numbers for step in plan.steps)
 
@@ -90,8 +111,15 @@ class Generator:
             word(f"%{stem}.base", "ptr", 2 * index)
             if self._class(place) in "si":
                 word(f"%{stem}.stride", "i64", 2 * index + 1)
-        after = 2 * (self.n_operands + len(self.kernel.results))
+        n_places = self.n_operands + len(self.kernel.results)
+        after = 2 * n_places
         word("%scratch", "ptr", after)
+        if self.plan.nested:
+            behind = after + 1 + LOOP_WORDS * len(self.plan.loops)
+            word("%row.count", "i64", behind)
+            for index, place in enumerate(self._places()):
+                if self._class(place) != "0":
+                    word(f"%{self._stem(place)}.down", "i64", behind + 1 + index)
         for slot, offset in enumerate(self.plan.slots):
             lines.append(f"  %t{slot} = getelementptr i8, ptr %scratch, i64 {offset}")
         for number, index in enumerate(self.plan.loops):
@@ -123,25 +151,33 @@ class Generator:
         return lines
 
     def _body(self) -> list[str]:
-        lines = self.lines
-        if not self.plan.tile:
-            lines.put("  br label %tile")
-            lines.put("tile:")
-            self._tile_pointers("0", "%n")
-        else:
-            lines.put("  br label %tile")
-            lines.put("tile:")
+        lines, tile = self.lines, self.plan.tile
+        lines.put("  br label %tile")
+        lines.put("tile:")
+        self.columns = self.count = "%n"
+        if not tile:
+            self._tile_pointers("0", "0")
+        elif not self.plan.nested:
             lines.put("  %at = phi i64 [ 0, %start ], [ %at.next, %tile.end ]")
             lines.put("  %left = sub i64 %n, %at")
-            lines.put(f"  %partial = icmp slt i64 %left, {self.plan.tile}")
-            lines.put(f"  %m = select i1 %partial, i64 %left, i64 {self.plan.tile}")
-            self._tile_pointers("%at", "%m")
+            lines.put(f"  %partial = icmp slt i64 %left, {tile}")
+            lines.put(f"  %m = select i1 %partial, i64 %left, i64 {tile}")
+            self.columns = self.count = "%m"
+            self._tile_pointers("%at", "0")
+        else:
+            self._tile_of_rows()
         self._steps()
-        if self.plan.tile:
+        if tile:
             lines.put("  br label %tile.end")
             lines.put("tile.end:")
-            lines.put(f"  %at.next = add i64 %at, {self.plan.tile}")
-            lines.put("  %more = icmp slt i64 %at.next, %n")
+            if self.plan.nested:
+                lines.put("  %at.next = select i1 %across, i64 0, i64 %at.behind")
+                lines.put("  %row.down = select i1 %across, i64 %few, i64 0")
+                lines.put("  %row.at.next = add i64 %row.at, %row.down")
+                lines.put("  %more = icmp slt i64 %row.at.next, %row.count")
+            else:
+                lines.put(f"  %at.next = add i64 %at, {tile}")
+                lines.put("  %more = icmp slt i64 %at.next, %n")
             lines.put("  br i1 %more, label %tile, label %finish")
             lines.put("finish:")
         lines.put(f"  ret i32 {lines.do('load i32, ptr %met') if self.judges else 0}")
@@ -151,6 +187,30 @@ class Generator:
             lines.put(f"  %status = phi i32 {calls}")
             lines.put("  ret i32 %status")
         return lines.text
+
+    def _tile_of_rows(self) -> None:
+        """A tile of some whole rows, or of a part of one that is longer than a tile."""
+        lines, tile = self.lines, self.plan.tile
+        read = {place for step in self.plan.steps if isinstance(step, LoopCall) for place in step.reads}
+        lines.put("  %row.at = phi i64 [ 0, %start ], [ %row.at.next, %tile.end ]")
+        lines.put("  %at = phi i64 [ 0, %start ], [ %at.next, %tile.end ]")
+        lines.put("  %left = sub i64 %n, %at")
+        lines.put(f"  %partial = icmp slt i64 %left, {tile}")
+        lines.put(f"  %columns = select i1 %partial, i64 %left, i64 {tile}")
+        lines.put("  %at.behind = add i64 %at, %columns")
+        lines.put("  %across = icmp eq i64 %at.behind, %n")
+        fit = "1"
+        if all(self._class(place) != "b" for place in read):  # of which a NumPy loop reads one number
+            whole = lines.do("icmp eq i64 %columns, %n")
+            several = lines.do(f"udiv i64 {tile}, %n")
+            some = lines.do(f"icmp sgt i64 {several}, 1")
+            fit = lines.do(f"select i1 {lines.do(f'and i1 {whole}, {some}')}, i64 {several}, i64 1")
+        lines.put("  %rows.left = sub i64 %row.count, %row.at")
+        lines.put(f"  %last.rows = icmp slt i64 %rows.left, {fit}")
+        lines.put(f"  %few = select i1 %last.rows, i64 %rows.left, i64 {fit}")
+        lines.put("  %m = mul i64 %few, %columns")
+        self.columns, self.rows_here, self.count = "%columns", "%few", "%m"
+        self._tile_pointers("%at", "%row.at")
 
     def _steps(self) -> None:
         """All steps of the plan on one tile."""
@@ -169,19 +229,22 @@ class Generator:
         before = lines.do("load i32, ptr %met")
         lines.put(f"  store i32 {lines.do(f'or i32 {before}, {met}')}, ptr %met")
 
-    def _tile_pointers(self, at: str, count: str) -> None:
+    def _tile_pointers(self, at: str, row: str) -> None:
         """Point %o0, %r0 ... at the tile's first element."""
-        self.count = count
+        lines = self.lines
         for place in self._places():
             stem, kind = self._stem(place), self._class(place)
             if kind == "i" or place in self.rows:
                 continue  # each iteration has its own
-            if at == "0" or kind == "0":
-                self.lines.put(f"  %{stem} = getelementptr i8, ptr %{stem}.base, i64 0")
-                continue
-            stride = str(self._dtype_at(place).itemsize) if kind == "c" else f"%{stem}.stride"
-            self.lines.put(f"  %{stem}.offset = mul i64 {at}, {stride}")
-            self.lines.put(f"  %{stem} = getelementptr i8, ptr %{stem}.base, i64 %{stem}.offset")
+            base = f"%{stem}.base"
+            if row != "0" and kind != "0":
+                down = lines.do(f"mul i64 {row}, %{stem}.down")
+                base = lines.do(f"getelementptr i8, ptr {base}, i64 {down}")
+            offset = "0"
+            if at != "0" and kind not in "0b":
+                stride = str(self._dtype_at(place).itemsize) if kind == "c" else f"%{stem}.stride"
+                offset = lines.do(f"mul i64 {at}, {stride}")
+            lines.put(f"  %{stem} = getelementptr i8, ptr {base}, i64 {offset}")
 
     def _loop_call(self, step: LoopCall) -> None:
         lines, number = self.lines, step.loop
@@ -226,92 +289,190 @@ class Generator:
                 last_use[value] = position
         for value, _ in segment.stores:
             last_use[value] = max(last_use.get(value, 0), len(order)) if value not in last_use else last_use[value]
-        fixed = sum(self._class(place) == "0" for _, place in segment.loads)
+        fixed = sum(self._class(place) in "0b" for _, place in segment.loads)
         born: dict[int, int] = {}
         for position, index in enumerate(order):
             for value in (*self.kernel.ops[index].operands, *self._values(index)):
                 born.setdefault(value, position)
-        broadcast = {value for value, place in segment.loads if self._class(place) == "0"}
+        broadcast = {value for value, place in segment.loads if self._class(place) in "0b"}
         spans = [(start, last_use.get(value, start)) for value, start in born.items() if value not in broadcast]
         return fixed + max((sum(a <= p <= b for a, b in spans) for p in range(len(order))), default=0)
 
     def _segment(self, segment: Segment) -> None:
-        lines, label = self.lines, self.lines.name("segment")
+        """The loop over a tile's elements, row by row: whole vectors, and what is left as a vector of fewer lanes, or
+        number by number."""
+        lines, label, nested = self.lines, self.lines.name("segment"), self.plan.nested
         width = self._width(segment)
-        scalars = {
-            value: self._scalar_load(place, self.dtypes[value])
-            for value, place in segment.loads
-            if self._class(place) in "0i" and place.kind != "constant"
+        width = width if width > 1 else 0
+        masked = bool(width) and self._masks(segment)
+        fixed: dict[int, str] = {}
+        for value, place in segment.loads:
+            if self._class(place) in "0i" and place.kind != "constant":
+                fixed[value] = self._scalar_load(place, self.dtypes[value], f"%{self._stem(place)}")
+        lines.width = 0
+        if not self.plan.strict:
+            for value in segment.numbers:
+                self._judge(lines.is_nan(self.dtypes[value], fixed[value]))
+        tests = any(meets_nan(self.kernel.ops[number]) for number in segment.ops) if self.plan.strict else segment.tests
+        parts = [("vector", width)] if width else []
+        if not masked:
+            parts.append(("rest", 0))
+        whole = lines.do(f"and i64 {self.columns}, {-width}") if width else "0"
+        few = lines.do(f"sub i64 {self.columns}, {whole}")
+        lines.put(f"  br label %{label}.head")
+        lines.put(f"{label}.head:")
+        lines.open_loop(width)
+        mask = ""
+        if masked:
+            count = lines.do(f"insertelement <{width} x i64> poison, i64 {few}, i64 0")
+            count = lines.do(
+                f"shufflevector <{width} x i64> {count}, <{width} x i64> poison, {lines.lanes('i32')} zeroinitializer"
+            )
+            numbers = ", ".join(f"i64 {lane}" for lane in range(width))
+            mask = lines.do(f"icmp ult <{width} x i64> <{numbers}>, {count}")
+        lines.put(f"  br label %{label}.row")
+        lines.put(f"{label}.row:")
+        none = {"vector": "zeroinitializer", "rest": "false"}
+        seen = {name: none[name] for name, _ in parts}
+        self.at = {}
+        if nested:
+            lines.put(f"  %{label}.r = phi i64 [ 0, %{label}.head ], [ %{label}.r.next, %{label}.row.end ]")
+            for name, lanes in parts if tests else ():
+                kind = f"<{lanes} x i1>" if lanes else "i1"
+                edges = f"[ {none[name]}, %{label}.head ], [ %{label}.{name}.all, %{label}.row.end ]"
+                lines.put(f"  %{label}.{name}.before = phi {kind} {edges}")
+                seen[name] = f"%{label}.{name}.before"
+            self._row_pointers(segment, label)
+        scalars = dict(fixed)
+        for value, place in segment.loads:
+            if self._class(place) == "b":
+                scalars[value] = self._scalar_load(place, self.dtypes[value], self.at[place])
+        splats = {
+            value: lines.splat_here(scalar_type(self.dtypes[value]), scalars[value])
+            for value in scalars.keys() - fixed.keys()
         }
-        for value in segment.numbers if not self.plan.strict else ():
-            lines.width = 0
-            self._judge(lines.is_nan(self.dtypes[value], scalars[value]))
-        entry = lines.name("before")
-        lines.put(f"  br label %{entry}")
-        lines.put(f"{entry}:")
-        begin = "0"
-        if width > 1:
-            whole = lines.do(f"and i64 {self.count}, {-width}")
-            lines.open_loop(width)
+        loop = _Loop(segment, label, whole, scalars, splats)
+        if width:
             empty = lines.do(f"icmp eq i64 {whole}, 0")
-            lines.put(f"  br i1 {empty}, label %{label}.rest, label %{label}.vector")
-            self._element_loop(segment, f"{label}.vector", entry, "0", whole, width, scalars, f"{label}.rest")
-            lines.put(f"{label}.rest:")
-            begin, entry = whole, f"{label}.rest"
-        lines.open_loop(0)
-        empty = lines.do(f"icmp eq i64 {begin}, {self.count}")
-        lines.put(f"  br i1 {empty}, label %{label}.end, label %{label}.scalar")
-        self._element_loop(segment, f"{label}.scalar", entry, begin, self.count, 1, scalars, f"{label}.end")
-        lines.put(f"{label}.end:")
+            lines.put(f"  br i1 {empty}, label %{label}.left, label %{label}.vector")
+            self._vectors(loop, width, seen)
+        else:
+            lines.put(f"  br label %{label}.left")
+            lines.put(f"{label}.left:")
+        nothing = lines.do(f"icmp eq i64 {few}, 0")
+        lines.put(f"  br i1 {nothing}, label %{label}.row.end, label %{label}.rest")
+        if masked:
+            self._last_vector(loop, mask, seen)
+        else:
+            self._numbers(loop, seen)
+        lines.put(f"{label}.row.end:")
+        for name, lanes in parts if tests else ():
+            kind = f"<{lanes} x i1>" if lanes else "i1"
+            before, after = loop.seen_before[name], loop.seen_after[name]
+            lines.put(f"  %{label}.{name}.all = phi {kind} [ {before}, %{label}.left ], [ {after}, %{loop.last} ]")
+        if nested:
+            lines.put(f"  %{label}.r.next = add i64 %{label}.r, 1")
+            more = lines.do(f"icmp slt i64 %{label}.r.next, {self.rows_here}")
+            lines.put(f"  br i1 {more}, label %{label}.row, label %{label}.judge")
+            lines.put(f"{label}.judge:")
+        for name, lanes in parts if tests else ():
+            lines.width = lanes
+            self._judge(f"%{label}.{name}.all")
+        lines.width = 0
 
-    def _element_loop(
-        self,
-        segment: Segment,
-        label: str,
-        entry: str,
-        begin: str,
-        end: str,
-        step: int,
-        scalars: dict[int, str],
-        exit_label: str,
-    ) -> None:
-        """One loop over elements begin..end in steps of `step`, at the current width of the lines."""
+    def _masks(self, segment: Segment) -> bool:
+        """Whether the last elements of a row can be a vector of which only some lanes count."""
+        stored = [place for _, place in segment.stores if place.kind != "sink"]
+        moving = [self.dtypes[value] for value, _ in (*segment.loads, *segment.stores)]
+        return all(self._class(place) == "c" for place in stored) and all(can_mask(dtype.itemsize) for dtype in moving)
+
+    def _row_pointers(self, segment: Segment, label: str) -> None:
+        """Where the row at hand of each array begins."""
         lines = self.lines
-        index, following = f"%{label}.i", f"%{label}.next"
-        seen = f"%{label}.seen"
-        lines.put(f"{label}:")
-        lines.put(f"  {index} = phi i64 [ {begin}, %{entry} ], [ {following}, %{label} ]")
+        packed = lines.do(f"mul i64 %{label}.r, {self.columns}")
+        for value, place in (*segment.loads, *segment.stores):
+            if place.kind in ("constant", "sink") or self._class(place) == "0" or place in self.at:
+                continue
+            stem = self._stem(place)
+            scale = str(self.dtypes[value].itemsize) if place.kind == "scratch" else f"%{stem}.down"
+            offset = lines.do(f"mul i64 {packed if place.kind == 'scratch' else f'%{label}.r'}, {scale}")
+            self.at[place] = lines.do(f"getelementptr i8, ptr %{stem}, i64 {offset}")
+
+    def _vectors(self, loop: _Loop, width: int, seen: dict[str, str]) -> None:
+        """The whole vectors of a row."""
+        lines, label = self.lines, loop.label
+        lines.put(f"{label}.vector:")
+        lines.put(f"  %{label}.i = phi i64 [ 0, %{label}.row ], [ %{label}.next, %{label}.vector ]")
         reserved = f"  ; {label}: what was seen"
         lines.put(reserved)
+        met = self._elements(loop, f"%{label}.i", "")
+        if met is not None:
+            lines.put(f"  %{label}.seen.now = or {lines.mask_type} %{label}.seen, {met}")
+            edges = f"[ {seen['vector']}, %{label}.row ], [ %{label}.seen.now, %{label}.vector ]"
+            lines.text[lines.text.index(reserved)] = f"  %{label}.seen = phi {lines.mask_type} {edges}"
+        lines.put(f"  %{label}.next = add i64 %{label}.i, {width}")
+        more = lines.do(f"icmp slt i64 %{label}.next, {loop.whole}")
+        lines.put(f"  br i1 {more}, label %{label}.vector, label %{label}.left")
+        lines.put(f"{label}.left:")
+        if met is not None:
+            edges = f"[ {seen['vector']}, %{label}.row ], [ %{label}.seen.now, %{label}.vector ]"
+            lines.put(f"  %{label}.so.far = phi {lines.mask_type} {edges}")
+            seen["vector"] = f"%{label}.so.far"
+        loop.seen_before |= seen
+
+    def _last_vector(self, loop: _Loop, mask: str, seen: dict[str, str]) -> None:
+        """The last elements of a row, as a vector of which only some lanes count."""
+        lines, label = self.lines, loop.label
+        lines.put(f"{label}.rest:")
+        met = self._elements(loop, loop.whole, mask)
+        if met is not None:
+            loop.seen_after["vector"] = lines.do(f"or {lines.mask_type} {seen['vector']}, {met}")
+        lines.put(f"  br label %{label}.row.end")
+        loop.last = f"{label}.rest"
+
+    def _numbers(self, loop: _Loop, seen: dict[str, str]) -> None:
+        """The last elements of a row, one by one."""
+        lines, label = self.lines, loop.label
+        loop.seen_before |= seen
+        loop.seen_after |= seen
+        lines.width = 0
+        lines.put(f"{label}.rest:")
+        lines.put(f"  %{label}.j = phi i64 [ {loop.whole}, %{label}.left ], [ %{label}.j.next, %{label}.rest ]")
+        reserved = f"  ; {label}: what was seen number by number"
+        lines.put(reserved)
+        met = self._elements(loop, f"%{label}.j", "")
+        if met is not None:
+            lines.put(f"  %{label}.met.now = or i1 %{label}.met, {met}")
+            edges = f"[ {seen['rest']}, %{label}.left ], [ %{label}.met.now, %{label}.rest ]"
+            lines.text[lines.text.index(reserved)] = f"  %{label}.met = phi i1 {edges}"
+            loop.seen_after["rest"] = f"%{label}.met.now"
+        lines.put(f"  %{label}.j.next = add i64 %{label}.j, 1")
+        more = lines.do(f"icmp slt i64 %{label}.j.next, {self.columns}")
+        lines.put(f"  br i1 {more}, label %{label}.rest, label %{label}.row.end")
+        loop.last = f"{label}.rest"
+
+    def _elements(self, loop: _Loop, index: str, mask: str) -> str | None:
+        """Compute the elements from `index` on, at the current width of the lines; what is to be judged of them. mask:
+        the lanes that count; the others do what the first one does, so that they report nothing of their own."""
+        lines, segment = self.lines, loop.segment
         values = Values(lines, self.dtypes)
         for value, place in segment.loads:
             dtype = self.dtypes[value]
-            if value in scalars:
-                values.memory[value] = lines.splat(scalar_type(dtype), scalars[value])
+            if value in loop.splats and lines.width:
+                values.memory[value] = loop.splats[value]
+            elif value in loop.scalars:
+                values.memory[value] = lines.splat(scalar_type(dtype), loop.scalars[value])
             elif place.kind == "constant":
                 values.memory[value] = literal(lines, self.kernel.ops[place.index])
             else:
-                values.memory[value] = self._load(place, dtype, index)
+                values.memory[value] = self._load(place, dtype, index, mask)
         values.loaded = frozenset(values.memory)
         for number in segment.ops:
             emit_op(lines, self.kernel.ops[number], self.first[number], values)
-        mask = self._met(segment, values) if self.plan.strict else self._nan(segment, values)
-        if mask is not None:  # gathered over the loop, judged behind it
-            none = "zeroinitializer" if step > 1 else "false"
-            lines.put(f"  {seen}.now = or {lines.mask_type} {seen}, {mask}")
-            phi = f"  {seen} = phi {lines.mask_type} [ {none}, %{entry} ], [ {seen}.now, %{label} ]"
-            lines.text[lines.text.index(reserved)] = phi
+        met = self._met(segment, values) if self.plan.strict else self._nan(segment, values)
         for value, place in segment.stores:
-            self._store(place, self.dtypes[value], index, values.in_memory(value))
-        lines.put(f"  {following} = add i64 {index}, {step}")
-        more = lines.do(f"icmp slt i64 {following}, {end}")
-        if mask is None:
-            lines.put(f"  br i1 {more}, label %{label}, label %{exit_label}")
-            return
-        lines.put(f"  br i1 {more}, label %{label}, label %{label}.judge")
-        lines.put(f"{label}.judge:")
-        self._judge(f"{seen}.now")
-        lines.put(f"  br label %{exit_label}")
+            self._store(place, self.dtypes[value], index, values.in_memory(value), mask)
+        return met
 
     def _nan(self, segment: Segment, values: Values) -> str | None:
         """Whether a tested value is NaN."""
@@ -332,37 +493,54 @@ class Generator:
                 masks.append(lines.do(f"and {lines.mask_type} {both}, {differ}"))
         return lines.either(masks)
 
-    def _scalar_load(self, place: Place, dtype: DType) -> str:
-        return self.lines.do(f"load {scalar_type(dtype)}, ptr %{self._stem(place)}, align {dtype.alignment}")
+    def _scalar_load(self, place: Place, dtype: DType, at: str) -> str:
+        return self.lines.do(f"load {scalar_type(dtype)}, ptr {at}, align {dtype.alignment}")
 
-    def _address(self, place: Place, dtype: DType, index: str, lane: int) -> str:
-        at = index if lane == 0 else self.lines.do(f"add i64 {index}, {lane}")
+    def _address(self, place: Place, dtype: DType, index: str) -> str:
+        base = self.at.get(place, f"%{self._stem(place)}")
         if self._class(place) == "c":
-            return self.lines.do(f"getelementptr {scalar_type(dtype)}, ptr %{self._stem(place)}, i64 {at}")
-        offset = self.lines.do(f"mul i64 {at}, %{self._stem(place)}.stride")
-        return self.lines.do(f"getelementptr i8, ptr %{self._stem(place)}, i64 {offset}")
+            return self.lines.do(f"getelementptr {scalar_type(dtype)}, ptr {base}, i64 {index}")
+        offset = self.lines.do(f"mul i64 {index}, %{self._stem(place)}.stride")
+        return self.lines.do(f"getelementptr i8, ptr {base}, i64 {offset}")
 
-    def _load(self, place: Place, dtype: DType, index: str) -> str:
+    def _lane(self, index: str, lane: int, mask: str) -> str:
+        """The number of a lane's element."""
+        lines = self.lines
+        at = index if lane == 0 else lines.do(f"add i64 {index}, {lane}")
+        if not mask or lane == 0:
+            return at
+        counts = lines.do(f"icmp slt i64 {at}, {self.columns}")
+        return lines.do(f"select i1 {counts}, i64 {at}, i64 {index}")
+
+    def _load(self, place: Place, dtype: DType, index: str, mask: str = "") -> str:
         lines, scalar = self.lines, scalar_type(dtype)
-        if self._class(place) == "c" or not lines.width:
-            kind = lines.type_of(dtype)
-            return lines.do(f"load {kind}, ptr {self._address(place, dtype, index, 0)}, align {dtype.alignment}")
+        if not lines.width or (self._class(place) == "c" and not mask):
+            return lines.do(
+                f"load {lines.type_of(dtype)}, ptr {self._address(place, dtype, index)}, align {dtype.alignment}"
+            )
+        if self._class(place) == "c":
+            at = self._address(place, dtype, index)
+            first = lines.splat_here(scalar, self._scalar_load(place, dtype, at))
+            return lines.masked_load(dtype, at, mask, first)
         vector = "poison"
         for lane in range(lines.width):
-            item = lines.do(f"load {scalar}, ptr {self._address(place, dtype, index, lane)}, align {dtype.alignment}")
+            at = self._address(place, dtype, self._lane(index, lane, mask))
+            item = lines.do(f"load {scalar}, ptr {at}, align {dtype.alignment}")
             vector = lines.do(f"insertelement <{lines.width} x {scalar}> {vector}, {scalar} {item}, i64 {lane}")
         return vector
 
-    def _store(self, place: Place, dtype: DType, index: str, value: str) -> None:
+    def _store(self, place: Place, dtype: DType, index: str, value: str, mask: str = "") -> None:
         lines, scalar, kind = self.lines, scalar_type(dtype), self.lines.type_of(dtype)
         if place.kind == "sink":
             lines.put(f"  store volatile {kind} {value}, ptr %scratch, align {dtype.alignment}")
+        elif mask:
+            lines.masked_store(dtype, self._address(place, dtype, index), mask, value)
         elif self._class(place) == "c" or not lines.width:
-            lines.put(f"  store {kind} {value}, ptr {self._address(place, dtype, index, 0)}, align {dtype.alignment}")
+            lines.put(f"  store {kind} {value}, ptr {self._address(place, dtype, index)}, align {dtype.alignment}")
         else:
             for lane in range(lines.width):
                 item = lines.do(f"extractelement {kind} {value}, i64 {lane}")
-                address = self._address(place, dtype, index, lane)
+                address = self._address(place, dtype, self._lane(index, lane, ""))
                 lines.put(f"  store {scalar} {item}, ptr {address}, align {dtype.alignment}")
 
 

@@ -167,7 +167,8 @@ def _compile(kernel: Kernel, classes: str) -> CompiledKernel:
     name = f"kernel{next(engine.numbers)}"
     text, planned = _text(kernel, classes, name)
     address, code = engine.load(text, name)
-    loops = tuple((kernel.ops[i].param, (*kernel.ops[i].in_dtypes, *kernel.ops[i].dtypes)) for i in planned.loops)
+    ops = [planned.kernel.ops[number] for number in planned.loops]
+    loops = tuple((op.param, (*op.in_dtypes, *op.dtypes)) for op in ops)
     return CompiledKernel(address, loops, planned.scratch_bytes, (code, planned))
 
 

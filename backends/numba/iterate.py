@@ -54,7 +54,7 @@ def plan_iterations(kernel: Kernel, classes: str) -> Iterations:
     segment = Segment(ops, loads, planner.sinks(ops), tests, numbers)
     width = REGISTER_BYTES // max(dtype.itemsize for dtype in planner.dtypes)
     parts = planner.parts(ops, width)
-    return Iterations(Plan(kernel, bare, strict, 0, (segment,), (), SINK_BYTES, ()), width, parts, lasting)
+    return Iterations(Plan(kernel, bare, strict, False, 0, (segment,), (), SINK_BYTES, ()), width, parts, lasting)
 
 
 class _IterationPlanner(Planner):

@@ -7,8 +7,10 @@ computed with. INVARIANT: no fast-math flag is ever written.
 
 from __future__ import annotations
 
+import functools
 import struct
 
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numpy as np
 
 DType = np.dtype[np.generic]
@@ -131,6 +133,30 @@ class Lines:
             self._hoisted[scalar, value] = result
         return self._hoisted[scalar, value]
 
+    def splat_here(self, scalar: str, value: str) -> str:
+        """A scalar in every lane, computed where it is used."""
+        if not self.width:
+            return value
+        lanes = f"<{self.width} x {scalar}>"
+        first = self.do(f"insertelement {lanes} poison, {scalar} {value}, i64 0")
+        return self.do(f"shufflevector {lanes} {first}, {lanes} poison, <{self.width} x i32> zeroinitializer")
+
+    def masked_load(self, dtype: DType, at: str, mask: str, otherwise: str) -> str:
+        """Load the lanes of the mask; the others are those of `otherwise`."""
+        kind = self.type_of(dtype)
+        name = f"@llvm.masked.load.v{self.width}{_short(scalar_type(dtype))}.p0"
+        self.declarations.add(f"declare {kind} {name}(ptr, i32 immarg, {self.mask_type}, {kind})")
+        return self.do(
+            f"call {kind} {name}(ptr {at}, i32 {dtype.alignment}, {self.mask_type} {mask}, {kind} {otherwise})"
+        )
+
+    def masked_store(self, dtype: DType, at: str, mask: str, value: str) -> None:
+        """Store the lanes of the mask."""
+        kind = self.type_of(dtype)
+        name = f"@llvm.masked.store.v{self.width}{_short(scalar_type(dtype))}.p0"
+        self.declarations.add(f"declare void {name}({kind}, ptr, i32 immarg, {self.mask_type})")
+        self.put(f"  call void {name}({kind} {value}, ptr {at}, i32 {dtype.alignment}, {self.mask_type} {mask})")
+
     def select(self, mask: str, dtype: DType, yes: str, no: str) -> str:
         """yes where mask, else no; a bool dtype selects bytes."""
         kind = self.type_of(dtype)
@@ -188,6 +214,19 @@ class Lines:
 
     def _suffix(self, dtype: DType) -> str:
         return f"{f'v{self.width}' if self.width else ''}f{8 * dtype.itemsize}"
+
+
+def _short(scalar: str) -> str:
+    return {"float": "f32", "double": "f64"}.get(scalar, scalar)
+
+
+@functools.cache
+def can_mask(itemsize: int) -> bool:
+    """Whether this processor loads and stores some lanes of a vector of such elements."""
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512bw") and features.get("avx512vl"):
+        return itemsize <= 8
+    return bool(features.get("avx2")) and itemsize in (4, 8)
 
 
 def scalar_type(dtype: DType) -> str:

@@ -8,7 +8,7 @@ operand.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dynamo_lite.backends.numba import exact_ops
 
@@ -60,11 +60,13 @@ class LoopCall:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """tile: elements a tile, 0 for no tiling. slots: byte offset of each scratch place. loops: the operation of each
-    LoopCall.loop. strict: it looks at every pair of operands of which NumPy might keep the one or the other NaN."""
+    LoopCall.loop. strict: it looks at every pair of operands of which NumPy might keep the one or the other NaN.
+    nested: it goes through rows of elements, and a tile is some whole rows where these are short."""
 
     kernel: Kernel
     classes: str
     strict: bool
+    nested: bool
     tile: int
     steps: tuple[Segment | LoopCall, ...]
     slots: tuple[int, ...]
@@ -72,7 +74,8 @@ class Plan:
     loops: tuple[int, ...]
 
     def __str__(self) -> str:
-        lines = [f"kernel({self.classes}) tile={self.tile} scratch={self.scratch_bytes}"]
+        over = " rows" if self.nested else ""
+        lines = [f"kernel({self.classes}){over} tile={self.tile} scratch={self.scratch_bytes}"]
         for step in self.steps:
             if isinstance(step, LoopCall):
                 op = self.kernel.ops[step.op]
@@ -117,10 +120,14 @@ def spreads_nan(op: KernelOp) -> bool:
 
 
 def plan(kernel: Kernel, classes: str) -> Plan:
-    """Cut the kernel into steps and place every value. A "!" behind the classes asks for a strict plan."""
+    """Cut the kernel into steps and place every value. An "r" behind the classes asks for a plan over rows, a "!" behind
+    that for a strict one."""
     strict = classes.endswith("!")
-    classes = classes.rstrip("!")
-    planner = Planner(kernel, classes)
+    nested = classes.rstrip("!").endswith("r")
+    classes = classes.rstrip("r!")
+    if nested:
+        kernel = _with_packed_operands(kernel, classes)
+    planner = Planner(kernel, classes, nested)
     groups = planner.group()
     steps, slot_sizes = planner.place(groups)
     loops = tuple(group[0] for group in groups if group and planner.is_loop[group[0]])
@@ -129,7 +136,26 @@ def plan(kernel: Kernel, classes: str) -> Plan:
     for size in slot_sizes:
         slots.append(offset)
         offset += (size * tile + SLOT_PADDING + 63) // 64 * 64
-    return Plan(kernel, classes, strict, tile, steps, tuple(slots), offset, loops)
+    return Plan(kernel, classes, strict, nested, tile, steps, tuple(slots), offset, loops)
+
+
+def _with_packed_operands(kernel: Kernel, classes: str) -> Kernel:
+    """The kernel with a copy of each operand that a NumPy loop reads: rows that do not lie one behind the other have to
+    be packed for it. Not of single numbers, of which such a loop knows by their stride that they stay."""
+    n = len(kernel.operand_dtypes)
+    copied = sorted({v for op in kernel.ops if op.op == "loop" for v in op.operands if v < n and classes[v] in "cs"})
+    if not copied:
+        return kernel
+    place = {value: n + number for number, value in enumerate(copied)}
+
+    def moved(value: int) -> int:
+        return value if value < n else value + len(copied)
+
+    ops = [KernelOp("copy", (v,), (kernel.operand_dtypes[v],), (kernel.operand_dtypes[v],)) for v in copied]
+    for op in kernel.ops:
+        read = tuple(place[v] if op.op == "loop" and v in place else moved(v) for v in op.operands)
+        ops.append(replace(op, operands=read))
+    return replace(kernel, ops=tuple(ops), results=tuple(map(moved, kernel.results)))
 
 
 def _tile_length(kernel: Kernel, classes: str, slot_sizes: list[int]) -> int:
@@ -149,9 +175,10 @@ def _dtypes(kernel: Kernel) -> list[DType]:
 class Planner:
     """The facts about one kernel that grouping and placing share."""
 
-    def __init__(self, kernel: Kernel, classes: str) -> None:
+    def __init__(self, kernel: Kernel, classes: str, nested: bool = False) -> None:
         self.kernel = kernel
         self.classes = classes
+        self.nested = nested
         self.n_operands = len(kernel.operand_dtypes)
         self.dtypes = _dtypes(kernel)
         self.values = [
@@ -244,7 +271,8 @@ class Planner:
             place = Place("result", number)
             producer = self.producer.get(value, -1)
             born = step_of.get(producer, last)
-            if born < direct_from or value in places or value in self.forward:
+            packed = self.nested and value in self.producer and self.is_loop[producer]
+            if born < direct_from or value in places or value in self.forward or packed:
                 stores[last].append((value, place))
                 if value in self.producer and not self.is_const[producer] and born != last:
                     uses[value] = last
