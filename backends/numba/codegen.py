@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from dynamo_lite.backends.numba import exact_ops
-from dynamo_lite.backends.numba.llvm_text import Lines, can_mask, scalar_type
+from dynamo_lite.backends.numba.llvm_text import Lines, can_mask, can_scatter, scalar_type
 from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values, meets_nan
 
 from dynamo_lite.schedule.steps import DType, KernelOp
@@ -33,8 +33,8 @@ def generate(plan: Plan, name: str) -> str:
 @dataclass(slots=True)
 class _Loop:
     """The loop over a row's elements while it is written. whole: how many of them are whole vectors. scalars: what is
-    the same for all of a row; splats: of a row, in every lane. seen_before, seen_after: what was seen by the vectors and
-    number by number, before the last elements and with them. last: the block that these end with."""
+    the same for all of a row; splats: of a row, in every lane. seen_before, seen_after: what was seen by the vectors
+    and number by number, before the last elements and with them. last: the block that these end with."""
 
     segment: Segment
     label: str
@@ -60,6 +60,7 @@ class Generator:
         self.columns = self.count = "%n"  # of the tile: the elements of a row, and all of them
         self.rows_here = "%row.count"
         self.at: dict[Place, str] = {}  # where the row at hand begins
+        self.last_offsets: dict[Place, list[str]] = {}
         self.status = NANS_MET if plan.strict else MET_NAN
         self.judges = plan.strict or any(isinstance(step, Segment) and step.tests + step.numbers for step in plan.steps)
 
@@ -330,6 +331,7 @@ class Generator:
             )
             numbers = ", ".join(f"i64 {lane}" for lane in range(width))
             mask = lines.do(f"icmp ult <{width} x i64> <{numbers}>, {count}")
+            self.last_offsets = self._last_offsets(segment, whole, few, width)
         lines.put(f"  br label %{label}.row")
         lines.put(f"{label}.row:")
         none = {"vector": "zeroinitializer", "rest": "false"}
@@ -382,9 +384,25 @@ class Generator:
 
     def _masks(self, segment: Segment) -> bool:
         """Whether the last elements of a row can be a vector of which only some lanes count."""
-        stored = [place for _, place in segment.stores if place.kind != "sink"]
+        stored = [(value, place) for value, place in segment.stores if place.kind != "sink"]
         moving = [self.dtypes[value] for value, _ in (*segment.loads, *segment.stores)]
-        return all(self._class(place) == "c" for place in stored) and all(can_mask(dtype.itemsize) for dtype in moving)
+        return all(can_mask(dtype.itemsize) for dtype in moving) and all(
+            self._class(place) == "c" or can_scatter(self.dtypes[value].itemsize) for value, place in stored
+        )
+
+    def _last_offsets(self, segment: Segment, whole: str, few: str, width: int) -> dict[Place, list[str]]:
+        """How far each lane of a row's last vector lies from its begin, of arrays that are not packed. A lane behind
+        the last element is where that is."""
+        lines = self.lines
+        places = [place for _, place in (*segment.loads, *segment.stores) if place.kind in ("operand", "result")]
+        found: dict[Place, list[str]] = {place: [] for place in places if self._class(place) == "s"}
+        last = lines.do(f"sub i64 {few}, 1") if found else ""
+        for lane in range(width if found else 0):
+            within = lines.do(f"icmp slt i64 {lane}, {last}")
+            at = lines.do(f"add i64 {whole}, {lines.do(f'select i1 {within}, i64 {lane}, i64 {last}')}")
+            for place, offsets in found.items():
+                offsets.append(lines.do(f"mul i64 {at}, %{self._stem(place)}.stride"))
+        return found
 
     def _row_pointers(self, segment: Segment, label: str) -> None:
         """Where the row at hand of each array begins."""
@@ -503,14 +521,13 @@ class Generator:
         offset = self.lines.do(f"mul i64 {index}, %{self._stem(place)}.stride")
         return self.lines.do(f"getelementptr i8, ptr {base}, i64 {offset}")
 
-    def _lane(self, index: str, lane: int, mask: str) -> str:
-        """The number of a lane's element."""
+    def _lane_address(self, place: Place, dtype: DType, index: str, lane: int, mask: str) -> str:
+        """The address of a lane's element."""
         lines = self.lines
-        at = index if lane == 0 else lines.do(f"add i64 {index}, {lane}")
-        if not mask or lane == 0:
-            return at
-        counts = lines.do(f"icmp slt i64 {at}, {self.columns}")
-        return lines.do(f"select i1 {counts}, i64 {at}, i64 {index}")
+        if not mask:
+            return self._address(place, dtype, index if lane == 0 else lines.do(f"add i64 {index}, {lane}"))
+        base = self.at.get(place, f"%{self._stem(place)}")
+        return lines.do(f"getelementptr i8, ptr {base}, i64 {self.last_offsets[place][lane]}")
 
     def _load(self, place: Place, dtype: DType, index: str, mask: str = "") -> str:
         lines, scalar = self.lines, scalar_type(dtype)
@@ -524,7 +541,7 @@ class Generator:
             return lines.masked_load(dtype, at, mask, first)
         vector = "poison"
         for lane in range(lines.width):
-            at = self._address(place, dtype, self._lane(index, lane, mask))
+            at = self._lane_address(place, dtype, index, lane, mask)
             item = lines.do(f"load {scalar}, ptr {at}, align {dtype.alignment}")
             vector = lines.do(f"insertelement <{lines.width} x {scalar}> {vector}, {scalar} {item}, i64 {lane}")
         return vector
@@ -533,6 +550,12 @@ class Generator:
         lines, scalar, kind = self.lines, scalar_type(dtype), self.lines.type_of(dtype)
         if place.kind == "sink":
             lines.put(f"  store volatile {kind} {value}, ptr %scratch, align {dtype.alignment}")
+        elif mask and self._class(place) == "s":
+            addresses = "poison"
+            for lane in range(lines.width):
+                at = self._lane_address(place, dtype, index, lane, mask)
+                addresses = lines.do(f"insertelement {lines.lanes('ptr')} {addresses}, ptr {at}, i64 {lane}")
+            lines.scatter(dtype, addresses, mask, value)
         elif mask:
             lines.masked_store(dtype, self._address(place, dtype, index), mask, value)
         elif self._class(place) == "c" or not lines.width:
@@ -540,7 +563,7 @@ class Generator:
         else:
             for lane in range(lines.width):
                 item = lines.do(f"extractelement {kind} {value}, i64 {lane}")
-                address = self._address(place, dtype, self._lane(index, lane, ""))
+                address = self._lane_address(place, dtype, index, lane, "")
                 lines.put(f"  store {scalar} {item}, ptr {address}, align {dtype.alignment}")
 
 

@@ -200,7 +200,7 @@ class _Iterated(_Base):
         for value, place in segment.loads:
             if self._class(place) == "0" and place.kind != "constant":
                 lines.put(f"  %o{value} = getelementptr i8, ptr %o{value}.base, i64 0")
-                self.scalars[value] = self._scalar_load(place, self.dtypes[value])
+                self.scalars[value] = self._scalar_load(place, self.dtypes[value], f"%o{value}")
         for value in segment.numbers if not self.plan.strict else ():
             self._judge(lines.is_nan(self.dtypes[value], self.scalars[value]))
         for place in self.moving:

@@ -157,6 +157,14 @@ class Lines:
         self.declarations.add(f"declare void {name}({kind}, ptr, i32 immarg, {self.mask_type})")
         self.put(f"  call void {name}({kind} {value}, ptr {at}, i32 {dtype.alignment}, {self.mask_type} {mask})")
 
+    def scatter(self, dtype: DType, addresses: str, mask: str, value: str) -> None:
+        """Store the lanes of the mask, each at its address."""
+        kind, pointers = self.type_of(dtype), self.lanes("ptr")
+        name = f"@llvm.masked.scatter.v{self.width}{_short(scalar_type(dtype))}.v{self.width}p0"
+        self.declarations.add(f"declare void {name}({kind}, {pointers}, i32 immarg, {self.mask_type})")
+        operands = f"{kind} {value}, {pointers} {addresses}, i32 {dtype.alignment}, {self.mask_type} {mask}"
+        self.put(f"  call void {name}({operands})")
+
     def select(self, mask: str, dtype: DType, yes: str, no: str) -> str:
         """yes where mask, else no; a bool dtype selects bytes."""
         kind = self.type_of(dtype)
@@ -227,6 +235,12 @@ def can_mask(itemsize: int) -> bool:
     if features.get("avx512bw") and features.get("avx512vl"):
         return itemsize <= 8
     return bool(features.get("avx2")) and itemsize in (4, 8)
+
+
+@functools.cache
+def can_scatter(itemsize: int) -> bool:
+    """Whether this processor stores some lanes of a vector of such elements each at its own address."""
+    return itemsize in (4, 8) and bool(llvm.get_host_cpu_features().get("avx512vl"))
 
 
 def scalar_type(dtype: DType) -> str:

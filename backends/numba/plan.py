@@ -120,8 +120,8 @@ def spreads_nan(op: KernelOp) -> bool:
 
 
 def plan(kernel: Kernel, classes: str) -> Plan:
-    """Cut the kernel into steps and place every value. An "r" behind the classes asks for a plan over rows, a "!" behind
-    that for a strict one."""
+    """Cut the kernel into steps and place every value. An "r" behind the classes asks for a plan over rows, a "!"
+    behind that for a strict one."""
     strict = classes.endswith("!")
     nested = classes.rstrip("!").endswith("r")
     classes = classes.rstrip("r!")

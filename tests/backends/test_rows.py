@@ -1,0 +1,149 @@
+"""Kernels that go through rows: every length of a row beside those of vectors and tiles, every way that rows can lie.
+
+The last elements of a row are computed as a vector of which only some lanes count; what the others do must not show, in
+floating-point flags least of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.copies import copies_of
+from tests.oracle import Conditions, Report, check
+
+Array = Any
+LENGTHS = (1, 2, 3, 4, 5, 7, 8, 9, 10, 15, 16, 17, 26, 33, 63, 64, 65, 257, 1025, 2100)
+DTYPES = ("f8", "f4", "i1", "u2", "i4", "i8", "?", "c16", "f2")
+FLAGGED = {"all": "raise"}
+
+
+def numbers(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
+    rng = np.random.default_rng(seed)
+    if dtype == "?":
+        return rng.random(shape) < 0.5
+    return (rng.integers(1, 60, shape) if dtype[0] in "iu" else rng.uniform(0.5, 2.0, shape)).astype(dtype)
+
+
+def layouts(rows: int, n: int, dtype: str) -> dict[str, Array]:
+    """Arrays of shape (rows, n), or that spread over it."""
+    return {
+        "gaps": numbers((rows, n + 2), dtype)[:, 1:-1],
+        "every second": numbers((rows, 2 * n), dtype, 1)[:, ::2],
+        "reversed": numbers((rows, n), dtype, 2)[:, ::-1],
+        "rows reversed": numbers((rows, n), dtype, 3)[::-1],
+        "columns": numbers((n, rows), dtype, 4).T,
+        "one row": numbers((n,), dtype, 5),
+        "one column": numbers((rows, 1), dtype, 6),
+        "number": numbers((1, 1), dtype, 7),
+    }
+
+
+def same(fn: Callable[..., Any], *pairs: tuple[Array, ...], errors: dict[str, str] | None = None) -> Report:
+    """Check fn with each of the arguments, in one compiled function."""
+    first, *others = (copies_of(*arrays) for arrays in pairs)
+    whatever_pays = {"options": {"cost_model": False}}
+    report = check(
+        fn,
+        first,
+        compile=dynamo_lite.compile,
+        compile_options=whatever_pays,
+        variants=others,
+        conditions=Conditions(errors or {}),
+    )
+    assert report.equal, report
+    assert report.stats["native_calls"], report.compiled.explain()
+    return report
+
+
+def arithmetic(x: Array, y: Array) -> Array:
+    return x * y + y
+
+
+def chosen(x: Array, y: Array) -> Array:
+    return np.where(x > y, x, y)
+
+
+def called(x: Array, y: Array) -> Array:
+    return np.exp(x * y) + np.sin(y)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("fn", (arithmetic, chosen, called))
+def test_lengths_and_layouts(fn: Callable[..., Any], n: int) -> None:
+    """Arithmetic, a choice and NumPy's loops over rows of n elements, each pair of layouts, no flag reported."""
+    arrays = layouts(5, n, "f8")
+    first = arrays.pop("gaps")
+    for other in arrays.values():
+        report = same(fn, (first, other), (other, first), errors=FLAGGED)
+        assert report.stats["declines"] == 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", (3, 10, 26, 70))
+def test_dtypes(dtype: str, n: int) -> None:
+    arrays = layouts(6, n, dtype)
+    first = arrays.pop("gaps")
+    for other in arrays.values():
+        same(chosen if dtype != "c16" else arithmetic, (first, other))
+
+
+@pytest.mark.parametrize("n", (3, 9, 11, 30))
+@pytest.mark.parametrize("at", (1, -2))
+def test_only_elements_report(n: int, at: int) -> None:
+    """Lanes behind the last element report nothing; an element that divides by zero does, wherever it is."""
+
+    def quotient(x: Array, y: Array) -> Array:
+        return x / y - np.sqrt(x)
+
+    good = layouts(4, n, "f8")["gaps"]
+    divisor = numbers((4, n + 2), "f8")
+    divisor[:, (0, -1)] = 0.0  # beside the elements
+    report = same(quotient, (good, divisor[:, 1:-1]), errors=FLAGGED)
+    assert report.stats["declines"] == 0
+    divisor[2, at] = 0.0
+    report = same(quotient, (good, good), (good, divisor[:, 1:-1]), errors=FLAGGED)
+    assert "FloatingPointError" in report.raised
+
+
+@pytest.mark.parametrize("n", (3, 9, 11, 30))
+def test_not_a_number(n: int) -> None:
+    """NaNs with payloads of their own, in the vectors and behind them: NumPy's choice between two."""
+    x, y = (numbers((4, n + 2), "f8", seed) for seed in (1, 2))
+    for number, array in enumerate((x, y)):
+        array.view("u8")[::2, 1::2] = 0x7FF8_0000_0000_0001 + number
+        array.view("u8")[1, :] = 0xFFF8_0000_0000_0007 + number
+    good = numbers((4, n + 2), "f8")[:, 1:-1]
+    for fn in (arithmetic, chosen):
+        same(fn, (good, good), (x[:, 1:-1], y[:, 1:-1]))
+
+
+@pytest.mark.parametrize("n", (3, 9, 11, 30, 300))
+def test_stores(n: int) -> None:
+    """Rows that are written in place, at other places of what is read, and with a step."""
+
+    def in_place(x: Array, y: Array) -> None:
+        x[1:-1, 1:-1] *= y[1:-1, 1:-1]
+        x[:, 1:] = x[:, :-1] + y[:, 1:]
+        y[1:, ::2] = x[:-1, ::2] * 0.5
+        y[:, ::-1] += x
+
+    same(in_place, (numbers((6, n + 2), "f8"), numbers((6, n + 2), "f8", 1)))
+
+
+@pytest.mark.parametrize("n", (5, 26, 400))
+def test_numbers_of_rows(n: int) -> None:
+    """A number for each row where NumPy's loop looks whether it stays."""
+
+    def powers(x: Array, y: Array, z: Array) -> Array:
+        return x**y + np.power(x, z) + np.hypot(x, y)
+
+    arrays = layouts(7, n, "f8")
+    exponents = np.array([2.0, 0.5, 1.0, 3.0, -1.0, 0.0, 2.5])[:, None]
+    same(powers, (arrays["gaps"], exponents, arrays["one row"]))
+    cube = numbers((3, 7, n + 1), "f8")[:, :, 1:]
+    same(powers, (cube, exponents, np.array([2.0, 0.5, 3.0])[:, None, None]))
