@@ -7,7 +7,6 @@
 #define _GNU_SOURCE /* pthread_getattr_np */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-
 #include <pthread.h>
 #include <stdint.h>
 
@@ -607,9 +606,8 @@ dl_pyframe_is_untouched(DlFrame *frame)
 int
 dl_pyframe_line(DlFrame *frame)
 {
-    PyCodeObject *code = dl_pyframe_code(frame);
-    int line = PyCode_Addr2Line(code, (int)((char *)*position_of(frame) - (char *)_PyCode_CODE(code)));
-    return line > 0 ? line : 0;
+    char *start = (char *)_PyCode_CODE(dl_pyframe_code(frame));
+    return PyCode_Addr2Line(dl_pyframe_code(frame), (int)((char *)*position_of(frame) - start));
 }
 
 int

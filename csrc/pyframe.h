@@ -34,7 +34,7 @@ PyObject *dl_pyframe_function(DlFrame *frame);
    are written to `room`, which has place for n: from 3.14 a frame holds tagged references. */
 PyObject *const *dl_pyframe_slots(DlFrame *frame, PyObject **room, Py_ssize_t n);
 
-/* The line of the user's that frame, which has called C code, is at; 0 where that is not known. */
+/* The line of the user's that frame, which has called C code, is at; -1 where that is not known. */
 int dl_pyframe_line(DlFrame *frame);
 
 /* The Python frame that runs in this thread, from which C code was called; NULL when there is none. */

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.numba import codegen, compile
 
 import dynamo_lite
 from tests.copies import copies_of
@@ -147,3 +148,20 @@ def test_numbers_of_rows(n: int) -> None:
     same(powers, (arrays["gaps"], exponents, arrays["one row"]))
     cube = numbers((3, 7, n + 1), "f8")[:, :, 1:]
     same(powers, (cube, exponents, np.array([2.0, 0.5, 3.0])[:, None, None]))
+
+
+@pytest.fixture
+def number_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a processor that has no vectors under a mask."""
+    monkeypatch.setattr(codegen, "can_mask", lambda itemsize: False)
+    monkeypatch.setattr(compile, "_STATE", compile._State())
+
+
+@pytest.mark.usefixtures("number_by_number")
+@pytest.mark.parametrize("n", (1, 3, 9, 26, 257))
+def test_without_masks(n: int) -> None:
+    test_lengths_and_layouts(arithmetic, n)
+    test_lengths_and_layouts(called, n)
+    test_only_elements_report(max(n, 3), 1)
+    test_not_a_number(n + 1)
+    test_stores(n + 2)
