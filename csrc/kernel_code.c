@@ -229,12 +229,13 @@ look_after_compiling(DlRun *run, int64_t time)
 static DlStatus
 compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **found)
 {
-    char letters[DL_MAX_OPERANDS + 3];
+    char letters[DL_MAX_OPERANDS + 4];
     int n = kernel->n_operands + kernel->n_results;
     for (int i = 0; i < n; i++) {
         letters[i] = "c0sib"[classes[i]];
     }
-    snprintf(letters + n, 3, "%s%s", rows ? "r" : "", kernel->strict ? "!" : "");
+    int care = dl_kernel_care(run, kernel);
+    snprintf(letters + n, 4, "%s%s%s", rows ? "r" : "", care & DL_BY_LOOPS ? "t" : "", care & DL_STRICT ? "!" : "");
     DlProgram *program = run->program;
     DlWatch watch;
     DlStatus status = dl_world_open(run, &watch, 1); /* if it declines, the code serves the next run */
@@ -258,7 +259,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
     variant->kernel = kernel;
     variant->rows = rows;
     memcpy(variant->classes, classes, (size_t)n);
-    variant->strict = kernel->strict;
+    variant->care = care;
     variant->next = kernel->variants;
     kernel->variants = variant;
     *found = variant;
@@ -270,8 +271,9 @@ DlStatus
 dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **variant)
 {
     size_t n = (size_t)kernel->n_operands + (size_t)kernel->n_results;
+    int care = dl_kernel_care(run, kernel);
     for (DlVariant *each = kernel->variants; each != NULL; each = each->next) {
-        if (each->strict == kernel->strict && each->rows == rows && memcmp(each->classes, classes, n) == 0) {
+        if (each->care == care && each->rows == rows && memcmp(each->classes, classes, n) == 0) {
             *variant = each;
             return 0;
         }
@@ -358,9 +360,14 @@ DlStatus
 dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed)
 {
     if (failed & DL_KERNEL_MET_NAN) {
-        variant->kernel->strict = 1;
+        variant->kernel->care |= DL_STRICT;
     }
-    return dl_decline(run, failed & DL_KERNEL_FAILED ? DL_REASON_KERNEL : DL_REASON_NAN);
+    if (failed & DL_KERNEL_MET_DOUBT) {
+        run->outermost->program->care |= DL_BY_LOOPS;
+    }
+    return dl_decline(run, failed & DL_KERNEL_FAILED      ? DL_REASON_KERNEL
+                           : failed & DL_KERNEL_MET_DOUBT ? DL_REASON_DOUBT
+                                                          : DL_REASON_NAN);
 }
 
 DlStatus

@@ -24,8 +24,18 @@ typedef struct {
 } DlBlock;
 
 /* What a kernel returns, as bits: a NumPy loop failed; a result is NaN, and another run should ask which NaN; two NaNs
- * met, and NumPy may keep the one or the other. */
-enum { DL_KERNEL_FAILED = 1, DL_KERNEL_MET_NAN = 2, DL_KERNEL_NANS_MET = 4 };
+ * met, and NumPy may keep the one or the other; one of these, or an extreme of zeros of unlike sign or a NaN. */
+enum { DL_KERNEL_FAILED = 1, DL_KERNEL_MET_NAN = 2, DL_KERNEL_NANS_MET = 4, DL_KERNEL_MET_DOUBT = 8 };
+
+/* How careful code is, as bits: it asks which of two NaNs NumPy would keep; it computes extremes by NumPy's loops. */
+enum { DL_STRICT = 1, DL_BY_LOOPS = 2 };
+
+/* As careful as a kernel's data have shown it must be. What one kernel meets, the program's others will. */
+static inline int
+dl_kernel_care(const DlRun *run, const DlKernel *kernel)
+{
+    return kernel->care | run->outermost->program->care;
+}
 
 /* The class of a stride: 0 contiguous "c", 1 zero "0", 2 any "s"; 3 "i" is of a number that each iteration has its own
  * of: its stride leads from iteration to iteration; or of the result of a kernel that folds. 4 "b" is of a number that

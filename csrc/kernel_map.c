@@ -373,6 +373,37 @@ dl_map_may_share(const DlSpread *one, int nd, const npy_intp *shape, const DlSpr
     return low < other_high && other_low < high;
 }
 
+static npy_intp
+common_divisor(npy_intp one, npy_intp other)
+{
+    one = magnitude(one);
+    other = magnitude(other);
+    while (other != 0) {
+        npy_intp rest = one % other;
+        one = other;
+        other = rest;
+    }
+    return one;
+}
+
+int
+dl_map_alternate(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
+                 npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape)
+{
+    npy_intp step = 0; /* every address is some steps from the first one */
+    for (int axis = 0; axis < nd; axis++) {
+        if (shape[axis] > 1) {
+            step = common_divisor(common_divisor(step, strides[axis]), other_strides[axis]);
+        }
+    }
+    if (step == 0) {
+        return 0;
+    }
+    npy_intp apart = (other - one) % step;
+    apart += apart < 0 ? step : 0;
+    return apart >= itemsize && step - apart >= other_itemsize;
+}
+
 /* Whether writing `target` may change elements of `other` that belong to other positions. */
 static int
 may_clash(const DlSpread *target, const DlSpread *other, int nd, const npy_intp *shape)
@@ -380,8 +411,10 @@ may_clash(const DlSpread *target, const DlSpread *other, int nd, const npy_intp 
     if (!other->is_array || !dl_map_may_share(target, nd, shape, other, nd, shape)) {
         return 0;
     }
-    return target->data != other->data || target->itemsize != other->itemsize
-           || memcmp(target->strides, other->strides, (size_t)nd * sizeof *target->strides) != 0;
+    int same = target->data == other->data && target->itemsize == other->itemsize
+               && memcmp(target->strides, other->strides, (size_t)nd * sizeof *target->strides) == 0;
+    return !same && !dl_map_alternate(target->data, target->itemsize, target->strides, other->data, other->itemsize,
+                                      other->strides, nd, shape);
 }
 
 DlStatus
@@ -623,7 +656,7 @@ map_dense(DlRun *run, DlMapStep *step)
         return 2; /* NB: strides of empty results follow other rules */
     }
     int n = kernel->n_operands + kernel->n_results;
-    if (step->dense == NULL || step->dense->strict != kernel->strict
+    if (step->dense == NULL || step->dense->care != dl_kernel_care(run, kernel)
         || !suits(step->dense, words, kernel->n_operands)) {
         DlStatus status = find_dense(run, step, words);
         if (status != 0) {

@@ -466,7 +466,7 @@ stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
     case RETURNED_LOOKED: /* which has given its reason, or set an error */
         return looked;
     case RETURNED_MET:
-        self->kernel.strict = 1;
+        self->kernel.care |= DL_STRICT;
         return dl_decline(run, DL_REASON_NAN);
     case RETURNED_NAN:
         return dl_decline(run, DL_REASON_NAN);

@@ -7,6 +7,8 @@
  */
 #include "program.h"
 
+#include "kernel_code.h"
+
 enum { GIVE_UP = 16 }; /* plans of one map that did not fit the run after, before no more are made */
 
 typedef enum { ROW_NUMBER, ROW_SCALAR, ROW_ARRAY, ROW_PACKED } RowKind; /* ROW_PACKED: fresh, in C order */
@@ -155,8 +157,10 @@ clashes(const struct DlPlan *plan, const DlNest *nest, int n_operands, int t)
             || its + other->low >= data + target->high) {
             continue;
         }
-        if (i >= n_operands || data != its || nest->spread[t].itemsize != nest->spread[i].itemsize
-            || memcmp(target->nest_strides, other->nest_strides, (size_t)plan->nd * sizeof(npy_intp)) != 0) {
+        int same = i < n_operands && data == its && nest->spread[t].itemsize == nest->spread[i].itemsize
+                   && memcmp(target->nest_strides, other->nest_strides, (size_t)plan->nd * sizeof(npy_intp)) == 0;
+        if (!same && !dl_map_alternate(data, nest->spread[t].itemsize, target->nest_strides, its,
+                                       nest->spread[i].itemsize, other->nest_strides, plan->nd, plan->nest_shape)) {
             return 1;
         }
     }
@@ -213,7 +217,7 @@ dl_plan_run(DlRun *run, DlMapStep *step)
     PyObject *fresh[DL_MAX_OPERANDS];
     DlNest nest;
     int n = kernel->n_operands + kernel->n_results;
-    if (plan->variant->strict != kernel->strict) {
+    if (plan->variant->care != dl_kernel_care(run, kernel)) {
         return 2;
     }
     for (int axis = 0; axis < step->shape.n; axis++) {

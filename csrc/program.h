@@ -54,7 +54,7 @@ typedef struct DlVariant {
     struct DlVariant *next;
     struct DlKernel *kernel; /* whose it is */
     int rows;         /* it goes through rows of elements */
-    int strict;       /* made when the kernel was strict */
+    int care;         /* how careful it is (kernel_code.h) */
     int32_t (*address)(npy_intp *block, npy_intp n);
     npy_intp scratch_bytes;
     int n_loops;
@@ -76,7 +76,7 @@ typedef struct {
 
 typedef struct DlKernel {
     PyObject *object; /* owned: the Kernel */
-    int strict;       /* its data hold NaNs: only code that asks which of two NaNs NumPy would keep may run */
+    int care;         /* how careful code for its data has to be (kernel_code.h) */
     int n_operands, n_results, n_ops, n_values;
     int copies;       /* some result's layout is that of a copy, not of an operation */
     uint8_t *forward; /* which operands a loop reads for which NumPy computes otherwise if they are reversed; NULL: none */
@@ -333,6 +333,7 @@ struct DlProgram {
     int n_most_outputs; /* the largest number of outputs, of all its ends */
     int32_t n_early;    /* instructions of numbers that wait for no step */
     DlDecline never;    /* if set: every run declines for it at once */
+    int care;           /* how careful the code of all its kernels has to be (kernel_code.h) */
     PyObject *failure; /* owned: the words of the error of a kernel that could not be compiled, or NULL */
     DlStep *steps;
     DlScalars numbers;
@@ -612,6 +613,9 @@ DlStatus dl_map_spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr
 /* Whether two spread arrays, each over its shape, may have bytes in common. */
 int dl_map_may_share(const DlSpread *one, int nd, const npy_intp *shape, const DlSpread *other, int other_nd,
                      const npy_intp *other_shape);
+/* Whether the elements of two arrays lie in turns, as those of two columns do: none of one has a byte of the other's. */
+int dl_map_alternate(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
+                     npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape);
 /* Spread the operands over `shape`; numbers are converted into `cells`. */
 DlStatus dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest *nest,
                        char (*cells)[DL_CELL]);

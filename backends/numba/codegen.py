@@ -5,7 +5,8 @@ the scratch pointer, and for each NumPy loop six words that its invoke function 
 address). Each segment becomes a vector loop over whole vectors and a scalar loop over the rest, both from the same
 table of exact_ops.py. INVARIANT: the text holds no address, the function allocates nothing and raises nothing; it
 returns 0, or at once the first non-zero status of a NumPy loop, or in the end MET_NAN when a result is NaN that may be
-one of two (a plan that is not strict), NANS_MET when two NaNs with other bits have met (a strict one).
+one of two (a plan that is not strict), NANS_MET when two NaNs with other bits have met (a strict one), MET_DOUBT for
+either or an extreme in doubt (plan.with_extremes).
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.llvm_text import Lines, can_mask, can_scatter, scalar_type
-from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values, meets_nan
+from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values, is_doubtful, meets_nan
 
 from dynamo_lite.schedule.steps import DType, KernelOp
 
 VECTOR_BYTES = 64  # two AVX registers, or one of AVX-512: independent work to hide latencies
 MANY_VALUES = 6  # live vectors above which half the width avoids spills
 LOOP_WORDS = 6
-MET_NAN, NANS_MET = 2, 4  # csrc/kernel_code.h
+MET_NAN, NANS_MET, MET_DOUBT = 2, 4, 8  # csrc/kernel_code.h
 
 
 def generate(plan: Plan, name: str) -> str:
@@ -61,8 +62,12 @@ class Generator:
         self.rows_here = "%row.count"
         self.at: dict[Place, str] = {}  # where the row at hand begins
         self.last_offsets: dict[Place, list[str]] = {}
-        self.status = NANS_MET if plan.strict else MET_NAN
-        self.judges = plan.strict or any(isinstance(step, Segment) and step.tests + step.numbers for step in plan.steps)
+        self.status = MET_DOUBT if plan.doubts else NANS_MET if plan.strict else MET_NAN
+        self.judges = (
+            plan.strict
+            or plan.doubts
+            or any(isinstance(step, Segment) and step.tests + step.numbers for step in plan.steps)
+        )
 
     def run(self) -> str:
         body = self._body()
@@ -314,7 +319,8 @@ class Generator:
         if not self.plan.strict:
             for value in segment.numbers:
                 self._judge(lines.is_nan(self.dtypes[value], fixed[value]))
-        tests = any(meets_nan(self.kernel.ops[number]) for number in segment.ops) if self.plan.strict else segment.tests
+        ops = [self.kernel.ops[number] for number in segment.ops]
+        tests = any(map(is_doubtful, ops)) or (any(map(meets_nan, ops)) if self.plan.strict else segment.tests)
         parts = [("vector", width)] if width else []
         if not masked:
             parts.append(("rest", 0))
@@ -487,10 +493,15 @@ class Generator:
         values.loaded = frozenset(values.memory)
         for number in segment.ops:
             emit_op(lines, self.kernel.ops[number], self.first[number], values)
-        met = self._met(segment, values) if self.plan.strict else self._nan(segment, values)
+        met = self.met(segment, values)
         for value, place in segment.stores:
             self._store(place, self.dtypes[value], index, values.in_memory(value), mask)
         return met
+
+    def met(self, segment: Segment, values: Values) -> str | None:
+        """What is to be judged of the operations emitted: where NumPy may have other bits."""
+        masks = [self._met(segment, values) if self.plan.strict else self._nan(segment, values), *values.doubts]
+        return self.lines.either([mask for mask in masks if mask is not None])
 
     def _nan(self, segment: Segment, values: Values) -> str | None:
         """Whether a tested value is NaN."""
@@ -576,6 +587,7 @@ class Values:
         self.memory: dict[int, str] = {}
         self.masks: dict[int, str] = {}
         self.loaded: frozenset[int] = frozenset()
+        self.doubts: list[str] = []  # masks of lanes in which an operation may not have NumPy's bits
 
     def set(self, value: int, name: str) -> None:
         """Record what an operation yields: an i1 for a bool."""
@@ -621,6 +633,9 @@ def emit_op(lines: Lines, op: KernelOp, result: int, values: Values) -> None:
         choose = lines.blend if exact_ops.class_of(op.dtypes[0]) == "f" and not lines.width else lines.select
         chosen = choose(values.operand(mask), op.dtypes[0], yes, no)
         values.memory[result] = chosen
+    elif is_doubtful(op):
+        operands = [values.operand(value) for value in op.operands]
+        values.set(result, exact_ops.emit_extreme(lines, op.op, op.dtypes[0], operands, values.doubts))
     else:
         row = exact_ops.exact_row(op.op, op.in_dtypes, op.dtypes)
         if row is None:

@@ -25,7 +25,7 @@ from dynamo_lite.backends.numba.codegen import generate
 from dynamo_lite.backends.numba.fold import generate_fold, plan_fold
 from dynamo_lite.backends.numba.iterate import generate_iterations, plan_iterations
 from dynamo_lite.backends.numba.machine_vectors import NAME
-from dynamo_lite.backends.numba.plan import Plan, plan
+from dynamo_lite.backends.numba.plan import Plan, options, plan
 
 from dynamo_lite._C import CompiledKernel, unseen
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
@@ -177,7 +177,7 @@ def _text(kernel: Kernel, classes: str, name: str) -> tuple[str, Plan]:
     if kernel.next:
         iterations = plan_iterations(kernel, classes)
         return generate_iterations(iterations, name), iterations.plan
-    if kernel.fold is not None and classes.rstrip("!").endswith("i"):
+    if kernel.fold is not None and options(classes)[0].endswith("i"):
         planned = plan_fold(kernel, classes)
         return generate_fold(planned, name), planned
     planned = plan(kernel, classes)

@@ -13,7 +13,7 @@ import numpy as np
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.codegen import Generator, Values, emit_op, literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
-from dynamo_lite.backends.numba.plan import Plan, Segment, plan
+from dynamo_lite.backends.numba.plan import Plan, Segment, options, plan
 
 from dynamo_lite.schedule.steps import DType, Kernel
 
@@ -41,7 +41,7 @@ def folds(kernel: Kernel, ufunc: np.ufunc) -> bool:
 
 def plan_fold(kernel: Kernel, classes: str) -> Plan:
     """The plan of a kernel that folds; classes as for ``plan``, and "i" for the result."""
-    return plan(kernel, classes.rstrip("!")[:-1] + "c")
+    return plan(kernel, options(classes)[0][:-1] + "c")
 
 
 def generate_fold(planned: Plan, name: str) -> str:

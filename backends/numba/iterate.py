@@ -16,7 +16,18 @@ from dataclasses import dataclass
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.codegen import LOOP_WORDS, Generator, Values, emit_op, literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
-from dynamo_lite.backends.numba.plan import SINK_BYTES, Place, Plan, Planner, Segment, meets_nan, plan
+from dynamo_lite.backends.numba.plan import (
+    SINK_BYTES,
+    Place,
+    Plan,
+    Planner,
+    Segment,
+    is_doubtful,
+    meets_nan,
+    options,
+    plan,
+    with_extremes,
+)
 
 from dynamo_lite.schedule.steps import Kernel
 
@@ -42,11 +53,12 @@ class Iterations:
 
 def plan_iterations(kernel: Kernel, classes: str) -> Iterations:
     """How the kernel iterates; classes as for ``plan``."""
-    strict = classes.endswith("!")
-    bare = classes.rstrip("!")
-    planner = _IterationPlanner(kernel, bare)
+    bare, _, by_loops, strict = options(classes)
+    compiled = kernel if by_loops else with_extremes(kernel)
+    planner = _IterationPlanner(compiled, bare)
     if any(planner.is_loop):
         return Iterations(plan(kernel, classes), 0, 0, ())
+    kernel = compiled
     ops = tuple(planner.group()[0])
     tests, lasting, numbers = planner.lasting_tests(ops)
     loads = tuple((value, Place("operand", value)) for value in range(planner.n_operands))
@@ -54,7 +66,12 @@ def plan_iterations(kernel: Kernel, classes: str) -> Iterations:
     segment = Segment(ops, loads, planner.sinks(ops), tests, numbers)
     width = REGISTER_BYTES // max(dtype.itemsize for dtype in planner.dtypes)
     parts = planner.parts(ops, width)
-    return Iterations(Plan(kernel, bare, strict, False, 0, (segment,), (), SINK_BYTES, ()), width, parts, lasting)
+    return Iterations(
+        Plan(kernel, bare, strict, False, any(map(is_doubtful, kernel.ops)), 0, (segment,), (), SINK_BYTES, ()),
+        width,
+        parts,
+        lasting,
+    )
 
 
 class _IterationPlanner(Planner):
@@ -316,7 +333,7 @@ class _Iterated(_Base):
                 emit_op(lines, self.kernel.ops[number], self.first[number], values)
         masks = []
         for values in tiles:
-            mask = self._met(self.segment, values) if self.plan.strict else self._nan(self.segment, values)
+            mask = self.met(self.segment, values)
             masks += [mask] if mask is not None else []
             for value, place in self.segment.stores:
                 self._store(place, self.dtypes[value], "0", values.in_memory(value))

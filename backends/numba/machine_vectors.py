@@ -172,7 +172,7 @@ class VectorWriter(StepWriter):
         for place, array in enumerate(places):
             constant = "c" if array.strides[0] == str(array.dtype.itemsize) else "s"
             letters += "0" if array.strides[0] == "0" and place < n_operands else constant
-        planned = plan(step.kernel, letters + "!" * self.strict)
+        planned = plan(step.kernel, letters + "t" + "!" * self.strict)
         name = self.kernel(planned)
         block = lines.name("%kernel.block")
         words = 2 * len(places)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 from dynamo_lite.backends.numba import exact_ops
 
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
@@ -61,12 +62,14 @@ class LoopCall:
 class Plan:
     """tile: elements a tile, 0 for no tiling. slots: byte offset of each scratch place. loops: the operation of each
     LoopCall.loop. strict: it looks at every pair of operands of which NumPy might keep the one or the other NaN.
-    nested: it goes through rows of elements, and a tile is some whole rows where these are short."""
+    nested: it goes through rows of elements, and a tile is some whole rows where these are short. doubts: it has
+    extremes of floats that are compiled (with_extremes)."""
 
     kernel: Kernel
     classes: str
     strict: bool
     nested: bool
+    doubts: bool
     tile: int
     steps: tuple[Segment | LoopCall, ...]
     slots: tuple[int, ...]
@@ -109,22 +112,36 @@ _ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "reciprocal", 
 _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 
 
+EXTREMES = frozenset(("minimum", "maximum", "clip"))
+_EXTREMES = {np.minimum: "minimum", np.maximum: "maximum", np._core.umath.clip: "clip"}  # type: ignore[attr-defined]
+_REALS = ({np.dtype(np.float32)}, {np.dtype(np.float64)})
+
+
 def meets_nan(op: KernelOp) -> bool:
     """Whether NumPy keeps the one or the other of two NaN operands, by position and alignment (see exact_ops.py)."""
     return op.op in ("add", "multiply") and op.dtypes[0].kind == "f" and op.operands[0] != op.operands[1]
 
 
+def is_doubtful(op: KernelOp) -> bool:
+    """Whether the compiled operation tells where it may not have NumPy's bits: an extreme of floats."""
+    return op.op in EXTREMES and op.dtypes[0].kind == "f"
+
+
 def spreads_nan(op: KernelOp) -> bool:
-    """Whether the result is NaN where an operand is."""
-    return op.op in _ARITHMETIC and op.dtypes[0].kind == "f" and all(dtype.kind == "f" for dtype in op.in_dtypes)
+    """Whether the result is NaN where an operand is, or else in doubt."""
+    return (
+        (op.op in _ARITHMETIC or op.op in EXTREMES)
+        and op.dtypes[0].kind == "f"
+        and all(dtype.kind == "f" for dtype in op.in_dtypes)
+    )
 
 
 def plan(kernel: Kernel, classes: str) -> Plan:
-    """Cut the kernel into steps and place every value. An "r" behind the classes asks for a plan over rows, a "!"
-    behind that for a strict one."""
-    strict = classes.endswith("!")
-    nested = classes.rstrip("!").endswith("r")
-    classes = classes.rstrip("r!")
+    """Cut the kernel into steps and place every value. Letters behind the classes: "r" asks for a plan over rows, "t"
+    for NumPy's own loops for extremes, "!" for a strict plan."""
+    classes, nested, by_loops, strict = options(classes)
+    if not by_loops:
+        kernel = with_extremes(kernel)
     if nested:
         kernel = _with_packed_operands(kernel, classes)
     planner = Planner(kernel, classes, nested)
@@ -136,7 +153,30 @@ def plan(kernel: Kernel, classes: str) -> Plan:
     for size in slot_sizes:
         slots.append(offset)
         offset += (size * tile + SLOT_PADDING + 63) // 64 * 64
-    return Plan(kernel, classes, strict, nested, tile, steps, tuple(slots), offset, loops)
+    doubts = any(map(is_doubtful, kernel.ops))
+    return Plan(kernel, classes, strict, nested, doubts, tile, steps, tuple(slots), offset, loops)
+
+
+def options(classes: str) -> tuple[str, bool, bool, bool]:
+    """The classes, and which of the letters "r", "t", "!" stand behind them."""
+    bare = classes.rstrip("rt!")
+    behind = classes[len(bare) :]
+    return bare, "r" in behind, "t" in behind, "!" in behind
+
+
+def with_extremes(kernel: Kernel) -> Kernel:
+    """The kernel with extremes of floats compiled, instead of by NumPy's loops.
+
+    Of two equal zeros of unlike sign, and of NaNs, NumPy's loops keep the one or the other by where they stand in the
+    array. The compiled operation tells where it met such a pair, and the kernel runs by NumPy's loops the next time.
+    """
+    ops = tuple(
+        replace(op, op=_EXTREMES[op.param], param=None)
+        if op.op == "loop" and op.param in _EXTREMES and {*op.in_dtypes, *op.dtypes} in _REALS
+        else op
+        for op in kernel.ops
+    )
+    return replace(kernel, ops=ops) if ops != kernel.ops else kernel
 
 
 def _with_packed_operands(kernel: Kernel, classes: str) -> Kernel:
@@ -343,6 +383,8 @@ class Planner:
     def needs(self, index: int) -> set[int]:
         """The operands without which no optimiser can compute this operation."""
         op = self.kernel.ops[index]
+        if is_doubtful(op):
+            return set(op.operands) if self._differ(op.operands) and all(map(self._opaque, op.operands)) else set()
         if self.spreads_nan(index):
             return set(op.operands)
         if op.op in _COMPARISONS and op.in_dtypes[0].kind == "f" and self._differ(op.operands):
@@ -370,6 +412,8 @@ class Planner:
         op = self.kernel.ops[self.producer[value]]
         if op.op in _COMPARISONS:
             return self._differ(op.operands) and all(v not in self.producer for v in op.operands)
+        if is_doubtful(op):
+            return self._differ(op.operands) and all(map(self._opaque, op.operands))
         return op.op == "loop" or (op.op in _ARITHMETIC and op.dtypes[0].kind == "f")
 
     def _step(
