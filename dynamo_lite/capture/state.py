@@ -268,6 +268,7 @@ class Tracer:
         self.example_inputs: list[Any] = []
         self.hints: dict[str, Number] = {}
         self.wrapped: dict[int, tuple[Any, Value]] = {}
+        self.arrays: dict[Node, ArrayValue] = {}  # by their nodes those that came from outside
         self.frames: list[Frame] = []
         self.node_limit = node_limit
         self.unroll_limit = unroll_limit
@@ -292,6 +293,7 @@ class Tracer:
             cell.contents = None
         self.cells.clear()
         self.wrapped.clear()
+        self.arrays.clear()
         self.grown.clear()
         self.example_inputs.clear()
 

@@ -87,6 +87,8 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
             rule = _wrap_object
     value = rule(tracer, obj, source)
     tracer.wrapped[id(obj)] = (obj, value)
+    if isinstance(value, ArrayValue):
+        tracer.arrays[value.node] = value
     return value
 
 
