@@ -119,20 +119,20 @@ def trace(
     config: Config,
     owns_slots: bool = False,
     pauses: bool = True,
-    tables: bool = True,
+    constants: bool = True,
     restraints: Restraints | None = None,
 ) -> Capture:
     """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that
     residual code calls to continue at a Target. owns_slots: nobody else holds the slots (a resume function's).
-    pauses: loops may be left for single iterations. tables: tables of numbers (wrap.py) are constants.
+    pauses: loops may be left for single iterations. constants: numbers that live with a module are constants (wrap.py).
     restraints: what earlier captures of the function have found to be too much work, to which this one adds.
     Raises SkipFrame where the frame cannot be captured."""
     tracers: list[Tracer] = []
     known = Restraints() if restraints is None else restraints
     try:
-        return _trace(function, slots, jump, config, owns_slots, pauses, tables, known, tracers, True)
+        return _trace(function, slots, jump, config, owns_slots, pauses, constants, known, tracers, True)
     except GeneratorEscapes:
-        return _trace(function, slots, jump, config, owns_slots, pauses, tables, known, tracers, False)
+        return _trace(function, slots, jump, config, owns_slots, pauses, constants, known, tracers, False)
     finally:
         for used in tracers:
             used.release()
@@ -145,7 +145,7 @@ def _trace(
     config: Config,
     owns_slots: bool,
     pauses: bool,
-    tables: bool,
+    constants: bool,
     restraints: Restraints,
     tracers: list[Tracer],
     inline_generators: bool,
@@ -160,7 +160,7 @@ def _trace(
     plans: dict[LoopKey, LoopPlan] = {}
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
-        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans, pauses, tables, restraints)
+        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans, pauses, constants, restraints)
         tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
