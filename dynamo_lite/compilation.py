@@ -394,7 +394,7 @@ class Compilation:
 
         def jump(target: Target) -> Any:
             code = decoded(function.__code__)
-            made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound))
+            made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound), target.cells)
             known = self._jumps.get((made, target.plain))
             if known is None:
                 plain = made

@@ -18,8 +18,9 @@ from dynamo_lite import budget, ops
 from dynamo_lite.capture import handlers, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
-from dynamo_lite.capture.machine import Machine, Stop, root_frame
+from dynamo_lite.capture.machine import Machine, Stop, read_cell, root_frame
 from dynamo_lite.capture.residual import TAKEN, Residual, Target
+from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.state import (
     Frame,
     GeneratorEscapes,
@@ -211,10 +212,17 @@ def _trace(
         assert again is None, "capture is not deterministic"
         index = frame.index
         instr = code.instrs[index]
-        # A resume function makes cells of its own, with the same contents. A function made here that lives on would
-        # keep the old ones: residual code finds that, and the frame stays plain.
-        shared = {name: cell.contents for name, cell in frame.cells.items() if name in code.cellvars and cell.contents}
+        # A resume function makes cells of its own, with the same contents; but for those that a function which lives on
+        # has, which it takes over.
+        own = {name: cell for name, cell in frame.cells.items() if name in code.cellvars}
+        residual.cells = held_cells(frame, own)
+        shared = {name: cell.contents for name, cell in own.items() if cell.contents and name not in residual.cells}
         on_cell = OPCODES[instr.op].operand is Operand.CELL and instr.arg in code.cellvars
+        if on_cell and instr.arg in residual.cells and instr.op in ("STORE_DEREF", "DELETE_DEREF"):
+            contents = read_cell(residual.cells[instr.arg])
+            on_cell = instr.op == "DELETE_DEREF" and contents is None  # which raises
+            if contents is not None and contents.source is not None:
+                tracer.facts.register(contents.source)
         if code.cellvars and (frame.ways is not None or on_cell):
             raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         variables = frame.locals | shared
