@@ -81,7 +81,8 @@ def store_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
     cell = frame.stack.pop()
     assert isinstance(cell, LazyValue) and cell.source is not None and type(cell.concrete) is types.CellType
     machine.tracer.facts.state("type", cell.source, types.CellType)
-    frame.cells[instr.arg] = CellValue(cell.source, None, cell.concrete)
+    taken = frame.cells[instr.arg] = CellValue(cell.source, None, cell.concrete)
+    machine.tracer.cells.append(taken)
 
 
 @handles("LOAD_CLOSURE")
