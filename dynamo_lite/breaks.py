@@ -378,8 +378,9 @@ _ROWS = (
     Reason(
         "cell-variables",
         "skip",
-        "variables of the function are shared with an inner function that lives on at a break ({detail})",
-        "Pass the values to the inner function as arguments, or define it outside.",
+        "the graph breaks where a variable that inner functions share is not bound, or behind a loop that is left in "
+        "several ways ({detail})",
+        "Pass the values to the inner functions as arguments, or define them outside.",
     ),
     Reason(
         "frame-introspection",

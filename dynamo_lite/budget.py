@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 _LOOK = 256  # units from one look at the clock to the next
+_SHARE = 3  # one part in so many is for what repeats
 
 
 class OutOfWork(Exception):
@@ -30,10 +31,12 @@ class OutOfTime(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """What is left. work: units; ends: when the time is over, by the clock of this thread's CPU time."""
+    """What is left. work: units; ends: when the time is over, by the clock of this thread's CPU time. whole: the units
+    that there were."""
 
     ends: float = math.inf
     work: float = math.inf
+    whole: float = math.inf
     unseen: int = 0
 
     def spend(self, units: int) -> None:
@@ -55,6 +58,22 @@ _ENDLESS = Budget()
 def spend(units: int = 1) -> None:
     """Take `units` off the budget of the compiling under way, if there is one."""
     _current.get(_ENDLESS).spend(units)
+
+
+def left() -> float:
+    """The units that are left."""
+    return _current.get(_ENDLESS).work
+
+
+def repeat(began: float) -> None:
+    """Something is repeated for which `began` units were left: raises OutOfWork where it has taken its share.
+
+    A long function gets all of the work, since each operation is written once and compiled once; a loop that is
+    unrolled, or a function that calls itself, could go on for ever."""
+    budget = _current.get(_ENDLESS)
+    if (began - budget.work) * _SHARE > budget.whole:
+        budget.work = 0
+        budget.spend(1)
 
 
 @contextmanager
@@ -100,7 +119,7 @@ def taken() -> float:
 @contextmanager
 def work(limit: float) -> Iterator[Budget]:
     """Let a block do `limit` units of work, in the time that there is; gives what is left of them."""
-    budget = Budget(_current.get(_ENDLESS).ends, limit)
+    budget = Budget(_current.get(_ENDLESS).ends, limit, limit)
     token = _current.set(budget)
     try:
         yield budget
@@ -108,4 +127,4 @@ def work(limit: float) -> Iterator[Budget]:
         _current.reset(token)
 
 
-__all__ = ["Budget", "OutOfTime", "OutOfWork", "seconds", "spend", "taken", "timed", "work"]
+__all__ = ["Budget", "OutOfTime", "OutOfWork", "left", "repeat", "seconds", "spend", "taken", "timed", "work"]

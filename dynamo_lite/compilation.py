@@ -76,8 +76,8 @@ def _operations(graph: Graph) -> int:
 
 # Versions of one code object that compute nothing, before it is left alone.
 _WORTHLESS_LIMIT = 4
-# Entries of one code object that take tables of numbers for constants.
-_TABLE_ENTRIES = 2
+# Entries of one code object that take numbers of modules, and tables of them, for constants.
+_CONSTANT_ENTRIES = 2
 _ROOM = 500  # frames, of which compiling takes fewer: where so many were free and none was left, it did not end
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
@@ -253,7 +253,7 @@ class Compilation:
                 self._backend,
                 self.config,
                 code in self._resumed,
-                tables=count < _TABLE_ENTRIES,
+                constants=count < _CONSTANT_ENTRIES,
                 restraints=self._restraints,
             )
         except SkipFrame as skip:
@@ -394,7 +394,7 @@ class Compilation:
 
         def jump(target: Target) -> Any:
             code = decoded(function.__code__)
-            made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound))
+            made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound), target.cells)
             known = self._jumps.get((made, target.plain))
             if known is None:
                 plain = made

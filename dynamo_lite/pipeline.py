@@ -62,15 +62,15 @@ def compile_segment(
     settings: Config,
     owns_slots: bool = False,
     pauses: bool = True,
-    tables: bool = True,
+    constants: bool = True,
     restraints: Restraints | None = None,
 ) -> Segment:
     """Compile a call of `function` with `slots`. Raises SkipFrame when there is nothing to capture.
 
-    pauses: loops may be left for single iterations, if the backend makes native programs. tables: long sequences of
-    numbers that live with their module are taken for constants. restraints: see capture.trace."""
+    pauses: loops may be left for single iterations, if the backend makes native programs. constants: numbers
+    that live with their module, alone or in long sequences, are taken for constants. restraints: see capture.trace."""
     clock = _Clock()
-    capture = trace(function, slots, jump, settings, owns_slots, pauses, tables, restraints)
+    capture = trace(function, slots, jump, settings, owns_slots, pauses, constants, restraints)
     clock.stage("capture")
     log.emit("graph", function.__qualname__, capture.graph)
     if settings.check:
@@ -89,7 +89,7 @@ def compile_segment(
             why, detail = "does-not-pay", str(reason)
         clock.stage("backend")
     if capture.pauses and program is not None and not isinstance(program, _C.Program):
-        return compile_segment(function, slots, jump, backend, settings, owns_slots, False, tables, restraints)
+        return compile_segment(function, slots, jump, backend, settings, owns_slots, False, constants, restraints)
     guards = _C.Guards(capture.guards, capture.inputs)
     if settings.check and (failed := guards.explain(function, slots)):
         raise AssertionError(f"the guards of {function.__qualname__} do not hold for the call they are of: {failed}")

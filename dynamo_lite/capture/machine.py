@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dynamo_lite import budget
 from dynamo_lite._C import safe_point
-from dynamo_lite.budget import spend
 from dynamo_lite.capture.binding import bind_arguments
 from dynamo_lite.capture.loop_code import while_loops
 from dynamo_lite.capture.source import Source, constant, slot
@@ -127,7 +127,7 @@ class Machine:
 
     def step(self, frame: Frame) -> None:
         """Run one instruction, or a loop that it heads."""
-        spend()
+        budget.spend()
         safe_point()
         if frame.ways is not None:
             raise Break("loop-ways", f"line {frame.line}")
@@ -151,6 +151,7 @@ class Machine:
                 raise
         if frame.index <= index:
             frame.rounds[frame.index] = frame.rounds.get(frame.index, 0) + 1
+            budget.repeat(frame.began.setdefault(frame.index, budget.left()))
 
     def _catch(self, frame: Frame, raised: Raised) -> bool:
         """Go to the handler around the instruction in an inlined frame, as Python does where it raises; whether there
@@ -280,7 +281,10 @@ class Machine:
 
     def finish(self, frame: Frame) -> Value:
         """Run an inlined frame to its return."""
+        around = [one for one in self.tracer.frames if one.code is frame.code]
         self.tracer.frames.append(frame)
+        if around:
+            budget.repeat(around[0].began.setdefault(0, budget.left()))
         if self.tracer.regions:
             value = CALLEES[0](self, frame)
             self.tracer.frames.pop()

@@ -184,10 +184,7 @@ def _note_end_written(machine: Machine, end: Any, outer: tuple[Any, ...]) -> lis
 
 def _known_value(machine: Machine, node: Node) -> Value:
     """The value that already stands for a node: an input keeps its source."""
-    for _, value in machine.tracer.wrapped.values():
-        if isinstance(value, ArrayValue) and value.node is node:
-            return value
-    return ArrayValue(None, node)
+    return machine.tracer.arrays.get(node) or ArrayValue(None, node)
 
 
 # -- operators -----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ _LONGEST_TAIL = 8
 # Values that are one object however often they are used.
 _OBJECTS = (
     *(CallValue, CharacterValue, EitherValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue),
-    *(FunctionValue, MethodValue),
+    *(FunctionValue, MethodValue, CellValue),
 )
 MAX_NESTING = 100  # of what residual code builds; a deeper one took the stack it is written on
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
@@ -82,12 +82,13 @@ class Label:
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "range"
-    for what is left of one that a `for` goes over) and its bound locals."""
+    for what is left of one that a `for` goes over), its bound locals, and the variables whose cells go with it."""
 
     index: int
     kinds: tuple[str, ...]
     bound: tuple[str, ...]
     plain: bool = False
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -116,6 +117,9 @@ class Residual:
     position: Position = NO_POSITION
     _output_names: dict[object, str] = field(default_factory=dict)
     _memo: dict[Value, str] = field(default_factory=dict)
+    cells: dict[str, CellValue] = field(default_factory=dict)  # those that inner functions which live on have
+    _cell_names: dict[str, str] = field(default_factory=dict)  # the temporaries that hold them
+    _empty: list[CellValue] = field(default_factory=list)  # cells that are made and not filled
     _nesting: int = 0  # objects under construction, each of which holds the next
     _temporaries: int = 0
     _under: tuple[tuple[str, ...], list[str | None]] = field(default_factory=lambda: ((), []))
@@ -172,6 +176,14 @@ class Residual:
                 name = self._memo[value] = self.temporary()
                 self.emit("COPY", 1)
                 self.emit("STORE_FAST", name)
+            if isinstance(value, CellValue) and value.contents is not None:
+                self._empty.append(value)
+        while self._empty and self._nesting == 0:  # a function may be in a cell that it refers to
+            cell = self._empty.pop()
+            assert cell.contents is not None
+            self.load(cell.contents)
+            self.emit("LOAD_FAST", self._memo[cell])
+            self.emit("STORE_ATTR", "cell_contents")
 
     def build(self, value: Value) -> None:
         """Push a value made in this segment."""
@@ -234,7 +246,7 @@ class Residual:
             case GeneratorValue():
                 raise GeneratorEscapes
             case CellValue():
-                raise SkipFrame("cell-variables", "a closure")
+                self.call(types.CellType, [])
             case _:
                 raise AssertionError(type(value))
 
@@ -502,6 +514,7 @@ class Residual:
         stack = as_loaded(stack)
         kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
         names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
+        self._cell_names = {name: self._to_temporary(cell) for name, cell in self.cells.items()}
         kinds = tuple(
             "null" if name is None else "range" if _is_rest(value) else "value"
             for name, value in zip(names, stack, strict=True)
@@ -527,6 +540,7 @@ class Residual:
     def _drop_own(self, needed: list[str | None]) -> None:
         """Unbind our own variables but `needed`, so that nothing that the breaking instruction runs or raises finds
         them in this frame, or kept alive by it."""
+        needed = [*needed, *self._cell_names.values()]
         own = (*self._output_names.values(), *(f".t{number + 1}" for number in range(self._temporaries)))
         for name in own:
             if name not in needed:
@@ -577,6 +591,12 @@ class Residual:
                     away = (instr.target, kinds[:left] + ("value",) * away_effect.pushed(instr.arg), bound)
                     self.emit(instr.op, instr.arg, labels.setdefault(away, Label()))
                     queue.append(away)
+                elif instr.op == "STORE_DEREF" and instr.arg in self._cell_names:
+                    self.emit("LOAD_FAST", self._cell_names[instr.arg])
+                    self.emit("STORE_ATTR", "cell_contents")
+                elif instr.op == "DELETE_DEREF":
+                    self.emit("LOAD_FAST", self._cell_names[instr.arg])
+                    self.emit("DELETE_ATTR", "cell_contents")
                 else:
                     self.emit(instr.op, instr.arg)
                 if instr.op in _NO_FALLTHROUGH:
@@ -616,9 +636,9 @@ class Residual:
 
     def _jump(self, target: Target, names: list[str | None]) -> None:
         """Return the Continuation for `target`, whose stack values the temporaries `names` hold."""
-        self.emit("LOAD_CONST", self.jump(target))
+        self.emit("LOAD_CONST", self.jump(replace(target, cells=tuple(self._cell_names))))
         self.push_null_and_swap()
-        args = [name for name in names if name is not None] + list(target.bound)
+        args = [name for name in names if name is not None] + [*target.bound, *self._cell_names.values()]
         for name in args:
             self.emit("LOAD_FAST", name)
         self.emit("CALL", len(args))

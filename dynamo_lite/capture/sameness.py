@@ -94,6 +94,18 @@ def reachable(tracer: Tracer) -> list[Value]:
     return list(found)
 
 
+def held_cells(frame: Frame, own: dict[str, CellValue]) -> dict[str, CellValue]:
+    """Those of a frame's `own` cells that somebody else has: one that came with the frame, or a function made here."""
+    found: dict[Value, None] = {}
+    work: list[Value | None] = [*frame.locals.values(), *frame.stack, *(cell.contents for cell in own.values())]
+    while work:
+        value = work.pop()
+        if value is not None and value not in found:
+            found[value] = None
+            work += _parts(value)
+    return {name: cell for name, cell in own.items() if cell in found or cell.concrete is not None}
+
+
 def mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[Any, ...]]]:
     """Everything that changes in place and can be reached, with what it holds; but for what is handled as a local."""
     values = (value for value in reachable(tracer) if type(value) in _STATE and id(value) not in aside)
@@ -158,4 +170,4 @@ def _parts(value: Value) -> list[Value | None]:
     return []
 
 
-__all__ = ["is_tuple", "mutable_state", "reachable", "same", "types_agree", "unchanged"]
+__all__ = ["held_cells", "is_tuple", "mutable_state", "reachable", "same", "types_agree", "unchanged"]

@@ -103,6 +103,7 @@ class Frame:
     yielded: Value | None = None  # by a generator expression, on its way to who takes it
     visits: dict[int, int] = field(default_factory=dict)  # how often the header of a `while` was met
     rounds: dict[int, int] = field(default_factory=dict)  # how often it has gone back to an instruction
+    began: dict[int, float] = field(default_factory=dict)  # what was left of the work when it first did (budget.py)
     ways: Ways | None = None  # where it may go on, if not at ``index``
 
     def push(self, value: Value) -> None:
@@ -134,21 +135,25 @@ Place: TypeAlias = tuple[str, str, int, int | None]  # a line of a function: res
 
 @dataclass(eq=False, slots=True)
 class Restraints:
-    """What captures no longer inline or unroll, since a capture that did has run out of work (budget.py).
+    """What captures no longer inline or unroll, since a capture that did has run out of work (budget.py), and which
+    numbers they no longer take for constants.
 
     recursive: functions that are not inlined into themselves; own: functions that are not inlined at all, both by where
-    they are defined. loops: the first lines of loops of which a capture takes one iteration only. A resume function
+    they are defined. loops: the first lines of loops of which a capture takes one iteration only. numbers: what
+    variables of modules held that were taken for constants; something else for one that changes. A resume function
     has its function's.
     """
 
     recursive: set[Place] = field(default_factory=set)
     own: set[Place] = field(default_factory=set)
     loops: set[Place] = field(default_factory=set)
+    numbers: dict[Source, Any] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
         for places in (self.recursive, self.own, self.loops):
             places.clear()
+        self.numbers.clear()
 
 
 def place_of(code: Code, index: int | None = None) -> Place:
@@ -250,7 +255,7 @@ class Tracer:
         native_loops: bool = False,
         plans: dict[LoopKey, LoopPlan] | None = None,
         pauses: bool = True,
-        tables: bool = True,
+        constants: bool = True,
         restraints: Restraints | None = None,
     ) -> None:
         self.root = Graph()
@@ -258,7 +263,7 @@ class Tracer:
         self.regions: list[Region] = []
         self.native_loops = native_loops
         self.pauses = pauses  # loops may be left for single iterations
-        self.tables = tables  # long sequences of numbers that live with their module are constants
+        self.constants = constants  # numbers, and long sequences of them, that live with their module are constants
         self.plans: dict[LoopKey, LoopPlan] = {} if plans is None else plans
         self.indices: set[str] = set()  # names of the indices of all loops met
         self.carried: set[str] = set()  # names of the numbers that they carry, and that they or choices yield
@@ -268,6 +273,7 @@ class Tracer:
         self.example_inputs: list[Any] = []
         self.hints: dict[str, Number] = {}
         self.wrapped: dict[int, tuple[Any, Value]] = {}
+        self.arrays: dict[Node, ArrayValue] = {}  # by their nodes those that came from outside
         self.frames: list[Frame] = []
         self.node_limit = node_limit
         self.unroll_limit = unroll_limit
@@ -292,6 +298,7 @@ class Tracer:
             cell.contents = None
         self.cells.clear()
         self.wrapped.clear()
+        self.arrays.clear()
         self.grown.clear()
         self.example_inputs.clear()
 

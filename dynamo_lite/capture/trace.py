@@ -18,8 +18,9 @@ from dynamo_lite import budget, ops
 from dynamo_lite.capture import handlers, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
-from dynamo_lite.capture.machine import Machine, Stop, root_frame
+from dynamo_lite.capture.machine import Machine, Stop, read_cell, root_frame
 from dynamo_lite.capture.residual import TAKEN, Residual, Target
+from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.state import (
     Frame,
     GeneratorEscapes,
@@ -119,20 +120,20 @@ def trace(
     config: Config,
     owns_slots: bool = False,
     pauses: bool = True,
-    tables: bool = True,
+    constants: bool = True,
     restraints: Restraints | None = None,
 ) -> Capture:
     """Capture a call of `function` with `slots` (its argument slots in order). `jump` makes the callable that
     residual code calls to continue at a Target. owns_slots: nobody else holds the slots (a resume function's).
-    pauses: loops may be left for single iterations. tables: tables of numbers (wrap.py) are constants.
+    pauses: loops may be left for single iterations. constants: numbers that live with a module are constants (wrap.py).
     restraints: what earlier captures of the function have found to be too much work, to which this one adds.
     Raises SkipFrame where the frame cannot be captured."""
     tracers: list[Tracer] = []
     known = Restraints() if restraints is None else restraints
     try:
-        return _trace(function, slots, jump, config, owns_slots, pauses, tables, known, tracers, True)
+        return _trace(function, slots, jump, config, owns_slots, pauses, constants, known, tracers, True)
     except GeneratorEscapes:
-        return _trace(function, slots, jump, config, owns_slots, pauses, tables, known, tracers, False)
+        return _trace(function, slots, jump, config, owns_slots, pauses, constants, known, tracers, False)
     finally:
         for used in tracers:
             used.release()
@@ -145,7 +146,7 @@ def _trace(
     config: Config,
     owns_slots: bool,
     pauses: bool,
-    tables: bool,
+    constants: bool,
     restraints: Restraints,
     tracers: list[Tracer],
     inline_generators: bool,
@@ -160,7 +161,7 @@ def _trace(
     plans: dict[LoopKey, LoopPlan] = {}
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
-        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans, pauses, tables, restraints)
+        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans, pauses, constants, restraints)
         tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
@@ -211,10 +212,17 @@ def _trace(
         assert again is None, "capture is not deterministic"
         index = frame.index
         instr = code.instrs[index]
-        # A resume function makes cells of its own, with the same contents. A function made here that lives on would
-        # keep the old ones: residual code finds that, and the frame stays plain.
-        shared = {name: cell.contents for name, cell in frame.cells.items() if name in code.cellvars and cell.contents}
+        # A resume function makes cells of its own, with the same contents; but for those that a function which lives on
+        # has, which it takes over.
+        own = {name: cell for name, cell in frame.cells.items() if name in code.cellvars}
+        residual.cells = held_cells(frame, own)
+        shared = {name: cell.contents for name, cell in own.items() if cell.contents and name not in residual.cells}
         on_cell = OPCODES[instr.op].operand is Operand.CELL and instr.arg in code.cellvars
+        if on_cell and instr.arg in residual.cells and instr.op in ("STORE_DEREF", "DELETE_DEREF"):
+            contents = read_cell(residual.cells[instr.arg])
+            on_cell = instr.op == "DELETE_DEREF" and contents is None  # which raises
+            if contents is not None and contents.source is not None:
+                tracer.facts.register(contents.source)
         if code.cellvars and (frame.ways is not None or on_cell):
             raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         variables = frame.locals | shared

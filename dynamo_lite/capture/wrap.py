@@ -16,7 +16,7 @@ import numpy as np
 from dynamo_lite._C import CompiledFunction, text_array
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.source import Source, global_
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -36,6 +36,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.graph.scalar import Dim
 from dynamo_lite.graph.types import MAX_DIMS, ArrayType
+from dynamo_lite.pycode import Code, remembered
 
 # Callables made at will, with objects in them that a guard would keep alive.
 _HOLDERS = (functools.partial, operator.attrgetter, operator.itemgetter, operator.methodcaller)
@@ -87,6 +88,8 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
             rule = _wrap_object
     value = rule(tracer, obj, source)
     tracer.wrapped[id(obj)] = (obj, value)
+    if isinstance(value, ArrayValue):
+        tracer.arrays[value.node] = value
     return value
 
 
@@ -128,6 +131,8 @@ def _stem(source: Source) -> str:
 def _wrap_number(tracer: Tracer, obj: int | float, source: Source) -> Value:
     if isinstance(obj, int) and obj not in _INT64:
         return _wrap_equal(tracer, obj, source)
+    if _is_constant(tracer, obj, source):
+        return _wrap_identity(tracer, obj, source)
     kind = "int" if isinstance(obj, int) else "float"
     tracer.facts.state("number", source, kind)
     symbol = tracer.root.add_symbol(kind)
@@ -135,6 +140,40 @@ def _wrap_number(tracer: Tracer, obj: int | float, source: Source) -> Value:
     tracer.inputs.append(source)
     tracer.example_inputs.append(obj)
     return NumberValue(source, symbol)
+
+
+def _is_constant(tracer: Tracer, obj: int | float, source: Source) -> bool:
+    """Whether a number is a variable of a module that nothing has been seen to change: what holds a coefficient, say.
+
+    The guard is on the object, which costs least. The first capture that finds another one there takes it for an input.
+    """
+    of_module = source.kind == "attr" and isinstance(_module_at(source.base), types.ModuleType)
+    if not tracer.constants or not (of_module or source.kind == "global"):
+        return False
+    numbers = tracer.restraints.numbers
+    stored = any(source == global_(one.namespace, name) for one in tracer.frames for name in stored_globals(one.code))
+    if stored or numbers.setdefault(source, obj) is not obj:
+        numbers[source] = MISSING
+    return numbers[source] is obj
+
+
+@remembered
+def stored_globals(code: Code) -> frozenset[str]:
+    """The variables of its module that `code` sets."""
+    return frozenset(instr.arg for instr in code.instrs if instr.op in ("STORE_GLOBAL", "DELETE_GLOBAL"))
+
+
+def _module_at(source: Source | None) -> Any:
+    """What a path of names from a module's variables leads to, or MISSING."""
+    match source:
+        case Source(kind="const"):
+            return source.key.value
+        case Source(kind="global"):
+            return source.key[0].value.get(source.key[1], MISSING)
+        case Source(kind="attr"):
+            owner = _module_at(source.base)
+            return vars(owner).get(source.key, MISSING) if isinstance(owner, types.ModuleType) else MISSING
+    return MISSING
 
 
 def _wrap_equal(tracer: Tracer, obj: Any, source: Source) -> Value:
@@ -279,7 +318,7 @@ def _wrap_table(tracer: Tracer, obj: Any, source: Source) -> Value:
 
 def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
     spend(len(obj))
-    if tracer.tables and len(obj) >= _SHORTEST_TABLE and not _comes_and_goes(source):
+    if tracer.constants and len(obj) >= _SHORTEST_TABLE and not _comes_and_goes(source):
         table = _snapshot(obj)
         if table is not None:
             tracer.facts.state("equal", source, table)

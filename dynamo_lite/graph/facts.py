@@ -39,6 +39,7 @@ class Facts:
         self._range: dict[LinearKey, tuple[float, float]] = {}
         self._unequal: dict[LinearKey, set[int]] = {}
         self._opaque: dict[str, bool] = {}
+        self._decided: dict[ScalarExpr, bool] = {}  # what is learned later changes no answer
         self.equalities = Equalities()
 
     def copy(self) -> Facts:
@@ -48,6 +49,7 @@ class Facts:
         other._range = self._range.copy()
         other._unequal = {terms: numbers.copy() for terms, numbers in self._unequal.items()}
         other._opaque = self._opaque.copy()
+        other._decided = self._decided.copy()
         other.equalities = self.equalities.copy()
         return other
 
@@ -94,10 +96,18 @@ class Facts:
 
     def decide(self, condition: Scalar) -> bool | None:
         """Whether `condition` holds at every call that passes the guards; None when the facts do not tell."""
-        spend()
         condition = simplify(condition)
-        known = self._decide(condition)
-        return self._decide(self.equalities.canonical(condition)) if known is None and self.equalities else known
+        if not isinstance(condition, Symbol | ScalarOp):
+            return bool(condition)
+        known = self._decided.get(condition)
+        if known is None:
+            spend()
+            known = self._decide(condition)
+            if known is None and self.equalities:
+                known = self._decide(self.equalities.canonical(condition))
+            if known is not None:
+                self._decided[condition] = known
+        return known
 
     def _decide(self, condition: Scalar) -> bool | None:
         """The same, of a condition as it is written."""

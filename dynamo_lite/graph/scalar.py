@@ -7,8 +7,8 @@ declines to plain Python; a float operation is the IEEE double operation that Py
 
 ``simplify`` gives integer expressions one normal form, a polynomial over symbols and opaque terms, so that equal sizes
 compare equal: ``add(sub(s0, 1), 1)`` is ``s0``. Floats are never reassociated, only folded when all is constant.
-NB: 1 == True == 1.0 and 0.0 == -0.0 in Python, hence also inside expressions: do not key a table of float expressions
-by ``==``.
+NB: 1 == True == 1.0 and 0.0 == -0.0 in Python. Expressions that differ in such numbers are not equal; the numbers
+themselves are: do not key a table that has both by ``==``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 Number: TypeAlias = int | float | bool | complex
@@ -38,15 +39,18 @@ class Symbol:
     def __str__(self) -> str:
         return self.name
 
+    def __hash__(self) -> int:
+        return hash(self.name)
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ScalarOp:
     """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow bitand bitor bitxor trunc lt le
     eq ne gt ge and or not.
 
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
     and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float. normal:
-    `simplify` would not change it. The text is kept, since sizes are put in order by it again and again.
+    `simplify` would not change it. The text is kept, since sizes are compared and put in order by it again and again.
     """
 
     op: str
@@ -59,6 +63,15 @@ class ScalarOp:
         if not self._text:
             object.__setattr__(self, "_text", f"{self.op}({', '.join(map(str, self.operands))})")
         return self._text
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        same = isinstance(other, ScalarOp) and self.kind == other.kind and str(self) == str(other)
+        return same and self.operands == other.operands  # type: ignore[attr-defined]  # symbols may share a name
+
+    def __hash__(self) -> int:
+        return hash(str(self))
 
 
 ScalarExpr: TypeAlias = Symbol | ScalarOp
@@ -216,6 +229,7 @@ _EVALUATE = {
 
 COMPARISONS = frozenset({"lt", "le", "eq", "ne", "gt", "ge"})
 _LOGIC = frozenset({"and", "or", "not"})
+_KEPT = 1 << 15  # results that are kept: a function asks for the same few hundred sizes thousands of times
 _OPPOSITE = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 
 
@@ -224,6 +238,13 @@ def make(op: str, *operands: Scalar) -> Scalar:
 
     Raises TypeError for complex operands beside symbolic ones.
     """
+    for operand in operands:
+        if isinstance(operand, float):  # 0.0 and -0.0 are equal
+            return _make(op, *operands)
+    return _made(op, *operands)
+
+
+def _make(op: str, *operands: Scalar) -> Scalar:
     if not any(map(is_symbolic, operands)):
         return _EVALUATE[op](*operands)  # type: ignore[no-any-return, operator]
     kinds = {kind_of(operand) for operand in operands}
@@ -236,6 +257,9 @@ def make(op: str, *operands: Scalar) -> Scalar:
     else:
         kind = "int"
     return simplify(ScalarOp(op, kind, operands))
+
+
+_made = lru_cache(_KEPT, typed=True)(_make)
 
 
 def total(values: Iterable[Scalar]) -> Scalar:
@@ -445,6 +469,7 @@ def _integral(comparison: ScalarOp) -> bool:
     return all(kind_of(operand) in ("int", "bool") for operand in comparison.operands)
 
 
+@lru_cache(_KEPT)
 def normal_comparison(value: ScalarOp) -> tuple[str, LinearKey, int] | None:
     """An integer comparison as (relation, L, k), meaning ``L relation k``; None for a comparison of floats.
 

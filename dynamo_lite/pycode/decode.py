@@ -377,10 +377,19 @@ class _Decoder:
         return isinstance(self.code.co_consts[self.args[index + 1]], types.CodeType)
 
     def store_fast(self, index: int) -> int:
+        name = self.slots[self.args[index]]
+        if name in self.cells and index and self.takes_cell(index - 1):
+            self.emit(index, "STORE_CELL", name)
+            return index + 1
         if index and "STORE_FAST_STORE_FAST" in SPELLINGS and self.free(index, self.ops[index - 1]):
             self.bare.append(len(self.out))
         self.emit(index, "STORE_FAST", self.slots[self.args[index]])
         return index + 1
+
+    def takes_cell(self, index: int) -> bool:
+        """True if native `index` unbinds a parameter of a resume function, so that a cell lies on the stack."""
+        unbinds = self.ops[index] in ("LOAD_FAST_AND_CLEAR", "DELETE_FAST")
+        return unbinds and self.slots[self.args[index]].startswith(".s")
 
     def load_global(self, index: int) -> int:
         arg = self.args[index]

@@ -368,6 +368,9 @@ class _Encoder:
         else:
             self.plain(index, instr)
 
+    def store_cell(self, index: int, instr: Instr) -> None:
+        self.emit("STORE_FAST", self.operand(instr), instr.position)
+
     def load_fast_and_clear(self, index: int, instr: Instr) -> None:
         if "LOAD_FAST_AND_CLEAR" in CACHES:
             self.plain(index, instr)
@@ -545,6 +548,7 @@ _LOWER: dict[str, Callable[[_Encoder, int, Instr], None]] = {
     "LOAD_SUPER_ATTR": _Encoder.load_super,
     "LOAD_SUPER_METHOD": _Encoder.load_super,
     "LOAD_CLOSURE": _Encoder.load_closure,
+    "STORE_CELL": _Encoder.store_cell,
     "LOAD_FAST": _Encoder.load_fast,
     "LOAD_CONST": _Encoder.load_const,
     "POP_ITER": _Encoder.pop_iter,

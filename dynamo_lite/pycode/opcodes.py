@@ -76,6 +76,7 @@ _ROWS: tuple[tuple[str, str, Operand] | tuple[str, str, Operand, str], ...] = (
     ("STORE_FAST", "value_or_null --", LOCAL),
     ("DELETE_FAST", "--", LOCAL),
     ("MAKE_CELL", "--", CELL),
+    ("STORE_CELL", "cell --", CELL),  # no compiler's: puts a cell in place of the one that MAKE_CELL made (resume.py)
     ("LOAD_CLOSURE", "-- cell", CELL),
     ("LOAD_DEREF", "-- value", CELL),
     ("STORE_DEREF", "value --", CELL),

@@ -28,7 +28,8 @@ from dynamo_lite.pycode.encode import encode
 from dynamo_lite.pycode.flow import prune, remove, stack_depth
 from dynamo_lite.pycode.version import FACTS
 
-_PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL"})  # of a prologue; besides what has to do with ``.s0`` ...
+# Of a prologue, besides what has to do with ``.s0`` ...
+_PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL", "STORE_CELL"})
 
 
 def begins_range(code: Code, index: int) -> bool:
@@ -46,7 +47,9 @@ def begins_at(code: Code, index: int) -> bool:
 
 
 @remembered
-def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tuple[str, ...]) -> types.CodeType:
+def resume_code(
+    code: Code, index: int, stack: tuple[str, ...], bound_locals: tuple[str, ...], cells: tuple[str, ...] = ()
+) -> types.CodeType:
     """The code of a function that goes on with `code` at instruction `index`.
 
     stack: "value", "null" or "range" for each slot in use there, bottom first. The parameters are ``.s0``, ``.s1``,
@@ -56,7 +59,8 @@ def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tu
     from within a resume function gives an equal code object.
 
     A variable that inner functions share is among `bound_locals` like any other where it is bound: the function makes
-    cells of its own.
+    a cell of its own. Where an inner function that lives on has the cell, the variable is one of `cells` instead: the
+    function takes the cell itself, as the last parameters do, and puts it in place of its own.
 
     Raises UnsupportedResume for generators and coroutines, for module and class bodies, and for code that CPython
     cannot express. Raises ValueError if the stack has not the depth that the instruction finds there, or a local is
@@ -69,13 +73,17 @@ def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tu
     depth = stack_depth(code)[index]
     if depth != len(stack):
         raise ValueError(f"{code.qualname}: instruction {index} finds {depth} stack slots, not {len(stack)}")
-    unknown = set(bound_locals).difference(code.varnames, code.cellvars)
-    if unknown or len(set(bound_locals)) != len(bound_locals):
+    unknown = set(bound_locals).difference(code.varnames, code.cellvars) | set(cells).difference(code.cellvars)
+    if unknown or len({*bound_locals, *cells}) != len(bound_locals) + len(cells):
         raise ValueError(f"{code.qualname}: not distinct locals: {', '.join(bound_locals)}")
 
     position = code.instrs[index].position
     prologue = [Instr("MAKE_CELL", name) for name in sorted(code.cellvars)]
     parameters: list[str] = []
+    brought = [f".sc{number}" for number in range(len(cells))]
+    for parameter, name in zip(brought, cells, strict=True):
+        prologue.append(Instr("LOAD_FAST_AND_CLEAR", parameter, position=position))
+        prologue.append(Instr("STORE_CELL", name, position=position))
     for kind in stack:
         if kind == "null":
             prologue.append(Instr("PUSH_NULL", position=position))
@@ -98,7 +106,7 @@ def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tu
         ExceptionEntry(entry.start + shift, entry.end + shift, entry.target + shift, entry.depth, entry.lasti)
         for entry in code.exceptions
     ]
-    parameters.extend(bound_locals)
+    parameters.extend((*bound_locals, *brought))
     resumed = replace(
         code,
         instrs=(*prologue, *body),

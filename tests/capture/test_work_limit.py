@@ -159,3 +159,17 @@ def test_segments_share_the_budget_of_their_function(monkeypatch: pytest.MonkeyP
     assert np.array_equal(half(x), many_breaks(x))
     assert 0 < half.stats()["native_calls"] < 4
     assert {skip.id for skip in half.explain().skips} == {"compile-budget"}
+
+
+def test_a_long_function_is_one_graph() -> None:
+    line = "    z[1:-1, {0}:{0} - 3] += (x[1:-1, {1}:{1} - 3] * {2}.5 - y[:-2, 3:] + y[2:, :-3]) * 1e-3"
+    lines = [line.format(k % 2 + 1, (k + 1) % 2 + 1, k) for k in range(170)]
+    namespace: dict[str, Any] = {}
+    exec("\n".join(["def long(x, y, z):", *lines, "    return z"]), namespace)
+    fast = dynamo_lite.compile(namespace["long"])
+    one, other = ([RNG.random((30, 30)) for _ in range(3)] for _ in range(2))
+    for array, copy in zip(one, other, strict=True):
+        copy[...] = array
+    assert fast(*one).tobytes() == namespace["long"](*other).tobytes()
+    (graph,) = fast.explain().graphs
+    assert graph.operations > 2000 and not fast.stats()["breaks"]

@@ -355,3 +355,36 @@ def test_assembled_docstring_is_not_a_constant():
     documented = types.FunctionType(assemble(skeleton("f", "f.py", 1, docstring="Doc."), instrs), {})
     assert documented.__doc__ == "Doc." and documented() == "text"
     assert decode(documented.__code__).docstring == "Doc."
+
+
+def test_a_cell_that_an_inner_function_has_is_taken_over() -> None:
+    def function(x: int, y: int) -> tuple[int, list[int], dict[str, int]]:
+        def inner(step: int) -> int:
+            nonlocal x
+            x += step
+            return x + y
+
+        first = inner(1)
+        return first, [x, y, inner(10)], dict(locals(), inner=0)
+
+    code = decode(function.__code__)
+    index = next(place for place, instr in enumerate(code.instrs) if instr.arg == "first") + 1
+    resumed = resume_code(code, index, (), ("first", "inner"), ("x", "y"))
+    assert decode(resumed).varnames[:4] == ("first", "inner", ".sc0", ".sc1")
+    assert resume_code(decode(resumed), _begin(resumed), (), ("first", "inner"), ("x", "y")) == resumed
+    x, y = types.CellType(5), types.CellType(7)
+
+    def twin(step: int) -> int:
+        x.cell_contents += step
+        return int(x.cell_contents + y.cell_contents)
+
+    again = types.FunctionType(resumed, globals())
+    assert again(3, twin, x, y) == (3, [5, 7, 22], {"x": 15, "y": 7, "first": 3, "inner": 0})
+    assert x.cell_contents == 15
+
+
+def _begin(resumed: types.CodeType) -> int:
+    """Where the user's code goes on in a resume function."""
+    code = decode(resumed)
+    last = max(place for place, instr in enumerate(code.instrs) if instr.op == "STORE_CELL") + 1
+    return last + (code.instrs[last].op == "JUMP")

@@ -10,7 +10,7 @@ from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.machine import Machine, as_constant, handles, read_cell
 from dynamo_lite.capture.source import global_
 from dynamo_lite.capture.state import Frame
-from dynamo_lite.capture.value import Break, CellValue, ConstantValue, NullValue, SequenceValue, Value
+from dynamo_lite.capture.value import Break, CellValue, ConstantValue, LazyValue, NullValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import present
 from dynamo_lite.pycode import Instr
 
@@ -73,6 +73,16 @@ def make_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
     contents = frame.locals.pop(instr.arg) if instr.arg in frame.locals else None
     cell = frame.cells[instr.arg] = CellValue(None, contents)
     machine.tracer.cells.append(cell)
+
+
+@handles("STORE_CELL")
+def store_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
+    """In the prologue of a resume function: the cell that an inner function has already."""
+    cell = frame.stack.pop()
+    assert isinstance(cell, LazyValue) and cell.source is not None and type(cell.concrete) is types.CellType
+    machine.tracer.facts.state("type", cell.source, types.CellType)
+    taken = frame.cells[instr.arg] = CellValue(cell.source, None, cell.concrete)
+    machine.tracer.cells.append(taken)
 
 
 @handles("LOAD_CLOSURE")

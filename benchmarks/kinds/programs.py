@@ -1,0 +1,7 @@
+"""All of them, by name."""
+
+from __future__ import annotations
+
+from benchmarks.kinds import flows, oceans, pictures, samples
+
+PROGRAMS = {program.name: program for module in (oceans, flows, pictures, samples) for program in module.PROGRAMS}

@@ -1,0 +1,27 @@
+"""Every program of benchmarks/kinds, small: equal bit for bit, with the cost model and without."""
+
+# mypy: disallow-untyped-calls=False
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from benchmarks.kinds.programs import PROGRAMS
+from tests.oracle import require_equal
+
+
+@pytest.mark.parametrize("cost_model", [True, False])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_equal_bit_for_bit(name: str, cost_model: bool, backend: str, compiler: Callable[..., Any]) -> None:
+    program = PROGRAMS[name].at(800)
+    require_equal(
+        program.fn,
+        program.make_args,
+        compile=compiler,
+        compile_options={"backend": backend, "options": {"cost_model": cost_model}},
+        calls=2,
+        name=f"{name} {backend}",
+    )
