@@ -104,7 +104,7 @@ def _reads(node: Node) -> bool:
 _EXACT_COMPLEX = vector_math.EXACT_COMPLEX | {"add", "astype", "copy", "where"}
 
 
-def _looks_at_layout(node: Node) -> bool:
+def looks_at_layout(node: Node) -> bool:
     """Whether NumPy's bits may depend on how the operands of an elementwise node lie."""
     dtypes = {arg.array_type.dtype for arg in node.args if isinstance(arg, Node)}
     op = elementwise_of(node).name
@@ -126,7 +126,7 @@ def _forward_stores(graph: Graph) -> None:
     for node in graph.nodes:
         # What calls and reductions give depends on the layout of their operands, which the value may not share.
         if node.kind is NodeKind.CALL and not (is_view(node) or hands_out(node) or REGISTRY[node.op].in_place):
-            any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE and not _looks_at_layout(node)
+            any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE and not looks_at_layout(node)
             node.args = tuple(
                 contents[arg]
                 if isinstance(arg, Node)

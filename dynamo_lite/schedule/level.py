@@ -62,6 +62,17 @@ class _Unit:
     def parts(self) -> tuple[Part, ...]:
         return self.unit.parts if isinstance(self.unit, Group) else ()
 
+    def keep(self, results: list[Node]) -> None:
+        """Of what this kernel computes keep only these in arrays of their own."""
+        self.makes = results
+        self.unit = Group(self.parts, tuple(results))
+
+    def read_instead(self, value: Node, other: Node) -> None:
+        """Let this kernel read `value` from another place."""
+        self.reads = [other if node is value else node for node in self.reads]
+        parts = (Part(part.members, part.store, (*part.aside, (value, other))) for part in self.parts)
+        self.unit = Group(tuple(parts), tuple(self.makes))
+
 
 @dataclass(eq=False, slots=True)
 class _Kernel:
@@ -80,7 +91,7 @@ class _Kernel:
 
 
 _EFFECTS = frozenset(("require", "new_list", "append", "count_true"))
-_UNSET = frozenset(("empty", "empty_like"))
+_UNSET = frozenset(("empty", "empty_like", "bordered"))
 
 
 def _is_effect(unit: Unit) -> bool:
@@ -116,6 +127,7 @@ class _Levels:
             found = [unit for segment in self.segments(described, length) for unit in self.order(segment)]
             if len(found) == len(described):
                 break
+            self.read_in_borders(found)
             if self.peak(found) <= most:
                 return [unit.unit for unit in found]
             length //= 2
@@ -343,11 +355,11 @@ class _Levels:
         joined = _Unit(Group((), ()), units[0].key)
         parts = tuple(part for unit in units for part in unit.parts)
         kept = dict.fromkeys(node for unit in units for node in unit.makes)
-        joined.makes = [node for node in kept if self.is_kept(node, units)]
         for unit in units:
             joined.reads += unit.reads
             joined.needs += unit.needs
-        joined.unit = Group(parts, tuple(joined.makes))
+        joined.unit = Group(parts, ())
+        joined.keep([node for node in kept if self.is_kept(node, units)])
         return joined
 
     def is_kept(self, node: Node, inside: Sequence[_Unit]) -> bool:
@@ -355,6 +367,24 @@ class _Levels:
         if node in self.outputs or not self.uses.get(node, True):
             return True
         return self.read_in_memory.get(node, 0) > sum(node in unit.reads or node in unit.needs for unit in inside)
+
+    def read_in_borders(self, units: list[_Unit]) -> None:
+        """Do not keep what a kernel has also put between the borders of an array (lower/pad.py) for kernels alone."""
+        readers: dict[Node, list[_Unit]] = {}
+        for unit in units:
+            for node in {*unit.reads, *unit.needs}:
+                readers.setdefault(node, []).append(unit)
+        for unit in units:
+            for target, value in [part.store.args for part in unit.parts if part.store is not None]:
+                if not isinstance(value, Node) or value not in unit.makes or value in self.outputs:
+                    continue
+                assert isinstance(target, Node)
+                others = [other for other in readers.get(value, ()) if other is not unit]
+                if root(target).op != "bordered" or any(other.key is None for other in others):
+                    continue
+                unit.keep([node for node in unit.makes if node is not value])
+                for other in others:
+                    other.read_instead(value, target)
 
     # Memory
 
