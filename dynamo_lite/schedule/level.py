@@ -8,7 +8,7 @@ others at the same positions only, or not at all; what only they read stays in r
 A unit's level is the number of kernels that have to end before it. Where that costs no memory a kernel runs as late as
 those that read it. INVARIANT: units that touch the same memory, one of them writing, keep their order, or are one kernel
 that touches it in the same places; effects that are no stores (loops, leaves, lists, numbers that are read) part the
-program, and nothing crosses them. What is alive at the same time grows by HELD_ARRAYS at most.
+program, and nothing crosses them. What is alive at the same time hardly grows (HELD_ARRAYS).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dynamo_lite.schedule.kernel import Form
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.units import Group, Part, Reduction, Single, Unit, result_type
 
-HELD_ARRAYS = 6  # more than without
+HELD_ARRAYS = 6  # more than without, or a quarter more
 MOST_ACCESSES = 64  # to one memory that are told apart by their places
 
 
@@ -114,6 +114,7 @@ class _Levels:
         self.outputs = {output for output in graph.outputs if isinstance(output, Node)}
         self.dims: dict[Dim, Dim] = {}
         self.places: dict[Node, Hashable] = {}
+        self.apart: dict[Hashable, bool] = {}  # by the indices and the shape
         self.read_in_memory: dict[Node, int] = {}  # by how many units
 
     def run(self) -> list[Unit]:
@@ -121,7 +122,8 @@ class _Levels:
         for unit in described:
             for node in {*unit.reads, *unit.needs}:
                 self.read_in_memory[node] = self.read_in_memory.get(node, 0) + 1
-        most = self.peak(described) + HELD_ARRAYS
+        before = self.peak(described)
+        most = before + max(HELD_ARRAYS, before // 4)
         length = len(described)
         while length > 2:
             found = [unit for segment in self.segments(described, length) for unit in self.order(segment)]
@@ -268,7 +270,7 @@ class _Levels:
                 continue
             spend()
             same = self.place(met) == where
-            if same or not told_apart or not apart(met, node, self.graph.facts):
+            if same or not told_apart or not self.are_apart(met, node):
                 joins = same and unit.key is not None and unit.key == other.key
                 unit.follow(other, not joins or (written and not writes and not _forwards(unit, node)))
         if writes and not told_apart:
@@ -277,6 +279,15 @@ class _Levels:
         elif writes:
             memory[:] = [entry for entry in memory if entry[0] is unit or self.place(entry[1]) != where]
         memory.append((unit, node, writes))
+
+    def are_apart(self, one: Node, other: Node) -> bool:
+        """Whether two arrays certainly are other parts of one."""
+        if one.op != "basic_index" or other.op != "basic_index" or one.args[0] is not other.args[0]:
+            return apart(one, other, self.graph.facts)
+        key = one.params["index"], other.params["index"], self.shape(one.args[0])
+        if key not in self.apart:
+            self.apart[key] = apart(one, other, self.graph.facts)
+        return self.apart[key]
 
     def place(self, node: Node) -> Hashable:
         if node not in self.places:
