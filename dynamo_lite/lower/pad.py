@@ -3,7 +3,7 @@
 Enters a graph that this pass may change; leaves one that yields the same bits:
 
     %roll = roll(%x, 1, axis=0); %add = add(%x, %roll)
-      ->  %b = bordered(%x); store(%b[1:], %x); store(%b[:1], %b[-1:]); %add = add(%x, %b[:-1])
+      ->  %b = empty_bordered(%x); store(%b[1:], %x); store(%b[:1], %b[-1:]); %add = add(%x, %b[:-1])
 
 Rolls of rolls are views of the same array; where one goes along two axes the corners are filled, too. INVARIANT: nobody
 sees such a view: it is read by elementwise operations, views and stores alone, whose results NumPy lays out by the order
@@ -84,7 +84,9 @@ class _Borders:
         shift, axis = node.params["shift"], node.params["axis"]
         if not isinstance(x, Node) or x.array_type.scalar or axis is None or type(shift) is not int or not shift:
             return False
-        dtype = x.array_type.dtype
+        dtype, shape = x.array_type.dtype, x.array_type.shape
+        if 1 in shape and not _is_thin(shape):
+            return False  # NumPy chooses the place of such an axis by how the operands lie
         if dtype.kind not in "biuf" or dtype.char == "e" or not self.reaches(x, axis, shift):
             return False
         return self.is_unseen(node) and self.order(x) is not None
@@ -198,7 +200,7 @@ class _Borders:
             fresh = (known, *fresh)
         self.compared.update(order)
         params = {"shape": shape, "dtype": type_.dtype}
-        made = graph.add_call("bordered", fresh, params, ArrayType(type_.dtype, shape), node.location)  # type: ignore[arg-type]
+        made = graph.add_call("empty_bordered", fresh, params, ArrayType(type_.dtype, shape), node.location)  # type: ignore[arg-type]
 
         def view(index: tuple[tuple[int | None, int | None, None], ...], sizes: tuple[object, ...]) -> Node:
             part = ArrayType(type_.dtype, sizes)  # type: ignore[arg-type]

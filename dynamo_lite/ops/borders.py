@@ -58,7 +58,7 @@ _F8 = np.dtype(np.float64)
 
 define(
     OpDef(
-        "bordered",
+        "empty_bordered",
         OpKind.CREATION,
         _infer,
         lambda args, params: bordered(*args, **params),

@@ -39,7 +39,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
             *("full_like", "empty_like"),
         )
     },
-    "bordered": bordered,
+    "empty_bordered": bordered,
     **{f"linalg_{name}": getattr(np.linalg, name) for name in ("cholesky", "det", "eigvalsh", "inv", "solve")},
     **{f"fft_{name}": getattr(np.fft, name) for name in ("fft", "ifft", "rfft", "irfft")},
 }

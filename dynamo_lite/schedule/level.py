@@ -91,7 +91,7 @@ class _Kernel:
 
 
 _EFFECTS = frozenset(("require", "new_list", "append", "count_true"))
-_UNSET = frozenset(("empty", "empty_like", "bordered"))
+_UNSET = frozenset(("empty", "empty_like", "empty_bordered"))
 
 
 def _is_effect(unit: Unit) -> bool:
@@ -391,7 +391,7 @@ class _Levels:
                     continue
                 assert isinstance(target, Node)
                 others = [other for other in readers.get(value, ()) if other is not unit]
-                if root(target).op != "bordered" or any(other.key is None for other in others):
+                if root(target).op != "empty_bordered" or any(other.key is None for other in others):
                     continue
                 unit.keep([node for node in unit.makes if node is not value])
                 for other in others:
