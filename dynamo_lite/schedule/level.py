@@ -360,15 +360,14 @@ class _Levels:
         return found
 
     def join(self, units: list[_Unit]) -> _Unit:
-        """One unit of kernels that run together."""
-        if len(units) == 1:
-            return units[0]
+        """A new unit of kernels that run together."""
         joined = _Unit(Group((), ()), units[0].key)
         parts = tuple(part for unit in units for part in unit.parts)
         kept = dict.fromkeys(node for unit in units for node in unit.makes)
         for unit in units:
             joined.reads += unit.reads
             joined.needs += unit.needs
+            joined.writes += unit.writes
         joined.unit = Group(parts, ())
         joined.keep([node for node in kept if self.is_kept(node, units)])
         return joined
@@ -391,7 +390,9 @@ class _Levels:
                     continue
                 assert isinstance(target, Node)
                 others = [other for other in readers.get(value, ()) if other is not unit]
-                if root(target).op != "empty_bordered" or any(other.key is None for other in others):
+                if root(target).op != "empty_bordered" or any(
+                    other.key is None or value in other.needs for other in others
+                ):
                     continue
                 unit.keep([node for node in unit.makes if node is not value])
                 for other in others:
