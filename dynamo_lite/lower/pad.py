@@ -5,16 +5,15 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %roll = roll(%x, 1, axis=0); %add = add(%x, %roll)
       ->  %b = empty_bordered(%x); store(%b[1:], %x); store(%b[:1], %b[-1:]); %add = add(%x, %b[:-1])
 
-Rolls of rolls are views of the same array; where one goes along two axes the corners are filled, too. INVARIANT: nobody
-sees such a view: it is read by elementwise operations, views and stores alone, whose results NumPy lays out by the order
-of axes, and in that order the array with borders lies like its value, or the program declines (ops/borders.py).
+Rolls of rolls are views of the same array; where one goes along two axes the corners are filled, too. Others than that
+stay rolls, which decompose.py makes two stores. INVARIANT: nobody sees such a view: it is read by elementwise
+operations, views and stores alone. NumPy lays out their results by the order of axes, and in that the array with
+borders lies like its value, or the program declines (ops/borders.py).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind

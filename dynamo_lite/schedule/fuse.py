@@ -4,7 +4,7 @@ Enters a lowered graph; leaves units in execution order. Elementwise nodes wait 
 memory (a view, a reduction, a call, a store, an output); then everything of the same shape they are made of joins one
 kernel.
 
-    %m = multiply(%x, %x); %a = add(%m, 1); store(%y, %a)  ->  Store(%y, %a) with the members %m, %a
+    %m = multiply(%x, %x); %a = add(%m, 1); store(%y, %a)  ->  Group of a Part with the members %m, %a and the store
 
 INVARIANT: a group reads each array as it was where its nodes stand in the program: a node that waits and reads memory
 is computed before a store into that memory; nothing waits across a loop. What several consumers use is kept as a

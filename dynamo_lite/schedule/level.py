@@ -5,10 +5,10 @@ others at the same positions only, or not at all; what only they read stays in r
 
     %a = multiply(%x, 2) kept; store(%y[1:], %a[1:]); %b = add(%a, %x) kept  ->  one kernel keeps %a and %b; the store
 
-A unit's level is the number of kernels that have to end before it. Where that costs no memory a kernel runs as late as
-those that read it. INVARIANT: units that touch the same memory, one of them writing, keep their order, or are one kernel
-that touches it in the same places; effects that are no stores (loops, leaves, lists, numbers that are read) part the
-program, and nothing crosses them. What is alive at the same time hardly grows (HELD_ARRAYS).
+A unit's level is the number of kernels that have to end before it. Where that costs no memory a unit runs as late as
+those that read it. INVARIANT: units that touch the same memory, one of them writing, keep their order, or are one
+kernel that touches it in the same places; effects that are no stores (loops, leaves, lists, numbers that are read) part
+the program, and nothing crosses them. What is alive at the same time hardly grows (HELD_ARRAYS).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from dynamo_lite.budget import spend
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import origins, root, users
 from dynamo_lite.graph.scalar import Dim
@@ -282,9 +282,10 @@ class _Levels:
 
     def are_apart(self, one: Node, other: Node) -> bool:
         """Whether two arrays certainly are other parts of one."""
-        if one.op != "basic_index" or other.op != "basic_index" or one.args[0] is not other.args[0]:
+        source = one.args[0] if one.op == other.op == "basic_index" else None
+        if not isinstance(source, Node) or source is not other.args[0]:
             return apart(one, other, self.graph.facts)
-        key = one.params["index"], other.params["index"], self.shape(one.args[0])
+        key = one.params["index"], other.params["index"], self.shape(source)
         if key not in self.apart:
             self.apart[key] = apart(one, other, self.graph.facts)
         return self.apart[key]
