@@ -25,7 +25,7 @@ def lower(graph: Graph) -> Graph:
     numbers(result)
     dead_code(result)
     functionalise(result)
-    pad(result)
+    functionalise(result, pad(result))
     decompose(result)
     dead_code(result)
     return result

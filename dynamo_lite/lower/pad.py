@@ -21,16 +21,19 @@ from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import is_structured, origins, replace_uses, users, written
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.lower.functionalise import looks_at_layout
+from dynamo_lite.lower.functionalise import Alike, looks_at_layout
 
 WIDEST = 8  # border, in elements
 WHOLE = (None, None, None)
 
 
-def pad(graph: Graph) -> None:
-    """Turn rolls into views of arrays with borders."""
+def pad(graph: Graph) -> Alike:
+    """Turn rolls into views of arrays with borders. Returns whether a value has the order of axes of an array, since
+    the program declines otherwise."""
+    borders = _Borders(graph)
     if any(node.op == "roll" for node in graph.nodes):
-        _Borders(graph).run()
+        borders.run()
+    return borders.are_alike
 
 
 @dataclass(eq=False, slots=True)
@@ -54,7 +57,8 @@ class _Borders:
         self.outputs = {output for output in graph.outputs if isinstance(output, Node)}
         self.unseen: set[Node] = set()  # rolls that may be views
         self.orders: dict[Node, tuple[Node, ...] | None] = {}
-        self.compared: set[Node] = set()  # arrays that an array with borders made before has found to lie alike
+        self.leaves = any(node.kind is NodeKind.LEAVE for node in graph.nodes)
+        self.compared: dict[Node, Node] = {}  # arrays, and the one that each is found to lie like
 
     def run(self) -> None:
         for node in reversed(self.graph.nodes):
@@ -144,6 +148,13 @@ class _Borders:
             found |= dict.fromkeys(order)
         return tuple(found) if found or _is_thin(self.shape(node)) else None
 
+    def are_alike(self, value: Node, array: Node) -> bool:
+        """Whether both are made of arrays that have one order of axes, which the program sees to wherever it ends."""
+        if not self.compared or self.leaves:
+            return False
+        orders = self.order(value), self.order(array)
+        return all(orders) and len({self.compared.get(one, one) for order in orders for one in order or ()}) == 1
+
     def shape(self, node: Node) -> tuple[object, ...]:
         type_ = node.type[0] if isinstance(node.type, tuple) else node.type
         assert type_ is not None
@@ -193,13 +204,11 @@ class _Borders:
         low, high = [bordered.low(axis) for axis in axes], [bordered.high(axis) for axis in axes]
         shape = tuple(make("add", size, low[axis] + high[axis]) for axis, size in enumerate(type_.shape))
         order = self.order(value) or ()
-        fresh = tuple(array for array in order if array not in self.compared) or order[:1]
-        known = next((array for array in order if array in self.compared), None)
-        if known is not None and known not in fresh:
-            fresh = (known, *fresh)
-        self.compared.update(order)
+        unlike = tuple(dict.fromkeys(self.compared.get(array, array) for array in order))
+        for array in (*order, *(one for one, like in self.compared.items() if like in unlike)):
+            self.compared[array] = unlike[0]
         params = {"shape": shape, "dtype": type_.dtype}
-        made = graph.add_call("empty_bordered", fresh, params, ArrayType(type_.dtype, shape), node.location)  # type: ignore[arg-type]
+        made = graph.add_call("empty_bordered", unlike, params, ArrayType(type_.dtype, shape), node.location)  # type: ignore[arg-type]
 
         def view(index: tuple[tuple[int | None, int | None, None], ...], sizes: tuple[object, ...]) -> Node:
             part = ArrayType(type_.dtype, sizes)  # type: ignore[arg-type]

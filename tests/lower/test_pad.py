@@ -10,6 +10,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite.graph.verify import verify
+from dynamo_lite.lower import lower
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.pad import pad
 from tests.copies import copies_of
@@ -166,3 +167,29 @@ def test_it_runs_as_kernels() -> None:
             for found, expected in zip(fast(one), of_a_value(one), strict=True):
                 assert found.tobytes() == expected.tobytes() and found.strides == expected.strides
     assert fast.stats()["native_calls"] == 6 and fast.stats()["declines"] == 0
+
+
+def test_arrays_that_only_meet_later_are_compared() -> None:
+    def apart_at_first(x: Any, y: Any) -> Any:
+        left, right = np.roll(x * 2.0, 1, 0) + x, np.roll(y * 2.0, 1, 0) + y
+        z = x + y
+        return left, right, np.roll(z, 1, 0) * 2.0, np.roll(z, 1, 1) - z
+
+    base = np.random.default_rng(0).random((6, 5))
+    for x, y in ((base, base * 2), (base, np.asfortranarray(base)), (np.asfortranarray(base), base), (base.T, base.T)):
+        options = {"options": {"cost_model": False, "recompile_limit": 100, "check": 1}}
+        require_equal(apart_at_first, copies_of(x, y), compile=dynamo_lite.compile, compile_options=options)
+
+
+def in_place(x: Any) -> Any:
+    f = x * 0.5
+    g = f * x
+    f -= g * 2.0
+    return np.roll(f, 1, 0) + f + g
+
+
+def test_what_is_changed_in_place_is_a_value() -> None:
+    assert "store(%multiply" not in str(lower(dynamo_lite.compile(in_place).graph_for(np.ones((4, 5)))))
+    for x in layouts():
+        options = {"options": {"cost_model": False, "recompile_limit": 100, "check": 1}}
+        require_equal(in_place, copies_of(x), compile=dynamo_lite.compile, compile_options=options)
