@@ -216,7 +216,9 @@ class _Borders:
 
         def moved(shifts: tuple[int, ...]) -> Node:
             index = tuple(_between(low[axis] - shifts[axis], high[axis] + shifts[axis]) for axis in axes)
-            return view(index, type_.shape)
+            shown = view(index, type_.shape)
+            self.orders[shown] = order
+            return shown
 
         graph.add_store(moved((0,) * len(axes)), value, node.location)
         corners = any(sum(map(bool, shifts)) > 1 for shifts in bordered.rolls.values())
