@@ -11,6 +11,7 @@ from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import decompose
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.numbers import numbers
+from dynamo_lite.lower.pad import pad
 
 __all__ = ["lower"]
 
@@ -24,6 +25,7 @@ def lower(graph: Graph) -> Graph:
     numbers(result)
     dead_code(result)
     functionalise(result)
+    functionalise(result, pad(result))
     decompose(result)
     dead_code(result)
     return result

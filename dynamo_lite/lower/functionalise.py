@@ -13,6 +13,9 @@ whatever goes into it: nothing is known behind it of memory that was known befor
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of, is_exact_view
@@ -20,12 +23,19 @@ from dynamo_lite.graph.rewrite import hands_out, is_structured, is_view, origins
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.ops import vector_math
 
+Alike: TypeAlias = Callable[[Node, Node], bool]
 
-def functionalise(graph: Graph) -> None:
-    """Forward stored values, drop dead stores, make fresh arrays values."""
-    _forward_stores(graph)
+
+def functionalise(graph: Graph, alike: Alike = lambda value, array: False) -> None:
+    """Forward stored values, drop dead stores, make fresh arrays values. alike: whether NumPy is known to lay out a
+    value in the order of axes of an array."""
+
+    def follows(value: Node, array: Node) -> bool:
+        return _follows(value, array) or alike(value, array)
+
+    _forward_stores(graph, follows)
     _drop_overwritten(graph)
-    _replace_fresh(graph)
+    _replace_fresh(graph, follows)
 
 
 def _stored_roots(graph: Graph) -> set[Node]:
@@ -104,7 +114,7 @@ def _reads(node: Node) -> bool:
 _EXACT_COMPLEX = vector_math.EXACT_COMPLEX | {"add", "astype", "copy", "where"}
 
 
-def _looks_at_layout(node: Node) -> bool:
+def looks_at_layout(node: Node) -> bool:
     """Whether NumPy's bits may depend on how the operands of an elementwise node lie."""
     dtypes = {arg.array_type.dtype for arg in node.args if isinstance(arg, Node)}
     op = elementwise_of(node).name
@@ -120,13 +130,13 @@ def _is_met_alone(array: Node, node: Node) -> bool:
     return all(origins(other).isdisjoint(origins(array)) for other in others)
 
 
-def _forward_stores(graph: Graph) -> None:
+def _forward_stores(graph: Graph, follows: Alike) -> None:
     stored = _stored_roots(graph)
     contents: dict[Node, Node] = {}
     for node in graph.nodes:
         # What calls and reductions give depends on the layout of their operands, which the value may not share.
         if node.kind is NodeKind.CALL and not (is_view(node) or hands_out(node) or REGISTRY[node.op].in_place):
-            any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE and not _looks_at_layout(node)
+            any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE and not looks_at_layout(node)
             node.args = tuple(
                 contents[arg]
                 if isinstance(arg, Node)
@@ -148,7 +158,7 @@ def _forward_stores(graph: Graph) -> None:
             isinstance(value, Node)
             and _is_value(value, stored)
             and _same_type(graph, value, target)
-            and _follows(value, target)
+            and follows(value, target)
         ):
             contents[target] = value
 
@@ -188,7 +198,7 @@ def _without(known: dict[Node, Node], touched: Node) -> dict[Node, Node]:
     return {array: what for array, what in known.items() if origins(array).isdisjoint(memory)}
 
 
-def _replace_fresh(graph: Graph) -> None:
+def _replace_fresh(graph: Graph, follows: Alike) -> None:
     stores: dict[Node, list[Node]] = {}
     for node in graph.nodes:
         if node.kind is NodeKind.STORE:
@@ -208,7 +218,7 @@ def _replace_fresh(graph: Graph) -> None:
             continue
         if origins(array) != {array}:
             continue  # what a loop hands out may be what it hands out in another place, too, or has put into a list
-        if not (_is_value(value, stored) and _same_type(graph, value, array) and _follows(value, array)):
+        if not (_is_value(value, stored) and _same_type(graph, value, array) and follows(value, array)):
             continue
         users_ = [use for node in (value, array) for use in _all_uses(node, uses)]
         if any(map(hands_out, users_)):

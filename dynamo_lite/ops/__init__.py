@@ -4,6 +4,7 @@ Importing the package fills the registry. Capture uses the names below; lowering
 """
 
 from dynamo_lite.ops import (
+    borders,
     calls,
     creation,
     elementwise,
@@ -56,6 +57,7 @@ __all__ = [
     "apply",
     "attribute",
     "binary_operator",
+    "borders",
     "call",
     "calls",
     "creation",

@@ -12,6 +12,7 @@ from dynamo_lite.schedule.cost import DoesNotPay, estimate, paying_sizes
 from dynamo_lite.schedule.emit import emit
 from dynamo_lite.schedule.fuse import fuse
 from dynamo_lite.schedule.interpret import interpret
+from dynamo_lite.schedule.level import level
 from dynamo_lite.schedule.machine_loops import machine_loops
 from dynamo_lite.schedule.steps import Schedule
 from dynamo_lite.schedule.target import Target
@@ -36,5 +37,7 @@ def _schedule(graph: Graph, target: Target, is_body: bool) -> Schedule:
     drop_repeated(graph, is_body)
     safe_point()
     units, forms = fuse(graph, target)
+    safe_point()
+    units = level(graph, units, forms, target)
     safe_point()
     return emit(graph, units, forms, target, bodies, is_body)

@@ -7,6 +7,7 @@ answer errs on the side of sharing.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from dynamo_lite.graph.facts import Facts
@@ -14,7 +15,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, is_exact_view
 from dynamo_lite.graph.rewrite import hands_out, is_view, origins, root, written
-from dynamo_lite.graph.scalar import make
+from dynamo_lite.graph.scalar import Dim, Scalar, make
 
 __all__ = [
     "apart",
@@ -24,6 +25,7 @@ __all__ = [
     "may_share",
     "merge_views",
     "other_rows",
+    "place",
     "same_positions",
 ]
 
@@ -43,25 +45,65 @@ def may_share(left: Node, right: Node) -> bool:
     return not origins(one).isdisjoint(origins(other))
 
 
+def place(node: Node) -> Hashable:
+    """Where the elements of `node` lie: arrays of one place certainly are the same elements in the same order."""
+    node, steps = _whole(node), []
+    while is_address(node):
+        steps.append((node.op, repr(_address(node))))
+        source = node.args[0]
+        assert isinstance(source, Node)
+        node = _whole(source)
+    return (node, *steps)
+
+
 def same_positions(left: Node, right: Node) -> bool:
     """Whether two arrays certainly are the same elements in the same order."""
-    left, right = _whole(left), _whole(right)
-    if left is right:
-        return True
-    if not (is_address(left) and is_address(right)) or left.op != right.op or _address(left) != _address(right):
-        return False
-    source, other = left.args[0], right.args[0]
-    assert isinstance(source, Node) and isinstance(other, Node)
-    return same_positions(source, other)
+    return left is right or place(left) == place(right)
 
 
 def apart(left: Node, right: Node, facts: Facts) -> bool:
-    """Whether two arrays certainly are other rows of one: some index of theirs differs, counted from the same end."""
+    """Whether two arrays certainly are other parts of one: along some axis they have no index in common."""
     if not (is_address(left) and is_address(right)) or left.op != "basic_index" or right.op != "basic_index":
         return False
     source, other = left.args[0], right.args[0]
     assert isinstance(source, Node) and isinstance(other, Node)
-    return _whole(source) is _whole(other) and other_rows(left.params["index"], right.params["index"], facts)
+    one, two = left.params["index"], right.params["index"]
+    if _whole(source) is not _whole(other):
+        return False
+    return other_rows(one, two, facts) or _other_ranges(one, two, source.array_type.shape, facts)
+
+
+def _other_ranges(one: tuple[Any, ...], other: tuple[Any, ...], shape: tuple[Dim, ...], facts: Facts) -> bool:
+    """Whether two indices of an array of this shape are ranges of one axis that do not meet."""
+    pairs = zip((e for e in one if e is not None), (e for e in other if e is not None), shape, strict=False)
+    for a, b, size in pairs:
+        if a == b or not (isinstance(a, tuple) or isinstance(b, tuple)):
+            continue
+        (start, stop), (begin, end) = _range(a, size, facts), _range(b, size, facts)
+        if _at_most(stop, begin, facts) or _at_most(end, start, facts):
+            return True
+    return False
+
+
+def _at_most(low: Scalar | None, high: Scalar | None, facts: Facts) -> bool:
+    return low is not None and high is not None and facts.decide(make("le", low, high)) is True
+
+
+def _range(entry: Any, size: Dim, facts: Facts) -> tuple[Scalar | None, Scalar | None]:
+    """The least index that an entry may name, and the one behind the greatest; None where it is not known."""
+    if not isinstance(entry, tuple):
+        return (entry, make("add", entry, 1)) if _counts(entry, facts) else (None, None)
+    start, stop, step = entry
+    if step not in (None, 1):
+        return None, None
+    return _bound(0 if start is None else start, size, facts), _bound(size if stop is None else stop, size, facts)
+
+
+def _bound(index: Scalar, size: Dim, facts: Facts) -> Scalar | None:
+    """The bound of a slice, counted from the begin of the axis."""
+    if type(index) is int and index < 0:
+        return make("add", size, index)
+    return index if _counts(index, facts) else None
 
 
 def other_rows(one: tuple[Any, ...], other: tuple[Any, ...], facts: Facts) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import REGISTRY, OpDef
+from dynamo_lite.ops.borders import bordered
 from dynamo_lite.ops.operators import BINARY, UNARY
 
 Direct: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -38,6 +39,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
             *("full_like", "empty_like"),
         )
     },
+    "empty_bordered": bordered,
     **{f"linalg_{name}": getattr(np.linalg, name) for name in ("cholesky", "det", "eigvalsh", "inv", "solve")},
     **{f"fft_{name}": getattr(np.fft, name) for name in ("fft", "ifft", "rfft", "irfft")},
 }

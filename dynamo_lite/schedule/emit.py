@@ -18,13 +18,12 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
-from dynamo_lite.graph.scalar import Dim, is_symbolic, kind_of, make, product
+from dynamo_lite.graph.scalar import Dim, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.index import put_index
-from dynamo_lite.schedule.alias import is_external, may_share, same_positions
+from dynamo_lite.schedule.alias import is_external, place
 from dynamo_lite.schedule.blocks import find_blocks
 from dynamo_lite.schedule.call import call
-from dynamo_lite.schedule.fuse import Group, Reduction, Store, Unit, checks_range, result_type
 from dynamo_lite.schedule.iterate import iterated
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
@@ -48,6 +47,7 @@ from dynamo_lite.schedule.steps import (
     View,
 )
 from dynamo_lite.schedule.target import Target
+from dynamo_lite.schedule.units import Group, Part, Reduction, Unit, result_type
 
 
 def assign(target: Any, value: Any) -> None:
@@ -106,33 +106,35 @@ class _Emitter:
 
     def unit(self, unit: Unit) -> None:
         if isinstance(unit, Group):
-            builder = self.build(unit.members)
-            values = [builder.value(node, node.array_type.dtype) for node in unit.results]
-            shape = unit.results[0].array_type.shape
-            scalar = tuple(node.array_type.scalar for node in unit.results)
-            self.map(builder, values, shape, tuple(map(self.register, unit.results)), (False,) * len(values), scalar)
+            self.group(unit)
         elif isinstance(unit, Reduction):
             self.reduce(unit)
-        elif isinstance(unit, Store):
-            self.store_members(unit)
         else:
             self.single(unit.node)
 
-    def build(self, members: tuple[Node, ...], instead: Mapping[Node, Node] | None = None) -> KernelBuilder:
-        builder = KernelBuilder(self.forms, instead)
-        for node in members:
-            builder.add(node)
-        return builder
-
-    def map(
-        self,
-        builder: KernelBuilder,
-        values: list[int],
-        shape: tuple[Dim, ...],
-        outs: tuple[int, ...],
-        into: tuple[bool, ...],
-        scalar: tuple[bool, ...],
-    ) -> None:
+    def group(self, unit: Group) -> None:
+        """One kernel, which writes of several stores into one array the last."""
+        builder = KernelBuilder(self.forms)
+        stores: dict[Any, tuple[Node, int]] = {}
+        for part in unit.parts:
+            builder.instead = dict(part.aside)
+            for node in part.members:
+                builder.add(node)
+            if part.store is not None:
+                target, value = part.store.args
+                assert isinstance(target, Node)
+                number = self.cast_for(builder, value, target)
+                builder.store(target, number)
+                stores[place(target)] = target, number
+        for target, _ in stores.values():
+            self.note_write(target)
+        targets = [target for target, _ in stores.values()]
+        values = [number for _, number in stores.values()]
+        values += [builder.result(node) for node in unit.results]
+        outs = (*(self.registers[target] for target in targets), *map(self.register, unit.results))
+        into = (True,) * len(targets) + (False,) * len(unit.results)
+        scalar = (*(False for _ in targets), *(node.array_type.scalar for node in unit.results))
+        shape = (targets or unit.results)[0].array_type.shape
         operands = tuple(map(self.operand, builder.operands))
         self.steps.append(Map(builder.kernel(values), operands, shape, outs, into, scalar))
 
@@ -140,7 +142,9 @@ class _Emitter:
         node = unit.node
         (x,) = node.args
         assert isinstance(x, Node)
-        builder = self.build(unit.members)
+        builder = KernelBuilder(self.forms)
+        for member in unit.members:
+            builder.add(member)
         kernel = builder.kernel([builder.value(x, x.array_type.dtype)])
         ufunc, type_ = node.params["ufunc"], node.array_type
         if type_.dtype == x.array_type.dtype and self.target.folding(kernel, ufunc):
@@ -161,19 +165,11 @@ class _Emitter:
 
     # Stores
 
-    def store_members(self, unit: Store) -> None:
-        target, value = unit.node.args
-        assert isinstance(target, Node) and isinstance(value, Node)
-        builder = self.build(unit.members, dict(unit.aside))
-        written = self.cast_for(builder, value, target)
-        values = [written, *(builder.value(node, node.array_type.dtype) for node in unit.results)]
-        outs = (self.registers[target], *map(self.register, unit.results))
-        self.note_write(target)
-        scalar = (False, *(node.array_type.scalar for node in unit.results))
-        self.map(builder, values, target.array_type.shape, outs, (True, *(False,) * len(unit.results)), scalar)
-
-    def cast_for(self, builder: KernelBuilder, value: Node, target: Node) -> int:
-        source, dtype = value.array_type.dtype, target.array_type.dtype
+    def cast_for(self, builder: KernelBuilder, value: Argument, target: Node) -> int:
+        dtype = target.array_type.dtype
+        if not isinstance(value, Node):
+            return builder.value(value, dtype)
+        source = value.array_type.dtype
         number = builder.value(value, source)
         return number if source == dtype else builder.cast(number, source, dtype)
 
@@ -182,45 +178,21 @@ class _Emitter:
             self.writes.append((len(self.steps), target))
 
     def store(self, node: Node) -> None:
-        """A store of a value in memory, or of a number."""
+        """A store that NumPy does."""
         target, value = node.args
         assert isinstance(target, Node)
-        type_ = target.array_type
         if isinstance(value, Node) and value.op in _IN_PLACE and value not in self.registers:
             self.note_write(target)
             _IN_PLACE[value.op](self, value, self.registers[target])
             return
-        if not self.copies(value, target):
-            self.note_write(target)
-            self.steps.append(Call((), (), assign, (Reg(self.registers[target]), self.operand(value))))
-            return
-        if isinstance(value, Node) and may_share(value, target) and not same_positions(value, target):
-            value = self.temporary(value)
-        builder = KernelBuilder(self.forms)
-        if isinstance(value, Node):
-            written = self.cast_for(builder, value, target)
-        else:
-            written = builder.value(value, type_.dtype)
         self.note_write(target)
-        self.map(builder, [written], type_.shape, (self.registers[target],), (True,), (False,))
-
-    def copies(self, value: Argument, target: Node) -> bool:
-        """Whether a kernel can write `value` into `target`."""
-        dtype = target.array_type.dtype
-        if not self.target.exact("copy", (dtype,), (dtype,)):
-            return False
-        if not isinstance(value, Node):
-            # A float goes into an integer array by truncation, which operands do not do.
-            return dtype.kind in "fc" or (dtype.kind in "iu" and kind_of(value) == "int") or type(value) is bool
-        source = value.array_type
-        fits = len(source.shape) <= target.array_type.ndim and not checks_range(source, dtype)
-        return fits and (source.dtype == dtype or self.target.exact("cast", (source.dtype,), (dtype,)))
+        self.steps.append(Call((), (), assign, (Reg(self.registers[target]), self.operand(value))))
 
     def temporary(self, value: Node) -> Node:
         """A copy of what `value` shows now."""
         copy = Node(NodeKind.CALL, "copy", (value,), {"order": "K"}, value.type, f"{value.name}_copy", value.location)
         self.forms[copy] = Form("copy", (value.array_type.dtype,), (value.array_type.dtype,), order="K")
-        self.unit(Group((copy,), (copy,)))
+        self.unit(Group((Part((copy,)),), (copy,)))
         return copy
 
     # Nodes that run by themselves

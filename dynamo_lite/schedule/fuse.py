@@ -4,7 +4,7 @@ Enters a lowered graph; leaves units in execution order. Elementwise nodes wait 
 memory (a view, a reduction, a call, a store, an output); then everything of the same shape they are made of joins one
 kernel.
 
-    %m = multiply(%x, %x); %a = add(%m, 1); store(%y, %a)  ->  Store(%y, %a) with the members %m, %a
+    %m = multiply(%x, %x); %a = add(%m, 1); store(%y, %a)  ->  Group of a Part with the members %m, %a and the store
 
 INVARIANT: a group reads each array as it was where its nodes stand in the program: a node that waits and reads memory
 is computed before a store into that memory; nothing waits across a loop. What several consumers use is kept as a
@@ -14,8 +14,6 @@ further result of the first kernel, or computed again where that is cheaper than
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -24,53 +22,17 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
 from dynamo_lite.graph.rewrite import is_structured, root, users
-from dynamo_lite.graph.scalar import Dim, make
+from dynamo_lite.graph.scalar import Dim, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.schedule.alias import apart, may_share, same_positions
 from dynamo_lite.schedule.kernel import Form, form_of, result_dtypes
 from dynamo_lite.schedule.target import Target
+from dynamo_lite.schedule.units import Group, Part, Reduction, Single, Unit, result_type
 
 CHEAP = 3  # operations that are computed twice rather than stored
 HELD_ARRAYS = 6  # intermediate arrays that one waiting node may keep alive
 SLOW_OPS = frozenset({"divide", "reciprocal", "sqrt"})
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Compute `members` (one shape, program order) in one kernel and keep `results` of them."""
-
-    members: tuple[Node, ...]
-    results: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """Reduce the last of `members`, computed on the fly, or (no members) the operand in memory."""
-
-    node: Node
-    members: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """Compute `members` and write the value of `node` straight into its target; keep `results` too. aside: what the
-    members read of the target's memory, and the copy that they read instead."""
-
-    node: Node
-    members: tuple[Node, ...]
-    results: tuple[Node, ...]
-    aside: tuple[tuple[Node, Node], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Single:
-    """A node that runs by itself: a view, a creation, a call, a loop, its leave, a store of no kernel value."""
-
-    node: Node
-
-
-Unit: TypeAlias = Group | Reduction | Store | Single
 
 
 def fuse(graph: Graph, target: Target) -> tuple[list[Unit], dict[Node, Form]]:
@@ -78,13 +40,6 @@ def fuse(graph: Graph, target: Target) -> tuple[list[Unit], dict[Node, Form]]:
     fusion = _Fusion(graph, target)
     fusion.run()
     return fusion.units, fusion.forms
-
-
-def result_type(node: Node) -> ArrayType:
-    """The type of a node's (first) result."""
-    type_ = node.type[0] if isinstance(node.type, tuple) else node.type
-    assert type_ is not None, node.name
-    return type_
 
 
 def checks_range(value: ArrayType, dtype: np.dtype[np.generic]) -> bool:
@@ -299,7 +254,7 @@ class _Fusion:
     def group(self, members: list[Node], wanted: list[Node]) -> None:
         results = self.results(members, set(wanted))
         if results:
-            self.units.append(Group(tuple(members), tuple(results)))
+            self.units.append(Group((Part(tuple(members)),), tuple(results)))
         self.close(members, results)
 
     def results(self, members: list[Node], wanted: set[Node]) -> list[Node]:
@@ -359,7 +314,7 @@ class _Fusion:
         exposed = self.exposed(node, target)
         self.materialise([other for other in exposed if other not in mine])
         if not isinstance(value, Node):
-            self.single(node)
+            self.store_from_memory(node)
             return
         exposed = [other for other in exposed if other in self.waiting]
         direct = value in self.waiting and self.shape(value) == self.shape(target) and self.writes(value, target)
@@ -373,13 +328,36 @@ class _Fusion:
             direct = bool(members) and all(self.broadcasts(arg, target) for arg in elsewhere)
         if not direct:
             self.materialise([value, *exposed])
-            self.single(node)
+            self.store_from_memory(node)
             return
         self.finished.add(node)
         results = self.results(members, set(exposed))
         aside = tuple((arg, self.copy(arg)) for arg in elsewhere)
-        self.units.append(Store(node, tuple(members), tuple(results), aside))
+        self.units.append(Group((Part(tuple(members), node, aside),), tuple(results)))
         self.close(members, results)
+
+    def store_from_memory(self, node: Node) -> None:
+        """A store of a number, or of a value in memory."""
+        target, value = node.args
+        assert isinstance(target, Node)
+        if not self.copies(value, target):
+            self.single(node)
+            return
+        aside: tuple[tuple[Node, Node], ...] = ()
+        if isinstance(value, Node) and may_share(value, target) and not same_positions(value, target):
+            aside = () if apart(value, target, self.graph.facts) else ((value, self.copy(value)),)
+        self.units.append(Group((Part((), node, aside),), ()))
+        self.finished.add(node)
+
+    def copies(self, value: Argument, target: Node) -> bool:
+        """Whether a kernel can write `value`, a number or in memory, into `target`."""
+        dtype = target.array_type.dtype
+        if not self.target.exact("copy", (dtype,), (dtype,)):
+            return False
+        if not isinstance(value, Node):
+            # A float goes into an integer array by truncation, which operands do not do.
+            return dtype.kind in "fc" or (dtype.kind in "iu" and kind_of(value) == "int") or type(value) is bool
+        return len(result_type(value).shape) <= target.array_type.ndim and self.writes(value, target)
 
     def broadcasts(self, arg: Node, target: Node) -> bool:
         """Whether `arg` has an axis less than what it is stored into, or one of a single element."""
@@ -392,7 +370,7 @@ class _Fusion:
         form = form_of(copy, self.target, self.graph.facts)
         assert form is not None
         self.forms[copy] = form
-        self.units.append(Group((copy,), (copy,)))
+        self.units.append(Group((Part((copy,)),), (copy,)))
         self.finished.add(copy)
         return copy
 

@@ -19,6 +19,7 @@ from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, OpKind
 from dynamo_lite.graph.scalar import Scalar, kind_of
 from dynamo_lite.ops.elementwise import loop_dtypes
+from dynamo_lite.schedule.alias import place
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
 from dynamo_lite.schedule.target import Target
 
@@ -138,12 +139,12 @@ def _number_form(number: Scalar, dtypes: tuple[DType, ...], target: Target) -> F
 class KernelBuilder:
     """Adds nodes to a kernel under construction; ``operands`` are what its operand values read, in order.
 
-    instead: arrays in memory, and which others are read in their place.
+    instead: arrays in memory, and which others are read in their place by what is added next.
     """
 
-    def __init__(self, forms: dict[Node, Form], instead: Mapping[Node, Node] | None = None) -> None:
+    def __init__(self, forms: dict[Node, Form]) -> None:
         self.forms = forms
-        self.instead = instead or {}
+        self.instead: Mapping[Node, Node] = {}
         self.operands: list[Argument] = []
         self.operand_dtypes: list[DType] = []
         self._of_operand: dict[Any, int] = {}
@@ -151,12 +152,15 @@ class KernelBuilder:
         self._first: list[int] = []  # of each op, counted from the operands' end
         self._of_op: dict[KernelOp, int] = {}
         self._of_node: dict[Node, int] = {}
+        self._stored: dict[Any, int] = {}  # what the kernel has written, by the places
         self._count = 0
 
     # Values of ops are numbered -1, -2 ... until the number of operands is known.
 
     def add(self, node: Node) -> None:
-        """Add an elementwise node, whose operands are in memory, numbers, or added before."""
+        """Add an elementwise node, unless it is there, whose operands are in memory, numbers, or added before."""
+        if node in self._of_node:
+            return
         if node.op == "tuple_get":
             parent = node.args[0]
             assert isinstance(parent, Node)
@@ -175,6 +179,8 @@ class KernelBuilder:
             form = self.forms.get(arg)
             if arg in self._of_node:
                 value = self._of_node[arg]
+            elif self._stored and (key := place(arg)) in self._stored:
+                value = self._stored[key]
             elif form is not None and form.number is not None:
                 value = self.value(form.number, source)
             else:
@@ -186,9 +192,13 @@ class KernelBuilder:
         """The value as dtype."""
         return self._op(KernelOp("cast", (value,), (source,), (dtype,)))
 
-    def has(self, node: Node) -> bool:
-        """Whether the kernel computes `node`."""
-        return node in self._of_node
+    def store(self, target: Node, value: int) -> None:
+        """Note that `target`, an array in memory, now holds this value."""
+        self._stored[place(target)] = value
+
+    def result(self, node: Node) -> int:
+        """The value of a node that the kernel computes."""
+        return self._of_node[node]
 
     def _operand(self, arg: Node | Scalar, key: Any, dtype: DType) -> int:
         if key not in self._of_operand:

@@ -124,12 +124,21 @@ def test_integer_stores_need_no_copy_to_undo() -> None:
 def test_a_value_that_reads_old_memory_is_computed_before_the_store() -> None:
     def program(x: Any) -> Any:
         y = x + 1
-        x[...] = 0
+        x[1:] = 0
         return y * 2
 
     text = steps(program, np.arange(5)).splitlines()
-    assert "map[s0](r0, 1, 2)" in text[1] or "map[s0](r0, 1)" in text[1]
-    assert "r0[...] = map[s0](0)" in text[2]
+    assert "r1 = map[s0](r0, 1, 2)" in text[1]
+    assert "r2[...] = map[sub(s0, 1)](0)" in text[3]
+
+
+def test_a_store_in_the_same_positions_is_the_same_kernel() -> None:
+    def program(x: Any) -> Any:
+        y = x + 1
+        x[...] = 0
+        return y * 2
+
+    assert steps(program, np.arange(5)).splitlines()[1:] == ["  r0[...], r1 = map[s0](r0, 1, 0, 2)", "  return r1"]
 
 
 def test_fresh_arrays_need_no_copy_to_undo() -> None:
