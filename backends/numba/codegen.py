@@ -6,7 +6,7 @@ address). Each segment becomes a vector loop over whole vectors and a scalar loo
 table of exact_ops.py. INVARIANT: the text holds no address, the function allocates nothing and raises nothing; it
 returns 0, or at once the first non-zero status of a NumPy loop, or in the end MET_NAN when a result is NaN that may be
 one of two (a plan that is not strict), NANS_MET when two NaNs with other bits have met (a strict one), MET_DOUBT for
-either or an extreme in doubt (plan.with_extremes).
+either or an extreme in doubt (extremes.py).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from dynamo_lite.backends.numba import exact_ops
+from dynamo_lite.backends.numba.extremes import emit_extreme, is_doubtful, is_extreme
 from dynamo_lite.backends.numba.llvm_text import Lines, can_mask, can_scatter, scalar_type
-from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values, is_doubtful, meets_nan
+from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values, meets_nan
 
 from dynamo_lite.schedule.steps import DType, KernelOp
 
@@ -633,9 +634,9 @@ def emit_op(lines: Lines, op: KernelOp, result: int, values: Values) -> None:
         choose = lines.blend if exact_ops.class_of(op.dtypes[0]) == "f" and not lines.width else lines.select
         chosen = choose(values.operand(mask), op.dtypes[0], yes, no)
         values.memory[result] = chosen
-    elif is_doubtful(op):
+    elif is_extreme(op):
         operands = [values.operand(value) for value in op.operands]
-        values.set(result, exact_ops.emit_extreme(lines, op.op, op.dtypes[0], operands, values.doubts))
+        values.set(result, emit_extreme(lines, op, operands, values.doubts))
     else:
         row = exact_ops.exact_row(op.op, op.in_dtypes, op.dtypes)
         if row is None:

@@ -273,22 +273,6 @@ def may_raise(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]
     return row is None or row.raises
 
 
-def emit_extreme(lines: Lines, name: str, dtype: DType, args: list[str], doubts: list[str]) -> str:
-    """The minimum or maximum of two floats, or clip. Written both ways, which differ where a NaN stands or two zeros
-    of unlike sign: there the lane is in doubt (`doubts` gets the mask). Flags do not count: a NaN is in doubt.
-    """
-    if name == "clip":
-        higher = emit_extreme(lines, "maximum", dtype, args[:2], doubts)
-        return emit_extreme(lines, "minimum", dtype, [higher, args[2]], doubts)
-    kind, one, other = lines.type_of(dtype), args[0], args[1]
-    predicate = "olt" if name == "minimum" else "ogt"
-    kept = lines.select(lines.do(f"fcmp {predicate} {kind} {one}, {other}"), dtype, one, other)
-    again = lines.select(lines.do(f"fcmp {predicate} {kind} {other}, {one}"), dtype, other, one)
-    bits = lines.bits_type(dtype)
-    doubts.append(lines.do(f"icmp ne {bits} {lines.bits_of(dtype, kept)}, {lines.bits_of(dtype, again)}"))
-    return kept
-
-
 def emit_cast(lines: Lines, source: DType, target: DType, value: str) -> str:
     """Emit the cast; bool values are i1. Out-of-range float to int follows what C compilers make of it on x86-64."""
     kinds = class_of(source) + class_of(target)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.codegen import LOOP_WORDS, Generator, Values, emit_op, literal
+from dynamo_lite.backends.numba.extremes import is_doubtful, with_extremes
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.plan import (
     SINK_BYTES,
@@ -22,11 +23,9 @@ from dynamo_lite.backends.numba.plan import (
     Plan,
     Planner,
     Segment,
-    is_doubtful,
     meets_nan,
     options,
     plan,
-    with_extremes,
 )
 
 from dynamo_lite.schedule.steps import Kernel

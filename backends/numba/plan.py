@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
 from dynamo_lite.backends.numba import exact_ops
+from dynamo_lite.backends.numba.extremes import is_doubtful, is_extreme, with_extremes
 
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
 
@@ -63,7 +63,7 @@ class Plan:
     """tile: elements a tile, 0 for no tiling. slots: byte offset of each scratch place. loops: the operation of each
     LoopCall.loop. strict: it looks at every pair of operands of which NumPy might keep the one or the other NaN.
     nested: it goes through rows of elements, and a tile is some whole rows where these are short. doubts: it has
-    extremes of floats that are compiled (with_extremes)."""
+    extremes that may be in doubt (extremes.py)."""
 
     kernel: Kernel
     classes: str
@@ -112,25 +112,15 @@ _ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "reciprocal", 
 _COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 
 
-EXTREMES = frozenset(("minimum", "maximum", "clip"))
-_EXTREMES = {np.minimum: "minimum", np.maximum: "maximum", np._core.umath.clip: "clip"}  # type: ignore[attr-defined]
-_REALS = ({np.dtype(np.float32)}, {np.dtype(np.float64)})
-
-
 def meets_nan(op: KernelOp) -> bool:
     """Whether NumPy keeps the one or the other of two NaN operands, by position and alignment (see exact_ops.py)."""
     return op.op in ("add", "multiply") and op.dtypes[0].kind == "f" and op.operands[0] != op.operands[1]
 
 
-def is_doubtful(op: KernelOp) -> bool:
-    """Whether the compiled operation tells where it may not have NumPy's bits: an extreme of floats."""
-    return op.op in EXTREMES and op.dtypes[0].kind == "f"
-
-
 def spreads_nan(op: KernelOp) -> bool:
     """Whether the result is NaN where an operand is, or else in doubt."""
     return (
-        (op.op in _ARITHMETIC or op.op in EXTREMES)
+        (op.op in _ARITHMETIC or is_extreme(op))
         and op.dtypes[0].kind == "f"
         and all(dtype.kind == "f" for dtype in op.in_dtypes)
     )
@@ -162,21 +152,6 @@ def options(classes: str) -> tuple[str, bool, bool, bool]:
     bare = classes.rstrip("rt!")
     behind = classes[len(bare) :]
     return bare, "r" in behind, "t" in behind, "!" in behind
-
-
-def with_extremes(kernel: Kernel) -> Kernel:
-    """The kernel with extremes of floats compiled, instead of by NumPy's loops.
-
-    Of two equal zeros of unlike sign, and of NaNs, NumPy's loops keep the one or the other by where they stand in the
-    array. The compiled operation tells where it met such a pair, and the kernel runs by NumPy's loops the next time.
-    """
-    ops = tuple(
-        replace(op, op=_EXTREMES[op.param], param=None)
-        if op.op == "loop" and op.param in _EXTREMES and {*op.in_dtypes, *op.dtypes} in _REALS
-        else op
-        for op in kernel.ops
-    )
-    return replace(kernel, ops=ops) if ops != kernel.ops else kernel
 
 
 def _with_packed_operands(kernel: Kernel, classes: str) -> Kernel:
@@ -383,7 +358,7 @@ class Planner:
     def needs(self, index: int) -> set[int]:
         """The operands without which no optimiser can compute this operation."""
         op = self.kernel.ops[index]
-        if is_doubtful(op):
+        if is_extreme(op):
             return set(op.operands) if self._differ(op.operands) and all(map(self._opaque, op.operands)) else set()
         if self.spreads_nan(index):
             return set(op.operands)
@@ -412,7 +387,7 @@ class Planner:
         op = self.kernel.ops[self.producer[value]]
         if op.op in _COMPARISONS:
             return self._differ(op.operands) and all(v not in self.producer for v in op.operands)
-        if is_doubtful(op):
+        if is_extreme(op):
             return self._differ(op.operands) and all(map(self._opaque, op.operands))
         return op.op == "loop" or (op.op in _ARITHMETIC and op.dtypes[0].kind == "f")
 

@@ -1,5 +1,5 @@
-"""Minimum, maximum and clip of floats are compiled; where NumPy keeps one of two zeros or NaNs by where they stand, its
-own loops decide, from the second call with such data on.
+"""Minimum, maximum and clip of floats are compiled: as NumPy is seen to choose between two zeros or NaNs, or else its
+own loops decide, from the second call with such data on. Each test goes both ways.
 """
 
 from __future__ import annotations
@@ -9,12 +9,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.numba import compile, extremes
 
 import dynamo_lite
 from tests.copies import copies_of
 from tests.oracle import Conditions, Report, check
 
 Array = Any
+
+
+@pytest.fixture(autouse=True, params=("as tried out", "in doubt"))
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "in doubt":
+        monkeypatch.setattr(extremes, "is_known", lambda name, dtype: False)
+        monkeypatch.setattr(compile, "_STATE", compile._State())
+
+
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, 5e-324, np.nan, -np.nan)
 WHATEVER_PAYS = {"options": {"cost_model": False}}
 
@@ -78,6 +88,9 @@ def test_doubt_costs_one_call(fn: Callable[..., Any]) -> None:
     report = same(fn, (x, y), calls=6)
     assert report.stats["declines"] <= 1
     assert report.stats["native_calls"] >= 5
+    if fn in (lesser, greater):
+        name = "minimum" if fn is lesser else "maximum"
+        assert report.stats["declines"] == (not extremes.is_known(name, x.dtype))
 
 
 def test_several_kernels_learn_together() -> None:
