@@ -7,9 +7,11 @@
 
 #include "machine.h"
 
-enum { N_TYPES = 15 };
-static const char *const type_names[N_TYPES] = {"View", "Alloc", "Map",  "Reduce", "Call", "Save",    "Require", "Loop",
-                                                "Leave", "Cond", "Masked", "Read", "NewList", "Append", "Reg"};
+static const char *const type_names[] = {
+#define STEP(id, name) name,
+#include "abi.def"
+    "Reg"};
+enum { N_TYPES = Py_ARRAY_LENGTH(type_names) };
 static PyObject *types[N_TYPES]; /* of dynamo_lite.schedule.steps, once needed; all but the last by DlStepKind */
 
 /* ---- reading Python objects ---- */
@@ -305,8 +307,8 @@ static int
 build_view(DlBuilder *builder, PyObject *object, DlViewStep *step)
 {
     static const char *const names[] = {
-        [DL_VIEW_INDEX] = "basic_index", [DL_VIEW_TRANSPOSE] = "transpose", [DL_VIEW_RESHAPE] = "reshape",
-        [DL_VIEW_BROADCAST] = "broadcast_to", [DL_VIEW_REAL] = "real", [DL_VIEW_IMAG] = "imag",
+#define VIEW_KIND(id, name) name,
+#include "abi.def"
     };
     int kind = 0, found = 0;
     for (; kind < (int)Py_ARRAY_LENGTH(names) && !found; kind++) {

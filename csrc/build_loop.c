@@ -48,7 +48,7 @@ dl_build_stages(DlBuilder *builder, int32_t value, uint8_t *varies)
         if (yields == NULL || yields->n == 0) {
             continue;
         }
-        if (++stage > UINT8_MAX) {
+        if (++stage > DL_MOST_STAGES) {
             return dl_build_refuse(builder, "too many steps yield numbers", self->schedule);
         }
         for (int j = 0; j < yields->n; j++) {

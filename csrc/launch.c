@@ -7,6 +7,7 @@
 #include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"
+#include "machine.h"
 #include "program.h"
 #include "pyframe.h"
 
@@ -781,7 +782,7 @@ dl_launch_register(PyObject *module)
     }
     dl_fold_register();
     declined_error = PyObject_GetAttrString(module, "Declined");
-    if (declined_error == NULL || dl_kernel_register(module) < 0) {
+    if (declined_error == NULL || dl_kernel_register(module) < 0 || dl_machine_register(module) < 0) {
         return -1;
     }
     return PyModule_AddFunctions(module, functions) < 0 ? -1 : PyModule_AddType(module, &program_type);

@@ -9,13 +9,12 @@
 #ifndef DL_PROGRAM_H
 #define DL_PROGRAM_H
 
+#include "abi.h"
 #include "launch.h"
 #include "numpy_api.h"
 #include "scalar.h"
 
 enum {
-    DL_MAX_DIMS = 8,         /* of arrays that steps look into */
-    DL_MAX_OPERANDS = 128,   /* operands and results of one kernel */
     DL_CELL = 16,            /* bytes of the largest number */
     DL_RELEASE_GIL = 100000, /* elements from which on a kernel runs without the GIL */
 };
@@ -110,8 +109,6 @@ typedef struct {
     DlIndexKind kind;
     int32_t value[3]; /* the integer, or start, stop, step; -1 for None */
 } DlIndex;
-
-typedef enum { DL_VIEW_INDEX, DL_VIEW_TRANSPOSE, DL_VIEW_RESHAPE, DL_VIEW_BROADCAST, DL_VIEW_REAL, DL_VIEW_IMAG } DlViewKind;
 
 typedef struct {
     DlViewKind kind;
@@ -251,23 +248,6 @@ typedef struct {
     PyTypeObject *packed; /* borrowed: of tuples or lists; or NULL */
 } DlAppendStep;
 
-typedef enum {
-    DL_STEP_VIEW,
-    DL_STEP_ALLOC,
-    DL_STEP_MAP,
-    DL_STEP_REDUCE,
-    DL_STEP_CALL,
-    DL_STEP_SAVE,
-    DL_STEP_REQUIRE,
-    DL_STEP_LOOP,
-    DL_STEP_LEAVE,
-    DL_STEP_COND,
-    DL_STEP_MASKED,
-    DL_STEP_READ,
-    DL_STEP_NEW_LIST,
-    DL_STEP_APPEND
-} DlStepKind;
-
 typedef struct {
     DlStepKind kind;
     int n_dead;
@@ -296,7 +276,6 @@ typedef enum { DL_WHOLE, DL_LOOP_BODY, DL_WHILE_BODY, DL_BRANCH } DlPart;
 
 /* What a program that is the body of a loop knows besides. Its inputs are the index, what is carried, what is captured.
  * Of a branch it is `returned` and `needs_object`, n_carried counting its outputs but for numbers. */
-enum { DL_MAX_CARRIED_NUMBERS = 16 };
 typedef struct {
     int n_carried;         /* arrays and NumPy scalars; numbers are the last outputs and the last inputs */
     int n_numbers;
@@ -478,13 +457,12 @@ DlStatus dl_world_close(DlRun *run, DlWatch *watch, DlStatus status);
 DlStatus dl_world_let_in(DlRun *run, int64_t time, DlDecline reason);
 
 /* ---- product.c ---- */
-enum { DL_MOST_VECTOR = 1 << 15 }; /* NB: larger products give other threads the GIL, as NumPy does */
 /* Note in the step, which is built, if it is a product of two registers; 0 or -1. */
 int dl_product_build(DlCallStep *step);
 /* Do it without a call; 2 when only the call will do. */
 DlStatus dl_product_run(DlRun *run, const DlCallStep *step);
-/* The product of two vectors of n and m elements of a dtype that some step multiplies, for machine code. what: twice the
- * type number, and 1 more for np.dot. 0, or 1 to decline. */
+/* The product of two vectors of n and m elements of a dtype that some step multiplies, for machine code. what:
+ * DL_VECTOR_PRODUCTS times the type number, and DL_VECTOR_DOT more for np.dot. 0, or 1 to decline. */
 int32_t dl_product_vectors(npy_intp what, char *result, char *a, npy_intp n, npy_intp a_stride, char *b, npy_intp m,
                            npy_intp b_stride);
 
