@@ -221,7 +221,7 @@ look_after_compiling(DlRun *run, int64_t time)
     if (run->outermost->compiling < COMPILING_NS || !dl_pyframe_is_interrupted()) {
         return 0;
     }
-    return run->keep_gil ? dl_loop_look(run, time) : dl_decline(run, DL_REASON_SIGNAL);
+    return run->keep_gil ? dl_world_look(run, time) : dl_decline(run, DL_REASON_SIGNAL);
 }
 
 /* Ask compile_kernel for the code of these classes. */
@@ -247,10 +247,10 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
     DlDeferral deferral;
     dl_hook_pause(); /* the compiler's frames are not the user's */
     dl_interrupts_defer(&deferral, NULL);
-    int64_t began = dl_loop_clock();
+    int64_t began = dl_world_clock();
     PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
     DlVariant *variant = code ? new_variant(code, n) : NULL;
-    int64_t ended = dl_loop_clock();
+    int64_t ended = dl_world_clock();
     run->outermost->began += ended - began;
     run->outermost->compiling += ended - began;
     code = dl_interrupts_resume(&deferral, code);

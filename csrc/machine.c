@@ -49,7 +49,7 @@ static int64_t
 look(npy_intp *block)
 {
     Watch *watch = (Watch *)block[DL_WORD_RUN];
-    int64_t time = dl_loop_clock(), past = time - watch->read;
+    int64_t time = dl_world_clock(), past = time - watch->read;
     watch->read = time;
     if (past < TICK_NS / 2 && watch->budget < MOST_BUDGET) {
         watch->budget *= 2;
@@ -57,11 +57,11 @@ look(npy_intp *block)
     else if (past > 2 * TICK_NS && watch->budget > 1) {
         watch->budget /= 2;
     }
-    watch->status = dl_loop_look(watch->run, time);
+    watch->status = dl_world_look(watch->run, time);
     if (watch->status != 0) {
         return 0;
     }
-    watch->read = dl_loop_clock(); /* NB: others may have run */
+    watch->read = dl_world_clock(); /* NB: others may have run */
     block[DL_WORD_LEAVE] = watch->run->outermost->wanted != 0;
     return watch->budget;
 }
@@ -549,14 +549,14 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     if (leaves && outermost->switches != dl_pyframe_switches()) {
         planned = 1; /* another thread ran while the code was compiled */
     }
-    else if (leaves && dl_loop_leave_every != 0 && dl_loop_leave_every < planned) {
-        planned = dl_loop_leave_every;
+    else if (leaves && dl_world_leave_every != 0 && dl_world_leave_every < planned) {
+        planned = dl_world_leave_every;
     }
     outermost->leaves |= leaves;
     Watch watch;
     watch.run = run;
     watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
-    watch.read = dl_loop_clock();
+    watch.read = dl_world_clock();
     watch.status = 1;
     if (self->n_vectors) {
         memset(watch.rooms, 0, sizeof watch.rooms);
