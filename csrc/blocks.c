@@ -14,7 +14,6 @@ static npy_intp least_bytes = 3 << 22, block_bytes = 1 << 17;
 
 enum {
     MOST_ROW = 1 << 18, /* bytes of one row */
-    MOST_INPUTS = 16,
 };
 
 /* ---- building ---- */
@@ -24,7 +23,7 @@ static int
 check_steps(const DlProgram *program, const DlRowBlock *block)
 {
     int right = block->first >= 0 && block->count > 0 && block->first + block->count <= program->n_steps
-                && block->n_inputs > 0 && block->n_inputs <= MOST_INPUTS && block->leading.n > 0;
+                && block->n_inputs > 0 && block->n_inputs <= DL_BLOCK_INPUTS && block->leading.n > 0;
     for (int i = 0; right && i < block->count; i++) {
         const DlStep *step = &program->steps[block->first + i];
         right = step->kind == DL_STEP_MAP      ? step->map.shape.n >= block->leading.n
@@ -82,7 +81,7 @@ typedef struct {
     DlRun *run;
     const DlRowBlock *block;
     npy_intp leading[DL_MAX_DIMS], rows;
-    npy_intp row_bytes[MOST_INPUTS];
+    npy_intp row_bytes[DL_BLOCK_INPUTS];
     DlReg *inputs;      /* the registers of the inputs as they were */
     PyObject **results; /* owned: the whole arrays */
 } BlockRun;

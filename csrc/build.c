@@ -7,232 +7,6 @@
 
 #include "machine.h"
 
-enum { N_TYPES = 15 };
-static const char *const type_names[N_TYPES] = {"View", "Alloc", "Map",  "Reduce", "Call", "Save",    "Require", "Loop",
-                                                "Leave", "Cond", "Masked", "Read", "NewList", "Append", "Reg"};
-static PyObject *types[N_TYPES]; /* of dynamo_lite.schedule.steps, once needed; all but the last by DlStepKind */
-
-/* ---- reading Python objects ---- */
-
-/* Set ValueError about the step being built; returns -1. */
-int
-dl_build_refuse(const DlBuilder *builder, const char *why, PyObject *what)
-{
-    PyErr_Format(PyExc_ValueError, "step %d: %s: %R", builder->step, why, what);
-    return -1;
-}
-
-static int
-learn_types(void)
-{
-    if (types[N_TYPES - 1] != NULL) {
-        return 0;
-    }
-    PyObject *module = PyImport_ImportModule("dynamo_lite.schedule.steps");
-    for (int i = 0; module != NULL && i < N_TYPES; i++) {
-        types[i] = PyObject_GetAttrString(module, type_names[i]);
-        if (types[i] == NULL) {
-            Py_DECREF(module);
-            return -1;
-        }
-    }
-    Py_XDECREF(module);
-    return module ? 0 : -1;
-}
-
-int
-dl_build_is_reg(PyObject *object)
-{
-    return Py_IS_TYPE(object, (PyTypeObject *)types[N_TYPES - 1]);
-}
-
-/* Attribute `name` as a tuple: a new reference. */
-PyObject *
-dl_build_tuple(PyObject *object, const char *name)
-{
-    PyObject *value = PyObject_GetAttrString(object, name);
-    PyObject *tuple = value ? PySequence_Tuple(value) : NULL;
-    Py_XDECREF(value);
-    return tuple;
-}
-
-/* Attribute `name` as an int that fits 32 bits, or INT32_MIN with an error set. */
-int32_t
-dl_build_int(PyObject *object, const char *name)
-{
-    PyObject *value = PyObject_GetAttrString(object, name);
-    long number = value ? PyLong_AsLong(value) : -1;
-    Py_XDECREF(value);
-    if (number == -1 && PyErr_Occurred()) {
-        return INT32_MIN;
-    }
-    if (number < -1 || number > INT32_MAX) {
-        PyErr_Format(PyExc_ValueError, "%R: %s is out of range", object, name);
-        return INT32_MIN;
-    }
-    return (int32_t)number;
-}
-
-/* Attribute `name` as a truth value, or -1. */
-int
-dl_build_bool(PyObject *object, const char *name)
-{
-    PyObject *value = PyObject_GetAttrString(object, name);
-    int truth = value ? PyObject_IsTrue(value) : -1;
-    Py_XDECREF(value);
-    return truth;
-}
-
-/* Attribute `name` compared with a text: 1, 0 or -1. */
-int
-dl_build_is_text(PyObject *object, const char *name, const char *text)
-{
-    PyObject *value = PyObject_GetAttrString(object, name);
-    int same = value == NULL ? -1 : PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, text) == 0;
-    Py_XDECREF(value);
-    return same;
-}
-
-/* object as a plain dtype: a new reference, or NULL with an error set. */
-PyArray_Descr *
-dl_build_plain(PyObject *object)
-{
-    PyArray_Descr *descr;
-    if (!PyArray_DescrConverter(object, &descr)) {
-        return NULL;
-    }
-    if (!dl_numpy_plain(descr)) {
-        PyErr_Format(PyExc_ValueError, "dtype %R is not supported natively", descr);
-        Py_CLEAR(descr);
-    }
-    return descr;
-}
-
-/* Attribute `name` as a plain dtype: a new reference. */
-PyArray_Descr *
-dl_build_descr(PyObject *object, const char *name)
-{
-    PyObject *value = PyObject_GetAttrString(object, name);
-    PyArray_Descr *descr = value ? dl_build_plain(value) : NULL;
-    Py_XDECREF(value);
-    return descr;
-}
-
-/* Zeroed memory for n items, never NULL but with MemoryError set. */
-void *
-dl_build_rows(Py_ssize_t n, size_t size)
-{
-    void *memory = PyMem_Calloc((size_t)n + 1, size);
-    if (memory == NULL) {
-        PyErr_NoMemory();
-    }
-    return memory;
-}
-
-/* ---- registers and liveness ---- */
-
-/* Note that the current step needs a register; 0 or -1. */
-int
-dl_build_use(DlBuilder *builder, int32_t reg, PyObject *what)
-{
-    if (reg < 0 || reg >= builder->program->n_registers || !builder->is_set[reg]) {
-        return dl_build_refuse(builder, "reads a register that is not set", what);
-    }
-    for (int each = reg; each >= 0; each = builder->parent[each]) {
-        builder->last[each] = builder->step;
-    }
-    return 0;
-}
-
-/* Note that the current step sets a register; 0 or -1. */
-int
-dl_build_set(DlBuilder *builder, int32_t reg, PyObject *what)
-{
-    if (reg < 0 || reg >= builder->program->n_registers) {
-        return dl_build_refuse(builder, "no such register", what);
-    }
-    if (builder->is_set[reg]) {
-        return dl_build_refuse(builder, "sets a register again", what);
-    }
-    builder->is_set[reg] = 1;
-    builder->last[reg] = builder->step;
-    return 0;
-}
-
-/* Sizes; 0 or -1. */
-int
-dl_build_dims(DlBuilder *builder, PyObject *object, const char *name, DlDims *dims)
-{
-    PyObject *tuple = dl_build_tuple(object, name);
-    int status = -1;
-    if (tuple == NULL) {
-        return -1;
-    }
-    int n = (int)PyTuple_GET_SIZE(tuple);
-    if (n > DL_MAX_DIMS) {
-        dl_build_refuse(builder, "too many dimensions", object);
-        goto done;
-    }
-    dims->values = dl_build_rows(n, sizeof *dims->values);
-    if (dims->values == NULL) {
-        goto done;
-    }
-    for (dims->n = 0; dims->n < n; dims->n++) {
-        int32_t value = dl_scalar_add(&builder->program->numbers, PyTuple_GET_ITEM(tuple, dims->n));
-        if (value < 0) {
-            goto done;
-        }
-        if (builder->program->numbers.kinds[value] == DL_FLOAT) {
-            dl_build_refuse(builder, "a size is a float", object);
-            goto done;
-        }
-        dims->values[dims->n] = value;
-    }
-    status = 0;
-done:
-    Py_DECREF(tuple);
-    return status;
-}
-
-/* Convert a constant to descr's type as an assignment would; a constant that does not fit makes the program decline. */
-static int
-constant_cell(DlBuilder *builder, PyObject *object, PyArray_Descr *descr, char *cell)
-{
-    DlRun scratch = {.program = builder->program};
-    if (dl_errstate_enter(&scratch) < 0) {
-        return -1;
-    }
-    int status = PyArray_Pack(descr, cell, object);
-    dl_errstate_leave(&scratch);
-    if (status < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
-            return -1;
-        }
-        PyErr_Clear();
-        builder->program->never = DL_REASON_CONVERT;
-    }
-    return 0;
-}
-
-/* An operand of that dtype; 0 or -1. */
-int
-dl_build_operand(DlBuilder *builder, PyObject *object, PyArray_Descr *descr, DlOperand *operand)
-{
-    if (dl_build_is_reg(object)) {
-        operand->kind = DL_FROM_REG;
-        operand->index = dl_build_int(object, "index");
-        return operand->index == INT32_MIN ? -1 : dl_build_use(builder, operand->index, object);
-    }
-    int symbolic = dl_scalar_is_symbolic(object);
-    if (symbolic > 0) {
-        operand->kind = DL_FROM_NUMBER;
-        operand->index = dl_scalar_add(&builder->program->numbers, object);
-        return operand->index < 0 ? -1 : 0;
-    }
-    operand->kind = DL_FROM_CELL;
-    return symbolic < 0 ? -1 : constant_cell(builder, object, descr, operand->cell);
-}
-
 /* ---- steps ---- */
 
 /* One index of a basic_index view; 0 or -1. */
@@ -305,8 +79,8 @@ static int
 build_view(DlBuilder *builder, PyObject *object, DlViewStep *step)
 {
     static const char *const names[] = {
-        [DL_VIEW_INDEX] = "basic_index", [DL_VIEW_TRANSPOSE] = "transpose", [DL_VIEW_RESHAPE] = "reshape",
-        [DL_VIEW_BROADCAST] = "broadcast_to", [DL_VIEW_REAL] = "real", [DL_VIEW_IMAG] = "imag",
+#define VIEW_KIND(id, name) name,
+#include "abi.def"
     };
     int kind = 0, found = 0;
     for (; kind < (int)Py_ARRAY_LENGTH(names) && !found; kind++) {
@@ -368,10 +142,7 @@ build_require(DlBuilder *builder, PyObject *object, DlStep *step)
 static int
 build_step(DlBuilder *builder, PyObject *object, DlStep *step)
 {
-    int kind = 0;
-    while (kind < N_TYPES - 1 && !Py_IS_TYPE(object, (PyTypeObject *)types[kind])) {
-        kind++;
-    }
+    int kind = dl_build_step_kind(object);
     step->kind = (DlStepKind)kind;
     switch (kind) {
     case DL_STEP_VIEW:
@@ -438,55 +209,6 @@ build_constants(DlBuilder *builder, PyObject *schedule)
         self->n_constants = (int)i + 1;
     }
     Py_DECREF(pairs);
-    return status;
-}
-
-/* One output: a register, a number (an input's own number: that very object), or a constant; 0 or -1. The body of a
- * loop hands on numbers as such. */
-static int
-build_output(DlBuilder *builder, PyObject *object, DlOperand *output, PyObject **constant)
-{
-    DlProgram *self = builder->program;
-    if (dl_build_is_reg(object)) {
-        output->kind = DL_FROM_REG;
-        output->index = dl_build_int(object, "index");
-        return output->index == INT32_MIN ? -1 : dl_build_use(builder, output->index, object);
-    }
-    int symbolic = builder->part != DL_WHOLE ? 1 : dl_scalar_is_symbolic(object);
-    if (symbolic <= 0) {
-        output->kind = DL_FROM_CELL;
-        *constant = Py_NewRef(object);
-        return symbolic;
-    }
-    output->kind = DL_FROM_NUMBER;
-    output->index = dl_scalar_add(&self->numbers, object);
-    for (int32_t i = 0; builder->part == DL_WHOLE && output->index >= 0 && i < self->numbers.n_loads; i++) {
-        const DlScalarLoad *load = &self->numbers.loads[i];
-        if (load->value == output->index && load->axis < 0 && load->input >= 0) {
-            output->kind = DL_FROM_REG;
-            output->index = load->input;
-            return dl_build_use(builder, load->input, object);
-        }
-    }
-    return output->index < 0 ? -1 : 0;
-}
-
-int
-dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands, PyObject ***objects, int *count)
-{
-    PyObject *outputs = dl_build_tuple(object, "outputs");
-    if (outputs == NULL) {
-        return -1;
-    }
-    Py_ssize_t n = PyTuple_GET_SIZE(outputs);
-    *operands = dl_build_rows(n, sizeof **operands);
-    *objects = dl_build_rows(n, sizeof **objects);
-    int status = *operands && *objects ? 0 : -1;
-    for (Py_ssize_t i = 0; i < n && status == 0; i++) {
-        *count = (int)i + 1;
-        status = build_output(builder, PyTuple_GET_ITEM(outputs, i), &(*operands)[i], &(*objects)[i]);
-    }
-    Py_DECREF(outputs);
     return status;
 }
 
@@ -595,7 +317,7 @@ dl_program_build(DlProgram *self, DlPart part)
 {
     DlBuilder builder = {.program = self, .part = part};
     PyObject *schedule = self->schedule;
-    if (learn_types() < 0) {
+    if (dl_build_learn() < 0) {
         return -1;
     }
     self->n_inputs = dl_build_int(schedule, "n_inputs");

@@ -40,6 +40,10 @@ void *dl_build_rows(Py_ssize_t n, size_t size);
 /* Numbers of values or registers from a tuple attribute, each below `limit`, and how many; NULL with an error set. */
 int *dl_build_numbers(const DlBuilder *builder, PyObject *object, const char *name, int limit, int *n);
 
+/* Learn the classes of steps, before all else. */
+int dl_build_learn(void);
+/* The DlStepKind of a step; the number of kinds where it is none. */
+int dl_build_step_kind(PyObject *object);
 /* Whether object is a Reg. */
 int dl_build_is_reg(PyObject *object);
 /* Note that the current step needs, or sets, a register; `what` is named in the error. */

@@ -1,69 +1,6 @@
 /* Build the Call steps of a program, and the Slots that stand for what is put together at each call. */
 #include "build.h"
 
-static PyTypeObject slot_type;
-
-static int
-slot_traverse(PyObject *object, visitproc visit, void *arg)
-{
-    Py_VISIT(((DlSlot *)object)->items);
-    return 0;
-}
-
-static int
-slot_clear(PyObject *object)
-{
-    Py_CLEAR(((DlSlot *)object)->items);
-    return 0;
-}
-
-static void
-slot_dealloc(PyObject *object)
-{
-    PyObject_GC_UnTrack(object);
-    slot_clear(object);
-    Py_TYPE(object)->tp_free(object);
-}
-
-static PyTypeObject slot_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "dynamo_lite._C.Slot",
-    .tp_doc = "An argument of a call that is put together when it is called.",
-    .tp_basicsize = sizeof(DlSlot),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_alloc = PyType_GenericAlloc,
-    .tp_dealloc = slot_dealloc,
-    .tp_traverse = slot_traverse,
-    .tp_clear = slot_clear,
-};
-
-int
-dl_build_register(void)
-{
-    return PyType_Ready(&slot_type);
-}
-
-const DlSlot *
-dl_slot_cast(PyObject *object)
-{
-    return Py_IS_TYPE(object, &slot_type) ? (DlSlot *)object : NULL;
-}
-
-/* A new Slot; steals items. */
-static PyObject *
-new_slot(DlSlotKind kind, int32_t index, PyObject *items)
-{
-    DlSlot *slot = (DlSlot *)slot_type.tp_alloc(&slot_type, 0);
-    if (slot == NULL) {
-        Py_XDECREF(items);
-        return NULL;
-    }
-    slot->kind = kind;
-    slot->index = index;
-    slot->items = items;
-    return (PyObject *)slot;
-}
-
 /* ---- arguments ---- */
 
 /* An argument of a call: itself, or a Slot where registers, numbers or lists are in it. A new reference. */
@@ -72,12 +9,12 @@ build_argument(DlBuilder *builder, PyObject *object)
 {
     if (dl_build_is_reg(object)) {
         int32_t reg = dl_build_int(object, "index");
-        return reg == INT32_MIN || dl_build_use(builder, reg, object) < 0 ? NULL : new_slot(DL_SLOT_REG, reg, NULL);
+        return reg == INT32_MIN || dl_build_use(builder, reg, object) < 0 ? NULL : dl_slot_new(DL_SLOT_REG, reg, NULL);
     }
     int symbolic = dl_scalar_is_symbolic(object);
     if (symbolic != 0) {
         int32_t value = symbolic < 0 ? -1 : dl_scalar_add(&builder->program->numbers, object);
-        return value < 0 ? NULL : new_slot(DL_SLOT_NUMBER, value, NULL);
+        return value < 0 ? NULL : dl_slot_new(DL_SLOT_NUMBER, value, NULL);
     }
     int is_list = PyList_CheckExact(object), is_slice = PySlice_Check(object);
     if (!is_list && !is_slice && !PyTuple_CheckExact(object)) {
@@ -103,7 +40,7 @@ build_argument(DlBuilder *builder, PyObject *object)
     Py_XDECREF(parts);
     Py_LeaveRecursiveCall();
     if (items == NULL || !constant) {
-        return items ? new_slot(is_list ? DL_SLOT_LIST : is_slice ? DL_SLOT_SLICE : DL_SLOT_TUPLE, 0, items) : NULL;
+        return items ? dl_slot_new(is_list ? DL_SLOT_LIST : is_slice ? DL_SLOT_SLICE : DL_SLOT_TUPLE, 0, items) : NULL;
     }
     Py_DECREF(items);
     return Py_NewRef(object);

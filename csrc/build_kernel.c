@@ -49,28 +49,6 @@ build_rule(DlBuilder *builder, PyObject *op, DlKernelOp *row)
     return status;
 }
 
-int *
-dl_build_numbers(const DlBuilder *builder, PyObject *object, const char *name, int limit, int *n)
-{
-    PyObject *tuple = dl_build_tuple(object, name);
-    int *numbers = tuple ? dl_build_rows(PyTuple_GET_SIZE(tuple), sizeof *numbers) : NULL;
-    for (Py_ssize_t i = 0; numbers != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
-        long number = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
-        if (number < 0 || number >= limit) {
-            if (!PyErr_Occurred()) {
-                dl_build_refuse(builder, "no such value or register", object);
-            }
-            PyMem_Free(numbers);
-            numbers = NULL;
-            break;
-        }
-        numbers[i] = (int)number;
-        *n = (int)i + 1;
-    }
-    Py_XDECREF(tuple);
-    return numbers;
-}
-
 /* One op: its operands, layout rule and the itemsizes of its results; 0 or -1. */
 static int
 build_kernel_op(DlBuilder *builder, DlKernel *kernel, PyObject *op, DlKernelOp *row, PyArray_Descr **descrs,

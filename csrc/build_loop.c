@@ -48,7 +48,7 @@ dl_build_stages(DlBuilder *builder, int32_t value, uint8_t *varies)
         if (yields == NULL || yields->n == 0) {
             continue;
         }
-        if (++stage > UINT8_MAX) {
+        if (++stage > DL_MOST_STAGES) {
             return dl_build_refuse(builder, "too many steps yield numbers", self->schedule);
         }
         for (int j = 0; j < yields->n; j++) {
@@ -348,19 +348,6 @@ check_numbers(DlBuilder *builder, PyObject *object, const DlLoopStep *step)
         }
     }
     return 0;
-}
-
-int
-dl_build_input(DlBuilder *builder, PyObject *object, DlOperand *operand)
-{
-    if (dl_build_is_reg(object)) {
-        operand->kind = DL_FROM_REG;
-        operand->index = dl_build_int(object, "index");
-        return operand->index == INT32_MIN ? -1 : dl_build_use(builder, operand->index, object);
-    }
-    operand->kind = DL_FROM_NUMBER;
-    operand->index = dl_scalar_add(&builder->program->numbers, object);
-    return operand->index < 0 ? -1 : 0;
 }
 
 /* Attribute `name`, a bound of the range; 0 or -1. */

@@ -25,19 +25,6 @@ dl_cond_truth(DlRun *run, const DlOperand *condition)
     return *cell != 0;
 }
 
-DlStatus
-dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbers)
-{
-    for (int j = 0; j < yields->n; j++) {
-        run->numbers[yields->values[j]] = numbers[j];
-    }
-    if (yields->last > yields->first
-        && dl_scalar_eval(&run->program->numbers, yields->first, yields->last, run->numbers)) {
-        return dl_decline(run, DL_REASON_NUMBER);
-    }
-    return 0;
-}
-
 /* The integer at `cell`; 1 where it does not fit 64 bits or is none. */
 static int
 read_int(const char *cell, int type, int64_t *out)

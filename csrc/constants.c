@@ -1,7 +1,6 @@
 /* Values that guards compare by what they are (see guards.h). */
+#include "abi.h"
 #include "guards.h"
-
-enum { DEPTH = 100 }; /* dynamo_lite/guards/twin.py */
 
 /* Whether two constants are interchangeable: same exact types, same bits; anything else only if identical. Tuples in
  * tuples are looked into `depth` levels deep, so that the C stack does not grow with the user's data. */
@@ -58,5 +57,5 @@ equal_within(PyObject *a, PyObject *b, int depth)
 int
 dl_constants_equal(PyObject *a, PyObject *b)
 {
-    return equal_within(a, b, DEPTH);
+    return equal_within(a, b, DL_EQUAL_DEPTH);
 }

@@ -1,34 +1,16 @@
 /* The PEP 523 frame hook and its statistics (see eval_hook.h). */
 #include "eval_hook.h"
 
-#include <pthread.h>
 #include <stdint.h>
 
 #include "cache.h"
 #include "dispatch.h"
-#include "pyframe.h"
+#include "hook_state.h"
 
 /* Under the hook every Python call uses C stack, which plain Python calls do not: below so many, frames pass unseen. */
 enum { DEEP = 200 };
 
 enum { SMALL_SLOTS = 24 }; /* arguments kept on the C stack; more are allocated */
-
-_Thread_local DlThread dl_thread;
-DlStress dl_stress;
-
-static struct {
-    int active_threads;   /* threads that want their frames seen */
-    int paused_threads;   /* threads that let them pass */
-    int aside_threads;    /* threads in which it stepped aside: then it is installed for nobody */
-    int stands_in;        /* whole programs are watched without the hook: scopes show no frames */
-    int enabled;          /* whole-program mode: every thread that is not paused is active */
-    int installed;        /* we put the hook in place and have not taken it off */
-    DlEvaluator previous; /* what it replaced */
-    PyObject *frame_callback, *rewrite_callback;
-    uint64_t seen, captured, rewritten, plain_rests, skipped[DL_MAX_REASONS];
-} hook;
-
-static void update(void);
 
 /* ---- one frame ---- */
 
@@ -42,19 +24,19 @@ pass(PyThreadState *tstate, DlFrame *frame, int throwflag, int step_aside)
     step_aside = (step_aside || thread->nested >= DEEP) && !thread->aside;
     if (step_aside) {
         thread->aside = 1;
-        hook.aside_threads++;
-        update();
+        dl_hook.aside_threads++;
+        dl_hook_update();
     }
     int lent = !thread->aside && !was_lent;
     thread->nested++;
     dl_pyframe_lend_c_stack(tstate, lent);
-    PyObject *value = hook.previous(tstate, frame, throwflag);
+    PyObject *value = dl_hook.previous(tstate, frame, throwflag);
     dl_pyframe_lend_c_stack(tstate, -lent);
     thread->nested--;
     if (step_aside) {
         thread->aside = 0;
-        hook.aside_threads--;
-        update();
+        dl_hook.aside_threads--;
+        dl_hook_update();
     }
     return value;
 }
@@ -102,10 +84,10 @@ rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
         return 1;
     }
     if (cache->rewritten == NULL) {
-        if (hook.rewrite_callback == NULL) {
+        if (dl_hook.rewrite_callback == NULL) {
             return 0;
         }
-        PyObject *callback = Py_NewRef(hook.rewrite_callback);
+        PyObject *callback = Py_NewRef(dl_hook.rewrite_callback);
         dl_hook_pause();
         PyObject *made = PyObject_CallOneArg(callback, (PyObject *)code);
         dl_hook_resume();
@@ -198,9 +180,9 @@ static PyObject *
 evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
 {
     DlThread *thread = &dl_thread;
-    if (thread->paused || (thread->depth == 0 && !hook.enabled)) {
-        if (hook.active_threads == 0 && !hook.enabled) {
-            update(); /* another evaluator put ours back when it left */
+    if (thread->paused || (thread->depth == 0 && !dl_hook.enabled)) {
+        if (dl_hook.active_threads == 0 && !dl_hook.enabled) {
+            dl_hook_update(); /* another evaluator put ours back when it left */
         }
         return pass(tstate, frame, throwflag, 0);
     }
@@ -217,12 +199,12 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
     }
     if (thread->plain == code && cache != NULL && cache->resumes) {
         thread->plain = NULL;
-        hook.plain_rests++;
+        dl_hook.plain_rests++;
         return pass(tstate, frame, throwflag, traced); /* the rest of one that was */
     }
-    hook.seen++;
+    dl_hook.seen++;
     int reason;
-    PyObject *on_miss = thread->on_miss ? thread->on_miss : hook.frame_callback;
+    PyObject *on_miss = thread->on_miss ? thread->on_miss : dl_hook.frame_callback;
     if (traced) {
         reason = DL_REASON_TRACED;
     }
@@ -238,7 +220,7 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
     }
     else if (dl_stress == DL_STRESS_REWRITE) {
         if (rewrite(tstate, frame, code)) {
-            hook.rewritten++;
+            dl_hook.rewritten++;
             return pass(tstate, frame, throwflag, 0);
         }
         reason = DL_REASON_NOT_REWRITTEN;
@@ -246,212 +228,13 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
     else if ((reason = reason_to_skip(frame, code, cache, on_miss)) < 0) {
         PyObject *value;
         if (dispatch(tstate, frame, code, on_miss, &reason, &value)) {
-            hook.captured++;
+            dl_hook.captured++;
             thread->gains++;
             return value;
         }
     }
-    hook.skipped[reason]++;
+    dl_hook.skipped[reason]++;
     return pass(tstate, frame, throwflag, traced);
-}
-
-/* ---- installing ---- */
-
-/* True when every thread of this interpreter is paused. */
-static int
-all_threads_are_paused(void)
-{
-    int n = 0;
-    for (PyThreadState *t = PyInterpreterState_ThreadHead(PyInterpreterState_Get()); t != NULL; t = PyThreadState_Next(t)) {
-        n++;
-    }
-    return n <= hook.paused_threads;
-}
-
-/* True while frames of some thread are to be seen. */
-static int
-is_wanted(void)
-{
-    if (hook.aside_threads > 0) {
-        return 0;
-    }
-    return hook.active_threads > 0 || (hook.enabled && !(hook.paused_threads > 0 && all_threads_are_paused()));
-}
-
-/* Put the hook in place or take it off, as the counts want it. */
-static void
-update(void)
-{
-    int wanted = is_wanted();
-    if (!wanted && !hook.installed) {
-        return;
-    }
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        return; /* the counts are of the main interpreter, where this extension lives */
-    }
-    DlEvaluator current = dl_pyframe_evaluator();
-    if (!wanted) {
-        if (current == evaluate) {
-            dl_pyframe_set_evaluator(hook.previous);
-            hook.installed = 0;
-        }
-        /* else another evaluator sits on top and may call ours: stay behind it, passing frames on */
-        return;
-    }
-    if (current == evaluate) {
-        return;
-    }
-    /* NB: an evaluator that we were below may still call ours: a second copy on top would call itself for ever. */
-    if (hook.installed && current != hook.previous && current != dl_pyframe_default_evaluator()) {
-        return;
-    }
-    hook.previous = current;
-    hook.installed = 1;
-    dl_pyframe_set_evaluator(evaluate);
-}
-
-/* Count this thread as what it now is, and act on it. */
-static void
-recount(void)
-{
-    DlThread *thread = &dl_thread;
-    int active = thread->depth > 0 && thread->paused == 0;
-    hook.active_threads += active - thread->active;
-    thread->active = active;
-    update();
-}
-
-/* One more reason for frames of this thread to be seen. */
-static void
-enter(void)
-{
-    if (dl_thread.depth++ == 0) {
-        recount();
-    }
-}
-
-/* One less. */
-static void
-leave(void)
-{
-    if (--dl_thread.depth == 0) {
-        recount();
-    }
-}
-
-void
-dl_hook_enter(DlHookScope *scope, PyObject *on_miss)
-{
-    if (scope->entered || on_miss == NULL || hook.stands_in) {
-        return;
-    }
-    DlThread *thread = &dl_thread;
-    scope->entered = 1;
-    scope->outer = thread->on_miss;
-    thread->on_miss = on_miss;
-    scope->counted = !hook.enabled && dl_pyframe_refusal() == NULL;
-    if (scope->counted) {
-        enter();
-    }
-}
-
-void
-dl_hook_stand_in(int others)
-{
-    hook.stands_in = others;
-}
-
-int
-dl_hook_try(DlHookWatch *watch, DlHookScope *scope, PyObject *on_miss)
-{
-    if (hook.stands_in) {
-        return 0;
-    }
-    if (watch->barren >= DL_BARREN && dl_stress == DL_STRESS_NONE && dl_thread.depth == 0 && !hook.enabled) {
-        if (watch->rested++ < DL_REST) {
-            return 0;
-        }
-        watch->rested = 0;
-    }
-    dl_hook_enter(scope, on_miss);
-    return 1;
-}
-
-void
-dl_hook_leave(DlHookScope *scope)
-{
-    if (scope->entered) {
-        dl_thread.on_miss = scope->outer;
-        if (scope->counted) {
-            leave();
-        }
-    }
-}
-
-void
-dl_hook_pause(void)
-{
-    if (dl_thread.paused++ == 0) {
-        hook.paused_threads++;
-        recount();
-    }
-}
-
-void
-dl_hook_resume(void)
-{
-    if (--dl_thread.paused == 0) {
-        hook.paused_threads--;
-        recount();
-    }
-}
-
-/* In the child of fork() only this thread lives on. */
-static void
-forget_other_threads(void)
-{
-    hook.active_threads = dl_thread.active;
-    hook.paused_threads = dl_thread.paused > 0;
-    hook.aside_threads = dl_thread.aside;
-}
-
-void
-dl_hook_lend(PyThreadState *tstate)
-{
-    dl_pyframe_lend_c_stack(tstate, 1);
-    dl_thread.lent = hook.installed;
-}
-
-void
-dl_hook_take_back(PyThreadState *tstate)
-{
-    dl_pyframe_lend_c_stack(tstate, -1);
-    dl_thread.lent = 0; /* no frame was made where binding the arguments failed */
-}
-
-PyObject *
-dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObject *kwnames, int owned)
-{
-    DlThread *thread = &dl_thread;
-    if (dl_pyframe_check_stack() < 0) {
-        for (Py_ssize_t i = 0; owned && i < PyVectorcall_NARGS(nargsf); i++) {
-            Py_DECREF(args[i]);
-        }
-        return NULL;
-    }
-    int mark = (thread->depth > 0 || hook.enabled) && !thread->paused && PyFunction_Check(func);
-    if (mark) {
-        thread->plain = (PyCodeObject *)PyFunction_GET_CODE(func);
-    }
-    PyThreadState *tstate = PyThreadState_Get();
-    dl_hook_lend(tstate);
-    PyObject *value = owned ? dl_pyframe_call_handing_over(func, args, 0, PyVectorcall_NARGS(nargsf))
-                            : PyObject_Vectorcall(func, args, nargsf, kwnames);
-    dl_hook_take_back(tstate);
-    if (mark) {
-        thread->plain = NULL; /* binding the arguments may have failed before a frame was made */
-    }
-    return value;
 }
 
 /* ---- Python functions ---- */
@@ -487,7 +270,7 @@ hook_enter(PyObject *module, PyObject *unused)
     if (require_support() < 0) {
         return NULL;
     }
-    enter();
+    dl_hook_want();
     Py_RETURN_NONE;
 }
 
@@ -499,7 +282,7 @@ hook_exit(PyObject *module, PyObject *unused)
         PyErr_SetString(PyExc_RuntimeError, "hook_exit() without hook_enter() in this thread");
         return NULL;
     }
-    leave();
+    dl_hook_unwant();
     Py_RETURN_NONE;
 }
 
@@ -509,11 +292,11 @@ hook_enable(PyObject *module, PyObject *args)
     (void)module;
     PyObject *callback = NULL;
     if (!PyArg_ParseTuple(args, "|O:hook_enable", &callback) || require_support() < 0 ||
-        (callback != NULL && set_callback(&hook.frame_callback, callback) < 0)) {
+        (callback != NULL && set_callback(&dl_hook.frame_callback, callback) < 0)) {
         return NULL;
     }
-    hook.enabled = 1;
-    update();
+    dl_hook.enabled = 1;
+    dl_hook_update();
     Py_RETURN_NONE;
 }
 
@@ -521,8 +304,8 @@ static PyObject *
 hook_disable(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    hook.enabled = 0;
-    update();
+    dl_hook.enabled = 0;
+    dl_hook_update();
     Py_RETURN_NONE;
 }
 
@@ -545,14 +328,14 @@ static PyObject *
 set_frame_callback(PyObject *module, PyObject *callback)
 {
     (void)module;
-    return set_callback(&hook.frame_callback, callback) < 0 ? NULL : Py_NewRef(Py_None);
+    return set_callback(&dl_hook.frame_callback, callback) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *
 set_rewrite_callback(PyObject *module, PyObject *callback)
 {
     (void)module;
-    return set_callback(&hook.rewrite_callback, callback) < 0 ? NULL : Py_NewRef(Py_None);
+    return set_callback(&dl_hook.rewrite_callback, callback) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static const struct {
@@ -602,10 +385,10 @@ frame_stats(PyObject *module, PyObject *args, PyObject *kwargs)
     }
     PyObject *skipped = PyDict_New();
     for (int i = 0; skipped != NULL && i < DL_MAX_REASONS; i++) {
-        if (hook.skipped[i] == 0) {
+        if (dl_hook.skipped[i] == 0) {
             continue;
         }
-        PyObject *key = PyLong_FromLong(i), *count = PyLong_FromUnsignedLongLong(hook.skipped[i]);
+        PyObject *key = PyLong_FromLong(i), *count = PyLong_FromUnsignedLongLong(dl_hook.skipped[i]);
         if (key == NULL || count == NULL || PyDict_SetItem(skipped, key, count) < 0) {
             Py_CLEAR(skipped);
         }
@@ -615,12 +398,12 @@ frame_stats(PyObject *module, PyObject *args, PyObject *kwargs)
     if (skipped == NULL) {
         return NULL;
     }
-    PyObject *stats = Py_BuildValue("{s:K,s:K,s:K,s:K,s:N}", "seen", (unsigned long long)hook.seen, "captured",
-                                    (unsigned long long)hook.captured, "rewritten", (unsigned long long)hook.rewritten,
-                                    "plain_rests", (unsigned long long)hook.plain_rests, "skipped", skipped);
+    PyObject *stats = Py_BuildValue("{s:K,s:K,s:K,s:K,s:N}", "seen", (unsigned long long)dl_hook.seen, "captured",
+                                    (unsigned long long)dl_hook.captured, "rewritten", (unsigned long long)dl_hook.rewritten,
+                                    "plain_rests", (unsigned long long)dl_hook.plain_rests, "skipped", skipped);
     if (reset && stats != NULL) {
-        hook.seen = hook.captured = hook.rewritten = hook.plain_rests = 0;
-        memset(hook.skipped, 0, sizeof hook.skipped);
+        dl_hook.seen = dl_hook.captured = dl_hook.rewritten = dl_hook.plain_rests = 0;
+        memset(dl_hook.skipped, 0, sizeof dl_hook.skipped);
     }
     return stats;
 }
@@ -672,8 +455,6 @@ bound(PyObject *module, PyObject *const *args, Py_ssize_t n_args)
     return PyMethod_New(args[1], args[0]);
 }
 
-int dl_force_plain;
-
 static PyObject *
 force_plain(PyObject *module, PyObject *on)
 {
@@ -715,9 +496,6 @@ static PyMethodDef functions[] = {
 int
 dl_hook_register(PyObject *module)
 {
-    static int registered;
-    if (!registered && pthread_atfork(NULL, NULL, forget_other_threads) == 0) {
-        registered = 1;
-    }
+    dl_hook_state_register(evaluate);
     return PyModule_AddFunctions(module, functions);
 }

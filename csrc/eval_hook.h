@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "abi.h"
+
 /* Why a frame ran in the previous evaluator. Numbers from DL_FIRST_PIPELINE_REASON on are dynamo_lite's own. */
 #define DL_REASONS(ROW) \
     ROW(DL_REASON_SKIP, "marked: never ask for this code") \
@@ -32,8 +34,6 @@ typedef enum {
     DL_REASONS(ROW)
 #undef ROW
     DL_N_REASONS,
-    DL_FIRST_PIPELINE_REASON = 32,
-    DL_MAX_REASONS = 256,
 } DlReason;
 
 typedef enum { DL_STRESS_NONE, DL_STRESS_HOOK, DL_STRESS_REWRITE, DL_STRESS_MISS, DL_STRESS_ALL } DlStress;

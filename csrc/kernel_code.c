@@ -8,7 +8,6 @@
 #include "interrupts.h"
 
 enum {
-    SCRATCH_ALIGNMENT = 64,
     SPARE_LIMIT = 1 << 20,
     COMPILING_NS = 50000000, /* so long interrupts may wait for the kernels of one run */
 };
@@ -61,21 +60,21 @@ static int32_t
 invoke_loop(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides)
 {
     unsigned before = dl_fp_get();
-    *(unsigned *)slot[5] |= before;
+    *(unsigned *)slot[DL_LOOP_FLAGS] |= before;
     dl_fp_clear_x87();
-    PyArrayMethod_StridedLoop *loop = (PyArrayMethod_StridedLoop *)slot[1];
-    int32_t status = loop((PyArrayMethod_Context *)slot[2], args, &n, strides, (NpyAuxData *)slot[3]);
-    if (slot[4] & NO_FP_ERRORS) {
+    PyArrayMethod_StridedLoop *loop = (PyArrayMethod_StridedLoop *)slot[DL_LOOP_FUNCTION];
+    int32_t status = loop((PyArrayMethod_Context *)slot[DL_LOOP_CONTEXT], args, &n, strides, (NpyAuxData *)slot[DL_LOOP_AUXDATA]);
+    if (slot[DL_LOOP_TRAITS] & NO_FP_ERRORS) {
         dl_fp_set(before);
     }
     else {
-        *(unsigned *)slot[5] |= dl_fp_get_x87();
+        *(unsigned *)slot[DL_LOOP_FLAGS] |= dl_fp_get_x87();
     }
-    if (slot[4] & KEEPS_A_NAN && status == 0) {
-        PyArray_Descr *descr = ((PyArrayMethod_Context *)slot[2])->descriptors[2];
+    if (slot[DL_LOOP_TRAITS] & KEEPS_A_NAN && status == 0) {
+        PyArray_Descr *descr = ((PyArrayMethod_Context *)slot[DL_LOOP_CONTEXT])->descriptors[2];
         int found = descr->type_num == NPY_CDOUBLE ? has_nan_double(args[2], strides[2], n)
                                                    : has_nan_float(args[2], strides[2], n);
-        status = found ? DL_KERNEL_MET_NAN : 0;
+        status = found ? DL_RETURNED_MET_NAN : 0;
     }
     return status;
 }
@@ -118,21 +117,21 @@ dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil)
         goto fail;
     }
     got = PyObject_CallMethod(ufunc, "_get_strided_loop", "(O)", capsule);
-    CallInfo *info = got ? PyCapsule_GetPointer(capsule, "numpy_1.24_ufunc_call_info") : NULL;
+    CallInfo *info = got ? PyCapsule_GetPointer(capsule, DL_UFUNC_CALL_INFO) : NULL;
     if (info == NULL) {
         goto fail;
     }
     Py_DECREF(got);
-    words[0] = (npy_intp)&invoke_loop;
-    words[1] = (npy_intp)info->strided_loop;
-    words[2] = (npy_intp)info->context;
-    words[3] = (npy_intp)info->auxdata;
+    words[DL_LOOP_INVOKE] = (npy_intp)&invoke_loop;
+    words[DL_LOOP_FUNCTION] = (npy_intp)info->strided_loop;
+    words[DL_LOOP_CONTEXT] = (npy_intp)info->context;
+    words[DL_LOOP_AUXDATA] = (npy_intp)info->auxdata;
     int keeps = keeps_a_nan(ufunc, info->context);
     if (keeps < 0) {
         goto fail;
     }
-    words[4] = (info->no_floatingpoint_errors ? NO_FP_ERRORS : 0) | (keeps ? KEEPS_A_NAN : 0);
-    words[5] = 0;
+    words[DL_LOOP_TRAITS] = (info->no_floatingpoint_errors ? NO_FP_ERRORS : 0) | (keeps ? KEEPS_A_NAN : 0);
+    words[DL_LOOP_FLAGS] = 0;
     *needs_gil |= info->requires_pyapi != 0;
     return resolved;
 fail:
@@ -222,20 +221,25 @@ look_after_compiling(DlRun *run, int64_t time)
     if (run->outermost->compiling < COMPILING_NS || !dl_pyframe_is_interrupted()) {
         return 0;
     }
-    return run->keep_gil ? dl_loop_look(run, time) : dl_decline(run, DL_REASON_SIGNAL);
+    return run->keep_gil ? dl_world_look(run, time) : dl_decline(run, DL_REASON_SIGNAL);
 }
 
 /* Ask compile_kernel for the code of these classes. */
 static DlStatus
 compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVariant **found)
 {
+    static const char class_letters[][2] = {
+#define STRIDE_CLASS(name, letter, words) letter,
+#include "abi.def"
+    };
     char letters[DL_MAX_OPERANDS + 4];
     int n = kernel->n_operands + kernel->n_results;
     for (int i = 0; i < n; i++) {
-        letters[i] = "c0sib"[classes[i]];
+        letters[i] = class_letters[classes[i]][0];
     }
     int care = dl_kernel_care(run, kernel);
-    snprintf(letters + n, 4, "%s%s%s", rows ? "r" : "", care & DL_BY_LOOPS ? "t" : "", care & DL_STRICT ? "!" : "");
+    snprintf(letters + n, 4, "%s%s%s", rows ? DL_ASKS_ROWS : "", care & DL_BY_LOOPS ? DL_ASKS_LOOPS : "",
+             care & DL_STRICT ? DL_ASKS_STRICT : "");
     DlProgram *program = run->program;
     DlWatch watch;
     DlStatus status = dl_world_open(run, &watch, 1); /* if it declines, the code serves the next run */
@@ -243,10 +247,10 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
     DlDeferral deferral;
     dl_hook_pause(); /* the compiler's frames are not the user's */
     dl_interrupts_defer(&deferral, NULL);
-    int64_t began = dl_loop_clock();
+    int64_t began = dl_world_clock();
     PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
     DlVariant *variant = code ? new_variant(code, n) : NULL;
-    int64_t ended = dl_loop_clock();
+    int64_t ended = dl_world_clock();
     run->outermost->began += ended - began;
     run->outermost->compiling += ended - began;
     code = dl_interrupts_resume(&deferral, code);
@@ -298,8 +302,8 @@ dl_scratch_take(npy_intp bytes, npy_intp *taken)
         spare.memory = NULL;
         return memory;
     }
-    bytes = (bytes + SCRATCH_ALIGNMENT - 1) / SCRATCH_ALIGNMENT * SCRATCH_ALIGNMENT;
-    char *memory = aligned_alloc(SCRATCH_ALIGNMENT, (size_t)bytes);
+    bytes = (bytes + DL_SCRATCH_ALIGNMENT - 1) / DL_SCRATCH_ALIGNMENT * DL_SCRATCH_ALIGNMENT;
+    char *memory = aligned_alloc(DL_SCRATCH_ALIGNMENT, (size_t)bytes);
     if (memory == NULL) {
         PyErr_NoMemory();
     }
@@ -322,7 +326,7 @@ dl_scratch_give(char *memory, npy_intp bytes)
 int
 dl_block_open(DlBlock *block, const DlVariant *variant, int n, const DlIterations *iterations)
 {
-    npy_intp words = 2 * n + 1 + DL_LOOP_WORDS * variant->n_loops + (variant->rows ? 1 + n : 2);
+    npy_intp words = dl_word_loop(n, variant->n_loops) + (variant->rows ? DL_ROWS_STEPS + n : DL_ITERATION_WORDS);
     block->block = block->small;
     block->scratch = NULL;
     block->flags = 0;
@@ -342,16 +346,16 @@ dl_block_open(DlBlock *block, const DlVariant *variant, int n, const DlIteration
             return -1;
         }
     }
-    npy_intp *word = block->block + 2 * n;
+    npy_intp *word = block->block + dl_word_scratch(n);
     *word++ = (npy_intp)block->scratch;
     for (int i = 0; i < variant->n_loops; i++, word += DL_LOOP_WORDS) {
         memcpy(word, variant->loops + DL_LOOP_WORDS * i, DL_LOOP_WORDS * sizeof *word);
-        word[5] = (npy_intp)&block->flags;
+        word[DL_LOOP_FLAGS] = (npy_intp)&block->flags;
     }
     block->behind = word;
     if (iterations != NULL) {
-        word[0] = iterations->n;
-        word[1] = iterations->row_bytes;
+        word[DL_ITERATION_COUNT] = iterations->n;
+        word[DL_ITERATION_ROW_BYTES] = iterations->row_bytes;
     }
     return 0;
 }
@@ -359,15 +363,15 @@ dl_block_open(DlBlock *block, const DlVariant *variant, int n, const DlIteration
 DlStatus
 dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed)
 {
-    if (failed & DL_KERNEL_MET_NAN) {
+    if (failed & DL_RETURNED_MET_NAN) {
         variant->kernel->care |= DL_STRICT;
     }
-    if (failed & DL_KERNEL_MET_DOUBT) {
+    if (failed & DL_RETURNED_MET_DOUBT) {
         run->outermost->program->care |= DL_BY_LOOPS;
     }
-    return dl_decline(run, failed & DL_KERNEL_FAILED      ? DL_REASON_KERNEL
-                           : failed & DL_KERNEL_MET_DOUBT ? DL_REASON_DOUBT
-                                                          : DL_REASON_NAN);
+    return dl_decline(run, failed & DL_RETURNED_FAILED      ? DL_REASON_KERNEL
+                           : failed & DL_RETURNED_MET_DOUBT ? DL_REASON_DOUBT
+                                                            : DL_REASON_NAN);
 }
 
 DlStatus
@@ -382,7 +386,7 @@ dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t fai
     run->flags |= block->flags;
     if (variant->n_loops && PyErr_Occurred()) {
         PyErr_Clear(); /* NB: old-style loops set an exception and return 0; plain Python will raise it */
-        failed = DL_KERNEL_FAILED;
+        failed = DL_RETURNED_FAILED;
     }
     return failed ? dl_kernel_failed(run, variant, failed) : 0;
 }
@@ -471,9 +475,31 @@ static PyTypeObject compiled_type = {
     .tp_members = compiled_members,
 };
 
+/* kernel_block(places, loops): the words of the scratch, the first loop, and what stands behind the loops. */
+static PyObject *
+kernel_block(PyObject *module, PyObject *args)
+{
+    (void)module;
+    Py_ssize_t places, loops;
+    if (!PyArg_ParseTuple(args, "nn:kernel_block", &places, &loops)) {
+        return NULL;
+    }
+    return Py_BuildValue("nnn", (Py_ssize_t)dl_word_scratch(places), (Py_ssize_t)dl_word_loop(places, 0),
+                         (Py_ssize_t)dl_word_loop(places, loops));
+}
+
+static PyMethodDef functions[] = {
+    {"kernel_block", kernel_block, METH_VARARGS,
+     "kernel_block(places, loops): the words of the scratch, of the first loop, and behind the loops."},
+    {NULL, NULL, 0, NULL},
+};
+
 int
 dl_kernel_register(PyObject *module)
 {
+    if (PyModule_AddFunctions(module, functions) < 0) {
+        return -1;
+    }
     PyObject *address = PyLong_FromVoidPtr((void *)&invoke_loop);
     int status = address ? PyModule_AddObjectRef(module, "INVOKE_LOOP", address) : -1;
     Py_XDECREF(address);

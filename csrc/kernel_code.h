@@ -1,18 +1,40 @@
 /* Compiled kernels: found or compiled for the strides at hand, and the argument block they take.
  *
- * A kernel is `int32 kernel(npy_intp *block, npy_intp n)`. block: pointer and stride of each operand, then of each
- * result, then the scratch pointer, then six words a NumPy loop that it calls: invoke, strided_loop, context, auxdata,
- * no_fp_errors, address of the gathered flags. No address stands in the code itself. A kernel that iterates reads two words
- * more, behind those: how often, and how far it is from the address of a row to that of the next iteration's. Of one that
- * folds backends/numba/fold.py says which words stand there. One that goes through rows reads how many there are, and how
- * far each operand and result moves from row to row; n is then the elements of a row.
+ * A kernel is `int32 kernel(npy_intp *block, npy_intp n)`; abi.def says what the words of the block are, the classes of
+ * strides, and what it returns. No address stands in the code itself. Of a kernel that goes through rows n is the
+ * elements of a row.
  */
 #ifndef DL_KERNEL_CODE_H
 #define DL_KERNEL_CODE_H
 
 #include "program.h"
 
-enum { DL_LOOP_WORDS = 6, DL_BLOCK_WORDS = 3 * DL_MAX_OPERANDS + 2 + 8 * DL_LOOP_WORDS };
+enum { DL_BLOCK_WORDS = 3 * DL_MAX_OPERANDS + 2 + 8 * DL_LOOP_WORDS };
+
+/* Where the words of a block stand: of place i, the scratch behind n places, NumPy loop k behind that. */
+static inline npy_intp
+dl_word_pointer(npy_intp i)
+{
+    return DL_PLACE_WORDS * i + DL_PLACE_POINTER;
+}
+
+static inline npy_intp
+dl_word_stride(npy_intp i)
+{
+    return DL_PLACE_WORDS * i + DL_PLACE_STRIDE;
+}
+
+static inline npy_intp
+dl_word_scratch(npy_intp n)
+{
+    return DL_PLACE_WORDS * n;
+}
+
+static inline npy_intp
+dl_word_loop(npy_intp n, npy_intp k)
+{
+    return dl_word_scratch(n) + 1 + DL_LOOP_WORDS * k;
+}
 
 typedef struct {
     npy_intp small[DL_BLOCK_WORDS];
@@ -22,10 +44,6 @@ typedef struct {
     npy_intp scratch_bytes;
     unsigned flags;   /* gathered by dl_invoke_loop */
 } DlBlock;
-
-/* What a kernel returns, as bits: a NumPy loop failed; a result is NaN, and another run should ask which NaN; two NaNs
- * met, and NumPy may keep the one or the other; one of these, or an extreme of zeros of unlike sign or a NaN. */
-enum { DL_KERNEL_FAILED = 1, DL_KERNEL_MET_NAN = 2, DL_KERNEL_NANS_MET = 4, DL_KERNEL_MET_DOUBT = 8 };
 
 /* How careful code is, as bits: it asks which of two NaNs NumPy would keep; it computes extremes by NumPy's loops. */
 enum { DL_STRICT = 1, DL_BY_LOOPS = 2 };
@@ -37,15 +55,10 @@ dl_kernel_care(const DlRun *run, const DlKernel *kernel)
     return kernel->care | run->outermost->program->care;
 }
 
-/* The class of a stride: 0 contiguous "c", 1 zero "0", 2 any "s"; 3 "i" is of a number that each iteration has its own
- * of: its stride leads from iteration to iteration; or of the result of a kernel that folds. 4 "b" is of a number that
- * each row has its own of. */
-enum { DL_CLASS_ITERATED = 3, DL_CLASS_OF_ROW = 4 };
-
 static inline uint8_t
 dl_kernel_class(npy_intp stride, npy_intp itemsize)
 {
-    return stride == itemsize ? 0 : stride == 0 ? 1 : 2;
+    return stride == itemsize ? DL_CLASS_PACKED : stride == 0 ? DL_CLASS_SINGLE : DL_CLASS_SPREAD;
 }
 
 /* The machine code for these classes (one an operand and result), over rows or not, compiled if need be: 0, 1 or -1. */

@@ -264,13 +264,13 @@ run_nest(const DlNest *nest, const DlVariant *variant, npy_intp *block, npy_intp
 {
     int inner = nest->nd - 1, own = variant->rows ? inner - 1 : inner; /* the outermost axis that the code goes through */
     for (int i = 0; i < nest->n_operands; i++) {
-        block[2 * i] = (npy_intp)nest->spread[i].data;
-        block[2 * i + 1] = nest->spread[i].strides[inner];
+        block[dl_word_pointer(i)] = (npy_intp)nest->spread[i].data;
+        block[dl_word_stride(i)] = nest->spread[i].strides[inner];
     }
     if (variant->rows) {
-        *behind++ = nest->shape[own];
+        behind[DL_ROWS_COUNT] = nest->shape[own];
         for (int i = 0; i < nest->n_operands; i++) {
-            behind[i] = nest->spread[i].strides[own];
+            behind[DL_ROWS_STEPS + i] = nest->spread[i].strides[own];
         }
     }
     if (own == 0) {
@@ -286,13 +286,13 @@ run_nest(const DlNest *nest, const DlVariant *variant, npy_intp *block, npy_intp
         for (; axis >= 0; axis--) {
             if (++at[axis] < nest->shape[axis]) {
                 for (int i = 0; i < nest->n_operands; i++) {
-                    block[2 * i] += nest->spread[i].strides[axis];
+                    block[dl_word_pointer(i)] += nest->spread[i].strides[axis];
                 }
                 break;
             }
             at[axis] = 0;
             for (int i = 0; i < nest->n_operands; i++) {
-                block[2 * i] -= nest->spread[i].strides[axis] * (nest->shape[axis] - 1);
+                block[dl_word_pointer(i)] -= nest->spread[i].strides[axis] * (nest->shape[axis] - 1);
             }
         }
         if (axis < 0) {
@@ -581,8 +581,8 @@ run_dense(DlRun *run, DlVariant *variant, npy_intp *words, int n, npy_intp size)
 {
     int32_t failed;
     if (variant->n_loops == 0 && variant->scratch_bytes <= SMALL_SCRATCH && size < DL_RELEASE_GIL) {
-        char scratch[SMALL_SCRATCH] __attribute__((aligned(64)));
-        words[2 * n] = (npy_intp)scratch;
+        char scratch[SMALL_SCRATCH] __attribute__((aligned(DL_SCRATCH_ALIGNMENT)));
+        words[dl_word_scratch(n)] = (npy_intp)scratch;
         failed = variant->address(words, size);
         return failed ? dl_kernel_failed(run, variant, failed) : 0;
     }
@@ -590,7 +590,7 @@ run_dense(DlRun *run, DlVariant *variant, npy_intp *words, int n, npy_intp size)
     if (dl_block_open(&block, variant, n, NULL) < 0) {
         return -1;
     }
-    memcpy(block.block, words, 2 * (size_t)n * sizeof *words);
+    memcpy(block.block, words, (size_t)dl_word_scratch(n) * sizeof *words);
     if (size >= DL_RELEASE_GIL && !variant->needs_gil && !run->keep_gil) {
         Py_BEGIN_ALLOW_THREADS
         failed = variant->address(block.block, size);
@@ -607,7 +607,7 @@ static inline int
 suits(const DlVariant *variant, const npy_intp *words, int n_operands)
 {
     for (int i = 0; i < n_operands; i++) {
-        if (variant->classes[i] != (words[2 * i + 1] == 0)) {
+        if (variant->classes[i] != (words[dl_word_stride(i)] == 0)) {
             return 0;
         }
     }
@@ -620,7 +620,7 @@ find_dense(DlRun *run, DlMapStep *step, const npy_intp *words)
 {
     uint8_t classes[DL_MAX_OPERANDS] = {0};
     for (int i = 0; i < step->kernel.n_operands; i++) {
-        classes[i] = words[2 * i + 1] == 0;
+        classes[i] = words[dl_word_stride(i)] == 0;
     }
     DlVariant *variant;
     DlStatus status = dl_kernel_variant(run, &step->kernel, classes, 0, &variant);
@@ -635,15 +635,15 @@ static DlStatus
 map_dense(DlRun *run, DlMapStep *step)
 {
     DlKernel *kernel = &step->kernel;
-    npy_intp words[2 * DL_MAX_OPERANDS + 1], size = 1;
+    npy_intp words[DL_PLACE_WORDS * DL_MAX_OPERANDS + 1], size = 1;
     double cells[DL_MAX_OPERANDS][DL_CELL / sizeof(double)];
     const DlReg *like = NULL;
     for (int i = 0; i < kernel->n_operands; i++) {
-        char *data = dense_operand(run, step, i, (char *)cells[i], &like, &words[2 * i + 1]);
+        char *data = dense_operand(run, step, i, (char *)cells[i], &like, &words[dl_word_stride(i)]);
         if (data == NULL) {
             return 2;
         }
-        words[2 * i] = (npy_intp)data;
+        words[dl_word_pointer(i)] = (npy_intp)data;
     }
     int nd = step->shape.n;
     if (like == NULL && nd != 0) {
@@ -669,10 +669,10 @@ map_dense(DlRun *run, DlMapStep *step)
     for (; made < kernel->n_results; made++) {
         int i = kernel->n_operands + made;
         PyArray_Descr *descr = kernel->descrs[i];
-        words[2 * i + 1] = PyDataType_ELSIZE(descr);
+        words[dl_word_stride(i)] = PyDataType_ELSIZE(descr);
         fresh[made] = NULL;
         if (step->scalar[made]) {
-            words[2 * i] = (npy_intp)run->regs[step->outs[made]].cell.bytes;
+            words[dl_word_pointer(i)] = (npy_intp)run->regs[step->outs[made]].cell.bytes;
             continue;
         }
         fresh[made] = dl_pool_array(run, descr, nd, nd ? like->shape : NULL, NULL);
@@ -680,7 +680,7 @@ map_dense(DlRun *run, DlMapStep *step)
             status = -1;
             break;
         }
-        words[2 * i] = (npy_intp)PyArray_BYTES((PyArrayObject *)fresh[made]);
+        words[dl_word_pointer(i)] = (npy_intp)PyArray_BYTES((PyArrayObject *)fresh[made]);
     }
     if (status == 0) {
         status = run_dense(run, step->dense, words, n, size);

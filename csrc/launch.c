@@ -1,12 +1,12 @@
 /* Program: run the steps of a schedule (see launch.h, program.h). */
 #include "launch.h"
 
-#include <math.h>
 #include <structmember.h>
 
 #include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"
+#include "machine.h"
 #include "program.h"
 #include "pyframe.h"
 
@@ -19,197 +19,6 @@ static const char *const reason_words[DL_N_DECLINES] = {
 };
 
 static PyObject *declined_error; /* owned: _C.Declined */
-
-/* ---- registers ---- */
-
-/* dl_reg_take for an exact ndarray. */
-static inline void
-take_array(DlReg *reg, PyArrayObject *array)
-{
-    reg->object = (PyObject *)array;
-    reg->fresh = 0;
-    reg->owner = NULL;
-    reg->descr = PyArray_DESCR(array);
-    reg->nd = PyArray_NDIM(array);
-    reg->data = PyArray_BYTES(array);
-    reg->shape = PyArray_DIMS(array);
-    reg->strides = PyArray_STRIDES(array);
-    reg->writeable = PyArray_ISWRITEABLE(array);
-    int usable = reg->nd <= DL_MAX_DIMS && PyArray_ISALIGNED(array) && dl_numpy_plain(reg->descr);
-    reg->kind = usable ? DL_ARRAY : DL_OTHER;
-}
-
-void
-dl_reg_take(DlReg *reg, PyObject *object)
-{
-    if (PyArray_CheckExact(object)) {
-        take_array(reg, (PyArrayObject *)object);
-        return;
-    }
-    reg->object = object;
-    reg->fresh = 0;
-    reg->owner = NULL;
-    reg->kind = DL_OTHER;
-    if (PyArray_IsScalar(object, Generic)) {
-        PyArray_Descr *descr = PyArray_DescrFromTypeObject((PyObject *)Py_TYPE(object));
-        if (descr == NULL) {
-            PyErr_Clear();
-            return;
-        }
-        if (dl_numpy_plain(descr) && descr->typeobj == Py_TYPE(object)) {
-            reg->kind = DL_SCALAR;
-            reg->descr = descr; /* NB: NumPy's builtin dtypes live for ever */
-            reg->nd = 0;
-            reg->data = NULL;
-        }
-        Py_DECREF(descr);
-    }
-}
-
-void
-dl_reg_take_cell(DlReg *reg, PyArray_Descr *descr, const void *value)
-{
-    reg->kind = DL_SCALAR;
-    reg->nd = reg->fresh = reg->writeable = 0;
-    reg->object = reg->owner = NULL;
-    reg->descr = descr;
-    memcpy(reg->cell.bytes, value, (size_t)PyDataType_ELSIZE(descr));
-    reg->data = reg->cell.bytes;
-}
-
-void
-dl_reg_take_fresh(DlReg *reg, PyObject *array)
-{
-    take_array(reg, (PyArrayObject *)array);
-    reg->fresh = 1;
-}
-
-char *
-dl_reg_cell(DlReg *reg)
-{
-    if (reg->data == NULL) {
-        PyArray_ScalarAsCtype(reg->object, reg->cell.bytes);
-        reg->data = reg->cell.bytes;
-    }
-    return reg->data;
-}
-
-PyObject *
-dl_reg_object(DlReg *reg)
-{
-    if (reg->object != NULL) {
-        return reg->object;
-    }
-    if (reg->kind == DL_SCALAR) {
-        reg->object = PyArray_Scalar(reg->data, reg->descr, NULL);
-        return reg->object;
-    }
-    if (reg->kind != DL_ARRAY) {
-        PyErr_SetString(PyExc_SystemError, "a program reads a register that holds nothing");
-        return NULL;
-    }
-    Py_INCREF(reg->descr);
-    PyObject *view = PyArray_NewFromDescr(&PyArray_Type, reg->descr, reg->nd, reg->shape, reg->strides, reg->data,
-                                          reg->writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
-    if (view == NULL || PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(reg->owner)) < 0) {
-        Py_XDECREF(view);
-        return NULL;
-    }
-    reg->object = view;
-    return view;
-}
-
-void
-dl_reg_release(DlRun *run, DlReg *reg)
-{
-    PyObject *object = reg->object;
-    reg->kind = DL_EMPTY;
-    if (object == NULL) {
-        return;
-    }
-    reg->object = NULL;
-    if (run->pool != NULL && reg->fresh) {
-        dl_pool_give(run->pool, object);
-    }
-    else {
-        Py_DECREF(object);
-    }
-}
-
-/* ---- numbers ---- */
-
-int
-dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape)
-{
-    for (int i = 0; i < dims->n; i++) {
-        shape[i] = dl_dims_at(run, dims, i);
-        if (shape[i] < 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Convert through a Python number and the dtype's own setitem: for dtypes that C has no type for. */
-static int
-fill_slowly(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell)
-{
-    PyObject *number = dl_scalar_object(&run->program->numbers, value, run->numbers);
-    int status = number ? PyArray_Pack(descr, cell, number) : -1;
-    Py_XDECREF(number);
-    if (status < 0) {
-        PyErr_Clear();
-    }
-    return status < 0;
-}
-
-int
-dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell)
-{
-    DlNumber number = run->numbers[value];
-    int is_float = run->program->numbers.kinds[value] == DL_FLOAT;
-    int64_t whole = number.i;
-    if (is_float && (PyTypeNum_ISINTEGER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num))) {
-        return 1; /* NumPy makes no integer of a Python float without being told; then it truncates, warns or raises */
-    }
-    double real = is_float ? number.f : (double)whole;
-    switch (descr->type_num) {
-#define INTEGER(type_num, type)                                                                                        \
-    case type_num: {                                                                                                   \
-        type narrow = (type)whole;                                                                                     \
-        memcpy(cell, &narrow, sizeof narrow);                                                                          \
-        return (int64_t)narrow != whole || ((type)-1 > 0 && whole < 0);                                                \
-    }
-        INTEGER(NPY_BYTE, npy_byte)
-        INTEGER(NPY_UBYTE, npy_ubyte)
-        INTEGER(NPY_SHORT, npy_short)
-        INTEGER(NPY_USHORT, npy_ushort)
-        INTEGER(NPY_INT, npy_int)
-        INTEGER(NPY_UINT, npy_uint)
-        INTEGER(NPY_LONG, npy_long)
-        INTEGER(NPY_ULONG, npy_ulong)
-        INTEGER(NPY_LONGLONG, npy_longlong)
-        INTEGER(NPY_ULONGLONG, npy_ulonglong)
-#undef INTEGER
-    case NPY_BOOL:
-        *(npy_bool *)cell = whole != 0;
-        return 0;
-    case NPY_FLOAT:
-    case NPY_CFLOAT: {
-        npy_float pair[2] = {(npy_float)real, 0};
-        memcpy(cell, pair, descr->type_num == NPY_FLOAT ? sizeof(npy_float) : sizeof pair);
-        return isinf(pair[0]) && !isinf(real); /* NumPy reports an overflow */
-    }
-    case NPY_DOUBLE:
-    case NPY_CDOUBLE: {
-        double pair[2] = {real, 0};
-        memcpy(cell, pair, descr->type_num == NPY_DOUBLE ? sizeof(double) : sizeof pair);
-        return 0;
-    }
-    default:
-        return fill_slowly(run, value, descr, cell);
-    }
-}
 
 /* Read the symbols from the inputs and evaluate every expression; 0 or 1. */
 static DlStatus
@@ -306,41 +115,6 @@ alloc(DlRun *run, const DlAllocStep *step)
     }
     dl_reg_take_fresh(&run->regs[step->dst], array);
     return 0;
-}
-
-DlStatus
-dl_failed(DlRun *run, DlDecline reason)
-{
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) {
-        return -1; /* KeyboardInterrupt and the like */
-    }
-    DlProgram *program = run->program;
-    if (reason == DL_REASON_COMPILE && PyErr_ExceptionMatches(PyExc_MemoryError)) {
-        reason = DL_REASON_MEMORY; /* the next run may have more */
-    }
-    if (reason == DL_REASON_COMPILE) {
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
-        PyErr_NormalizeException(&type, &value, &traceback);
-        program->never = reason;
-        Py_XSETREF(program->failure, PyObject_Repr(value));
-        Py_XDECREF(type);
-        Py_XDECREF(value);
-        Py_XDECREF(traceback);
-    }
-    PyErr_Clear();
-    return dl_decline(run, reason);
-}
-
-DlStatus
-dl_flags_check(DlRun *run)
-{
-    run->flags |= dl_fp_get();
-    if (run->flags == 0) {
-        return 0;
-    }
-    int reports = dl_errstate_reports(run);
-    return reports < 0 ? -1 : reports ? dl_decline(run, DL_REASON_FLAGS) : 0;
 }
 
 /* Carry out one step. */
@@ -442,7 +216,7 @@ load_registers(DlRun *run)
     for (int i = 0; i < program->n_inputs; i++) {
         PyObject *input = Py_NewRef(run->inputs[i]);
         if (PyArray_CheckExact(input)) {
-            take_array(&run->regs[i], (PyArrayObject *)input);
+            dl_reg_take_array(&run->regs[i], (PyArrayObject *)input);
         }
         else {
             dl_reg_take(&run->regs[i], input);
@@ -511,7 +285,7 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
                  .strict = program->has_loops && (end == NULL || program->n_closed_loops > 0)};
     run.outermost = &run;
     run.switches = program->has_loops ? dl_pyframe_switches() : 0;
-    run.began = program->has_loops ? dl_loop_clock() : 0;
+    run.began = program->has_loops ? dl_world_clock() : 0;
     DlStatus status;
     Py_INCREF(object);
     if (program->never) {
@@ -573,7 +347,7 @@ freed:
         end->n_outputs = run.end ? run.end->n_outputs + 1 : program->n_outputs;
     }
 counted:
-    program->time = program->has_loops ? (double)(dl_loop_clock() - run.began) : 1.0;
+    program->time = program->has_loops ? (double)(dl_world_clock() - run.began) : 1.0;
     if (status > 0) {
         program->last_decline = run.reason;
         program->declines[run.reason]++;
@@ -775,13 +549,13 @@ static PyMethodDef functions[] = {
 int
 dl_launch_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || dl_calls_register() < 0 || dl_build_register() < 0 || dl_loop_register(module) < 0
+    if (dl_numpy_import() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
         || dl_blocks_register(module) < 0) {
         return -1;
     }
     dl_fold_register();
     declined_error = PyObject_GetAttrString(module, "Declined");
-    if (declined_error == NULL || dl_kernel_register(module) < 0) {
+    if (declined_error == NULL || dl_kernel_register(module) < 0 || dl_machine_register(module) < 0) {
         return -1;
     }
     return PyModule_AddFunctions(module, functions) < 0 ? -1 : PyModule_AddType(module, &program_type);

@@ -8,8 +8,6 @@
  */
 #include "program.h"
 
-#include <time.h>
-
 #include "machine.h"
 #include "pyframe.h"
 
@@ -18,7 +16,6 @@ enum {
     SMALL_NUMBERS = 64,
     SMALL_CARRIED = 4,
     TICK_NS = 1000000,      /* about how often it looks for signals and threads that wait */
-    PATIENCE_NS = 50000000, /* for how long these wait for the end of an iteration of the outermost loop */
     KERNEL_TRIES = 4,      /* iterations after each of which it sees whether the loop's kernel can run the others */
     KERNEL_GIVE_UP = 64,   /* loops in a row that it could not run, before nobody asks any more */
     KERNEL_LENGTH = 5,     /* a shorter loop is not worth it */
@@ -31,8 +28,6 @@ enum {
     KERNEL_ROWS = 512,     /* iterations whose numbers are there at a time */
     PAUSE_AHEAD = 1 << 18, /* looks ahead for a pause; then it is left, whether there is one or not */
 };
-
-unsigned dl_loop_leave_every;
 
 /* One loop under way. */
 typedef struct {
@@ -60,41 +55,11 @@ range_length(int64_t start, int64_t stop, int64_t by)
 
 /* ---- signals and threads ---- */
 
-int64_t
-dl_loop_clock(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-DlStatus
-dl_loop_look(DlRun *run, int64_t time)
-{
-    DlRun *outermost = run->outermost;
-    DlDecline reason = dl_pyframe_is_interrupted()      ? DL_REASON_SIGNAL
-                       : dl_pyframe_is_waited_for() ? DL_REASON_THREAD
-                                                        : DL_REASON_NONE;
-    if (reason == DL_REASON_NONE && outermost->stale == DL_REASON_NONE) {
-        return 0;
-    }
-    /* NB: best is to leave the outermost loop behind its iteration: then Python lets the others run, in the user's own frame. */
-    if (outermost->leaves && (!outermost->impatient || outermost->stale != DL_REASON_NONE)) {
-        if (outermost->wanted == 0) {
-            outermost->wanted = time;
-        }
-        if (time - outermost->wanted < PATIENCE_NS) {
-            return 0;
-        }
-    }
-    return outermost->stale != DL_REASON_NONE ? dl_decline(run, outermost->stale) : dl_world_let_in(run, time, reason);
-}
-
 /* Between two iterations, about every millisecond: see whether a signal or another thread waits. */
 static DlStatus
 look_around(Loop *loop)
 {
-    int64_t time = dl_loop_clock(), past = time - loop->read;
+    int64_t time = dl_world_clock(), past = time - loop->read;
     if (past < loop->tick / 2) {
         loop->batch *= 2;
     }
@@ -107,7 +72,7 @@ look_around(Loop *loop)
         return 0;
     }
     loop->looked = time;
-    return dl_loop_look(&loop->run, time);
+    return dl_world_look(&loop->run, time);
 }
 
 /* Whether to leave the outermost loop, after so many iterations: somebody waits, or another thread ran in a call. */
@@ -115,7 +80,7 @@ static int
 is_to_be_left(const DlRun *outermost, uint64_t taken)
 {
     return outermost->wanted != 0 || outermost->switches != dl_pyframe_switches()
-           || (dl_loop_leave_every != 0 && taken % dl_loop_leave_every == 0);
+           || (dl_world_leave_every != 0 && taken % dl_world_leave_every == 0);
 }
 
 /* How many of `length` iterations to run before the loop pauses, or before it is to be asked again. */
@@ -141,30 +106,6 @@ plan_pause(DlRun *run, const DlLoopStep *step, int64_t start, int64_t by, uint64
 }
 
 /* ---- registers ---- */
-
-void
-dl_reg_copy(DlReg *dst, const DlReg *src)
-{
-    dst->kind = src->kind;
-    dst->nd = src->nd;
-    dst->fresh = src->fresh;
-    dst->writeable = src->writeable;
-    dst->owner = src->owner;
-    dst->descr = src->descr;
-    dst->data = src->data;
-    if (src->kind == DL_ARRAY) {
-        dst->shape = dst->own_shape;
-        dst->strides = dst->own_strides;
-        for (int axis = 0; axis < src->nd; axis++) {
-            dst->own_shape[axis] = src->shape[axis];
-            dst->own_strides[axis] = src->strides[axis];
-        }
-    }
-    else if (src->kind == DL_SCALAR && src->data != NULL) {
-        memcpy(dst->cell.bytes, src->data, DL_CELL);
-        dst->data = dst->cell.bytes;
-    }
-}
 
 /* The value of src for carried register number `place`, in dst; the object is src's, or `steals` it. */
 static void
@@ -451,13 +392,13 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
     status = status ? status : dl_steps_run(run, 1);
     loop->batch = loop->left = loop->least = 1;
     loop->tick = TICK_NS;
-    loop->read = loop->looked = dl_loop_clock();
+    loop->read = loop->looked = dl_world_clock();
     while (status == 0) {
         uint64_t n = 1;
         if (state.is_ready) {
             n = length - taken < (uint64_t)loop->left ? length - taken : (uint64_t)loop->left;
-            if (dl_loop_leave_every != 0 && n > dl_loop_leave_every - taken % dl_loop_leave_every) {
-                n = dl_loop_leave_every - taken % dl_loop_leave_every;
+            if (dl_world_leave_every != 0 && n > dl_world_leave_every - taken % dl_world_leave_every) {
+                n = dl_world_leave_every - taken % dl_world_leave_every;
             }
             n = state.rows != NULL && n > KERNEL_ROWS ? KERNEL_ROWS : n;
             status = run_kernel(loop, &state, number, by, n);
@@ -492,14 +433,6 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
         run->outermost->taken = (int64_t)taken;
     }
     return status;
-}
-
-void
-dl_reg_take_number(DlReg *reg, DlNumber number, int kind)
-{
-    PyArray_Descr *descr = PyArray_DescrFromType(kind == DL_FLOAT ? NPY_DOUBLE : kind == DL_INT ? NPY_INT64 : NPY_BOOL);
-    Py_DECREF(descr); /* NB: NumPy's builtin dtypes live for ever */
-    dl_reg_take_cell(reg, descr, &number);
 }
 
 /* Hand the carried values to the registers outside. */
@@ -657,36 +590,3 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
 }
 
 /* ---- for tests ---- */
-
-/* leave_loops(every): for tests, see dl_loop_leave_every. */
-static PyObject *
-leave_loops(PyObject *Py_UNUSED(module), PyObject *every)
-{
-    unsigned long number = PyLong_AsUnsignedLong(every);
-    if (number == (unsigned long)-1 && PyErr_Occurred()) {
-        return NULL;
-    }
-    dl_loop_leave_every = (unsigned)number;
-    Py_RETURN_NONE;
-}
-
-/* has_other_threads(): whether this interpreter has more than one thread. */
-static PyObject *
-has_other_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
-{
-    return PyBool_FromLong(dl_pyframe_has_other_threads());
-}
-
-static PyMethodDef functions[] = {
-    {"has_other_threads", has_other_threads, METH_NOARGS,
-     "has_other_threads(): whether this interpreter has more than one thread."},
-    {"leave_loops", leave_loops, METH_O,
-     "leave_loops(every): for tests, leave native loops behind every so many iterations; 0: where somebody waits."},
-    {NULL, NULL, 0, NULL},
-};
-
-int
-dl_loop_register(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -1,12 +1,8 @@
 /* Machine loops: a loop over single elements and vectors, run by one compiled function.
  *
- * The function is `int32 machine(npy_intp *block, npy_intp 0)`. block: what is called between iterations now and then, for
- * whom, after how many iterations, whether an integer overflowed (out), the first index, the step, the last index, and the
- * functions that it calls, and whether to end behind the iteration of the outermost loop (the last index is then where
- * it ended); of each value that goes in, an array's pointer, sizes and strides, a scalar's two words, or a number; of each
- * result a scalar's two words and which value it is itself (0: a new one), or a number; the scratch pointer and six words
- * for each of NumPy's loops, as kernels have them. A list is a scalar whose first word points to it. The code in backends/numba/machine.py agrees. INVARIANT: where the values are not
- * of the kinds that it was written for, the loop runs step by step.
+ * The function is `int32 machine(npy_intp *block, npy_intp 0)`; abi.def says what the words of the block are, and
+ * `layout` where they stand. INVARIANT: where the values are not of the kinds that it was written for, the loop
+ * runs step by step.
  */
 #include "machine.h"
 
@@ -18,45 +14,16 @@
 #include "pyframe.h"
 
 enum {
-    WORD_LOOK, WORD_RUN, WORD_BUDGET, WORD_OVERFLOW, WORD_START, WORD_BY, WORD_LAST, WORD_HELPERS, WORD_LEAVE,
-    WORD_ENDED, /* its condition ended the loop */
-    N_HEAD_WORDS
-};
-
-enum {
     FIRST_BUDGET = 10000, /* iterations, before it looks for the first time */
     SLOW_BUDGET = 10,     /* the same, where they handle vectors */
     MOST_BUDGET = 10000000,
     TICK_NS = 2000000, /* about how often it looks for signals and threads that wait */
-    MOST_ROOMS = 16,
-    FIRST_ORIGIN = 64, /* of what an append has made; the numbers of Python types: backends/numba/machine_lists.py */
-    MOST_APPENDS = 60,
-    PYTHON_INT = 200,
-    PYTHON_FLOAT,
-    PYTHON_BOOL,
-    ROOM_ALIGNMENT = 64,
-};
-
-/* What the function returns. */
-enum {
-    RETURNED_FAILED = 1,
-    RETURNED_MET = 2, /* by a kernel that is not strict */
-    RETURNED_NAN = 4,
-    RETURNED_INDEX = 8,
-    RETURNED_NUMBER = 16,
-    RETURNED_CONVERT = 32,
-    RETURNED_RANGE = 64,
-    RETURNED_LOOKED = 128,
-    RETURNED_CONDITION = 256,
-    RETURNED_PRODUCT = 512,
-    RETURNED_REVERSED = 1024,
-    RETURNED_LONG = 2048,
 };
 
 struct DlMachine {
     DlKernel kernel; /* its object is the Machine, its operands are the values that go in */
     int n_words;
-    int *ndims;      /* of each value: -1 for a scalar, -2 for a number */
+    int *ndims;      /* of each value, or DL_OF_SCALAR, DL_OF_NUMBER */
     int *types;      /* type number of each value that is no number */
     int *vectors;    /* pairs of a value and an axis, of at most DL_MOST_VECTOR elements; -1: the code looks itself */
     int n_vectors;
@@ -73,16 +40,16 @@ typedef struct {
     DlRun *run;
     int64_t budget, read;
     DlStatus status; /* of the last look */
-    Room rooms[MOST_ROOMS];
-    PyObject *appended[MOST_APPENDS]; /* borrowed: what each append has made last */
+    Room rooms[DL_MOST_ROOMS];
+    PyObject *appended[DL_MOST_APPENDS]; /* borrowed: what each append has made last */
 } Watch;
 
 /* Called by the code when its budget of iterations is spent: the next one, or 0 to stop. */
 static int64_t
 look(npy_intp *block)
 {
-    Watch *watch = (Watch *)block[WORD_RUN];
-    int64_t time = dl_loop_clock(), past = time - watch->read;
+    Watch *watch = (Watch *)block[DL_WORD_RUN];
+    int64_t time = dl_world_clock(), past = time - watch->read;
     watch->read = time;
     if (past < TICK_NS / 2 && watch->budget < MOST_BUDGET) {
         watch->budget *= 2;
@@ -90,12 +57,12 @@ look(npy_intp *block)
     else if (past > 2 * TICK_NS && watch->budget > 1) {
         watch->budget /= 2;
     }
-    watch->status = dl_loop_look(watch->run, time);
+    watch->status = dl_world_look(watch->run, time);
     if (watch->status != 0) {
         return 0;
     }
-    watch->read = dl_loop_clock(); /* NB: others may have run */
-    block[WORD_LEAVE] = watch->run->outermost->wanted != 0;
+    watch->read = dl_world_clock(); /* NB: others may have run */
+    block[DL_WORD_LEAVE] = watch->run->outermost->wanted != 0;
     return watch->budget;
 }
 
@@ -135,16 +102,15 @@ power_float(float a, float b)
 static char *
 room(npy_intp *block, npy_intp number, npy_intp bytes)
 {
-    Room *own = &((Watch *)block[WORD_RUN])->rooms[number];
+    Room *own = &((Watch *)block[DL_WORD_RUN])->rooms[number];
     if (own->memory == NULL || own->bytes < bytes) {
         free(own->memory);
-        own->bytes = (2 * bytes / ROOM_ALIGNMENT + 1) * ROOM_ALIGNMENT;
-        own->memory = aligned_alloc(ROOM_ALIGNMENT, (size_t)own->bytes);
+        own->bytes = (2 * bytes / DL_SCRATCH_ALIGNMENT + 1) * DL_SCRATCH_ALIGNMENT;
+        own->memory = aligned_alloc(DL_SCRATCH_ALIGNMENT, (size_t)own->bytes);
     }
     return own->memory;
 }
 
-/* In the order of HELPERS in backends/numba/machine_numbers.py. */
 /* One element of an array of indices; 1 where it is beyond 64 bits. */
 static inline int
 read_index(const char *at, npy_intp bytes, int is_signed, int64_t *index)
@@ -185,12 +151,12 @@ make_object(int type, int64_t bits)
 {
     double real;
     switch (type) {
-    case PYTHON_INT:
+    case DL_PYTHON_INT:
         return PyLong_FromLongLong(bits);
-    case PYTHON_FLOAT:
+    case DL_PYTHON_FLOAT:
         memcpy(&real, &bits, sizeof real);
         return PyFloat_FromDouble(real);
-    case PYTHON_BOOL:
+    case DL_PYTHON_BOOL:
         return PyBool_FromLong(bits != 0);
     }
     PyArray_Descr *descr = PyArray_DescrFromType(type);
@@ -199,26 +165,103 @@ make_object(int type, int64_t bits)
     return object;
 }
 
-/* Append an object to a list; 1 where there is no memory. code: the number of the append, then 8 bits of the type. */
+/* Append an object to a list; 1 where there is no memory. code: the number of the append, then the bits of the type. */
 static int32_t
 append(npy_intp *block, PyObject *list, npy_intp code, int64_t bits)
 {
-    PyObject *object = make_object((int)(code & 255), bits);
+    PyObject *object = make_object((int)(code & ((1 << DL_APPEND_TYPE_BITS) - 1)), bits);
     if (object == NULL || PyList_Append(list, object) < 0) {
         PyErr_Clear();
         Py_XDECREF(object);
         return 1;
     }
-    ((Watch *)block[WORD_RUN])->appended[code >> 8] = object;
+    ((Watch *)block[DL_WORD_RUN])->appended[code >> DL_APPEND_TYPE_BITS] = object;
     Py_DECREF(object);
     return 0;
 }
 
 static const npy_intp helpers[] = {
-    (npy_intp)&power, (npy_intp)&power_float, (npy_intp)&dl_scalar_power, (npy_intp)&dl_scalar_modulo,
-    (npy_intp)&dl_scalar_floor_divide, (npy_intp)&dl_product_vectors, (npy_intp)&room,
-    (npy_intp)&gather, (npy_intp)&append,
+#define HELPER(name, function) (npy_intp)&function,
+#include "abi.def"
 };
+
+/* ---- the block ---- */
+
+/* The words of a value that goes in. */
+static int
+words_of(int ndim)
+{
+    return ndim == DL_OF_NUMBER ? DL_NUMBER_WORDS : ndim < 0 ? DL_SCALAR_WORDS : DL_ARRAY_SIZES + 2 * ndim;
+}
+
+/* The words before the scratch; the first one of each value that goes in, then of each result, goes into `first` (or
+ * NULL). */
+static int
+layout(const int *ndims, int n, int n_carried, int n_numbers, int *first)
+{
+    int at = DL_HEAD_WORDS;
+    for (int i = 0; i < n + n_carried + n_numbers; i++) {
+        if (first != NULL) {
+            first[i] = at;
+        }
+        at += i < n ? words_of(ndims[i]) : i < n + n_carried ? DL_RESULT_WORDS : DL_NUMBER_WORDS;
+    }
+    return (at + DL_PLACE_WORDS - 1) / DL_PLACE_WORDS * DL_PLACE_WORDS;
+}
+
+/* machine_block(ndims, carried, numbers): where the words of the values that go in stand, and of the results, and how many
+ * there are before the scratch. */
+static PyObject *
+machine_block(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *given;
+    int n_carried, n_numbers, ndims[DL_MAX_OPERANDS], first[3 * DL_MAX_OPERANDS];
+    if (!PyArg_ParseTuple(args, "O!ii:machine_block", &PyTuple_Type, &given, &n_carried, &n_numbers)) {
+        return NULL;
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(given);
+    if (n > DL_MAX_OPERANDS || n_carried < 0 || n_carried > DL_MAX_OPERANDS || n_numbers < 0 || n_numbers > DL_MAX_OPERANDS) {
+        PyErr_SetString(PyExc_ValueError, "machine_block: too many values");
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        ndims[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(given, i));
+    }
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    int words = layout(ndims, (int)n, n_carried, n_numbers, first);
+    PyObject *inputs = PyTuple_New(n), *results = PyTuple_New(n_carried + n_numbers);
+    for (Py_ssize_t i = 0; inputs != NULL && results != NULL && i < n + n_carried + n_numbers; i++) {
+        PyObject *word = PyLong_FromLong(first[i]);
+        if (word == NULL) {
+            Py_CLEAR(inputs);
+        }
+        else if (i < n) {
+            PyTuple_SET_ITEM(inputs, i, word);
+        }
+        else {
+            PyTuple_SET_ITEM(results, i - n, word);
+        }
+    }
+    PyObject *found = inputs && results ? Py_BuildValue("OOi", inputs, results, words) : NULL;
+    Py_XDECREF(inputs);
+    Py_XDECREF(results);
+    return found;
+}
+
+static PyMethodDef functions[] = {
+    {"machine_block", machine_block, METH_VARARGS,
+     "machine_block(ndims, carried, numbers): the first words of the values that go in, of the results; all words."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_machine_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
+}
 
 /* ---- building ---- */
 
@@ -233,7 +276,6 @@ read_values(DlMachine *self, PyObject *dtypes, PyObject *ndims)
         return -1;
     }
     self->kernel.n_operands = n;
-    self->n_words = N_HEAD_WORDS;
     for (int i = 0; i < n; i++) {
         PyObject *dtype = PyTuple_GET_ITEM(dtypes, i);
         long nd = PyLong_AsLong(PyTuple_GET_ITEM(ndims, i));
@@ -244,9 +286,8 @@ read_values(DlMachine *self, PyObject *dtypes, PyObject *ndims)
             PyErr_SetString(PyExc_TypeError, "Machine.dtypes holds dtypes and None");
             return -1;
         }
-        self->ndims[i] = dtype == Py_None ? -2 : (int)nd;
+        self->ndims[i] = dtype == Py_None ? DL_OF_NUMBER : (int)nd;
         self->types[i] = dtype == Py_None ? 0 : ((PyArray_Descr *)dtype)->type_num;
-        self->n_words += dtype == Py_None ? 1 : nd < 0 ? 2 : 1 + 2 * (int)nd;
     }
     return 0;
 }
@@ -295,8 +336,9 @@ dl_machine_build(PyObject *object, const DlLoopStep *step, DlMachine **machine)
             PyErr_SetString(PyExc_ValueError, "Machine: not the values of its loop");
         }
     }
-    self->n_words += 3 * step->n_carried + step->body->body->n_numbers;
-    self->n_words += self->n_words % 2;
+    if (status == 0) {
+        self->n_words = layout(self->ndims, self->kernel.n_operands, step->n_carried, step->body->body->n_numbers, NULL);
+    }
     Py_XDECREF(dtypes);
     Py_XDECREF(ndims);
     return status;
@@ -336,8 +378,8 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
     const DlMachine *self = step->machine;
     for (int i = 0; i < step->n_operands; i++) {
         const DlOperand *operand = &step->operands[i];
-        classes[i] = 2;
-        if ((operand->kind == DL_FROM_NUMBER) != (self->ndims[i] == -2)) {
+        classes[i] = DL_CLASS_SPREAD;
+        if ((operand->kind == DL_FROM_NUMBER) != (self->ndims[i] == DL_OF_NUMBER)) {
             return 0;
         }
         if (operand->kind == DL_FROM_NUMBER) {
@@ -358,10 +400,10 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
                 return 0;
             }
             if (reg->nd && reg->strides[reg->nd - 1] == PyDataType_ELSIZE(reg->descr)) {
-                classes[i] = 0;
+                classes[i] = DL_CLASS_PACKED;
             }
             else if (reg->nd && reg->strides[0] == PyDataType_ELSIZE(reg->descr)) {
-                classes[i] = 3;
+                classes[i] = DL_CLASS_ITERATED;
             }
         }
     }
@@ -410,18 +452,18 @@ fill_block(DlRun *run, const DlLoopStep *step, npy_intp *word)
         DlReg *reg = &run->regs[operand->index];
         if (step->machine->types[i] == NPY_OBJECT) {
             *word = (npy_intp)reg->object;
-            word += 2;
+            word += words_of(step->machine->ndims[i]);
             continue;
         }
         if (reg->kind == DL_SCALAR) {
             memcpy(word, dl_reg_cell(reg), (size_t)PyDataType_ELSIZE(reg->descr));
-            word += 2;
+            word += words_of(step->machine->ndims[i]);
             continue;
         }
-        *word++ = (npy_intp)reg->data;
-        memcpy(word, reg->shape, (size_t)reg->nd * sizeof *word);
-        memcpy(word + reg->nd, reg->strides, (size_t)reg->nd * sizeof *word);
-        word += 2 * reg->nd;
+        *word = (npy_intp)reg->data;
+        memcpy(word + DL_ARRAY_SIZES, reg->shape, (size_t)reg->nd * sizeof *word);
+        memcpy(word + DL_ARRAY_SIZES + reg->nd, reg->strides, (size_t)reg->nd * sizeof *word);
+        word += words_of(reg->nd);
     }
     return word;
 }
@@ -431,14 +473,14 @@ static DlStatus
 take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Watch *watch)
 {
     const DlProgram *body = step->body;
-    for (int k = 0; k < step->n_carried; k++, word += 3) {
+    for (int k = 0; k < step->n_carried; k++, word += DL_RESULT_WORDS) {
         DlReg *dst = &run->regs[step->dsts[k]];
-        if (word[2] >= FIRST_ORIGIN) {
-            dl_reg_take(dst, Py_NewRef(watch->appended[word[2] - FIRST_ORIGIN]));
+        if (word[DL_RESULT_ORIGIN] >= DL_FIRST_ORIGIN) {
+            dl_reg_take(dst, Py_NewRef(watch->appended[word[DL_RESULT_ORIGIN] - DL_FIRST_ORIGIN]));
             continue;
         }
-        if (word[2] != 0) {
-            PyObject *object = dl_reg_object(&run->regs[step->operands[word[2] - 1].index]);
+        if (word[DL_RESULT_ORIGIN] != 0) {
+            PyObject *object = dl_reg_object(&run->regs[step->operands[word[DL_RESULT_ORIGIN] - 1].index]);
             if (object == NULL) {
                 return -1;
             }
@@ -463,32 +505,25 @@ stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
     switch (returned) {
     case 0:
         return 0;
-    case RETURNED_LOOKED: /* which has given its reason, or set an error */
+    case DL_RETURNED_LOOKED: /* which has given its reason, or set an error */
         return looked;
-    case RETURNED_MET:
+    case DL_RETURNED_MET_NAN: /* by a kernel that is not strict */
         self->kernel.care |= DL_STRICT;
-        return dl_decline(run, DL_REASON_NAN);
-    case RETURNED_NAN:
-        return dl_decline(run, DL_REASON_NAN);
-    case RETURNED_INDEX:
-        return dl_decline(run, DL_REASON_INDEX);
-    case RETURNED_NUMBER:
-        return dl_decline(run, DL_REASON_NUMBER);
-    case RETURNED_CONVERT:
-        return dl_decline(run, DL_REASON_CONVERT);
-    case RETURNED_RANGE:
-        return dl_decline(run, DL_REASON_RANGE);
-    case RETURNED_CONDITION:
-        return dl_decline(run, DL_REASON_CONDITION);
-    case RETURNED_PRODUCT:
-        return dl_decline(run, DL_REASON_CALL);
-    case RETURNED_REVERSED:
-        return dl_decline(run, DL_REASON_REVERSED);
-    case RETURNED_LONG:
-        return dl_decline(run, DL_REASON_LONG);
-    default:
-        return dl_decline(run, DL_REASON_KERNEL);
+        break;
     }
+    static const struct {
+        int32_t returned;
+        DlDecline reason;
+    } reasons[] = {
+#define RETURNED(name, value, reason, words) {value, reason},
+#include "abi.def"
+    };
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(reasons); i++) {
+        if (reasons[i].returned == returned) {
+            return dl_decline(run, reasons[i].reason);
+        }
+    }
+    return dl_decline(run, DL_REASON_KERNEL);
 }
 
 DlStatus
@@ -506,7 +541,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     if (status != 0) {
         return status;
     }
-    if (dl_block_open(&block, variant, self->n_words / 2, NULL) < 0) {
+    if (dl_block_open(&block, variant, self->n_words / DL_PLACE_WORDS, NULL) < 0) {
         return -1;
     }
     DlRun *outermost = run->outermost;
@@ -514,45 +549,45 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     if (leaves && outermost->switches != dl_pyframe_switches()) {
         planned = 1; /* another thread ran while the code was compiled */
     }
-    else if (leaves && dl_loop_leave_every != 0 && dl_loop_leave_every < planned) {
-        planned = dl_loop_leave_every;
+    else if (leaves && dl_world_leave_every != 0 && dl_world_leave_every < planned) {
+        planned = dl_world_leave_every;
     }
     outermost->leaves |= leaves;
     Watch watch;
     watch.run = run;
     watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
-    watch.read = dl_loop_clock();
+    watch.read = dl_world_clock();
     watch.status = 1;
     if (self->n_vectors) {
         memset(watch.rooms, 0, sizeof watch.rooms);
     }
     npy_intp *words = block.block;
-    words[WORD_LOOK] = (npy_intp)&look;
-    words[WORD_RUN] = (npy_intp)&watch;
-    words[WORD_BUDGET] = watch.budget;
-    words[WORD_OVERFLOW] = 0;
-    words[WORD_START] = start;
-    words[WORD_BY] = by;
-    words[WORD_LEAVE] = 0;
-    words[WORD_ENDED] = 0;
-    words[WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
-    words[WORD_HELPERS] = (npy_intp)helpers;
-    npy_intp *results = fill_block(run, step, words + N_HEAD_WORDS);
+    words[DL_WORD_LOOK] = (npy_intp)&look;
+    words[DL_WORD_RUN] = (npy_intp)&watch;
+    words[DL_WORD_BUDGET] = watch.budget;
+    words[DL_WORD_OVERFLOW] = 0;
+    words[DL_WORD_START] = start;
+    words[DL_WORD_BY] = by;
+    words[DL_WORD_LEAVE] = 0;
+    words[DL_WORD_ENDED] = 0;
+    words[DL_WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
+    words[DL_WORD_HELPERS] = (npy_intp)helpers;
+    npy_intp *results = fill_block(run, step, words + DL_HEAD_WORDS);
     int32_t returned = variant->address(words, 0);
     status = stopped(run, self, returned, watch.status);
-    for (int i = 0; self->n_vectors && i < MOST_ROOMS; i++) {
+    for (int i = 0; self->n_vectors && i < DL_MOST_ROOMS; i++) {
         free(watch.rooms[i].memory);
     }
     outermost->leaves &= !leaves;
-    uint64_t taken = ((uint64_t)words[WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;
+    uint64_t taken = ((uint64_t)words[DL_WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;
     if (by < 0) {
-        taken = ((uint64_t)start - (uint64_t)words[WORD_LAST]) / (0 - (uint64_t)by) + 1;
+        taken = ((uint64_t)start - (uint64_t)words[DL_WORD_LAST]) / (0 - (uint64_t)by) + 1;
     }
-    if (status == 0 && taken < length && !words[WORD_ENDED]) {
+    if (status == 0 && taken < length && !words[DL_WORD_ENDED]) {
         outermost->left = 1;
         outermost->taken = (int64_t)taken;
     }
-    if (status == 0 && words[WORD_OVERFLOW]) {
+    if (status == 0 && words[DL_WORD_OVERFLOW]) {
         run->flags |= DL_FP_OVER;
     }
     status = status ? status : take_results(run, step, results, &watch);

@@ -4,6 +4,9 @@
 
 #include "program.h"
 
+/* Add machine_block to the module; 0 or -1. */
+int dl_machine_register(PyObject *module);
+
 /* Make the machine form of a step whose body and operands are built, of a Machine; what is made so far is freed by
  * dl_machine_clear in any case. 0 or -1. */
 int dl_machine_build(PyObject *object, const DlLoopStep *step, DlMachine **machine);

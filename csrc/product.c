@@ -180,7 +180,7 @@ int32_t
 dl_product_vectors(npy_intp what, char *result, char *a, npy_intp n, npy_intp a_stride, char *b, npy_intp m,
                    npy_intp b_stride)
 {
-    int type_num = (int)(what / 2), is_dot = what % 2;
+    int type_num = (int)(what / DL_VECTOR_PRODUCTS), is_dot = what % DL_VECTOR_PRODUCTS == DL_VECTOR_DOT;
     const Loop *loop = loop_of(type_num);
     if (loop == NULL || n != m || n > DL_MOST_VECTOR || (is_dot && !is_blas_type(type_num))) {
         return 1;

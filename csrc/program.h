@@ -1,6 +1,6 @@
 /* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
  * layout.c, kernel_map.c, reduce.c, calls.c, loop.c, cond.c, masked.c and lists.c carry out one kind each, blocks.c
- * several by rows; world.c lets others run in between.
+ * several by rows; registers.c and errstate.c serve them all; world.c lets others run in between.
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
  * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
@@ -9,13 +9,13 @@
 #ifndef DL_PROGRAM_H
 #define DL_PROGRAM_H
 
+#include "abi.h"
+#include "fpflags.h"
 #include "launch.h"
 #include "numpy_api.h"
 #include "scalar.h"
 
 enum {
-    DL_MAX_DIMS = 8,         /* of arrays that steps look into */
-    DL_MAX_OPERANDS = 128,   /* operands and results of one kernel */
     DL_CELL = 16,            /* bytes of the largest number */
     DL_RELEASE_GIL = 100000, /* elements from which on a kernel runs without the GIL */
 };
@@ -110,8 +110,6 @@ typedef struct {
     DlIndexKind kind;
     int32_t value[3]; /* the integer, or start, stop, step; -1 for None */
 } DlIndex;
-
-typedef enum { DL_VIEW_INDEX, DL_VIEW_TRANSPOSE, DL_VIEW_RESHAPE, DL_VIEW_BROADCAST, DL_VIEW_REAL, DL_VIEW_IMAG } DlViewKind;
 
 typedef struct {
     DlViewKind kind;
@@ -251,23 +249,6 @@ typedef struct {
     PyTypeObject *packed; /* borrowed: of tuples or lists; or NULL */
 } DlAppendStep;
 
-typedef enum {
-    DL_STEP_VIEW,
-    DL_STEP_ALLOC,
-    DL_STEP_MAP,
-    DL_STEP_REDUCE,
-    DL_STEP_CALL,
-    DL_STEP_SAVE,
-    DL_STEP_REQUIRE,
-    DL_STEP_LOOP,
-    DL_STEP_LEAVE,
-    DL_STEP_COND,
-    DL_STEP_MASKED,
-    DL_STEP_READ,
-    DL_STEP_NEW_LIST,
-    DL_STEP_APPEND
-} DlStepKind;
-
 typedef struct {
     DlStepKind kind;
     int n_dead;
@@ -296,7 +277,6 @@ typedef enum { DL_WHOLE, DL_LOOP_BODY, DL_WHILE_BODY, DL_BRANCH } DlPart;
 
 /* What a program that is the body of a loop knows besides. Its inputs are the index, what is carried, what is captured.
  * Of a branch it is `returned` and `needs_object`, n_carried counting its outputs but for numbers. */
-enum { DL_MAX_CARRIED_NUMBERS = 16 };
 typedef struct {
     int n_carried;         /* arrays and NumPy scalars; numbers are the last outputs and the last inputs */
     int n_numbers;
@@ -414,23 +394,105 @@ DlProgram *dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart 
 DlStatus dl_step_run(DlRun *run, DlStep *step);
 /* Run all steps that are fixed, or all that are not. */
 DlStatus dl_steps_run(DlRun *run, int fixed);
+/* ---- errstate.c ---- */
+
+/* Turn floating-point errors that are not ignored into exceptions, until the run ends. */
+DlStatus dl_errstate_enter(DlRun *run);
+void dl_errstate_leave(DlRun *run);
+/* Make sure that dl_errstate_reports runs no Python code later. */
+DlStatus dl_errstate_learn(DlRun *run);
+/* 1 when some flag gathered so far is not ignored by the caller, 0, or -1 with an error set. */
+int dl_errstate_reports(DlRun *run);
+/* Decline when one of the flags gathered so far is such that NumPy would report it. */
+DlStatus dl_flags_judge(DlRun *run);
 /* Decline when a floating-point error happened that NumPy would report. */
-DlStatus dl_flags_check(DlRun *run);
+static inline DlStatus
+dl_flags_check(DlRun *run)
+{
+    run->flags |= dl_fp_get();
+    return run->flags == 0 ? 0 : dl_flags_judge(run);
+}
+/* After a Python call (result NULL: it raised): 0, 1 to decline, -1. */
+DlStatus dl_call_done(DlRun *run, PyObject *result);
+/* Import what calls need of NumPy; 0 or -1. */
+int dl_errstate_register(void);
+
+/* ---- pool.c ---- */
+/* A fresh array: strides NULL for C order; its memory is not initialised. A new reference, or NULL. */
+PyObject *dl_pool_array(DlRun *run, PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides);
+/* Drop a reference (stolen) to such an array; if nobody else has one it waits in the pool. */
+void dl_pool_give(DlPool *pool, PyObject *object);
+/* Drop the big arrays, before memory is asked for that cannot come from the pool. */
+void dl_pool_drop_big(DlPool *pool);
+void dl_pool_clear(DlPool *pool);
+
+/* ---- registers.c ---- */
 
 /* A step's Python code raised: decline for that reason with the error cleared, or -1 for MemoryError and what is no
  * Exception. A program whose kernel cannot be compiled never runs again. */
 DlStatus dl_failed(DlRun *run, DlDecline reason);
-/* The object of a register, made if need be: borrowed, NULL with an error set. */
-PyObject *dl_reg_object(DlReg *reg);
-/* Put an object into a register, stealing the reference; or an array that dl_pool_array made. */
+/* Put an object into a register, stealing the reference; or an exact ndarray; or an array that dl_pool_array made. */
 void dl_reg_take(DlReg *reg, PyObject *object);
-void dl_reg_take_fresh(DlReg *reg, PyObject *array);
-/* Put the value of a NumPy scalar, of a builtin dtype, into an empty register. */
+static inline void
+dl_reg_take_array(DlReg *reg, PyArrayObject *array)
+{
+    reg->object = (PyObject *)array;
+    reg->fresh = 0;
+    reg->owner = NULL;
+    reg->descr = PyArray_DESCR(array);
+    reg->nd = PyArray_NDIM(array);
+    reg->data = PyArray_BYTES(array);
+    reg->shape = PyArray_DIMS(array);
+    reg->strides = PyArray_STRIDES(array);
+    reg->writeable = PyArray_ISWRITEABLE(array);
+    int usable = reg->nd <= DL_MAX_DIMS && PyArray_ISALIGNED(array) && dl_numpy_plain(reg->descr);
+    reg->kind = usable ? DL_ARRAY : DL_OTHER;
+}
+static inline void
+dl_reg_take_fresh(DlReg *reg, PyObject *array)
+{
+    dl_reg_take_array(reg, (PyArrayObject *)array);
+    reg->fresh = 1;
+}
+/* Put the value of a NumPy scalar, of a builtin dtype, into an empty register; or a number, as a NumPy scalar. */
 void dl_reg_take_cell(DlReg *reg, PyArray_Descr *descr, const void *value);
+void dl_reg_take_number(DlReg *reg, DlNumber number, int kind);
+/* Copy a register without what it owns; its geometry does not depend on src any more. */
+void dl_reg_copy(DlReg *dst, const DlReg *src);
+/* The object of a register, made if need be: borrowed, NULL with an error set. */
+PyObject *dl_reg_make_object(DlReg *reg);
+static inline PyObject *
+dl_reg_object(DlReg *reg)
+{
+    return reg->object != NULL ? reg->object : dl_reg_make_object(reg);
+}
 /* Drop what a register owns. */
-void dl_reg_release(DlRun *run, DlReg *reg);
+static inline void
+dl_reg_release(DlRun *run, DlReg *reg)
+{
+    PyObject *object = reg->object;
+    reg->kind = DL_EMPTY;
+    if (object == NULL) {
+        return;
+    }
+    reg->object = NULL;
+    if (run->pool != NULL && reg->fresh) {
+        dl_pool_give(run->pool, object);
+    }
+    else {
+        Py_DECREF(object);
+    }
+}
 /* Where a NumPy scalar register's value lies; NULL when it is no plain number. */
-char *dl_reg_cell(DlReg *reg);
+static inline char *
+dl_reg_cell(DlReg *reg)
+{
+    if (reg->data == NULL) {
+        PyArray_ScalarAsCtype(reg->object, reg->cell.bytes);
+        reg->data = reg->cell.bytes;
+    }
+    return reg->data;
+}
 /* One size. */
 static inline npy_intp
 dl_dims_at(const DlRun *run, const DlDims *dims, int i)
@@ -444,6 +506,9 @@ dl_dims_at(const DlRun *run, const DlDims *dims, int i)
 int dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape);
 /* Convert a number of the table to descr's type as NumPy does with a Python number; 1 to decline. */
 int dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell);
+
+/* Set the numbers that a step yields, and all that waits for them; 0 or 1. */
+DlStatus dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbers);
 
 /* ---- overlap.c ---- */
 /* Decline when input `written` cannot be written element by element. */
@@ -476,41 +541,27 @@ DlStatus dl_world_close(DlRun *run, DlWatch *watch, DlStatus status);
 /* Between two iterations, now (a time in ns): let run who waits, and go on; -1 where a handler of a signal raised; or
  * decline for that reason. */
 DlStatus dl_world_let_in(DlRun *run, int64_t time, DlDecline reason);
+/* See whether a signal or another thread waits, now (a time in ns): then let it in, or have outermost->wanted set if the
+ * outermost loop can be left; 0, or as dl_world_let_in. */
+DlStatus dl_world_look(DlRun *run, int64_t time);
+/* Nanoseconds since some time in the past. */
+int64_t dl_world_clock(void);
+/* For tests: leave loops that may be left behind every so many iterations; 0: only when somebody waits. */
+extern unsigned dl_world_leave_every;
+int dl_world_register(PyObject *module);
 
 /* ---- product.c ---- */
-enum { DL_MOST_VECTOR = 1 << 15 }; /* NB: larger products give other threads the GIL, as NumPy does */
 /* Note in the step, which is built, if it is a product of two registers; 0 or -1. */
 int dl_product_build(DlCallStep *step);
 /* Do it without a call; 2 when only the call will do. */
 DlStatus dl_product_run(DlRun *run, const DlCallStep *step);
-/* The product of two vectors of n and m elements of a dtype that some step multiplies, for machine code. what: twice the
- * type number, and 1 more for np.dot. 0, or 1 to decline. */
+/* The product of two vectors of n and m elements of a dtype that some step multiplies, for machine code. what:
+ * DL_VECTOR_PRODUCTS times the type number, and DL_VECTOR_DOT more for np.dot. 0, or 1 to decline. */
 int32_t dl_product_vectors(npy_intp what, char *result, char *a, npy_intp n, npy_intp a_stride, char *b, npy_intp m,
                            npy_intp b_stride);
 
-/* ---- pool.c ---- */
-/* A fresh array: strides NULL for C order; its memory is not initialised. A new reference, or NULL. */
-PyObject *dl_pool_array(DlRun *run, PyArray_Descr *descr, int nd, const npy_intp *shape, const npy_intp *strides);
-/* Drop a reference (stolen) to such an array; if nobody else has one it waits in the pool. */
-void dl_pool_give(DlPool *pool, PyObject *object);
-/* Drop the big arrays, before memory is asked for that cannot come from the pool. */
-void dl_pool_drop_big(DlPool *pool);
-void dl_pool_clear(DlPool *pool);
-
-/* For tests: leave loops that may be left behind every so many iterations; 0: only when somebody waits. */
-extern unsigned dl_loop_leave_every;
 /* ---- loop.c ---- */
-int dl_loop_register(PyObject *module);
 DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);
-/* See whether a signal or another thread waits, now (a time in ns): then let it in, or have outermost->wanted set if the
- * outermost loop can be left; 0, or as dl_world_let_in. */
-DlStatus dl_loop_look(DlRun *run, int64_t time);
-/* Nanoseconds since some time in the past. */
-int64_t dl_loop_clock(void);
-/* Copy a register without what it owns; its geometry does not depend on src any more. */
-void dl_reg_copy(DlReg *dst, const DlReg *src);
-/* Put a number into a register, as a NumPy scalar. */
-void dl_reg_take_number(DlReg *reg, DlNumber number, int kind);
 
 /* ---- cond.c ---- */
 DlStatus dl_cond_run(DlRun *run, DlCondStep *step);
@@ -518,8 +569,6 @@ DlStatus dl_cond_run(DlRun *run, DlCondStep *step);
 DlStatus dl_read_run(DlRun *run, const DlReadStep *step);
 /* The truth of a condition: 1 or 0, or -1 to decline. */
 int dl_cond_truth(DlRun *run, const DlOperand *condition);
-/* Set the numbers that a step yields, and all that waits for them; 0 or 1. */
-DlStatus dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbers);
 
 /* ---- blocks.c ---- */
 /* Run the block that begins with step number `first`, if there is one and it can run by rows: *count is its steps. */
@@ -545,6 +594,8 @@ int dl_program_build(DlProgram *self, DlPart part);
 int dl_program_traverse(DlProgram *self, visitproc visit, void *arg);
 void dl_program_clear(DlProgram *self);
 
+/* ---- slot.c ---- */
+
 /* What is put together at the call, inside the constant arguments of a call. */
 typedef enum { DL_SLOT_REG, DL_SLOT_NUMBER, DL_SLOT_TUPLE, DL_SLOT_LIST, DL_SLOT_SLICE } DlSlotKind;
 
@@ -557,8 +608,10 @@ typedef struct {
 
 /* object as a Slot, or NULL when it is a constant. */
 const DlSlot *dl_slot_cast(PyObject *object);
+/* A new Slot; steals items. */
+PyObject *dl_slot_new(DlSlotKind kind, int32_t index, PyObject *items);
 /* Make the Slot type ready; 0 or -1. */
-int dl_build_register(void);
+int dl_slot_register(void);
 
 /* ---- views.c ---- */
 DlStatus dl_view_run(DlRun *run, const DlViewStep *step);
@@ -665,18 +718,7 @@ DlStatus dl_reduce_run(DlRun *run, DlReduceStep *step);
 
 /* ---- calls.c ---- */
 DlStatus dl_call_run(DlRun *run, const DlCallStep *step);
-/* Turn floating-point errors that are not ignored into exceptions, until the run ends. */
-DlStatus dl_errstate_enter(DlRun *run);
-void dl_errstate_leave(DlRun *run);
-/* Make sure that dl_errstate_reports runs no Python code later. */
-DlStatus dl_errstate_learn(DlRun *run);
-/* 1 when some flag gathered so far is not ignored by the caller, 0, or -1 with an error set. */
-int dl_errstate_reports(DlRun *run);
-/* After a Python call (result NULL: it raised): 0, 1 to decline, -1. */
-DlStatus dl_call_done(DlRun *run, PyObject *result);
 /* Put a call's result (borrowed) into a register if it is of that type. */
 DlStatus dl_result_take(DlRun *run, const DlType *type, DlReg *reg, PyObject *object);
-/* Import what calls need of NumPy; 0 or -1. */
-int dl_calls_register(void);
 
 #endif

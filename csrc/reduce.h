@@ -38,8 +38,6 @@ typedef struct {
  * one element of many runs at a time. */
 int dl_reduce_plan_feed(DlWork *work, npy_intp *scratch_bytes);
 
-enum { DL_FOLD_OPERANDS = 24 }; /* the most of a kernel that folds */
-
 /* Do all the work. */
 void dl_reduce_fold(DlWork *work);
 

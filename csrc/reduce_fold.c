@@ -8,7 +8,6 @@ enum {
     CELLS = 128,            /* runs folded at once */
     SHORT_RUN = 32,
     SUMS = 8,               /* the accumulators of a pairwise sum */
-    LINES_BYTES = 128,      /* what a kernel that folds reads of a row at once (backends/numba/fold.py) */
     LEAST_ROWS = 8,
 };
 
@@ -53,7 +52,7 @@ run_along(DlWork *work, int axis)
 {
     const DlNest *nest = work->nest;
     for (int i = 0; i < nest->n_operands; i++) {
-        work->block[2 * i + 1] = nest->spread[i].strides[axis];
+        work->block[dl_word_stride(i)] = nest->spread[i].strides[axis];
     }
     work->block[2 * nest->n_operands + 1] = work->itemsize;
 }
@@ -370,7 +369,7 @@ find_folded(const DlNest *nest, int *folded)
     }
 }
 
-_Static_assert(2 * (DL_FOLD_OPERANDS + 1) + 1 + 2 + 2 * DL_FOLD_OPERANDS <= DL_BLOCK_WORDS, "the words of a kernel that folds");
+_Static_assert(DL_PLACE_WORDS * (DL_FOLD_OPERANDS + 1) + 1 + DL_FOLD_STEPS + 2 * DL_FOLD_OPERANDS <= DL_BLOCK_WORDS, "the words of a kernel that folds");
 
 /* The kernel folds; its operands, the last of which is the result, only have to be moved. */
 static void
@@ -378,22 +377,24 @@ fold_in_kernel(DlWork *work)
 {
     DlNest *nest = work->nest;
     int inner = nest->nd - 1, n = nest->n_operands - 1, folded[2];
-    npy_intp at[DL_MAX_DIMS] = {0}, *words = work->block + 2 * nest->n_operands + 1, length = nest->shape[inner];
+    npy_intp at[DL_MAX_DIMS] = {0}, length = nest->shape[inner];
+    npy_intp *words = work->block + dl_word_loop(nest->n_operands, 0), *lengths = words + DL_FOLD_LENGTHS;
+    npy_intp *steps = words + DL_FOLD_STEPS;
     point_at(work, at);
     find_folded(nest, folded);
     npy_intp rows = nest->shape[folded[0]], few = rows;
-    if (length * work->itemsize > LINES_BYTES && rows * length * work->itemsize > TILE_BYTES) {
+    if (length * work->itemsize > DL_FOLD_BYTES && rows * length * work->itemsize > TILE_BYTES) {
         few = TILE_BYTES / (length * work->itemsize); /* of which each call reads all columns, some at a time */
         few = few < LEAST_ROWS ? LEAST_ROWS : few;
         folded[1] = -1;
     }
     for (int i = 0; i < nest->n_operands; i++) {
-        work->block[2 * i + 1] = nest->spread[i].strides[inner];
+        work->block[dl_word_stride(i)] = nest->spread[i].strides[inner];
     }
     for (int k = 0; k < 2; k++) {
-        words[k] = folded[k] < 0 ? 1 : nest->shape[folded[k]];
+        lengths[k] = folded[k] < 0 ? 1 : nest->shape[folded[k]];
         for (int i = 0; i < n; i++) {
-            words[2 + k * n + i] = folded[k] < 0 ? 0 : nest->spread[i].strides[folded[k]];
+            steps[k * n + i] = folded[k] < 0 ? 0 : nest->spread[i].strides[folded[k]];
         }
     }
     for (int k = 0; k < 2 && folded[k] >= 0; k++) {
@@ -401,14 +402,14 @@ fold_in_kernel(DlWork *work)
     }
     do {
         for (npy_intp start = 0; start < rows; start += few) {
-            words[0] = rows - start < few ? rows - start : few;
+            lengths[0] = rows - start < few ? rows - start : few;
             work->failed |= work->variant->address(work->block, length);
             for (int i = 0; i < n; i++) {
-                work->block[2 * i] += words[0] * words[2 + i];
+                work->block[dl_word_pointer(i)] += lengths[0] * steps[i];
             }
         }
         for (int i = 0; i < n; i++) {
-            work->block[2 * i] -= rows * words[2 + i];
+            work->block[dl_word_pointer(i)] -= rows * steps[i];
         }
     } while (step_on(work, at, inner - 1));
 }
@@ -420,8 +421,8 @@ dl_reduce_fold(DlWork *work)
     work->fold->start(work->out, work->out_size);
     if (work->folds) {
         fold_in_kernel(work);
-        work->unsure |= (work->failed & DL_KERNEL_MET_NAN) != 0;
-        work->failed &= ~DL_KERNEL_MET_NAN;
+        work->unsure |= (work->failed & DL_RETURNED_MET_NAN) != 0;
+        work->failed &= ~DL_RETURNED_MET_NAN;
         work->unsure |= work->fold->pairwise && work->fold->doubtful(work->out, work->out_size);
         return;
     }

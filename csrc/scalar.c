@@ -11,17 +11,14 @@ static const struct {
     const char *name;
     Family family;
 } op_rows[N_OPS] = {
-    [ADD] = {"add", ARITHMETIC},  [SUB] = {"sub", ARITHMETIC},      [MUL] = {"mul", ARITHMETIC},
-    [MOD] = {"mod", ARITHMETIC},  [FLOORDIV] = {"floordiv", ARITHMETIC}, [TRUEDIV] = {"truediv", DIVISION},
-    [NEG] = {"neg", ARITHMETIC},  [MIN] = {"min", SELECTION},       [MAX] = {"max", SELECTION},
-    [LT] = {"lt", COMPARISON},    [LE] = {"le", COMPARISON},        [EQ] = {"eq", COMPARISON},
-    [NE] = {"ne", COMPARISON},    [GT] = {"gt", COMPARISON},        [GE] = {"ge", COMPARISON},
-    [AND] = {"and", SELECTION},   [OR] = {"or", SELECTION},         [NOT] = {"not", NEGATION},
-    [POW] = {"pow", ARITHMETIC},  [BITAND] = {"bitand", BITS},      [BITOR] = {"bitor", BITS},
-    [BITXOR] = {"bitxor", BITS},  [TRUNC] = {"trunc", CONVERSION},
+#define SCALAR_OP(id, name, family) {name, family},
+#include "abi.def"
 };
 
-static const char *const kind_names[] = {[DL_BOOL] = "bool", [DL_INT] = "int", [DL_FLOAT] = "float"};
+static const char *const kind_names[] = {
+#define NUMBER_KIND(id, name) name,
+#include "abi.def"
+};
 
 static const int64_t EXACT = (int64_t)1 << 53; /* integers up to here are doubles exactly */
 

@@ -7,9 +7,8 @@
 #ifndef DL_SCALAR_H
 #define DL_SCALAR_H
 
+#include "abi.h"
 #include "numpy_api.h"
-
-typedef enum { DL_BOOL, DL_INT, DL_FLOAT } DlKind;
 
 typedef union {
     int64_t i; /* DL_BOOL, DL_INT */

@@ -2,8 +2,12 @@
 #ifndef DL_SCALAR_OPS_H
 #define DL_SCALAR_OPS_H
 
+#include "abi.h"
+
 typedef enum {
-    ADD, SUB, MUL, FLOORDIV, TRUEDIV, MOD, NEG, MIN, MAX, LT, LE, EQ, NE, GT, GE, AND, OR, NOT, POW, BITAND, BITOR, BITXOR, TRUNC, N_OPS,
+#define SCALAR_OP(id, name, family) id,
+#include "abi.def"
+    N_OPS,
     TOO_BIG = N_OPS /* not of Python: an integer beyond 64 bits is needed, so evaluation declines */
 } Op;
 

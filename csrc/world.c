@@ -9,6 +9,8 @@
  */
 #include "program.h"
 
+#include <time.h>
+
 #include "fpflags.h"
 #include "guards.h"
 #include "interrupts.h"
@@ -17,7 +19,18 @@ enum {
     RARELY = 8,             /* what that costs is at most one in so many parts of the time */
     MOST_NOTED = 1 << 18,   /* bytes that are noted before a call of Python code; a program that writes more declines */
     SMALL_INPUTS = 16,
+    PATIENCE_NS = 50000000, /* for how long others wait for the end of an iteration of the outermost loop */
 };
+
+unsigned dl_world_leave_every;
+
+int64_t
+dl_world_clock(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
 
 /* How an array lies. */
 struct DlLying {
@@ -199,7 +212,7 @@ dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
     if (status != 0) {
         return status;
     }
-    int64_t noted = dl_loop_clock();
+    int64_t noted = dl_world_clock();
     unsigned flags = dl_fp_get();
     int raises = run->errstate != NULL;
     dl_errstate_leave(run);
@@ -210,7 +223,7 @@ dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
         PyThreadState *tstate = PyEval_SaveThread();
         PyEval_RestoreThread(tstate);
     }
-    int64_t back = dl_loop_clock();
+    int64_t back = dl_world_clock();
     int unchanged = is_unchanged(run, &watch);
     if (status < 0) {
         outermost->keeps_writes = outermost->raised = 1; /* as plainly: what was done is done */
@@ -219,7 +232,7 @@ dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
     unchanged = unchanged && passes_again(outermost);
     status = raises ? dl_errstate_enter(run) : 0;
     dl_fp_set(flags);
-    outermost->let_in = dl_loop_clock();
+    outermost->let_in = dl_world_clock();
     outermost->cost = outermost->let_in - back + noted - time;
     outermost->wanted = 0;
     outermost->impatient = 1;
@@ -232,4 +245,59 @@ dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
     outermost->stale = reason; /* it is left where it can be, and plain Python sees what has changed */
     outermost->wanted = outermost->let_in;
     return 0;
+}
+
+DlStatus
+dl_world_look(DlRun *run, int64_t time)
+{
+    DlRun *outermost = run->outermost;
+    DlDecline reason = dl_pyframe_is_interrupted()      ? DL_REASON_SIGNAL
+                       : dl_pyframe_is_waited_for() ? DL_REASON_THREAD
+                                                        : DL_REASON_NONE;
+    if (reason == DL_REASON_NONE && outermost->stale == DL_REASON_NONE) {
+        return 0;
+    }
+    /* NB: best is to leave the outermost loop behind its iteration: then Python lets the others run, in the user's own frame. */
+    if (outermost->leaves && (!outermost->impatient || outermost->stale != DL_REASON_NONE)) {
+        if (outermost->wanted == 0) {
+            outermost->wanted = time;
+        }
+        if (time - outermost->wanted < PATIENCE_NS) {
+            return 0;
+        }
+    }
+    return outermost->stale != DL_REASON_NONE ? dl_decline(run, outermost->stale) : dl_world_let_in(run, time, reason);
+}
+
+/* leave_loops(every): for tests, see dl_world_leave_every. */
+static PyObject *
+leave_loops(PyObject *Py_UNUSED(module), PyObject *every)
+{
+    unsigned long number = PyLong_AsUnsignedLong(every);
+    if (number == (unsigned long)-1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    dl_world_leave_every = (unsigned)number;
+    Py_RETURN_NONE;
+}
+
+/* has_other_threads(): whether this interpreter has more than one thread. */
+static PyObject *
+has_other_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    return PyBool_FromLong(dl_pyframe_has_other_threads());
+}
+
+static PyMethodDef functions[] = {
+    {"has_other_threads", has_other_threads, METH_NOARGS,
+     "has_other_threads(): whether this interpreter has more than one thread."},
+    {"leave_loops", leave_loops, METH_O,
+     "leave_loops(every): for tests, leave native loops behind every so many iterations; 0: where somebody waits."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_world_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
 }

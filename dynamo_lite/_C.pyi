@@ -5,7 +5,7 @@ docs/architecture.md, "Segments", tells how a call passes through it.
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, ParamSpec, TypeAlias, TypedDict, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,105 @@ _R = TypeVar("_R", covariant=True)
 HasCode: TypeAlias = types.CodeType | Callable[..., Any]  # a code object, or a plain Python function for its own
 GUARD_KINDS: tuple[tuple[str, str, str], ...]  # the rows of csrc/guards.def: name, operands, words
 INVOKE_LOOP: int  # address of the function by which kernels call NumPy's loops (csrc/kernel_code.c)
+
+class Abi(NamedTuple):
+    """What C and Python agree on: the rows of csrc/abi.def, which says what each of them is."""
+
+    MAX_DIMS: int
+    MAX_OPERANDS: int
+    FOLD_OPERANDS: int
+    FOLD_BYTES: int
+    BLOCK_INPUTS: int
+    MAX_CARRIED_NUMBERS: int
+    MOST_STAGES: int
+    MOST_VECTOR: int
+    MOST_ROOMS: int
+    MOST_APPENDS: int
+    EQUAL_DEPTH: int
+    FIRST_PIPELINE_REASON: int
+    MAX_REASONS: int
+    SCRATCH_ALIGNMENT: int
+    PLACE_WORDS: int
+    PLACE_POINTER: int
+    PLACE_STRIDE: int
+    LOOP_WORDS: int
+    LOOP_INVOKE: int
+    LOOP_FUNCTION: int
+    LOOP_CONTEXT: int
+    LOOP_AUXDATA: int
+    LOOP_TRAITS: int
+    LOOP_FLAGS: int
+    ITERATION_COUNT: int
+    ITERATION_ROW_BYTES: int
+    ITERATION_WORDS: int
+    ROWS_COUNT: int
+    ROWS_STEPS: int
+    FOLD_LENGTHS: int
+    FOLD_STEPS: int
+    CLASS_PACKED: str
+    CLASS_SINGLE: str
+    CLASS_SPREAD: str
+    CLASS_ITERATED: str
+    CLASS_OF_ROW: str
+    ASKS_ROWS: str
+    ASKS_LOOPS: str
+    ASKS_STRICT: str
+    RETURNED_FAILED: int
+    RETURNED_MET_NAN: int
+    RETURNED_NAN: int
+    RETURNED_INDEX: int
+    RETURNED_NUMBER: int
+    RETURNED_CONVERT: int
+    RETURNED_RANGE: int
+    RETURNED_LOOKED: int
+    RETURNED_CONDITION: int
+    RETURNED_PRODUCT: int
+    RETURNED_REVERSED: int
+    RETURNED_LONG: int
+    RETURNED_MET_DOUBT: int
+    WORD_LOOK: int
+    WORD_RUN: int
+    WORD_BUDGET: int
+    WORD_OVERFLOW: int
+    WORD_START: int
+    WORD_BY: int
+    WORD_LAST: int
+    WORD_HELPERS: int
+    WORD_LEAVE: int
+    WORD_ENDED: int
+    HEAD_WORDS: int
+    OF_NUMBER: int
+    OF_SCALAR: int
+    NUMBER_WORDS: int
+    SCALAR_WORDS: int
+    ARRAY_SIZES: int
+    RESULT_WORDS: int
+    RESULT_ORIGIN: int
+    FIRST_ORIGIN: int
+    APPEND_TYPE_BITS: int
+    PYTHON_INT: int
+    PYTHON_FLOAT: int
+    PYTHON_BOOL: int
+    VECTOR_PRODUCTS: int
+    VECTOR_DOT: int
+    UFUNC_CALL_INFO: str
+    HELPERS: tuple[str, ...]
+    NUMBER_KINDS: tuple[str, ...]
+    SCALAR_OPS: tuple[str, ...]
+    VIEW_KINDS: tuple[str, ...]
+    STEPS: tuple[str, ...]
+
+abi: Abi
+
+def kernel_block(places: int, loops: int, /) -> tuple[int, int, int]:
+    """Of the block of a kernel with so many operands and results, and NumPy loops: the word of the scratch pointer, the
+    first word of the loops, and the first behind them."""
+
+def machine_block(
+    ndims: tuple[int, ...], carried: int, numbers: int, /
+) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Of the block of a loop's machine code: the first word of each value that goes in (ndims: its dimensions,
+    OF_SCALAR, or OF_NUMBER), of each result, and how many words there are before the scratch pointer."""
 
 OnMiss: TypeAlias = Callable[[types.FunctionType, tuple[Any, ...]], CacheEntry | None]
 

@@ -439,10 +439,8 @@ _ROWS = (
 )
 
 REASONS: dict[str, Reason] = {reason.id: reason for reason in _ROWS}
-FIRST_NUMBER = 32
-"""csrc/eval_hook.h, DL_FIRST_PIPELINE_REASON: frame statistics count row n of this table under FIRST_NUMBER + n."""
-
 NUMBERS: dict[str, int] = {reason.id: number for number, reason in enumerate(_ROWS)}
+"""Frame statistics count row n of this table under ``_C.abi.FIRST_PIPELINE_REASON`` + n."""
 
 
 def message(reason_id: str, detail: str = "") -> str:

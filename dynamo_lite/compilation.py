@@ -217,7 +217,7 @@ class Compilation:
         """An entry for this call, or None to run it plainly."""
         code = function.__code__
         if not _is_hashable(code):
-            _C.set_skip(code, True, breaks.FIRST_NUMBER + breaks.NUMBERS["unknown-bytecode"], self.on_miss)
+            _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS["unknown-bytecode"], self.on_miss)
             return None
         own = self._watcher is not None or code is getattr(self.function, "__code__", None) or code in self._resumed
         if not own and not self._worth(function):
@@ -359,7 +359,7 @@ class Compilation:
     def _skip(self, code: types.CodeType, reason: str) -> None:
         """Let the dispatcher never ask this compilation for an entry of `code` again."""
         self._skipped.add(code)
-        _C.set_skip(code, True, breaks.FIRST_NUMBER + breaks.NUMBERS[reason], self.on_miss)
+        _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS[reason], self.on_miss)
 
     def _promising(self, segment: Segment, slots: tuple[Any, ...]) -> bool:
         """Whether a segment that computes nothing may lead to one that does: it breaks, and an array is at hand."""

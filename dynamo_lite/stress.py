@@ -59,7 +59,7 @@ def frame_statistics() -> dict[str, int | dict[str, int]]:
     texts, names = _C.frame_reasons(), list(breaks.NUMBERS)
     skipped: dict[str, int] = {}
     for number, count in stats["skipped"].items():
-        name = texts[number] if number < len(texts) else names[number - breaks.FIRST_NUMBER]
+        name = texts[number] if number < len(texts) else names[number - _C.abi.FIRST_PIPELINE_REASON]
         skipped[name] = skipped.get(name, 0) + count
     return {
         "seen": stats["seen"],

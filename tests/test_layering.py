@@ -1,4 +1,4 @@
-"""Imports point one way, and versions and backends stay in their places.
+"""Imports and calls point one way, and versions and backends stay in their places.
 
 The order is that of docs/architecture.md: a module may import its own package and packages of a lower level, nothing
 else of the project. Every import counts, also those inside functions and under TYPE_CHECKING.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -158,3 +158,67 @@ def test_the_walk_sees_a_wrong_edge(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(MODULES, "dynamo_lite.graph.wrong", path)
     found = dict(imports("dynamo_lite.graph.wrong", ast.parse(path.read_text())))
     assert found == {"dynamo_lite.capture.machine": 2, "dynamo_lite.api": 4, "numba": 5}
+
+
+# -- files of csrc ---------------------------------------------------------------------------------
+
+# Files that call one another in a circle. None is added: what a file needs belongs below it. The first is how a loop's
+# body, a branch or a block of rows runs steps and is built, as the program around it; the second, how residual code and
+# polls come back to dispatch.
+CIRCLES = (
+    {"blocks.c", "build.c", "build_cond.c", "build_loop.c", "cond.c", "garbage.c", "launch.c", "loop.c"},
+    {"cache.c", "dispatch.c", "jump.c", "watch.c"},
+    {"kernel_map.c", "map_plan.c"},
+)
+
+
+def c_uses(texts: Mapping[str, str]) -> dict[str, set[str]]:
+    """Which .c files each .c file needs: those that define the functions and variables dl_* that it names."""
+    bare = {
+        name: re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', "", text, flags=re.DOTALL) for name, text in texts.items()
+    }
+    owner = {}
+    for name, text in bare.items():
+        functions = re.findall(r"^(dl_\w+)\([^;{]*\)\n\{", text, re.MULTILINE)
+        variable = r"^(?!extern|static|typedef)\w[\w ]*[ *](dl_\w+)(?:\[\w*\])?(?: = [^;]*)?;"
+        variables = re.findall(variable, text, re.MULTILINE)
+        owner |= dict.fromkeys((*functions, *variables), name)
+    return {
+        name: {owner[word] for word in re.findall(r"\bdl_\w+", text) if word in owner} - {name}
+        for name, text in bare.items()
+    }
+
+
+def circles(uses: Mapping[str, set[str]]) -> list[set[str]]:
+    """The largest sets of files of which each reaches each other one."""
+    reached = {name: set(found) for name, found in uses.items()}
+    for middle in reached:
+        for found in reached.values():
+            if middle in found:
+                found |= reached[middle]
+    sets = {frozenset(other for other in found if name in reached[other]) for name, found in reached.items()}
+    return [set(found) for found in sets if len(found) > 1]
+
+
+def test_c_files_call_one_way() -> None:
+    texts = {path.name: path.read_text() for path in sources() if path.suffix == ".c"}
+    found = circles(c_uses(texts))
+    wrong = [circle for circle in found if not any(circle <= known for known in CIRCLES)]
+    assert not wrong, wrong
+    assert set().union(*found) == set().union(*CIRCLES), "a circle is cut: take its files out of CIRCLES"
+
+
+def test_c_headers_include_one_way() -> None:
+    texts = {path.name: path.read_text() for path in sources() if path.suffix == ".h"}
+    uses = {name: set(re.findall(r'#include "(\w+\.h)"', text)) & texts.keys() for name, text in texts.items()}
+    assert circles(uses) == []
+
+
+def test_the_walk_sees_a_circle_in_c() -> None:
+    texts = {
+        "a.c": "int dl_shared;\n\nint\ndl_a(void)\n{\n    return dl_b();\n}\n",
+        "b.c": "/* dl_c */\nint\ndl_b(void)\n{\n    return dl_shared;\n}\n",
+        "c.c": "int\ndl_c(void)\n{\n    return dl_a();\n}\n",
+    }
+    assert c_uses(texts) == {"a.c": {"b.c"}, "b.c": {"a.c"}, "c.c": {"a.c"}}
+    assert circles(c_uses(texts)) == [{"a.c", "b.c"}]

@@ -1,12 +1,11 @@
 """Writes a Plan as one LLVM function ``i32 kernel(ptr block, i64 n)``.
 
-Enters a Plan; leaves LLVM text. block holds 8-byte words: pointer and stride of each operand, then of each result,
-the scratch pointer, and for each NumPy loop six words that its invoke function reads (the first is that function's
-address). Each segment becomes a vector loop over whole vectors and a scalar loop over the rest, both from the same
-table of exact_ops.py. INVARIANT: the text holds no address, the function allocates nothing and raises nothing; it
-returns 0, or at once the first non-zero status of a NumPy loop, or in the end MET_NAN when a result is NaN that may be
-one of two (a plan that is not strict), NANS_MET when two NaNs with other bits have met (a strict one), MET_DOUBT for
-either or an extreme in doubt (extremes.py).
+Enters a Plan; leaves LLVM text. block holds 8-byte words, which csrc/abi.def describes. Each segment becomes a vector
+loop over whole vectors and a scalar loop over the rest, both from the same table of exact_ops.py. INVARIANT: the text
+holds no address, the function allocates nothing and raises nothing; it returns 0, or at once the first non-zero status
+of a NumPy loop, or in the end RETURNED_MET_NAN when a result is NaN that may be one of two (a plan that is not strict),
+RETURNED_NAN when two NaNs with other bits have met (a strict one), RETURNED_MET_DOUBT for either or an extreme in doubt
+(extremes.py).
 """
 
 from __future__ import annotations
@@ -19,17 +18,22 @@ from dynamo_lite.backends.numba.extremes import emit_extreme, is_doubtful, is_ex
 from dynamo_lite.backends.numba.llvm_text import Lines, can_mask, can_scatter, scalar_type
 from dynamo_lite.backends.numba.plan import LoopCall, Place, Plan, Segment, first_values, meets_nan
 
+from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.schedule.steps import DType, KernelOp
 
 VECTOR_BYTES = 64  # two AVX registers, or one of AVX-512: independent work to hide latencies
 MANY_VALUES = 6  # live vectors above which half the width avoids spills
-LOOP_WORDS = 6
-MET_NAN, NANS_MET, MET_DOUBT = 2, 4, 8  # csrc/kernel_code.h
 
 
 def generate(plan: Plan, name: str) -> str:
     """The LLVM module text that defines `name`."""
     return Generator(plan, name).run()
+
+
+def call_address(name: str, slot: str) -> list[str]:
+    """Load the function that calls the NumPy loop whose words are at `slot`."""
+    at = f"  {name}.at = getelementptr i64, ptr {slot}, i64 {abi.LOOP_INVOKE}"
+    return [at, f"  {name} = load ptr, ptr {name}.at, align 8"]
 
 
 @dataclass(slots=True)
@@ -63,7 +67,8 @@ class Generator:
         self.rows_here = "%row.count"
         self.at: dict[Place, str] = {}  # where the row at hand begins
         self.last_offsets: dict[Place, list[str]] = {}
-        self.status = MET_DOUBT if plan.doubts else NANS_MET if plan.strict else MET_NAN
+        strict = abi.RETURNED_NAN if plan.strict else abi.RETURNED_MET_NAN
+        self.status = abi.RETURNED_MET_DOUBT if plan.doubts else strict
         self.judges = (
             plan.strict
             or plan.doubts
@@ -115,25 +120,24 @@ class Generator:
 
         for index, place in enumerate(self._places()):
             stem = self._stem(place)
-            word(f"%{stem}.base", "ptr", 2 * index)
+            word(f"%{stem}.base", "ptr", abi.PLACE_WORDS * index + abi.PLACE_POINTER)
             if self._class(place) in "si":
-                word(f"%{stem}.stride", "i64", 2 * index + 1)
-        n_places = self.n_operands + len(self.kernel.results)
-        after = 2 * n_places
-        word("%scratch", "ptr", after)
+                word(f"%{stem}.stride", "i64", abi.PLACE_WORDS * index + abi.PLACE_STRIDE)
+        scratch, loops, behind = kernel_block(len(self._places()), len(self.plan.loops))
+        word("%scratch", "ptr", scratch)
         if self.plan.nested:
-            behind = after + 1 + LOOP_WORDS * len(self.plan.loops)
-            word("%row.count", "i64", behind)
+            word("%row.count", "i64", behind + abi.ROWS_COUNT)
             for index, place in enumerate(self._places()):
                 if self._class(place) != "0":
-                    word(f"%{self._stem(place)}.down", "i64", behind + 1 + index)
+                    word(f"%{self._stem(place)}.down", "i64", behind + abi.ROWS_STEPS + index)
         for slot, offset in enumerate(self.plan.slots):
             lines.append(f"  %t{slot} = getelementptr i8, ptr %scratch, i64 {offset}")
         for number, index in enumerate(self.plan.loops):
             op = self.kernel.ops[index]
             width = len(op.operands) + len(op.dtypes)
-            lines.append(f"  %slot{number} = getelementptr i64, ptr %block, i64 {after + 1 + LOOP_WORDS * number}")
-            lines.append(f"  %invoke{number} = load ptr, ptr %slot{number}, align 8")
+            first = loops + abi.LOOP_WORDS * number
+            lines.append(f"  %slot{number} = getelementptr i64, ptr %block, i64 {first}")
+            lines += call_address(f"%invoke{number}", f"%slot{number}")
             lines.append(f"  %args{number} = alloca [{width} x ptr], align 8")
             lines.append(f"  %strides{number} = alloca [{width} x i64], align 8")
         lines += [f"  %{name} = load volatile {kind}, ptr @{name}" for (kind, _), name in self.lines.hidden.items()]

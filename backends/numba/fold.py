@@ -4,7 +4,7 @@ Enters a Kernel with ``fold`` and its stride classes, of the result "i"; leaves 
 numbers at the result's place, lane by lane, with the kernel's values at each index of two more axes, the outer one
 first. Behind the block stand the lengths of these (the inner one's first), and the bytes that each operand moves along
 the inner one, then along the outer one. INVARIANT: each number meets its values in the order of the axes. The
-function returns 0, or MET_NAN where an extreme met a NaN or -0.0; a NaN among sums is for the caller to see.
+function returns 0, or RETURNED_MET_NAN where an extreme met a NaN or -0.0; a NaN among sums is for the caller to see.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from dynamo_lite.backends.numba.codegen import Generator, Values, emit_op, liter
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.plan import Plan, Segment, options, plan
 
+from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.schedule.steps import DType, Kernel
 
 FOLDS = {"add": "iuf", "multiply": "iu", "maximum": "iuf", "minimum": "iuf"}  # and the classes of dtypes
-MOST_OPERANDS = 24  # csrc/reduce.h: DL_FOLD_OPERANDS
 MOST_OPS = 40
 WIDE_OPS = 8  # more of them leave no registers for several vectors of each value
-VECTOR_BYTES = 32
+VECTORS = 4  # of each value at most
+VECTOR_BYTES = abi.FOLD_BYTES // VECTORS
 
 
 def folds(kernel: Kernel, ufunc: np.ufunc) -> bool:
@@ -29,7 +30,7 @@ def folds(kernel: Kernel, ufunc: np.ufunc) -> bool:
     dtypes = [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
     (value,) = kernel.results
     kind = exact_ops.class_of(dtypes[value])
-    few = len(kernel.operand_dtypes) <= MOST_OPERANDS and len(kernel.ops) <= MOST_OPS
+    few = len(kernel.operand_dtypes) <= abi.FOLD_OPERANDS and len(kernel.ops) <= MOST_OPS
     if not few or kind not in FOLDS.get(ufunc.__name__, "") or any(op.op == "loop" for op in kernel.ops):
         return False
     steps = plan(kernel, "c" * (len(kernel.operand_dtypes) + 1)).steps
@@ -63,18 +64,19 @@ class _Folding(Generator):
     def widths(self) -> list[int]:
         """How many lanes are folded at once, the most first."""
         width = VECTOR_BYTES // max(dtype.itemsize for dtype in self.dtypes)
-        widths = [4 * width, 2 * width] if len(self.kernel.ops) <= WIDE_OPS else []
+        widths = [VECTORS * width, VECTORS // 2 * width] if len(self.kernel.ops) <= WIDE_OPS else []
         while width > 1:
             widths.append(width)
             width //= 2
         return [*widths, 1]
 
     def _entry(self) -> list[str]:
-        first = 2 * (self.n_operands + 1) + 1
-        names = ["inner.n", "outer.n"]
-        names += [f"o{value}.{axis}" for axis in ("inner", "outer") for value in range(self.n_operands)]
+        _, _, behind = kernel_block(self.n_operands + 1, 0)
+        lengths = ["inner.n", "outer.n"]
+        steps = [f"o{value}.{axis}" for axis in ("inner", "outer") for value in range(self.n_operands)]
+        words = [*enumerate(lengths, behind + abi.FOLD_LENGTHS), *enumerate(steps, behind + abi.FOLD_STEPS)]
         lines = super()._entry()
-        for word, name in enumerate(names, first):
+        for word, name in words:
             lines.append(f"  %{name}.at = getelementptr i64, ptr %block, i64 {word}")
             lines.append(f"  %{name} = load i64, ptr %{name}.at, align 8")
         for value in range(self.n_operands):  # from the end of an inner axis to the next one's begin

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dynamo_lite.backends.numba import exact_ops
-from dynamo_lite.backends.numba.codegen import LOOP_WORDS, Generator, Values, emit_op, literal
+from dynamo_lite.backends.numba.codegen import Generator, Values, emit_op, literal
 from dynamo_lite.backends.numba.extremes import is_doubtful, with_extremes
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.plan import (
@@ -28,6 +28,7 @@ from dynamo_lite.backends.numba.plan import (
     plan,
 )
 
+from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.schedule.steps import Kernel
 
 REGISTER_BYTES = 32
@@ -182,12 +183,12 @@ class _Base(Generator):
         self.rows = frozenset(places[number] for number in self.kernel.rows)
 
     def _entry(self) -> list[str]:
-        word = 2 * (self.n_operands + len(self.kernel.results)) + 1 + LOOP_WORDS * len(self.plan.loops)
+        _, _, behind = kernel_block(len(self._places()), len(self.plan.loops))
         return [
             *super()._entry(),
-            f"  %iterations.at = getelementptr i64, ptr %block, i64 {word}",
+            f"  %iterations.at = getelementptr i64, ptr %block, i64 {behind + abi.ITERATION_COUNT}",
             "  %iterations = load i64, ptr %iterations.at, align 8",
-            f"  %row.bytes.at = getelementptr i64, ptr %block, i64 {word + 1}",
+            f"  %row.bytes.at = getelementptr i64, ptr %block, i64 {behind + abi.ITERATION_ROW_BYTES}",
             "  %row.bytes = load i64, ptr %row.bytes.at, align 8",
         ]
 

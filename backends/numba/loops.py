@@ -18,13 +18,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from dynamo_lite._C import abi
 from dynamo_lite.ops import vector_math
 from dynamo_lite.schedule.steps import DType
 
 Array = np.ndarray[Any, Any]
 
 PIECES = (1, 2, 3, 4, 5, 7, 8, 9, 11, 15, 16, 17, 31, 33, 63, 65, 127, 129)
-CAPSULE_NAME = b"numpy_1.24_ufunc_call_info"
 
 
 class CallInfo(ctypes.Structure):
@@ -53,7 +53,7 @@ class StridedLoop:
         if tuple(resolved) != dtypes:
             raise TypeError(f"{ufunc.__name__} has no loop {dtypes}")
         ufunc._get_strided_loop(self._capsule)  # type: ignore[attr-defined]
-        self.info = CallInfo.from_address(_get_pointer(self._capsule, CAPSULE_NAME))
+        self.info = CallInfo.from_address(_get_pointer(self._capsule, abi.UFUNC_CALL_INFO.encode()))
         self._loop = _STRIDED_LOOP(self.info.strided_loop)
 
     def __call__(self, arrays: list[Array], strides: list[int] | None = None) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from dynamo_lite.backends.numba.codegen import literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_lists import ListWriter
-from dynamo_lite.backends.numba.machine_numbers import FLOAT64, HELPERS, LEAST, MOST, NotScalar, Number
+from dynamo_lite.backends.numba.machine_numbers import FLOAT64, LEAST, MOST, NotScalar, Number
 from dynamo_lite.backends.numba.machine_steps import (
     BOOL,
     INT64,
@@ -31,6 +31,7 @@ from dynamo_lite.backends.numba.machine_steps import (
 )
 from dynamo_lite.backends.numba.machine_vectors import NAME
 
+from dynamo_lite._C import abi, machine_block
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.schedule.steps import (
     Append,
@@ -50,25 +51,13 @@ from dynamo_lite.schedule.steps import (
     bodies,
 )
 
-# What the function returns; csrc/machine.c.
-STATUS = {
-    "failed": 1,
-    "nan": 4,
-    "index": 8,
-    "number": 16,
-    "convert": 32,
-    "range": 64,
-    "looked": 128,
-    "condition": 256,
-    "product": 512,
-    "reversed": 1024,
-    "long": 2048,
+# What the function returns, by the lower-case names of csrc/abi.def.
+RETURNED = {
+    name.removeprefix("RETURNED_").lower(): getattr(abi, name) for name in dir(abi) if name.startswith("RETURNED_")
 }
 
 
-# ---- the block: csrc/machine.c says what its words are ----
-
-LOOK, BUDGET, OVERFLOW, START, BY, LAST, FUNCTIONS, LEAVE, ENDED, HEAD_WORDS = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
+# ---- the block: csrc/abi.def says what its words are ----
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +71,10 @@ class Layout:
 
 def layout(machine: Machine) -> Layout:
     """The block of a machine loop."""
-    inputs, results, at = [], [], HEAD_WORDS
-    for dtype, ndim in zip(machine.dtypes, machine.ndims, strict=True):
-        inputs.append(at)
-        at += 1 if dtype is None else 2 if ndim < 0 else 1 + 2 * ndim
-    for place in range(len(machine.loop.dsts)):
-        results.append(at)
-        at += 3 if place < len(machine.loop.carried) else 1
-    return Layout(tuple(inputs), tuple(results), at + at % 2)
+    kinds = zip(machine.dtypes, machine.ndims, strict=True)
+    ndims = tuple(abi.OF_NUMBER if dtype is None else ndim for dtype, ndim in kinds)
+    n_carried = len(machine.loop.carried)
+    return Layout(*machine_block(ndims, n_carried, len(machine.loop.dsts) - n_carried))
 
 
 def machine_form(loop: Loop) -> Machine | None:
@@ -100,7 +85,7 @@ def machine_form(loop: Loop) -> Machine | None:
     dtypes, ndims = [], []
     for type_ in loop.types:
         dtypes.append(None if type_ is None else type_.dtype)
-        ndims.append(-1 if type_ is None or type_.scalar else type_.ndim)
+        ndims.append(abi.OF_SCALAR if type_ is None or type_.scalar else type_.ndim)
     machine = Machine(loop, tuple(dtypes), tuple(ndims))
     writer = _Writer(machine, "s" * len(values))
     try:
@@ -130,7 +115,7 @@ class _Writer(ListWriter):
         self.machine = machine
         self.classes = classes
         self.layout = layout(machine)
-        super().__init__(self.layout.words + 1, classes.endswith("!"))
+        super().__init__(self.layout.words, classes.endswith("!"))
         self.budget = self.look = ""
 
     def run(self) -> str:
@@ -150,9 +135,9 @@ class _Writer(ListWriter):
             else:
                 array = self.load_array(dtype, ndim, place)
                 frame.registers[1 + place] = array if ndim else Element(dtype, array.pointer, place)
-        start, by, last = (self.load_word("i64", word) for word in (START, BY, LAST))
-        self.look = self.load_word("ptr", LOOK)
-        self.budget = self.load_word("i64", BUDGET)
+        start, by, last = (self.load_word("i64", word) for word in (abi.WORD_START, abi.WORD_BY, abi.WORD_LAST))
+        self.look = self.load_word("ptr", abi.WORD_LOOK)
+        self.budget = self.load_word("i64", abi.WORD_BUDGET)
         lines.put("  br label %run")
         lines.label("run")
         first, stop, pace = (
@@ -170,17 +155,17 @@ class _Writer(ListWriter):
                 continue
             self.store_word(llvm_type(final), final.name, word)
             if isinstance(final, Value):
-                self.store_word("i64", lines.do(f"zext i8 {final.origin} to i64"), word + 2)
+                self.store_word("i64", lines.do(f"zext i8 {final.origin} to i64"), word + abi.RESULT_ORIGIN)
         if self.overflows:
             self.entry += ["  %overflow = alloca i64, align 8", "  store i64 0, ptr %overflow, align 8"]
-            self.store_word("i64", lines.do("load i64, ptr %overflow, align 8"), OVERFLOW)
+            self.store_word("i64", lines.do("load i64, ptr %overflow, align 8"), abi.WORD_OVERFLOW)
         if self.helpers:
             self.enter_helpers()
         lines.put("  ret i32 0")
         lines.text += self.lines.apart
         for failure in sorted(self.lines.failures):
             lines.put(f"decline.{failure}:")
-            lines.put(f"  ret i32 {STATUS[failure]}")
+            lines.put(f"  ret i32 {RETURNED[failure]}")
         return self.module()
 
     def require_distinct(self, finals: list[Value | Number]) -> None:
@@ -201,10 +186,10 @@ class _Writer(ListWriter):
 
     def enter_helpers(self) -> None:
         """Load the addresses of the functions of C that are called."""
-        table = self.load_word("ptr", FUNCTIONS)
+        table = self.load_word("ptr", abi.WORD_HELPERS)
         self.entry.append("  %helper.result = alloca double, align 8")
         for name in sorted(self.helpers):
-            self.entry.append(f"  %helper.{name}.at = getelementptr ptr, ptr {table}, i64 {HELPERS.index(name)}")
+            self.entry.append(f"  %helper.{name}.at = getelementptr ptr, ptr {table}, i64 {abi.HELPERS.index(name)}")
             self.entry.append(f"  %helper.{name} = load ptr, ptr %helper.{name}.at, align 8")
 
     def module(self) -> str:
@@ -246,8 +231,8 @@ class _Writer(ListWriter):
     def load_array(self, dtype: DType, ndim: int, place: int) -> Array:
         word = self.layout.inputs[place]
         pointer = self.load_word("ptr", word)
-        sizes = tuple(Number("int", self.load_word("i64", word + 1 + axis), 0) for axis in range(ndim))
-        strides = [self.load_word("i64", word + 1 + ndim + axis) for axis in range(ndim)]
+        sizes = tuple(Number("int", self.load_word("i64", word + abi.ARRAY_SIZES + axis), 0) for axis in range(ndim))
+        strides = [self.load_word("i64", word + abi.ARRAY_SIZES + ndim + axis) for axis in range(ndim)]
         if self.classes[place] in "ci" and ndim:
             strides[-1 if self.classes[place] == "c" else 0] = str(dtype.itemsize)
         axes = tuple(frozenset(((place, axis),)) for axis in range(ndim))
@@ -463,17 +448,17 @@ class _Writer(ListWriter):
                 self.phis[name] = first.makers | final.makers
         lines.label(f"{stem}.done")
         if stem == "all" and stops:
-            self.store_word("i64", lines.do(f"zext i1 {stops} to i64"), ENDED)
+            self.store_word("i64", lines.do(f"zext i1 {stops} to i64"), abi.WORD_ENDED)
         return finals
 
     def leave_if_asked(self, index: str) -> None:
         """End behind this iteration of the outermost loop, if somebody waits for that: `index` is then the last one."""
         lines, stem = self.lines, self.lines.name("leave")
-        at = lines.do(f"getelementptr i64, ptr %block, i64 {LEAVE}")
+        at = lines.do(f"getelementptr i64, ptr %block, i64 {abi.WORD_LEAVE}")
         asked = lines.do(f"icmp ne i64 {lines.do(f'load volatile i64, ptr {at}, align 8')}, 0")
         lines.put(f"  br i1 {asked}, label %{stem}, label %{stem}.on, !prof !0")
         lines.label(stem)
-        self.store_word("i64", index, LAST)
+        self.store_word("i64", index, abi.WORD_LAST)
         lines.put("  br label %all.done")
         lines.label(f"{stem}.on")
 

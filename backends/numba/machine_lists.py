@@ -15,20 +15,19 @@ from dynamo_lite.backends.numba.machine_numbers import FLOAT64, NotScalar, Numbe
 from dynamo_lite.backends.numba.machine_steps import Frame, List, Value
 from dynamo_lite.backends.numba.machine_vectors import VectorWriter
 
+from dynamo_lite._C import abi
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.schedule.steps import Append, Reg
 
-FIRST_ORIGIN = 64  # of what the first append has made; csrc/machine.c
-MOST_APPENDS = 60
-PYTHON_TYPES = {"int": 200, "float": 201, "bool": 202}  # beside NumPy's type numbers
+PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
 
 
 class ListWriter(VectorWriter):
     """appended: the names of the NumPy scalars that lists get. phis: what each that is handed on may be. finals: what
     loops hand on."""
 
-    def __init__(self, loop_words: int, strict: bool) -> None:
-        super().__init__(loop_words, strict)
+    def __init__(self, words: int, strict: bool) -> None:
+        super().__init__(words, strict)
         self.appends = 0
         self.appended: set[str] = set()
         self.phis: dict[str, frozenset[str]] = {}
@@ -40,7 +39,7 @@ class ListWriter(VectorWriter):
         if not isinstance(target, List) or step.packed is not None:
             raise NotScalar("a list of its own")
         (appended,) = step.values
-        if self.appends == MOST_APPENDS:
+        if self.appends == abi.MOST_APPENDS:
             raise NotScalar("too many appends")
         site = self.appends
         self.appends += 1
@@ -50,14 +49,14 @@ class ListWriter(VectorWriter):
             if not is_here or value.makers != {value.name} or value.name in self.appended or value.origin != "0":
                 raise NotScalar("an object that there is already")
             self.appended.add(value.name)
-            frame.registers[appended.index] = replace(value, origin=str(FIRST_ORIGIN + site))
+            frame.registers[appended.index] = replace(value, origin=str(abi.FIRST_ORIGIN + site))
             kind, bits = int(value.dtype.num), self.bits(scalar_type(value.dtype), value.name)
         elif is_symbolic(appended):
             number = self.number(appended, frame)
             kind, bits = PYTHON_TYPES[number.kind], self.number_bits(number)
         else:
             raise NotScalar("a constant")
-        code = site << 8 | kind
+        code = site << abi.APPEND_TYPE_BITS | kind
         failed = self.helper("append", "i32", f"ptr %block, ptr {target.name}, i64 {code}, i64 {bits}")
         self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "failed")
 

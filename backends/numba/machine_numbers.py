@@ -18,17 +18,6 @@ from dynamo_lite.schedule.steps import DType
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 EXACT = 1 << 53  # integers up to here are doubles exactly
 FLOAT64 = np.dtype(np.float64)
-HELPERS = (
-    "power",
-    "power_float",
-    "python_power",
-    "modulo",
-    "floor_divide",
-    "product",
-    "room",
-    "gather",
-    "append",
-)  # functions of csrc/machine.c, in its order
 
 
 class NotScalar(Exception):
@@ -48,7 +37,7 @@ class Number:
 
 class NumberWriter:
     """Writes arithmetic. overflows: some integer operation notes an overflow in %overflow. helpers: the functions of
-    HELPERS that are called, as %helper.<name>."""
+    csrc/abi.def that are called, as %helper.<name>."""
 
     def __init__(self) -> None:
         self.lines = StrictLines()

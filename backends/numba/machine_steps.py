@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from dynamo_lite.backends.numba import exact_ops
-from dynamo_lite.backends.numba.codegen import LOOP_WORDS, Values, emit_op, literal
+from dynamo_lite.backends.numba.codegen import Values, call_address, emit_op, literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.loops import loop_is_elementwise
 from dynamo_lite.backends.numba.machine_numbers import (
@@ -29,6 +29,7 @@ from dynamo_lite.backends.numba.machine_operators import INTEGER_OPERATORS, LOOP
 from dynamo_lite.backends.numba.machine_slices import slice_axis
 from dynamo_lite.backends.numba.plan import first_values, meets_nan, spreads_nan
 
+from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.emit import assign
@@ -58,7 +59,6 @@ def fresh(dtype: DType, name: str) -> Value:
 
 Axis = tuple[int, int]  # of a value that goes in
 WINDOW: Axis = (-1, -1)  # in place of an axis: a slice whose length is tested where it is taken
-MOST_VECTOR = 1 << 15  # csrc/program.h
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +106,12 @@ class Frame:
 
 
 class StepWriter(NumberWriter):
-    """loop_words: where the words of NumPy's loops begin in the block. entry: the lines of the first block."""
+    """words: of the block, before the scratch pointer. loop_words: where those of NumPy's loops begin. entry: the lines
+    of the first block."""
 
-    def __init__(self, loop_words: int) -> None:
+    def __init__(self, words: int) -> None:
         super().__init__()
-        self.loop_words = loop_words
+        self.scratch_word, self.loop_words, _ = kernel_block(words // abi.PLACE_WORDS, 0)
         self.entry: list[str] = []
         self.loops: list[KernelOp] = []
 
@@ -144,7 +145,7 @@ class StepWriter(NumberWriter):
                 place, size = slice_axis(self, size, start, stop, by)
                 first, pace = "" if place.most == place.least == 0 else place.name, by
                 if any(bound is not None and bound.read for bound in (start, stop)):
-                    self.lines.decline_if(lines.do(f"icmp ugt i64 {size.name}, {MOST_VECTOR}"), "long")
+                    self.lines.decline_if(lines.do(f"icmp ugt i64 {size.name}, {abi.MOST_VECTOR}"), "long")
                     axis = frozenset((WINDOW,))
             if first:
                 offset = lines.do(f"mul i64 {first}, {stride}")
@@ -248,10 +249,10 @@ class StepWriter(NumberWriter):
         self.loops.append(op)
         dtypes = (*op.in_dtypes, *op.dtypes)
         stem = f"%call{number}"
-        word = self.loop_words + LOOP_WORDS * number
+        word = self.loop_words + abi.LOOP_WORDS * number
         self.entry += [
             f"  {stem}.slot = getelementptr i64, ptr %block, i64 {word}",
-            f"  {stem}.invoke = load ptr, ptr {stem}.slot, align 8",
+            *call_address(f"{stem}.invoke", f"{stem}.slot"),
             f"  {stem}.args = alloca [{len(dtypes)} x ptr], align 8",
             f"  {stem}.strides = alloca [{len(dtypes)} x i64], align 8",
         ]

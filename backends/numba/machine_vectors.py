@@ -8,19 +8,21 @@ to that, what goes into an inner body is looked at here.
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 from dynamo_lite.backends.numba import exact_ops
-from dynamo_lite.backends.numba.codegen import LOOP_WORDS, generate
+from dynamo_lite.backends.numba.codegen import generate
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_numbers import NotScalar, Number
 from dynamo_lite.backends.numba.machine_steps import MOST_LOOPS, Array, Axis, Element, Frame, StepWriter, fresh
 from dynamo_lite.backends.numba.plan import Plan, plan
 
+from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Call, DType, Map, Operand, Reg, Schedule, bodies
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
-MOST_ROOMS = 16  # csrc/machine.c
 NAME = "machine.loop"
 
 
@@ -28,8 +30,8 @@ class VectorWriter(StepWriter):
     """vectors: the axes that are handled as a whole. strict: of kernels that may meet two NaNs (plan.py). kernels: the
     functions that are called, their texts by name. scratch_bytes: what they need besides."""
 
-    def __init__(self, loop_words: int, strict: bool) -> None:
-        super().__init__(loop_words)
+    def __init__(self, words: int, strict: bool) -> None:
+        super().__init__(words)
         self.vectors: set[Axis] = set()
         self.strict = strict
         self.kernels: dict[str, list[str]] = {}
@@ -57,7 +59,7 @@ class VectorWriter(StepWriter):
                 raise NotScalar("a product of what are no vectors")
             self.vectors |= operand.axes[0]
             words.append(f"ptr {operand.pointer}, i64 {operand.sizes[0].name}, i64 {operand.strides[0]}")
-        what = 2 * dtype.num + (step.function is not np.matmul)
+        what = abi.VECTOR_PRODUCTS * dtype.num + abi.VECTOR_DOT * (step.function is not np.matmul)
         failed = self.helper("product", "i32", f"i64 {what}, ptr %helper.result, {', '.join(words)}")
         self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "product")
         kind = scalar_type(dtype)
@@ -157,7 +159,7 @@ class VectorWriter(StepWriter):
     def room(self, dtype: DType, length: Number, axes: frozenset[Axis]) -> Array:
         """Memory for a vector that this step makes; it keeps it until it runs again."""
         lines, number = self.lines, self.rooms
-        if number == MOST_ROOMS:
+        if number == abi.MOST_ROOMS:
             raise NotScalar("too many arrays")
         self.rooms += 1
         size = lines.do(f"mul i64 {length.name}, {dtype.itemsize}")
@@ -172,19 +174,17 @@ class VectorWriter(StepWriter):
         for place, array in enumerate(places):
             constant = "c" if array.strides[0] == str(array.dtype.itemsize) else "s"
             letters += "0" if array.strides[0] == "0" and place < n_operands else constant
-        planned = plan(step.kernel, letters + "t" + "!" * self.strict)
+        planned = plan(step.kernel, letters + abi.ASKS_LOOPS + abi.ASKS_STRICT * self.strict)
         name = self.kernel(planned)
         block = lines.name("%kernel.block")
-        words = 2 * len(places)
         loops = range(len(self.loops), len(self.loops) + len(planned.loops))
         if loops.stop > MOST_LOOPS:
             raise NotScalar("too many operations of NumPy's own")
         self.loops += [step.kernel.ops[number] for number in planned.loops]
-        self.entry.append(f"  {block} = alloca [{words + 1 + LOOP_WORDS * len(loops)} x i64], align 8")
-        copied = [(self.loop_words - 1, words)]
-        for number, loop in enumerate(loops):
-            first = self.loop_words + LOOP_WORDS * loop
-            copied += [(first + word, words + 1 + LOOP_WORDS * number + word) for word in range(LOOP_WORDS)]
+        scratch, first, words = kernel_block(len(places), len(loops))
+        self.entry.append(f"  {block} = alloca [{words} x i64], align 8")
+        own_first = self.loop_words + abi.LOOP_WORDS * loops.start
+        copied = [(self.scratch_word, scratch), *zip(count(own_first), range(first, words), strict=False)]
         for source, goal in copied:
             at, to, value = (lines.name(stem) for stem in ("%at", "%to", "%word"))
             self.entry += [
@@ -194,9 +194,12 @@ class VectorWriter(StepWriter):
                 f"  store i64 {value}, ptr {to}, align 8",
             ]
         for place, array in enumerate(places):
-            for offset, kind, value in ((0, "ptr", array.pointer), (1, "i64", array.strides[0])):
+            for word, kind, value in (
+                (abi.PLACE_POINTER, "ptr", array.pointer),
+                (abi.PLACE_STRIDE, "i64", array.strides[0]),
+            ):
                 at = lines.name("%place")
-                self.entry.append(f"  {at} = getelementptr i64, ptr {block}, i64 {2 * place + offset}")
+                self.entry.append(f"  {at} = getelementptr i64, ptr {block}, i64 {abi.PLACE_WORDS * place + word}")
                 lines.put(f"  store {kind} {value}, ptr {at}, align 8")
         status = lines.do(f"call i32 @{name}(ptr {block}, i64 {length.name}) #0")
         failed, on, stop = lines.do(f"icmp ne i32 {status}, 0"), lines.name("on"), lines.name("stop")

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.extremes import is_doubtful, is_extreme, with_extremes
 
+from dynamo_lite._C import abi
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
 
 MAX_TILE = 1024
 MIN_TILE = 256
+ALIGNMENT = abi.SCRATCH_ALIGNMENT
 SINK_BYTES = 64
 CACHE_BYTES = 28 * 1024  # of a 32 KiB first-level cache
 SLOT_PADDING = 192  # keeps slots from lying a multiple of 4096 bytes apart, where loads wait for unrelated stores
@@ -142,16 +144,16 @@ def plan(kernel: Kernel, classes: str) -> Plan:
     slots, offset = [], SINK_BYTES
     for size in slot_sizes:
         slots.append(offset)
-        offset += (size * tile + SLOT_PADDING + 63) // 64 * 64
+        offset += (size * tile + SLOT_PADDING + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
     doubts = any(map(is_doubtful, kernel.ops))
     return Plan(kernel, classes, strict, nested, doubts, tile, steps, tuple(slots), offset, loops)
 
 
 def options(classes: str) -> tuple[str, bool, bool, bool]:
-    """The classes, and which of the letters "r", "t", "!" stand behind them."""
-    bare = classes.rstrip("rt!")
+    """The classes, and which of ASKS_ROWS, ASKS_LOOPS, ASKS_STRICT stand behind them."""
+    bare = classes.rstrip(abi.ASKS_ROWS + abi.ASKS_LOOPS + abi.ASKS_STRICT)
     behind = classes[len(bare) :]
-    return bare, "r" in behind, "t" in behind, "!" in behind
+    return bare, abi.ASKS_ROWS in behind, abi.ASKS_LOOPS in behind, abi.ASKS_STRICT in behind
 
 
 def _with_packed_operands(kernel: Kernel, classes: str) -> Kernel:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynamo_lite._C import abi
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of
 
-MAX_DIMS = 8  # csrc/program.h has room for so many
+MAX_DIMS = abi.MAX_DIMS
 NUMBER_DTYPES: dict[type, np.dtype[np.generic]] = {
     int: np.dtype(np.int64),
     float: np.dtype(np.float64),

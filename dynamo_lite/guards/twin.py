@@ -131,10 +131,7 @@ READS: Mapping[str, Callable[..., Any]] = {
 # ---- tests
 
 
-DEPTH = 100  # of tuples in tuples; csrc/guards.c
-
-
-def const_equal(a: Any, b: Any, depth: int = DEPTH) -> bool:
+def const_equal(a: Any, b: Any, depth: int = _C.abi.EQUAL_DEPTH) -> bool:
     """Interchangeable: identical, or of the same exact type with the same bits."""
     if a is b:
         return True

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dynamo_lite._C import abi
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.steps import Append, Map, Masked, Operand, Read, Reduce, Reg, RowBlock, Save, Step, View
 
 FULL = (None, None, None)
-MOST_INPUTS = 16  # csrc/blocks.c
 
 
 def find_blocks(
@@ -112,7 +112,7 @@ class _Finder:
         results = tuple(sorted(made & needed))
         views = {step.dst for step in steps if isinstance(step, View)}
         again = len(full) > len(set(full)) or not set(full) <= set(inputs)
-        if not inputs or len(inputs) > MOST_INPUTS or not again or views & set(results):
+        if not inputs or len(inputs) > abi.BLOCK_INPUTS or not again or views & set(results):
             return None
         return RowBlock(first, last - first, self.leading, inputs, tuple(sorted(made)), results)
 

@@ -21,7 +21,7 @@ from dynamo_lite.schedule.alias import other_rows
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp, Map, Operand, Reg, Schedule, View
 
 MOST_OPS = 200
-MOST_OPERANDS = 32  # and results, DL_MAX_OPERANDS of csrc/program.h
+MOST_OPERANDS = 32  # and results; the C side has room for abi.MAX_OPERANDS
 
 
 def iterated(body: Schedule, n_carried: int, facts: Facts) -> Map | None:

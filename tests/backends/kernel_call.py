@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from dynamo_lite.backends.numba import compile as numba_compile
-from dynamo_lite.backends.numba.codegen import MET_DOUBT, MET_NAN
 from dynamo_lite.backends.numba.loops import StridedLoop
 
+from dynamo_lite._C import abi
 from dynamo_lite.schedule.steps import Kernel, KernelOp
 
 Array = np.ndarray[Any, Any]
@@ -75,12 +75,12 @@ def run_kernel(kernel: Kernel, operands: list[Array], results: list[Array]) -> s
     """
     before = [array.copy() for array in (*operands, *results)]
     status, flags = _run(kernel, operands, results, "")
-    if status == MET_DOUBT:  # as the launcher does, the next time
+    if status == abi.RETURNED_MET_DOUBT:  # as the launcher does, the next time
         for array, held in zip((*operands, *results), before, strict=True):
             if array.flags.writeable:
                 array[...] = held
         status, flags = _run(kernel, operands, results, "t")
-    assert status in (0, MET_NAN)
+    assert status in (0, abi.RETURNED_MET_NAN)
     return {name for name, bit in FLAGS.items() if flags & bit}
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite._C import GUARD_KINDS, Guards, version_tag
+from dynamo_lite._C import GUARD_KINDS, Guards, abi, version_tag
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.guards import twin
 from dynamo_lite.guards.words import OPERANDS, GuardsOf
@@ -83,8 +83,8 @@ def nested(depth: int) -> Any:
 
 def test_constants_are_compared_to_a_bounded_depth() -> None:
     """Tuples in tuples use no more of the C stack than a hundred levels; the same object is equal at any depth."""
-    ops = [("arg", 0, 0), ("equal", 0, nested(twin.DEPTH - 1))]
-    assert both(ops, (0,), function, (nested(twin.DEPTH - 1),)) is not None
+    ops = [("arg", 0, 0), ("equal", 0, nested(abi.EQUAL_DEPTH - 1))]
+    assert both(ops, (0,), function, (nested(abi.EQUAL_DEPTH - 1),)) is not None
     deep = nested(10**6)
     ops = [("arg", 0, 0), ("equal", 0, deep)]
     assert both(ops, (0,), function, (deep,)) is not None

@@ -1,0 +1,195 @@
+/* Which floating-point errors the caller's error state reports, and a state in which these raise.
+ *
+ * The error state is a context variable that holds a capsule. For each capsule met, NumPy is asked once which errors it
+ * ignores, and for a capsule in which all others raise.
+ */
+#include "program.h"
+
+#include "interrupts.h"
+#include "pyframe.h"
+
+enum { KNOWN_STATES = 4 };
+
+typedef struct {
+    PyObject *capsule, *raising; /* owned */
+    unsigned reported;           /* flags that are not ignored */
+} ErrorState;
+
+static PyObject *state_variable, *make_state, *get_modes; /* of numpy._core.umath; numpy.geterr */
+static ErrorState known_states[KNOWN_STATES];
+static int next_state;
+
+static const struct {
+    const char *name;
+    unsigned flag;
+} error_rows[] = {
+    {"divide", DL_FP_DIVIDE},
+    {"over", DL_FP_OVER},
+    {"under", DL_FP_UNDER},
+    {"invalid", DL_FP_INVALID},
+};
+
+int
+dl_errstate_register(void)
+{
+    if (get_modes != NULL) {
+        return 0;
+    }
+    PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+    PyObject *numpy = umath ? PyImport_ImportModule("numpy") : NULL;
+    if (numpy != NULL) {
+        state_variable = PyObject_GetAttrString(umath, "_extobj_contextvar");
+        make_state = PyObject_GetAttrString(umath, "_make_extobj");
+        get_modes = PyObject_GetAttrString(numpy, "geterr");
+    }
+    Py_XDECREF(umath);
+    Py_XDECREF(numpy);
+    return state_variable && make_state && get_modes ? 0 : -1;
+}
+
+/* Fill in which errors the current state reports and the state in which they raise. */
+static int
+learn_state(ErrorState *state)
+{
+    DlDeferral deferral;
+    dl_interrupts_defer(&deferral, NULL);
+    PyObject *modes = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(get_modes));
+    PyObject *raising = modes ? PyDict_New() : NULL;
+    if (raising == NULL) {
+        Py_XDECREF(modes);
+        return -1;
+    }
+    int status = 0;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows) && status == 0; i++) {
+        PyObject *mode = PyDict_GetItemString(modes, error_rows[i].name);
+        int ignored = mode != NULL && PyUnicode_CompareWithASCIIString(mode, "ignore") == 0;
+        state->reported |= ignored ? 0 : error_rows[i].flag;
+        PyObject *word = PyUnicode_FromString(ignored ? "ignore" : "raise");
+        status = word ? PyDict_SetItemString(raising, error_rows[i].name, word) : -1;
+        Py_XDECREF(word);
+    }
+    if (status == 0) {
+        PyObject *no_args = PyTuple_New(0);
+        state->raising = no_args ? PyObject_Call(make_state, no_args, raising) : NULL;
+        Py_XDECREF(no_args);
+        status = state->raising ? 0 : -1;
+    }
+    Py_DECREF(modes);
+    Py_DECREF(raising);
+    return status;
+}
+
+/* What is known of the current error state; NULL with an error set. *learned: Python code had to find it out. */
+static const ErrorState *
+current_state(int *learned)
+{
+    *learned = 0;
+    PyObject *capsule;
+    if (PyContextVar_Get(state_variable, NULL, &capsule) < 0) {
+        return NULL;
+    }
+    if (capsule == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "NumPy's error state has no default");
+        return NULL;
+    }
+    for (int i = 0; i < KNOWN_STATES; i++) {
+        if (known_states[i].capsule == capsule) {
+            Py_DECREF(capsule);
+            return &known_states[i];
+        }
+    }
+    *learned = 1;
+    ErrorState state = {.capsule = capsule};
+    if (learn_state(&state) < 0) {
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    ErrorState *place = &known_states[next_state], old = *place;
+    next_state = (next_state + 1) % KNOWN_STATES;
+    *place = state;
+    Py_XDECREF(old.capsule);
+    Py_XDECREF(old.raising);
+    return place;
+}
+
+/* Note what the current error state reports, unless that is known: 0, 1 when Python code was run for it, or -1. */
+static int
+note_reported(DlRun *run)
+{
+    int learned = 0;
+    if (!run->knows_reported) {
+        const ErrorState *state = current_state(&learned);
+        if (state == NULL) {
+            return -1;
+        }
+        run->reported = state->reported;
+        run->knows_reported = 1;
+    }
+    return learned;
+}
+
+DlStatus
+dl_errstate_learn(DlRun *run)
+{
+    int learned = note_reported(run);
+    if (learned <= 0) {
+        return learned;
+    }
+    /* NB: nothing is written yet, but what the guards have looked at may be something else by now */
+    int switched = run->strict && run->outermost->switches != dl_pyframe_switches();
+    return switched ? dl_decline(run, DL_REASON_THREAD) : 0;
+}
+
+int
+dl_errstate_reports(DlRun *run)
+{
+    return note_reported(run) < 0 ? -1 : (run->reported & run->flags) != 0;
+}
+
+DlStatus
+dl_errstate_enter(DlRun *run)
+{
+    run->flags |= dl_fp_get(); /* NB: NumPy clears them */
+    if (run->errstate != NULL) {
+        return 0;
+    }
+    int learned;
+    const ErrorState *state = current_state(&learned);
+    run->reported = state ? state->reported : 0;
+    run->knows_reported = state != NULL;
+    if (state != NULL) {
+        PyObject *raising = Py_NewRef(state->raising); /* NB: setting may run code that replaces the known states */
+        run->errstate = PyContextVar_Set(state_variable, raising);
+        Py_DECREF(raising);
+    }
+    return run->errstate ? 0 : -1;
+}
+
+void
+dl_errstate_leave(DlRun *run)
+{
+    if (run->errstate == NULL) {
+        return;
+    }
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (PyContextVar_Reset(state_variable, run->errstate) < 0) {
+        PyErr_WriteUnraisable(state_variable);
+    }
+    PyErr_Restore(type, value, traceback);
+    Py_CLEAR(run->errstate);
+}
+
+DlStatus
+dl_flags_judge(DlRun *run)
+{
+    int reports = dl_errstate_reports(run);
+    return reports < 0 ? -1 : reports ? dl_decline(run, DL_REASON_FLAGS) : 0;
+}
+
+DlStatus
+dl_call_done(DlRun *run, PyObject *result)
+{
+    dl_fp_set(0); /* NB: flags that NumPy met and ignores stay set behind a call */
+    return result == NULL ? dl_failed(run, DL_REASON_CALL) : 0;
+}
