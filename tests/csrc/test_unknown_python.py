@@ -12,8 +12,12 @@ import dynamo_lite
 from dynamo_lite import _C, api
 from dynamo_lite.cli import doctor
 from dynamo_lite.errors import UnsupportedPythonWarning
+from dynamo_lite.whole_program import Program
 
 SOURCE = Path(__file__).parent.parent.parent / "csrc" / "pyframe.c"
+
+
+OTHER = "this is another Python. Use the usual one."
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +50,7 @@ def test_it_says_why(free_threaded: Path) -> None:
 
 
 def test_functions_are_plain_and_it_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_C, "hook_refusal", lambda: "this is another Python. Use the usual one.")
+    monkeypatch.setattr(_C, "hook_refusal", lambda: OTHER)
     monkeypatch.setattr(api, "_UNSUPPORTED_SAID", False)
     with pytest.warns(UnsupportedPythonWarning, match="leaves every function plain: this is another Python") as said:
         fast = dynamo_lite.compile(lambda x: x + 1)
@@ -55,3 +59,14 @@ def test_functions_are_plain_and_it_is_said_once(monkeypatch: pytest.MonkeyPatch
     assert (fast(1), again(1), fast.stats()["compiles"]) == (2, 3, 0)
     with pytest.raises(RuntimeError, match="every function runs as plain Python: this is another Python"):
         doctor._python()
+
+
+def test_a_program_is_run_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_C, "hook_refusal", lambda: OTHER)
+    program = Program()
+    for _ in range(2):
+        source = b"import numpy\ndef f(x):\n    for i in x:\n        i[0] += 1\n"
+        code = compile(source, "/programs/user.py", "exec")
+        assert program.prepared(code, source) is code
+    assert program.watch is None and program.refusal == OTHER
+    program.end()
