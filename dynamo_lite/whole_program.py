@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """A program whose files are watched. watch: what does it, once there is something to watch. refusal: why this Python's
-    cannot be, once that is known."""
+    """A program whose files are watched. watch: what does it, once there is something to watch; refusal: why nothing
+    can be watched in this Python."""
 
     def __init__(self, limits: policy.Thresholds = policy.THRESHOLDS) -> None:
         self.limits = limits

@@ -89,7 +89,7 @@ def _after(code: Code, raising: bool) -> list[list[int]]:
 
 @remembered
 def reraising(code: Code) -> frozenset[int]:
-    """The instructions before which the stack holds the number of the instruction that raised, which RERAISE goes back to.
+    """The instructions before which the stack holds the number of the instruction that raised, for RERAISE.
 
     NB: it is a number within this very code, and from 3.14 no object: nothing but the frame itself can hold it.
     """

@@ -59,8 +59,8 @@ def resume_code(code: Code, index: int, stack: tuple[str, ...], bound_locals: tu
     cells of its own.
 
     Raises UnsupportedResume for generators and coroutines, for module and class bodies, for places at which the stack
-    holds a number of an instruction (flow.reraising), and for code that CPython cannot express. Raises ValueError if the stack has not the depth that the instruction finds there, or a local is
-    not one of the code's.
+    holds a number of an instruction (flow.reraising), and for code that CPython cannot express. Raises
+    ValueError if the stack has not the depth that the instruction finds there, or a local is not one of the code's.
     """
     if code.flags & CO_GENERATOR_KINDS:
         raise UnsupportedResume(f"{code.qualname} is a generator or coroutine")

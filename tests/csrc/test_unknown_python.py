@@ -1,4 +1,4 @@
-"""Where frames are not known (another CPython, a free-threaded build) the extension builds, and every function is plain."""
+"""Where frames are not known (another CPython, a free-threaded build) the extension builds, and functions are plain."""
 
 from __future__ import annotations
 

@@ -106,11 +106,13 @@ MODES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-UNCOUNTED = pytest.mark.skip("a frame that C code calls under the hook counts for none on the C stack: dl_pyframe_lend_c_stack")
+UNCOUNTED = pytest.mark.skip(
+    "a frame that C code calls under the hook counts for none on the C stack: dl_pyframe_lend_c_stack"
+)
 
 
 def rooms_to_compare() -> Iterator[Any]:
-    """Mode, function, and what measures the room that is left; the one that cannot be as plainly is skipped in any mode."""
+    """Mode, function, and what measures the room that is left."""
     for mode, function, left in itertools.product(MODES, [flat, loop, recursive, callbacks], [lists_left, frames_left]):
         known = (mode, function, left) == ("compiled", callbacks, lists_left)
         name = f"{mode}-{function.__name__}-{left.__name__}"

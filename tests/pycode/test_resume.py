@@ -27,8 +27,8 @@ from dynamo_lite.pycode.flow import prune, reraising
 from tests.pycode import corpus
 from tests.pycode.test_behaviour import outcome
 
-# What a slot or a local holds before an instruction, on every path: UNKNOWN where that depends on the run. NUMBER: that of
-# the instruction that raised.
+# What a slot or a local holds before an instruction, on every path: UNKNOWN where that depends on the run; NUMBER is
+# that of the instruction that raised.
 VALUE, NULL, NUMBER, UNKNOWN = "value", "null", "number", "unknown"
 
 
