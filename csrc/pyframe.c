@@ -371,11 +371,10 @@ const char *
 dl_pyframe_refusal(void)
 {
 #ifdef Py_GIL_DISABLED
-    return "dynamo_lite cannot take over frames in a free-threaded build of Python (" PY_VERSION "): it relies on the GIL. "
-           "Every function runs as plain Python; use the usual build of CPython 3.11, 3.12, 3.13 or 3.14.";
+    return "this is a free-threaded build of Python (" PY_VERSION "), and compiled code relies on the GIL. Use the usual "
+           "build of CPython 3.11, 3.12, 3.13 or 3.14.";
 #else
-    return "dynamo_lite cannot take over frames in this Python (" PY_VERSION "): known are CPython 3.11, 3.12, 3.13 and "
-           "3.14. Every function runs as plain Python.";
+    return "the frames of this Python (" PY_VERSION ") are not known. Use CPython 3.11, 3.12, 3.13 or 3.14.";
 #endif
 }
 
@@ -384,6 +383,7 @@ DlEvaluator dl_pyframe_default_evaluator(void) { return NULL; }
 void dl_pyframe_set_evaluator(DlEvaluator evaluator) { (void)evaluator; }
 PyCodeObject *dl_pyframe_code(DlFrame *frame) { (void)frame; return NULL; }
 PyObject *dl_pyframe_function(DlFrame *frame) { (void)frame; return NULL; }
+int dl_pyframe_line(DlFrame *frame) { (void)frame; return 0; }
 PyObject *const *dl_pyframe_slots(DlFrame *f, PyObject **r, Py_ssize_t n) { (void)f; (void)r; (void)n; return NULL; }
 DlFrame *dl_pyframe_running(PyThreadState *tstate) { (void)tstate; return NULL; }
 DlFrame *dl_pyframe_hide(PyThreadState *tstate) { (void)tstate; return NULL; }

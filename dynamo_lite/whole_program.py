@@ -22,20 +22,25 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """A program whose files are watched. watch: what does it, once there is something to watch."""
+    """A program whose files are watched. watch: what does it, once there is something to watch; refusal: why nothing
+    can be watched in this Python."""
 
     def __init__(self, limits: policy.Thresholds = policy.THRESHOLDS) -> None:
         self.limits = limits
         self.watch: Watch | None = None
+        self.refusal: str | None = None
 
     def prepared(self, code: types.CodeType, source: bytes) -> types.CodeType:
         """The code to run for a file of the user's: with polls, if it speaks of NumPy."""
-        if b"numpy" not in source or not policy.is_looked_at(code.co_filename):
+        if self.refusal or b"numpy" not in source or not policy.is_looked_at(code.co_filename):
             return code
         if self.watch is None:
             from dynamo_lite import _C
             from dynamo_lite.watching import Watch
 
+            self.refusal = _C.hook_refusal()
+            if self.refusal:
+                return code
             self.watch = Watch(self.limits)
             _C.memory_install(config.pool_bytes, fill=config.check > 0, stay=True)
         return self.watch.watched(code)

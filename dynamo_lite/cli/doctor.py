@@ -41,14 +41,14 @@ def doctor() -> int:
 def _python() -> str:
     refusal = _C.hook_refusal()
     if refusal:
-        raise RuntimeError(f"{sys.version.split()[0]}: {refusal}; every function runs as plain Python")
+        raise RuntimeError(f"every function runs as plain Python: {refusal}")
     return f"{platform.python_implementation()} {sys.version.split()[0]} ({platform.machine()}), {sys.executable}"
 
 
 def _packages() -> str:
     unknown = installation.unknown_version()
     if unknown:
-        raise RuntimeError(f"{unknown} Every function runs as plain Python")
+        raise RuntimeError(f"every function runs as plain Python: {unknown}")
     return ", ".join(f"{name} {installation.installed(name)}" for name in installation.NEEDED)
 
 

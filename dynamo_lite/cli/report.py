@@ -57,6 +57,9 @@ def report_at_exit(program: Program, explain: bool = False) -> None:
         if os.getpid() == process:
             program.end()
             sys.stdout.flush()
+            if program.refusal:
+                print(f"dynamo_lite: every function ran as plain Python: {program.refusal}", file=sys.stderr)
+                return
             compilation = program.watch.compilation if program.watch is not None else None
             if explain and compilation is not None:
                 print(compilation.explanation(), end="\n\n", file=sys.stderr)

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterator
 from dataclasses import replace
 from itertools import accumulate
 
-from dynamo_lite.pycode.code import Code, ExceptionEntry, UnsupportedCode, remembered
+from dynamo_lite.pycode.code import Code, ExceptionEntry, UnsupportedCode, handlers_at, remembered
 from dynamo_lite.pycode.opcodes import OPCODES
 from dynamo_lite.pycode.version import RISES
 
@@ -85,6 +85,30 @@ def _after(code: Code, raising: bool) -> list[list[int]]:
             if handler is not None:
                 after[index].append(handler)
     return after
+
+
+@remembered
+def reraising(code: Code) -> frozenset[int]:
+    """The instructions before which the stack holds the number of the instruction that raised, for RERAISE.
+
+    NB: it is a number within this very code, and from 3.14 no object: nothing but the frame itself can hold it.
+    """
+    depths, after = stack_depth(code), _after(code, False)
+    found: set[int] = set()
+    for target, slot in {(entry.target, entry.depth) for entry in code.exceptions if entry.lasti}:
+        seen: set[int] = set()
+        work = [target]
+        while work:
+            index = work.pop()
+            depth = depths[index]
+            if index not in seen and depth is not None and depth > slot:
+                seen.add(index)
+                work += after[index]
+                handler = handlers_at(code, index)
+                if handler is not None and handler.depth > slot:
+                    work.append(handler.target)
+        found |= seen
+    return frozenset(found)
 
 
 def async_items(code: Code) -> dict[int, int]:

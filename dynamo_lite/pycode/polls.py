@@ -41,6 +41,7 @@ from dynamo_lite.pycode.code import (
 from dynamo_lite.pycode.decode import decode, remember_as
 from dynamo_lite.pycode.encode import encode
 from dynamo_lite.pycode.flow import natural_loop, reached, stack_depth
+from dynamo_lite.pycode.opcodes import OPCODES
 from dynamo_lite.pycode.rotate import rotated
 from dynamo_lite.pycode.version import FACTS
 
@@ -206,7 +207,7 @@ class _Writer:
                 self.place["asks", index] = len(self.out)
             block = self.edges.get(index)
             target: object = instr.target
-            if block is not None and instr.op == "JUMP":
+            if block is not None and OPCODES[instr.op].ends:
                 self.ask(block, instr.position)
             elif block is not None:
                 target = (block, "ask")
@@ -249,7 +250,8 @@ class _Writer:
         """The block after all else: the question of conditional back edges, the call, what becomes of its answer."""
         poll, onwards, depth, position = self.blocks[block]
         self.place[block, "ask"] = len(self.out)
-        if any(number == block and self.code.instrs[edge].op != "JUMP" for edge, number in self.edges.items()):
+        edges = (self.code.instrs[edge].op for edge, number in self.edges.items() if number == block)
+        if not all(OPCODES[op].ends for op in edges):
             self.ask(block, position)
             self.emit("JUMP", None, position, onwards)
         self.place[block, "call"] = begin = len(self.out)

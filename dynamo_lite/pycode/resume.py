@@ -25,7 +25,7 @@ from dynamo_lite.pycode.code import (
     remembered,
 )
 from dynamo_lite.pycode.encode import encode
-from dynamo_lite.pycode.flow import prune, remove, stack_depth
+from dynamo_lite.pycode.flow import prune, remove, reraising, stack_depth
 from dynamo_lite.pycode.version import FACTS
 
 # Of a prologue, besides what has to do with ``.s0`` ...
@@ -62,14 +62,16 @@ def resume_code(
     a cell of its own. Where an inner function that lives on has the cell, the variable is one of `cells` instead: the
     function takes the cell itself, as the last parameters do, and puts it in place of its own.
 
-    Raises UnsupportedResume for generators and coroutines, for module and class bodies, and for code that CPython
-    cannot express. Raises ValueError if the stack has not the depth that the instruction finds there, or a local is
-    not one of the code's.
+    Raises UnsupportedResume for generators and coroutines, for module and class bodies, for places at which the stack
+    holds a number of an instruction (flow.reraising), and for code that CPython cannot express. Raises
+    ValueError if the stack has not the depth that the instruction finds there, or a local is not one of the code's.
     """
     if code.flags & CO_GENERATOR_KINDS:
         raise UnsupportedResume(f"{code.qualname} is a generator or coroutine")
     if not (code.flags & CO_OPTIMIZED and code.flags & CO_NEWLOCALS):
         raise UnsupportedResume(f"{code.qualname} is not a function")
+    if index in reraising(code):
+        raise UnsupportedResume(f"{code.qualname}: at instruction {index} an exception is on its way through a handler")
     depth = stack_depth(code)[index]
     if depth != len(stack):
         raise ValueError(f"{code.qualname}: instruction {index} finds {depth} stack slots, not {len(stack)}")

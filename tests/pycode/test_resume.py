@@ -23,12 +23,13 @@ from dynamo_lite.pycode import (
     resume_code,
     skeleton,
 )
-from dynamo_lite.pycode.flow import prune
+from dynamo_lite.pycode.flow import prune, reraising
 from tests.pycode import corpus
 from tests.pycode.test_behaviour import outcome
 
-# What a slot or a local holds before an instruction, on every path: UNKNOWN where that depends on the run.
-VALUE, NULL, UNKNOWN = "value", "null", "unknown"
+# What a slot or a local holds before an instruction, on every path: UNKNOWN where that depends on the run; NUMBER is
+# that of the instruction that raised.
+VALUE, NULL, NUMBER, UNKNOWN = "value", "null", "number", "unknown"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def states(code: Code) -> list[State | None]:
             stack[base:] = [made] * (row.effect.pushed(instr.arg) - kept)
         entry = handlers_at(code, index)
         if entry is not None:
-            handled = [*state.stack[: entry.depth], *[VALUE] * (1 + entry.lasti)]
+            handled = [*state.stack[: entry.depth], *[NUMBER] * entry.lasti, VALUE]
             reach(entry.target, handled, state.locals)
             reach(entry.target, handled, names)
         if not row.ends:
@@ -108,7 +109,7 @@ def places(code: Code) -> Iterator[tuple[int, tuple[str, ...], tuple[str, ...]]]
     """
     live = liveness(code)
     for index, state in enumerate(states(code)):
-        if state is not None and UNKNOWN not in state.stack:
+        if state is not None and not {UNKNOWN, NUMBER} & set(state.stack):
             kinds = {name: state.locals[name] for name in live[index]}
             if UNKNOWN not in kinds.values():
                 names = sorted(name for name, kind in kinds.items() if kind == VALUE)
@@ -160,6 +161,17 @@ def test_resumed_at_every_instruction(function):
                 assert got[2][-1] == wanted[2][-1], (index, args, str(code))
         tried += 1
     assert tried > len(code.instrs) / 3, (tried, str(code))
+
+
+@pytest.mark.parametrize("function", list(CASES), ids=lambda function: function.__name__)
+def test_a_place_is_refused_where_the_stack_holds_the_number_of_an_instruction(function):
+    code = decode(function.__code__)
+    for index, state in enumerate(states(code)):
+        if state is not None:
+            assert (index in reraising(code)) == (NUMBER in state.stack), index
+            if NUMBER in state.stack:
+                with pytest.raises(UnsupportedResume, match="on its way"):
+                    resume_code(code, index, (VALUE,) * len(state.stack), ())
 
 
 def test_resuming_a_resume_function_at_the_same_place_is_a_fixpoint():

@@ -16,9 +16,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dynamo_lite.pycode import Instr, decode, decoded, encode, handlers_at, liveness, stack_depth
+from dynamo_lite.pycode import (
+    Answers,
+    Code,
+    Instr,
+    Loop,
+    decode,
+    decoded,
+    encode,
+    handlers_at,
+    liveness,
+    stack_depth,
+)
 from dynamo_lite.pycode.code import same_constant
 from dynamo_lite.pycode.decode import _decoded
+from dynamo_lite.pycode.polls import with_polls
+from dynamo_lite.pycode.rotate import rotated
 from tests.pycode.rewrite import all_codes
 
 STEP = 1 if os.environ.get("DYNAMO_LITE_TEST_ALL") else 25
@@ -86,6 +99,70 @@ def test_round_trip(name, files):
     assert count > 200
     # Superinstructions and TO_BOOL may come out where the compiler, with line numbers of its own, left them out.
     assert same_bytes / count > 0.99, same_bytes
+
+
+def without_polls(code: Code, polls: list[object], size: int) -> Code:
+    """The user's `size` instructions of `code`: without the questions among them, and what stands after them."""
+    instrs, known = code.instrs, set(map(id, polls))
+    asks = [
+        index
+        for index, instr in enumerate(instrs)
+        if instr.op == "LOAD_CONST" and id(instr.arg) in known and instrs[index + 1].op == "POP_JUMP_IF_TRUE"
+    ]
+    apart = {index + part for index in asks for part in (0, 1)}
+    users = [index for index in range(len(instrs)) if index not in apart][:size]
+    new = {index: place for place, index in enumerate(users)}
+    for ask in asks:  # one after the user's instructions is of a conditional back edge; a jump follows it
+        onwards = ask + 2 if ask < users[-1] else instrs[ask + 2].target
+        assert onwards is not None
+        new[ask] = new[onwards]
+    return replace(
+        code,
+        instrs=tuple(
+            instr if instr.target is None else replace(instr, target=new[instr.target])
+            for instr in (instrs[index] for index in users)
+        ),
+        exceptions=tuple(
+            replace(
+                entry,
+                start=new[entry.start],
+                end=new[entry.end] if entry.end <= users[-1] else size,
+                target=new[entry.target],
+            )
+            for entry in code.exceptions
+            if entry.start <= users[-1]
+        ),
+    )
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(("name", "files"), list(sources()), ids=lambda value: value if isinstance(value, str) else "")
+def test_round_trip_with_polls(name, files):
+    """Code with polls is decoded and encoded as any other, and is the user's but for them."""
+    answers = Answers(object(), object())
+    count = 0
+    for file in files:
+        module = compiled(file)
+        for code in all_codes(module) if module is not None else ():
+            plain = rotated(decode(code))
+            polls: list[object] = []
+
+            def make_poll(code: Code, loop: Loop | None, polls: list[object] = polls) -> object:
+                polls.append(object())
+                return polls[-1]
+
+            made = with_polls(plain, make_poll, answers)
+            if made is not None:
+                again = decode(encode(made))
+                assert replace(again, consts=plain.consts) == made, code  # the polls become constants
+                assert all(a is b for a, b in zip(again.consts, plain.consts, strict=False)), code
+                assert without_polls(made, polls, len(plain.instrs)) == plain, code
+                several = with_polls(plain, make_poll, answers, together=64)
+                assert several is not None
+                assert replace(decode(encode(several)), consts=plain.consts) == several, code
+                count += 1
+            assert bool(polls) == (made is not None), code
+    assert count > 100, count
 
 
 def test_positions_and_lines_survive():
