@@ -654,6 +654,8 @@ typedef struct {
 } DlNest;
 
 DlStatus dl_map_run(DlRun *run, DlMapStep *step);
+/* Run a map of packed arrays and single numbers into fresh arrays (map_dense.c); 2 when it is not one. */
+DlStatus dl_map_dense(DlRun *run, DlMapStep *step);
 /* Whether no operand is reversed that must not be. */
 int dl_map_lies_forward(const DlRun *run, const DlMapStep *step);
 /* Drop axes of size 1 and merge neighbours that one loop covers; order: the n axes, outermost first. */
