@@ -679,14 +679,16 @@ DlStatus dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, i
 DlStatus dl_map_fresh(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, PyObject **result);
 /* Order the axes by their strides, those of size 1 left out, and merge neighbours that one loop covers. */
 void dl_nest_order(DlNest *nest, int first_result, int nd, const npy_intp *shape);
+/* Copy between two arrays of one shape and dtype. */
+void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
+                     const npy_intp *shape, npy_intp itemsize);
+
+/* ---- map_launch.c ---- */
 /* Call the kernel's code over an ordered nest; iterations: of one that iterates, otherwise NULL. */
 struct DlIterations;
 DlStatus dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const struct DlIterations *iterations);
 /* Hand the results to their registers: the arrays in `fresh`, whose references are taken, and scalars in their cells. */
 void dl_map_take_results(DlRun *run, const DlMapStep *step, PyObject **fresh);
-/* Copy between two arrays of one shape and dtype. */
-void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
-                     const npy_intp *shape, npy_intp itemsize);
 
 /* ---- loop_kernel.c ---- */
 
