@@ -255,69 +255,6 @@ dl_nest_order(DlNest *nest, int first_result, int nd, const npy_intp *shape)
     dl_nest_merge(nest, order, n, shape);
 }
 
-/* Call the kernel for every index of the axes that it does not go through itself; its status. behind: the words for
- * code that goes through rows. */
-static int32_t
-run_nest(const DlNest *nest, const DlVariant *variant, npy_intp *block, npy_intp *behind)
-{
-    int inner = nest->nd - 1, own = variant->rows ? inner - 1 : inner; /* the outermost axis that the code goes through */
-    for (int i = 0; i < nest->n_operands; i++) {
-        block[dl_word_pointer(i)] = (npy_intp)nest->spread[i].data;
-        block[dl_word_stride(i)] = nest->spread[i].strides[inner];
-    }
-    if (variant->rows) {
-        behind[DL_ROWS_COUNT] = nest->shape[own];
-        for (int i = 0; i < nest->n_operands; i++) {
-            behind[DL_ROWS_STEPS + i] = nest->spread[i].strides[own];
-        }
-    }
-    if (own == 0) {
-        return variant->address(block, nest->shape[inner]);
-    }
-    npy_intp at[DL_MAX_DIMS] = {0};
-    for (;;) {
-        int32_t status = variant->address(block, nest->shape[inner]);
-        if (status != 0) {
-            return status;
-        }
-        int axis = own - 1;
-        for (; axis >= 0; axis--) {
-            if (++at[axis] < nest->shape[axis]) {
-                for (int i = 0; i < nest->n_operands; i++) {
-                    block[dl_word_pointer(i)] += nest->spread[i].strides[axis];
-                }
-                break;
-            }
-            at[axis] = 0;
-            for (int i = 0; i < nest->n_operands; i++) {
-                block[dl_word_pointer(i)] -= nest->spread[i].strides[axis] * (nest->shape[axis] - 1);
-            }
-        }
-        if (axis < 0) {
-            return 0;
-        }
-    }
-}
-
-DlStatus
-dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const DlIterations *iterations)
-{
-    DlBlock block;
-    if (dl_block_open(&block, variant, nest->n_operands, iterations) < 0) {
-        return -1;
-    }
-    int32_t failed;
-    if (nest->size >= DL_RELEASE_GIL && !variant->needs_gil && !run->keep_gil) {
-        Py_BEGIN_ALLOW_THREADS
-        failed = run_nest(nest, variant, block.block, block.behind);
-        Py_END_ALLOW_THREADS
-    }
-    else {
-        failed = run_nest(nest, variant, block.block, block.behind);
-    }
-    return dl_block_close(&block, run, variant, failed);
-}
-
 /* Order the nest, compile the kernel for its strides if need be, and run it; *used: the code, NULL if nothing is run. */
 static DlStatus
 run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape, DlVariant **used)
@@ -371,37 +308,6 @@ dl_map_may_share(const DlSpread *one, int nd, const npy_intp *shape, const DlSpr
     return low < other_high && other_low < high;
 }
 
-static npy_intp
-common_divisor(npy_intp one, npy_intp other)
-{
-    one = magnitude(one);
-    other = magnitude(other);
-    while (other != 0) {
-        npy_intp rest = one % other;
-        one = other;
-        other = rest;
-    }
-    return one;
-}
-
-int
-dl_map_alternate(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
-                 npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape)
-{
-    npy_intp step = 0; /* every address is some steps from the first one */
-    for (int axis = 0; axis < nd; axis++) {
-        if (shape[axis] > 1) {
-            step = common_divisor(common_divisor(step, strides[axis]), other_strides[axis]);
-        }
-    }
-    if (step == 0) {
-        return 0;
-    }
-    npy_intp apart = (other - one) % step;
-    apart += apart < 0 ? step : 0;
-    return apart >= itemsize && step - apart >= other_itemsize;
-}
-
 /* Whether writing `target` may change elements of `other` that belong to other positions. */
 static int
 may_clash(const DlSpread *target, const DlSpread *other, int nd, const npy_intp *shape)
@@ -411,7 +317,7 @@ may_clash(const DlSpread *target, const DlSpread *other, int nd, const npy_intp 
     }
     int same = target->data == other->data && target->itemsize == other->itemsize
                && memcmp(target->strides, other->strides, (size_t)nd * sizeof *target->strides) == 0;
-    return !same && !dl_map_alternate(target->data, target->itemsize, target->strides, other->data, other->itemsize,
+    return !same && !dl_layout_alternate(target->data, target->itemsize, target->strides, other->data, other->itemsize,
                                       other->strides, nd, shape);
 }
 
@@ -504,25 +410,6 @@ put_back(const DlNest *nest, int nd, const npy_intp *shape, int n, DlAside *asid
                             itemsize);
         }
         dl_memory_give(asides[i].buffer);
-    }
-}
-
-void
-dl_map_take_results(DlRun *run, const DlMapStep *step, PyObject **fresh)
-{
-    for (int i = 0; i < step->kernel.n_results; i++) {
-        DlReg *reg = &run->regs[step->outs[i]];
-        if (fresh[i] != NULL) {
-            dl_reg_take_fresh(reg, fresh[i]);
-            fresh[i] = NULL;
-        }
-        else if (step->scalar[i]) {
-            reg->kind = DL_SCALAR;
-            reg->object = NULL;
-            reg->nd = 0;
-            reg->descr = step->kernel.descrs[step->kernel.n_operands + i];
-            reg->data = reg->cell.bytes;
-        }
     }
 }
 

@@ -295,3 +295,36 @@ dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, cons
     }
     return unknown;
 }
+
+/* ---- arrays in turns ---- */
+
+static npy_intp
+common_divisor(npy_intp one, npy_intp other)
+{
+    one = magnitude(one);
+    other = magnitude(other);
+    while (other != 0) {
+        npy_intp rest = one % other;
+        one = other;
+        other = rest;
+    }
+    return one;
+}
+
+int
+dl_layout_alternate(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
+                 npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape)
+{
+    npy_intp step = 0; /* every address is some steps from the first one */
+    for (int axis = 0; axis < nd; axis++) {
+        if (shape[axis] > 1) {
+            step = common_divisor(common_divisor(step, strides[axis]), other_strides[axis]);
+        }
+    }
+    if (step == 0) {
+        return 0;
+    }
+    npy_intp apart = (other - one) % step;
+    apart += apart < 0 ? step : 0;
+    return apart >= itemsize && step - apart >= other_itemsize;
+}

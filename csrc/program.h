@@ -635,6 +635,10 @@ void dl_layout_order(const DlLayout *layout, int *order);
 int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, const npy_intp *shape,
                       DlLayout *results);
 
+/* Whether the elements of two arrays lie in turns, as those of two columns do: none of one has a byte of the other's. */
+int dl_layout_alternate(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
+                        npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape);
+
 /* ---- kernel_map.c ---- */
 
 /* An operand or result spread over a map's shape. */
@@ -668,9 +672,6 @@ DlStatus dl_map_spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr
 /* Whether two spread arrays, each over its shape, may have bytes in common. */
 int dl_map_may_share(const DlSpread *one, int nd, const npy_intp *shape, const DlSpread *other, int other_nd,
                      const npy_intp *other_shape);
-/* Whether the elements of two arrays lie in turns, as those of two columns do: none of one has a byte of the other's. */
-int dl_map_alternate(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
-                     npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape);
 /* Spread the operands over `shape`; numbers are converted into `cells`. */
 DlStatus dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest *nest,
                        char (*cells)[DL_CELL]);
@@ -681,14 +682,16 @@ DlStatus dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, i
 DlStatus dl_map_fresh(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, PyObject **result);
 /* Order the axes by their strides, those of size 1 left out, and merge neighbours that one loop covers. */
 void dl_nest_order(DlNest *nest, int first_result, int nd, const npy_intp *shape);
+/* Copy between two arrays of one shape and dtype. */
+void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
+                     const npy_intp *shape, npy_intp itemsize);
+
+/* ---- map_launch.c ---- */
 /* Call the kernel's code over an ordered nest; iterations: of one that iterates, otherwise NULL. */
 struct DlIterations;
 DlStatus dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const struct DlIterations *iterations);
 /* Hand the results to their registers: the arrays in `fresh`, whose references are taken, and scalars in their cells. */
 void dl_map_take_results(DlRun *run, const DlMapStep *step, PyObject **fresh);
-/* Copy between two arrays of one shape and dtype. */
-void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, const npy_intp *src_strides, int nd,
-                     const npy_intp *shape, npy_intp itemsize);
 
 /* ---- loop_kernel.c ---- */
 

@@ -168,7 +168,6 @@ def test_the_walk_sees_a_wrong_edge(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 CIRCLES = (
     {"blocks.c", "build.c", "build_cond.c", "build_loop.c", "cond.c", "garbage.c", "launch.c", "loop.c"},
     {"cache.c", "dispatch.c", "jump.c", "watch.c"},
-    {"kernel_map.c", "map_plan.c"},
 )
 
 
