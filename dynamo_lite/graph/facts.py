@@ -179,10 +179,9 @@ class Facts:
 
     def _excluded(self, terms: LinearKey) -> set[int]:
         unequal = set(self._unequal.get(terms, ()))
-        if len(terms) == 1:
-            (monomial, coefficient) = terms[0]
-            if coefficient == 1 and all(map(self._like_a_size, monomial)):
-                unequal.add(1)  # a size is not 1, nor is a product of sizes
+        common = set.intersection(*(set(monomial) for monomial, _ in terms))
+        if any(map(self._like_a_size, common)):
+            unequal |= {1, -1}  # a size is not 1, so that no multiple of it is
         return unequal
 
     def _like_a_size(self, factor: ScalarExpr) -> bool:

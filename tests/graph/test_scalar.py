@@ -189,6 +189,10 @@ def test_what_facts_decide_holds(learned: list[Scalar], question: Scalar) -> Non
         ([make("ge", S0, 3), make("le", S0, 3)], make("eq", S0, 3), True),
         ([make("lt", F, 1.5)], make("lt", F, 1.5), True),
         ([make("ge", S0, 3), make("ge", S1, 2)], make("ge", make("add", S0, S1), 5), True),
+        ([], make("eq", make("add", make("mul", S0, N), S0), 1), False),
+        ([], make("ne", make("sub", make("mul", S0, N), S0), -1), True),
+        ([], make("eq", make("add", make("mul", S0, N), S0), 0), None),
+        ([], make("eq", make("add", N, S0), 1), None),
     ],
 )
 def test_facts(learned: list[Scalar], question: Scalar, decided: bool | None) -> None:
