@@ -58,8 +58,13 @@ def is_known(name: str, dtype: DType) -> bool:
     with np.errstate(all="ignore"):
         for operands in _spread(sets):
             expected = _model(name, *operands)
-            for out in (np.empty_like(expected), np.empty(2 * len(expected), dtype)[::2]):
-                ufunc(*operands, out=out)
+            itself = operands[0].copy()
+            for first, out in (
+                (operands[0], np.empty_like(expected)),
+                (operands[0], np.empty(2 * len(expected), dtype)[::2]),
+                (itself, itself),
+            ):
+                ufunc(first, *operands[1:], out=out)
                 if _bits(out).tobytes() != _bits(expected).tobytes():
                     return False
     return True
