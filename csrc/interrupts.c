@@ -121,7 +121,21 @@ safe_point(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     Py_RETURN_NONE;
 }
 
+/* uninterrupted(function, *args): the result of the call, during which interrupts wait. */
+static PyObject *
+uninterrupted(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_args)
+{
+    if (n_args < 1) {
+        return PyErr_Format(PyExc_TypeError, "uninterrupted: expected a function");
+    }
+    DlDeferral deferral;
+    dl_interrupts_defer(&deferral, NULL);
+    return dl_interrupts_resume(&deferral, PyObject_Vectorcall(args[0], args + 1, (size_t)(n_args - 1), NULL));
+}
+
 static PyMethodDef functions[] = {
+    {"uninterrupted", (PyCFunction)(void (*)(void))uninterrupted, METH_FASTCALL,
+     "uninterrupted(function, *args): call it; signals' handlers and exceptions of other threads wait for its end."},
     {"safe_point", safe_point, METH_NOARGS,
      "safe_point(): nothing is half done here; raises Interrupted where a signal handler raises that has waited long."},
     {NULL, NULL, 0, NULL},

@@ -277,6 +277,9 @@ def set_skip(code: HasCode, skip: bool, reason: int = 0, owner: object = None) -
 def counters(code: HasCode | None = None, /) -> dict[str, int]:
     """hits misses native_calls plain_calls declines breaks retired leaves: of code, or of the process."""
 
+def uninterrupted(function: Callable[..., _T], /, *args: Any) -> _T:
+    """``function(*args)``, during which signals' handlers and exceptions of other threads wait."""
+
 def unseen(function: Callable[..., _T], /, *args: Any) -> _T:
     """function(*args) for the compiler's own work; the hook lets its frames pass."""
 

@@ -56,7 +56,9 @@ def __getattr__(name: str) -> Any:
     place = _PLACES.get(name)
     if place is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(place), name)
+    # NB: an import that is cut short leaves modules behind that cannot be imported again (each op is defined once).
+    module = import_module("dynamo_lite._C").uninterrupted(import_module, place)
+    value = globals()[name] = getattr(module, name)
     return value
 
 

@@ -12,7 +12,9 @@ import functools
 import gc
 import os
 import signal
+import subprocess
 import sys
+import textwrap
 import threading
 import time
 import traceback
@@ -322,3 +324,26 @@ def test_an_interrupt_while_a_running_loop_is_taken_over_is_of_a_line_in_it(monk
         _C.watch(None, None, None)
     lines = [entry.lineno for entry in traceback.extract_tb(raised.value.__traceback__) if entry.name == "steps"]
     assert seen and len(lines) == 1 and lines[0] > steps.__code__.co_firstlineno, lines
+
+
+@pytest.mark.parametrize("milliseconds", (1, 20, 60, 110, 170, 240))
+def test_an_interrupt_in_the_first_use_leaves_the_compiler_whole(milliseconds: int) -> None:
+    """A timeout while the compiler is imported is raised, and the next use finds all of it."""
+    text = f"""
+        import signal, time
+        import numpy as np, dynamo_lite
+        class Late(Exception): pass
+        def late(*args): raise Late
+        signal.signal(signal.SIGALRM, late)
+        raised = False
+        try:
+            signal.setitimer(signal.ITIMER_REAL, {milliseconds / 1000})
+            dynamo_lite.compile
+            while True:
+                time.sleep(0.01)
+        except Late:
+            raised = True
+        assert raised
+        assert dynamo_lite.compile(lambda x: x * 2.0 + 1.0)(np.ones(3)).tolist() == [3.0, 3.0, 3.0]
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(text)], check=True, timeout=60)
