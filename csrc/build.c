@@ -122,7 +122,11 @@ build_alloc(DlBuilder *builder, PyObject *object, DlAllocStep *step)
     if (status < 0 || dl_build_dims(builder, object, "shape", &step->shape) < 0) {
         return -1;
     }
-    step->dst = dl_build_int(object, "dst");
+    PyObject *like = PyObject_GetAttrString(object, "like");
+    step->like = like == NULL || like == Py_None ? -1 : dl_build_int(like, "index");
+    status = like == NULL ? -1 : step->like >= 0 ? dl_build_use(builder, step->like, object) : 0;
+    Py_XDECREF(like);
+    step->dst = status < 0 ? INT32_MIN : dl_build_int(object, "dst");
     return step->dst == INT32_MIN ? -1 : dl_build_set(builder, step->dst, object);
 }
 

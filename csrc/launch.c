@@ -97,7 +97,18 @@ alloc(DlRun *run, const DlAllocStep *step)
     }
     int zeros = step->filled && memcmp(cell, zero, (size_t)itemsize) == 0;
     PyObject *array;
-    if (run->pool != NULL && !step->fortran) {
+    if (step->like >= 0) {
+        const DlReg *like = &run->regs[step->like];
+        npy_intp strides[DL_MAX_DIMS];
+        if (like->kind != DL_ARRAY || like->nd != step->shape.n
+            || (like->nd && memcmp(like->shape, shape, (size_t)like->nd * sizeof *shape) != 0)) {
+            return dl_decline(run, DL_REASON_INPUT);
+        }
+        dl_layout_of_copy(like, (int)itemsize, strides);
+        array = dl_pool_array(run, step->descr, like->nd, shape, strides);
+        zeros = 0;
+    }
+    else if (run->pool != NULL && !step->fortran) {
         array = dl_pool_array(run, step->descr, step->shape.n, shape, NULL);
         zeros = 0;
     }

@@ -198,6 +198,16 @@ copy_layout(DlLayout *copy, const DlLayout *source, NPY_ORDER order)
     dl_layout_contiguous(copy->nd, copy->shape, copy->itemsize, fortran, copy->strides);
 }
 
+void
+dl_layout_of_copy(const DlReg *reg, int itemsize, npy_intp *strides)
+{
+    DlLayout source = {.nd = reg->nd, .itemsize = (int)PyDataType_ELSIZE(reg->descr)}, copy = {.itemsize = itemsize};
+    memcpy(source.shape, reg->shape, (size_t)reg->nd * sizeof *source.shape);
+    memcpy(source.strides, reg->strides, (size_t)reg->nd * sizeof *source.strides);
+    copy_layout(&copy, &source, NPY_KEEPORDER);
+    memcpy(strides, copy.strides, (size_t)reg->nd * sizeof *strides);
+}
+
 /* Rule (4): whether a result in the place of an operand might lie otherwise. */
 static int
 may_be_elided(const DlKernelOp *op, const DlLayout *values, const DlLayout *out)

@@ -126,6 +126,7 @@ typedef struct {
     PyArray_Descr *descr; /* owned */
     DlDims shape;
     int filled, fortran;
+    int32_t like;         /* a register whose array's memory order is the new one's; -1: C or Fortran order */
     DlOperand fill;
 } DlAllocStep;
 
@@ -631,6 +632,8 @@ typedef struct {
 void dl_layout_contiguous(int nd, const npy_intp *shape, npy_intp itemsize, int fortran, npy_intp *strides);
 /* The axes of one array as NumPy's iterator orders them, innermost first. */
 void dl_layout_order(const DlLayout *layout, int *order);
+/* The strides of a copy of reg's array, of that itemsize, in its memory order. */
+void dl_layout_of_copy(const DlReg *reg, int itemsize, npy_intp *strides);
 /* The layouts of a kernel's results that NumPy's operations would give; operands: one layout each. 1: not of `shape`. */
 int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, const npy_intp *shape,
                       DlLayout *results);

@@ -154,7 +154,7 @@ def _used(step: Step) -> set[int]:
         return {step.list, *_registers(step.values)}
     if isinstance(step, Map):
         return set(_registers(step.operands)) | {out for out, into in zip(step.outs, step.into, strict=True) if into}
-    names = ("operands", "fill", "args", "kwargs", "carried", "captured", "outputs", "condition")
+    names = ("operands", "fill", "like", "args", "kwargs", "carried", "captured", "outputs", "condition")
     return set(_registers(tuple(getattr(step, name, None) for name in names)))
 
 

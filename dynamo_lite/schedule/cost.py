@@ -456,6 +456,8 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += 0.0 if _is_opaque(step) else NS_PER_BYTE * 3 * made
         elif isinstance(step, Alloc):
             time += NUMPY_CALL / 4
+            if step.like is not None and step.fill is not None:
+                time += _fresh_time(_count(step.shape, env) * step.dtype.itemsize)
         elif isinstance(step, Append):
             time += APPEND
         elif isinstance(step, Save):

@@ -403,6 +403,16 @@ class _Emitter:
         self.steps.append(Alloc(self.register(node), type_.dtype, type_.shape, fill, node.params["order"]))
         return True
 
+    def alloc_like(self, node: Node) -> bool:
+        like, *rest = node.args
+        assert isinstance(like, Node)
+        fill = rest[0] if rest else None
+        if like.array_type.scalar or (rest and type(fill) is not int):
+            return False
+        type_, operand = node.array_type, Reg(self.registers[like])
+        self.steps.append(Alloc(self.register(node), type_.dtype, type_.shape, fill, "K", operand))
+        return True
+
     # The end
 
     def finish(self, is_body: bool) -> Schedule:
@@ -468,6 +478,7 @@ _IN_PLACE: dict[str, Callable[[_Emitter, Node, int], None]] = {
 _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     **dict.fromkeys(_VIEW_PARAMS, _Emitter.view),
     **dict.fromkeys(("empty", "zeros", "full"), _Emitter.alloc),
+    **dict.fromkeys(("empty_like", "full_like"), _Emitter.alloc_like),
     "tuple_get": _Emitter.tuple_get,
     "count_true": _Emitter.count_mask,
     "masked": _Emitter.get,

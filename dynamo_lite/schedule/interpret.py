@@ -72,7 +72,10 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
         elif isinstance(step, View):
             registers[step.dst] = _view(registers[step.src], step, concrete(step.params))
         elif isinstance(step, Alloc):
-            array = np.empty(concrete(step.shape), step.dtype, step.order)  # type: ignore[call-overload]
+            if step.like is not None:
+                array = np.empty_like(registers[step.like.index], step.dtype)
+            else:
+                array = np.empty(concrete(step.shape), step.dtype, step.order)  # type: ignore[call-overload]
             if step.fill is not None:
                 array[...] = concrete(step.fill)
             registers[step.dst] = array

@@ -87,13 +87,15 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Alloc:
-    """dst becomes a fresh array. fill: None (np.empty) or a Python number / NumPy scalar / Scalar. order "C" or "F"."""
+    """dst becomes a fresh array. fill: None (np.empty) or a Python number / NumPy scalar / Scalar. order "C" or "F", or
+    "K" for that of the array in `like`, which has the same shape."""
 
     dst: int
     dtype: DType
     shape: tuple[Dim, ...]
     fill: Any = None
     order: str = "C"
+    like: Reg | None = None
 
 
 @dataclass(frozen=True, slots=True)
