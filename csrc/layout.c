@@ -306,35 +306,75 @@ dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, cons
     return unknown;
 }
 
-/* ---- arrays in turns ---- */
+/* ---- memory in common ---- */
 
-static npy_intp
-common_divisor(npy_intp one, npy_intp other)
+/* One axis of the search: so far apart do its steps lie, and so many there are at most, to either side. */
+typedef struct {
+    npy_intp stride, least, most;
+} Steps;
+
+/* Whether no sum of steps comes to within [low, high]; 0 also where the search takes too long. Axes by falling stride. */
+static int
+never_meets(const Steps *axes, int n, npy_intp low, npy_intp high, int *patience)
 {
-    one = magnitude(one);
-    other = magnitude(other);
-    while (other != 0) {
-        npy_intp rest = one % other;
-        one = other;
-        other = rest;
+    if (n == 0) {
+        return low > 0 || high < 0;
     }
-    return one;
+    npy_intp reach_low = 0, reach_high = 0; /* of the axes inside */
+    for (int i = 1; i < n; i++) {
+        reach_low += axes[i].stride * axes[i].least;
+        reach_high += axes[i].stride * axes[i].most;
+    }
+    for (npy_intp step = axes->least; step <= axes->most; step++) {
+        npy_intp rest = axes->stride * step;
+        if (rest + reach_high < low) { /* too few: to the first that may do */
+            step += (low - rest - reach_high - 1) / axes->stride;
+            continue;
+        }
+        if (rest + reach_low > high) {
+            return 1;
+        }
+        if (--*patience < 0 || !never_meets(axes + 1, n - 1, low - rest, high - rest, patience)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Add an axis in its place by stride; those of one stride are one. */
+static int
+add_steps(Steps *axes, int n, npy_intp stride, npy_intp count, int back)
+{
+    int sign = (stride < 0) != back ? -1 : 1;
+    Steps own = {magnitude(stride), sign < 0 ? -(count - 1) : 0, sign < 0 ? 0 : count - 1};
+    int at = 0;
+    while (at < n && axes[at].stride > own.stride) {
+        at++;
+    }
+    if (at < n && axes[at].stride == own.stride) {
+        axes[at].least += own.least;
+        axes[at].most += own.most;
+        return n;
+    }
+    memmove(axes + at + 1, axes + at, (size_t)(n - at) * sizeof *axes);
+    axes[at] = own;
+    return n + 1;
 }
 
 int
-dl_layout_alternate(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
-                 npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape)
+dl_layout_apart(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other, npy_intp other_itemsize,
+                const npy_intp *other_strides, int nd, const npy_intp *shape)
 {
-    npy_intp step = 0; /* every address is some steps from the first one */
+    Steps axes[2 * DL_MAX_DIMS];
+    int n = 0, patience = 64;
     for (int axis = 0; axis < nd; axis++) {
-        if (shape[axis] > 1) {
-            step = common_divisor(common_divisor(step, strides[axis]), other_strides[axis]);
+        if (shape[axis] > 1 && strides[axis] != 0) {
+            n = add_steps(axes, n, strides[axis], shape[axis], 0);
+        }
+        if (shape[axis] > 1 && other_strides[axis] != 0) {
+            n = add_steps(axes, n, other_strides[axis], shape[axis], 1);
         }
     }
-    if (step == 0) {
-        return 0;
-    }
-    npy_intp apart = (other - one) % step;
-    apart += apart < 0 ? step : 0;
-    return apart >= itemsize && step - apart >= other_itemsize;
+    npy_intp ahead = other - one; /* an element of one meets one of the other where the steps come to about this */
+    return never_meets(axes, n, ahead - itemsize + 1, ahead + other_itemsize - 1, &patience);
 }

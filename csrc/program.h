@@ -638,9 +638,10 @@ void dl_layout_of_copy(const DlReg *reg, int itemsize, npy_intp *strides);
 int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, const npy_intp *shape,
                       DlLayout *results);
 
-/* Whether the elements of two arrays lie in turns, as those of two columns do: none of one has a byte of the other's. */
-int dl_layout_alternate(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
-                        npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape);
+/* Whether no element of one array over `shape` has a byte of the other's: bounds that meet say little of columns, or of
+ * the halves of a matrix. 0 where that takes long to tell. */
+int dl_layout_apart(const char *one, npy_intp itemsize, const npy_intp *strides, const char *other,
+                    npy_intp other_itemsize, const npy_intp *other_strides, int nd, const npy_intp *shape);
 
 /* ---- kernel_map.c ---- */
 

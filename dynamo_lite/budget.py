@@ -18,7 +18,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 _LOOK = 256  # units from one look at the clock to the next
-_SHARE = 3  # one part in so many is for what repeats
+_SHARE = 2 / 3  # of the work is for what repeats
 
 
 class OutOfWork(Exception):
@@ -71,7 +71,7 @@ def repeat(began: float) -> None:
     A long function gets all of the work, since each operation is written once and compiled once; a loop that is
     unrolled, or a function that calls itself, could go on for ever."""
     budget = _current.get(_ENDLESS)
-    if (began - budget.work) * _SHARE > budget.whole:
+    if began - budget.work > budget.whole * _SHARE:
         budget.work = 0
         budget.spend(1)
 

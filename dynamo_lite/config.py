@@ -67,11 +67,11 @@ class Config:
         4000, "DYNAMO_LITE_NODE_LIMIT", "Operations one graph may hold; the graph breaks there.", low=1
     )
     work_limit: int = option(
-        60000,
+        30000,
         "DYNAMO_LITE_WORK_LIMIT",
-        "Steps (instructions, relations decided; operations count 10) one capture may take, a third of them for a loop "
-        "that is unrolled or a function that calls itself. Where it takes more, calls keep their own frames, loops run "
-        "one iteration at a time, or the graph breaks.",
+        "Steps (instructions, relations decided; operations count 10) one capture may take, two thirds of them for a "
+        "loop that is unrolled or a function that calls itself. Where it takes more, calls keep their own frames, "
+        "loops run one iteration at a time, or the graph breaks.",
         low=100,
     )
     compile_budget: int = option(
