@@ -75,6 +75,7 @@ typedef struct {
     char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */
     char is_rewritten;  /* stress mode "rewrite": this code is a re-encoded one */
     DlRound *round;     /* of the loop in which this code goes on behind a break; or NULL */
+    int iterator;       /* which argument of this code is that loop's iterator, or the range that is left; -1: it has none */
     DlVisits visits;
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
 } DlCache;

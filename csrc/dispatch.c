@@ -554,9 +554,31 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     return outcome;
 }
 
-/* Call resume plainly; its frame gets what state holds. */
+/* The plain call that a loop of run_continuations() awaits in this thread: its frame may return a Continuation, with
+   which that loop goes on, instead of running what it leads to deeper and deeper. All compared only. */
+typedef struct {
+    PyObject *function; /* of the frame that was called; NULL: none */
+    DlFrame *caller;    /* the frame below it */
+    PyObject *on_miss;
+    PyObject *handed;   /* the Continuation that dl_dispatch_relay() has let pass */
+} Awaited;
+
+static _Thread_local Awaited awaited;
+
+int
+dl_dispatch_relay(PyObject *function, DlFrame *caller, PyObject *on_miss, PyObject *value)
+{
+    if (awaited.function != function || awaited.caller != caller || awaited.on_miss != on_miss
+        || !Py_IS_TYPE(value, &dl_continuation_type)) {
+        return 0;
+    }
+    awaited.handed = value;
+    return 1;
+}
+
+/* Call resume plainly; its frame gets what state holds. *goes_on: what it gives is a Continuation behind it. */
 static PyObject *
-call_resumed(PyObject *resume, DlContinuation *state)
+call_resumed(PyObject *resume, DlContinuation *state, PyObject *on_miss, int *goes_on)
 {
     PyObject *small[SMALL], **args = small;
     Py_ssize_t n = Py_SIZE(state);
@@ -568,7 +590,11 @@ call_resumed(PyObject *resume, DlContinuation *state)
     }
     memcpy(args, state->args, (size_t)n * sizeof *args);
     memset(state->args, 0, (size_t)n * sizeof *args);
+    Awaited outer = awaited;
+    awaited = (Awaited){.function = resume, .caller = dl_pyframe_running(PyThreadState_Get()), .on_miss = on_miss};
     PyObject *value = dl_hook_call_plainly(resume, args, (size_t)n, NULL, 1);
+    *goes_on = value != NULL && value == awaited.handed;
+    awaited = outer;
     if (args != small) {
         PyMem_Free(args);
     }
@@ -598,7 +624,9 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
             Py_SETREF(cache, next);
             /* NB: residual code may have started a debugger; and Python raises the TypeError of a wrong state. */
             outcome = DL_PLAIN;
-            int goes_on = next->round == NULL || dl_round_note(next->round, &next->visits, run);
+            int counts = next->round != NULL && next->iterator >= 0 && next->iterator < Py_SIZE(state);
+            PyObject *iterator = counts ? state->args[next->iterator] : NULL;
+            int goes_on = next->round == NULL || dl_round_note(next->round, &next->visits, run, iterator);
             if (goes_on && next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
                 outcome = run_segment(next, resume, state->args, Py_SIZE(state), 1, on_miss, scope, value);
             }
@@ -606,14 +634,17 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
                 DL_COUNT(next, plain_calls);
                 uint64_t gains = dl_thread.gains;
                 int tried = dl_hook_try(&next->watch, scope, on_miss);
-                *value = call_resumed(resume, state);
+                int goes_on_behind = 0;
+                *value = call_resumed(resume, state, on_miss, &goes_on_behind);
                 if (tried) {
                     dl_hook_judge(&next->watch, gains);
                 }
-                Py_XDECREF(resume);
-                Py_DECREF(state);
                 outcome = *value == NULL ? DL_ERROR : DL_RAN;
-                break; /* NB: what plain code returns is the user's own value */
+                if (!goes_on_behind) { /* NB: what plain code returns is the user's own value */
+                    Py_DECREF(resume);
+                    Py_DECREF(state);
+                    break;
+                }
             }
         }
         Py_XDECREF(resume);

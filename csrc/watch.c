@@ -341,34 +341,67 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 
 /* ---- the back edge of a loop ---- */
 
+/* Let a loop take its time plainly before it is hot again. */
+static void
+grow_cold(DlRound *round)
+{
+    round->hot = 0;
+    round->spent = 0;
+    round->epoch++;
+}
+
+/* How many rounds are left of what `iterator` goes through; -1: unknown. */
+static Py_ssize_t
+rounds_left(PyObject *iterator)
+{
+    if (iterator == NULL || !(PyRange_Check(iterator) || Py_IS_TYPE(iterator, &PyRangeIter_Type))) {
+        return -1;
+    }
+    Py_ssize_t left = PyObject_LengthHint(iterator, -1);
+    if (left < 0) { /* more than fit */
+        PyErr_Clear();
+    }
+    return left;
+}
+
 int
-dl_round_note(DlRound *round, DlVisits *visits, uint64_t run)
+dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator)
 {
     if (round->loses) {
         return now() >= round->retry_at;
     }
-    if (visits->run != run || visits->asked != dl_thread.gains) { /* another run, or something was compiled meanwhile */
-        *visits = (DlVisits){.run = run, .since = now(), .asked = dl_thread.gains};
+    Py_ssize_t left = rounds_left(iterator);
+    if (visits->run != run || visits->epoch != round->epoch || visits->asked != dl_thread.gains) {
+        /* another run, it ran plainly, or something was compiled meanwhile */
+        *visits = (DlVisits){.run = run, .since = now(), .asked = dl_thread.gains, .epoch = round->epoch, .left = left};
+        if (round->counted != round->epoch || round->counts == NULL) {
+            round->counts = visits;
+            round->counted = round->epoch;
+        }
         return 1;
     }
+    visits->rounds += left >= 0 && left < visits->left ? (uint64_t)(visits->left - left) : 1;
+    visits->left = left;
     if (++visits->visits < watch.rounds_judged) {
         return 1;
     }
     uint64_t time = now();
-    double compiled = (double)(time - visits->since) / visits->visits;
-    if (round->n_plain >= watch.tried_plain) {
-        round->saved += ((double)round->plain / (double)round->n_plain - compiled) * visits->visits;
+    double compiled = (double)(time - visits->since) / (double)visits->rounds;
+    double plain = (double)round->plain / (double)round->n_plain;
+    if (round->n_plain >= watch.tried_plain && round->counts == visits) {
+        round->saved += (plain - compiled) * (double)visits->rounds;
     }
     visits->visits = 0;
+    visits->rounds = 0;
     visits->since = time;
-    if (round->n_plain < watch.tried_plain || compiled <= watch.worth * (double)round->plain / (double)round->n_plain) {
+    if (round->n_plain < watch.tried_plain || compiled <= watch.worth * plain) {
         return 1;
     }
     round->patience = (uint64_t)longer((double)round->patience, watch.first_patience, watch.longest_patience);
     round->retry_at = time + round->patience;
     round->loses = 1;
-    round->hot = 0;
-    round->plain = round->n_plain = round->spent = 0; /* as it goes on, it may take other times */
+    grow_cold(round);
+    round->plain = round->n_plain = 0; /* as it goes on, it may take other times */
     return 0;
 }
 
@@ -465,14 +498,17 @@ done:
     Py_XDECREF(values);
     if (answer == Py_None || answer == Py_NotImplemented) {
         poll->off = answer == Py_None;
-        round->hot = 0;
+        grow_cold(round);
         Py_SETREF(answer, Py_NewRef(go_on));
     }
     else if (answer != NULL) {
         round->hot = 1;
         round->entered++;
         dl_pyframe_clear_state(frame, poll->depth); /* from here on the Continuation alone holds what lived in it */
-        answer = dl_dispatch_go_on(cache, function, watch.on_miss, answer);
+        /* NB: frame is hidden, so the one that runs is its caller. */
+        if (!dl_dispatch_relay(function, dl_pyframe_running(PyThreadState_Get()), watch.on_miss, answer)) {
+            answer = dl_dispatch_go_on(cache, function, watch.on_miss, answer);
+        }
     }
     Py_DECREF(function);
     return answer;
@@ -699,12 +735,23 @@ watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-/* cool(): the function that is asked about takes its time once more before it is hot. */
+/* cool(function): what is asked about, the function, or the loop in which a resume function goes on, takes its time once
+   more before it is hot. */
 static PyObject *
-cool(PyObject *module, PyObject *unused)
+cool(PyObject *module, PyObject *function)
 {
-    (void)module, (void)unused;
-    if (asking != NULL) {
+    (void)module;
+    if (!PyFunction_Check(function)) {
+        return PyErr_Format(PyExc_TypeError, "cool: a function, not %.100s", Py_TYPE(function)->tp_name);
+    }
+    DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
+    if (cache == NULL) {
+        return NULL;
+    }
+    if (cache->round != NULL) {
+        grow_cold(cache->round);
+    }
+    else if (asking != NULL) {
         asking->hot = 0;
         asking->spent = 0;
     }
@@ -724,13 +771,15 @@ drop_frame(PyObject *module, PyObject *exception)
     Py_RETURN_NONE;
 }
 
-/* set_round(function, round): compiled code that goes on with `function` does so once a round. */
+/* set_round(function, round, iterator): compiled code that goes on with `function` does so in a loop, whose iterator is
+   that argument; -1: it has none. */
 static PyObject *
 set_round(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *function, *round;
-    if (!PyArg_ParseTuple(args, "O!O!:set_round", &PyFunction_Type, &function, &round_type, &round)) {
+    int iterator;
+    if (!PyArg_ParseTuple(args, "O!O!i:set_round", &PyFunction_Type, &function, &round_type, &round, &iterator)) {
         return NULL;
     }
     DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
@@ -738,14 +787,15 @@ set_round(PyObject *module, PyObject *args)
         return NULL;
     }
     Py_XSETREF(cache->round, (DlRound *)Py_NewRef(round));
+    cache->iterator = iterator;
     Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
-    {"set_round", set_round, METH_VARARGS, "set_round(function, round): a resume function goes on once a round of it."},
+    {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
      "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
-    {"cool", cool, METH_NOARGS, "cool(): what is asked about takes its time once more before it is hot."},
+    {"cool", cool, METH_O, "cool(function): what is asked about takes its time once more before it is hot."},
     {"drop_frame", drop_frame, METH_O, "drop_frame(exception): take the outermost frame off its traceback."},
     {NULL, NULL, 0, NULL},
 };

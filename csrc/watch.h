@@ -7,6 +7,15 @@
 
 #include <stdint.h>
 
+/* The rounds that compiled code has gone on at one place of a loop, in one run of the dispatcher and as long as the loop
+   stays hot. The place keeps them. */
+typedef struct {
+    uint64_t run, since, asked, epoch;
+    uint64_t rounds;  /* since then */
+    uint32_t visits;  /* in which a native loop may have made many rounds */
+    Py_ssize_t left;  /* rounds that were left at the last visit; -1: unknown */
+} DlVisits;
+
 /* A loop of the user's: what its rounds take. Its polls share it, in whatever code object it stands, and so do the places
    in it where compiled code goes on. */
 typedef struct {
@@ -16,18 +25,16 @@ typedef struct {
     uint64_t entered;        /* how often compiled code took over */
     char hot;                /* it may take over at the next back edge */
     char loses;              /* compiled rounds took longer: plain until retry_at */
+    uint64_t epoch;          /* how often it went cold */
     uint64_t retry_at, patience;
+    DlVisits *counts;        /* the place whose rounds count for `saved`, of all in the loop, compared only; and in */
+    uint64_t counted;        /* which epoch */
     double saved; /* ns that compiled rounds took less, as far as both were timed */
 } DlRound;
 
-/* Note that compiled code goes on at one place of a loop, once a round. visits, since, asked: of this place, in one run of
-   the dispatcher, kept by it. False when the loop is better run plainly from here on. */
-typedef struct {
-    uint64_t run, since, asked;
-    uint32_t visits;
-} DlVisits;
-
-int dl_round_note(DlRound *round, DlVisits *visits, uint64_t run);
+/* Note a visit. iterator: what the loop goes through, a range or its iterator, of which the rounds are counted; anything
+   else, or NULL, and a visit is a round. False when the loop is better run plainly from here on. */
+int dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator);
 
 /* Add Poll and the functions of watching to module: 0, or -1 with an error set. */
 int dl_watch_register(PyObject *module);

@@ -152,8 +152,8 @@ class Watcher(Protocol):
     def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
         """Whether there may be array code between an instruction and the next back edge or return."""
 
-    def round_at(self, code: Code, index: int) -> _C.Round | None:
-        """What is known of the rounds of the innermost loop around an instruction."""
+    def round_at(self, code: Code, index: int) -> tuple[_C.Round, int] | None:
+        """What is known of the rounds of the innermost loop around an instruction, and its iterator's stack slot."""
 
 
 class Compilation:
@@ -187,6 +187,7 @@ class Compilation:
         self.loops: dict[tuple[str, int, str], LoopRecord] = {}
         self._compiles: list[tuple[CompileRecord, Mapping[str, float]]] = []  # with seconds that may still grow
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
+        self._entered: dict[tuple[Any, ...], tuple[types.CodeType, Any]] = {}  # by where a running loop was
         self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
         self._places: dict[types.CodeType, tuple[types.CodeType, int]] = {}  # -> where in what it goes on
         self._roots: dict[types.CodeType, types.CodeType] = {}  # -> the code of the user's function
@@ -378,15 +379,22 @@ class Compilation:
         """Whether this is the code of a resume function."""
         return code in self._resumed
 
-    def jump(self, function: types.FunctionType, target: Target) -> Any:
-        """The Jump to a place in `function`, to enter it while it runs; None where that cannot be."""
-        try:
-            return self._jumper(function)(target)
-        except (UnsupportedResume, UnsupportedCode):
-            return None
-        except Exception as error:
-            self._fail(function, error)
-            return None
+    def jump(self, function: types.FunctionType, index: int, kinds: tuple[str, ...], bound: tuple[str, ...]) -> Any:
+        """The Jump to instruction `index` of `function`, to enter it while it runs; None where that cannot be. kinds: of
+        its stack slots. bound: its locals that are."""
+        code = function.__code__
+        key = id(code), index, kinds, bound
+        if key not in self._entered:
+            with budget.timed():
+                try:
+                    jump = self._jumper(function)(Target(index, kinds, bound))
+                except (UnsupportedResume, UnsupportedCode):
+                    jump = None
+                except Exception as error:
+                    self._fail(function, error)
+                    jump = None
+            self._entered[key] = code, jump  # which keeps the code, and so its number
+        return self._entered[key][1]
 
     def _jumper(self, function: types.FunctionType) -> Callable[[Target], Any]:
         """What makes the Jump to a target of `function`. The same place gives the same Jump, also when it is reached
@@ -406,7 +414,7 @@ class Compilation:
                 known = self._jumps[plain, target.plain] = _C.Jump(resumed)
                 round_ = None if self._watcher is None else self._watcher.round_at(code, target.index)
                 if round_ is not None:
-                    _C.set_round(resumed, round_)
+                    _C.set_round(resumed, *round_)
                 self._resumed[made] = len(self._resumed) + 1
                 self._places[made] = function.__code__, target.index
                 # NB: no walk along _places: after a reset() amid a run, an equal resume function is made of this one.
@@ -702,6 +710,7 @@ class Compilation:
         self.loops.clear()
         self._compiles.clear()
         self._jumps.clear()
+        self._entered.clear()
         self._resumed.clear()
         self._places.clear()
         self._roots.clear()

@@ -29,6 +29,7 @@ class Thresholds:
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_gains: float = 0.50  # and of the time that compiled code has saved
     budget_base: float = 0.0  # and so many seconds besides
+    foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
     compiler: float = 0.20  # CPU seconds that importing the compiler takes, about
 
@@ -101,17 +102,23 @@ def _names(names: frozenset[str], package: str, module: str) -> bool:
 
 
 class Budget:
-    """CPU time that compiling may take, importing the compiler included: grows with what the process has taken."""
+    """CPU time that compiling may take, importing the compiler included: grows with what the process has taken, or is
+    known to take."""
 
     def __init__(self, thresholds: Thresholds = THRESHOLDS) -> None:
         self._thresholds = thresholds
         self._before = budget.taken()
+        self._ahead = 0.0  # CPU time of the process until which it is known to run
         self._usual = 0.0  # what one attempt takes, by the latest ones
 
     @property
     def spent(self) -> float:
         """Seconds."""
         return budget.taken() - self._before
+
+    def expects(self, seconds: float) -> None:
+        """The process is going to take so many seconds, if nothing is compiled."""
+        self._ahead = max(self._ahead, time.process_time() + seconds)
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -130,5 +137,6 @@ class Budget:
         little use.
         """
         limits = self._thresholds
-        limit = limits.budget_base + limits.budget_share * time.process_time() + limits.budget_gains * max(0.0, saved)
+        taken = max(time.process_time(), self._ahead)
+        limit = limits.budget_base + limits.budget_share * taken + limits.budget_gains * max(0.0, saved)
         return self.spent + cost + self._usual <= limit * (limits.rest_factor if goes_on else 1.0)

@@ -7,6 +7,7 @@ round on, and where compiled code breaks off, plain code with polls goes on unti
 
 from __future__ import annotations
 
+import operator
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,10 @@ from dynamo_lite.pycode import (
     Answers,
     Code,
     Loop,
+    decoded,
     loops,
     polled,
+    runs_out,
     successors,
 )
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program
     from dynamo_lite.compilation import Compilation
 
 _RANGE_ITERATOR = type(iter(range(1)))
+_COUNTED = (_RANGE_ITERATOR, type(iter([])), type(iter(())))  # iterators that tell how much is left
 
 
 class Watch:
@@ -79,20 +83,23 @@ class Watch:
         key = (code.filename, code.qualname, header.op, header.position)
         return self.rounds.get(key) or self.rounds.setdefault(key, _C.Round())
 
-    def round_at(self, code: Code, index: int) -> _C.Round | None:
-        """What is known of the rounds of the innermost loop around instruction `index`; None where there is none."""
+    def round_at(self, code: Code, index: int) -> tuple[_C.Round, int] | None:
+        """What is known of the rounds of the innermost loop around instruction `index`, and the stack slot of its
+        iterator, -1 for a `while`; None where there is no loop."""
         around = [loop for loop in loops(code) if index in loop.body]
-        return self._round(code, around[-1]) if around else None
+        if not around:
+            return None
+        return self._round(code, around[-1]), around[-1].depth - 1 if around[-1].over == "for" else -1
 
     def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
-        """Whether there may be array code between instruction `index` and the next back edge or return: an operator, a
-        function of NumPy's or of the user's."""
-        headers = {loop.header for loop in loops(code)}
+        """Whether there may be array code between instruction `index` and the next back edge of a loop around it, or a
+        return: an operator, a function of NumPy's or of the user's."""
+        around = {loop.header for loop in loops(code) if index in loop.body}
         names = function.__globals__
         seen, ahead = set(), [index]
         while ahead:
             at = ahead.pop()
-            if at in seen or (at in headers and at != index):
+            if at in seen or (at in around and at != index):
                 continue
             seen.add(at)
             instr = code.instrs[at]
@@ -101,7 +108,7 @@ class Watch:
             if instr.op == "LOAD_DEREF":
                 return True
             ahead.extend(successors(code, at))
-        return index in headers
+        return index in around
 
     def plain_places(self) -> list[tuple[float, str, int, str]]:
         """Seconds that were spent plainly in functions and loops which were watched: with file, line and name; most
@@ -147,10 +154,20 @@ class Watch:
             saved=self.saved(), goes_on=compiler.is_resumed(function.__code__)
         ):
             self.put_off += 1
-            _C.cool()
+            _C.cool(function)
             return None
         with self.budget.attempt():
             return compiler.miss(function, slots)
+
+    def _look_ahead(self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any]) -> None:
+        """Tell the budget how long a `for` is going to run, where its iterator knows that and nothing else ends it."""
+        round_ = poll.round
+        if round_ is None or not round_.n_plain or not stack or type(stack[-1]) not in _COUNTED:
+            return
+        if runs_out(decoded(function.__code__), poll.place.header):
+            plain = round_.plain * 1e-9
+            left = operator.length_hint(stack[-1]) * plain / round_.n_plain
+            self.budget.expects(min(left, self.limits.foresight * plain))
 
     def hot(
         self,
@@ -163,20 +180,18 @@ class Watch:
     ) -> Any:
         """The Continuation by which compiled code takes over a running loop at its header; None: it never can,
         NotImplemented: not now."""
+        self._look_ahead(poll, function, stack)
         compiler = self._compiler()
         is_known = poll.round is not None and poll.round.entered > 0
         if compiler is None or not (is_known or self.budget.allows(saved=self.saved())):
             self.put_off += 1
             return NotImplemented
-        from dynamo_lite.capture.residual import Target
-
         kinds, items = [], []
         for item, is_own in zip(stack, own, strict=True):
             is_range = is_own and type(item) is _RANGE_ITERATOR
             kinds.append("range" if is_range else "value")
             items.append(_rest(item) if is_range else item)
-        with budget.timed():
-            jump = compiler.jump(function, Target(poll.place.header, tuple(kinds), tuple(names)))
+        jump = compiler.jump(function, poll.place.header, tuple(kinds), tuple(names))
         if jump is None:
             return None
         self.loops_entered += 1

@@ -22,7 +22,7 @@ from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.flow import stack_depth, successors
 from dynamo_lite.pycode.liveness import liveness
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
-from dynamo_lite.pycode.polls import Answers, Loop, loops, polled
+from dynamo_lite.pycode.polls import Answers, Loop, loops, polled, runs_out
 from dynamo_lite.pycode.resume import begins_at, begins_range, resume_code
 from dynamo_lite.pycode.version import FACTS
 
@@ -57,5 +57,6 @@ __all__ = [
     "resume_code",
     "skeleton",
     "stack_depth",
+    "runs_out",
     "successors",
 ]

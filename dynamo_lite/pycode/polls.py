@@ -37,10 +37,11 @@ from dynamo_lite.pycode.code import (
     UnsupportedCode,
     UnsupportedOpcode,
     handlers_at,
+    remembered,
 )
 from dynamo_lite.pycode.decode import decode, remember_as
 from dynamo_lite.pycode.encode import encode
-from dynamo_lite.pycode.flow import natural_loop, reached, stack_depth
+from dynamo_lite.pycode.flow import natural_loop, reached, stack_depth, successors
 from dynamo_lite.pycode.opcodes import OPCODES
 from dynamo_lite.pycode.rotate import rotated
 from dynamo_lite.pycode.version import FACTS
@@ -90,6 +91,17 @@ def loops(code: Code, together: int = 0) -> list[Loop]:
             found.append(Loop(header, body, tuple(edges[header]), iterators, over, outer))
     inner = {loop.header for loop in found} - {loop.outer for loop in found}
     return [replace(loop, copies=_copies(code, loop, together)) if loop.header in inner else loop for loop in found]
+
+
+@remembered
+def runs_out(code: Code, header: int) -> bool:
+    """Whether the loop headed by instruction `header` is a `for` that ends with its iterator only, unless something is
+    raised."""
+    if code.instrs[header].op != "FOR_ITER":
+        return False
+    body = natural_loop(code, header, True)
+    exits = {after for index in body for after in successors(code, index)} - body - {code.instrs[header].target}
+    return not any(code.instrs[index].op.startswith("RETURN") for start in exits for index in reached(code, start, False))
 
 
 def _copies(code: Code, loop: Loop, together: int) -> int:
