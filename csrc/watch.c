@@ -46,6 +46,8 @@ typedef struct DlPoll {
     PyObject *without;     /* of a function: its code without polls; or NULL */
     /* of a loop */
     DlFrame *frame;        /* whose rounds were counted last; compared only */
+    uint64_t passed;       /* rounds up to the last question */
+    uint64_t around;       /* how far the loop around it was then */
     uint64_t last;         /* when the clock was looked at */
     int depth;             /* stack slots in use at the header */
     struct DlPoll *outer;  /* of the loop around; or NULL */
@@ -405,10 +407,18 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     return 0;
 }
 
+/* How many rounds a loop has gone, as far as its poll was asked. */
+static uint64_t
+rounds_of(const DlPoll *poll)
+{
+    return poll->passed + (uint64_t)(poll->stride - poll->countdown);
+}
+
 /* Whether poll() is to be called in this round. */
 static int
 round_is_due(DlPoll *poll)
 {
+    poll->passed += (uint64_t)poll->stride;
     poll->countdown = poll->stride;
     DlRound *round = poll->round;
     if (poll->off || watch.on_miss == NULL || round == NULL) {
@@ -419,9 +429,10 @@ round_is_due(DlPoll *poll)
     if (round->hot && may_act(dl_pyframe_code(frame))) {
         return 1;
     }
-    uint64_t time = now();
-    if (poll->frame != frame) { /* another frame: what passed meanwhile is not this loop's */
+    uint64_t time = now(), around = poll->outer ? rounds_of(poll->outer) : 0;
+    if (poll->frame != frame || poll->around != around) { /* what passed meanwhile is not this loop's, begun anew */
         poll->frame = frame;
+        poll->around = around;
         poll->last = time;
         poll->countdown = poll->stride = 1;
         return 0;

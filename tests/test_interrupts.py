@@ -309,12 +309,12 @@ def test_an_interrupt_while_a_running_loop_is_taken_over_is_of_a_line_in_it(monk
 
     jump = Compilation.jump
 
-    def sends(self: Compilation, function: types.FunctionType, target: Any) -> Any:
+    def sends(self: Compilation, *place: Any) -> Any:
         send_and_wait()
         _C.safe_point()
         send_and_wait()
         _C.safe_point()
-        return jump(self, function, target)
+        return jump(self, *place)
 
     monkeypatch.setattr(Compilation, "jump", sends)
     try:

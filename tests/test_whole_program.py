@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import io
 import pickle
 import sys
 import time
@@ -18,6 +19,7 @@ import pytest
 
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
+from dynamo_lite.pycode import decode, loops, runs_out
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -187,6 +189,72 @@ def test_a_loop_in_a_thread_is_entered() -> None:
         thread.join()
     assert len({repr(result) for result in results}) == 1
     assert made.stats()["entered"]
+
+
+def says(x: Any, n: int, file: Any) -> Any:
+    for i in range(n):
+        x = x * 0.999 + 0.001
+        file.write(f"{i} ")
+        text = str(i)
+        file.write(text)
+    return x
+
+
+def depths(x: Any, n: int, seen: Any) -> Any:
+    for _ in range(n):
+        x = x * 0.999 + 0.001
+        seen.append(len(traceback.extract_stack()))
+        seen.append(str(seen[-1]))
+    return x
+
+
+def test_a_loop_is_entered_as_often_as_it_takes_without_getting_deeper() -> None:
+    """Behind each break plain code goes on to the back edge, from which compiled code takes over again."""
+    made, files = watched.compile_loops(says), (io.StringIO(), io.StringIO())
+    assert repr(says(np.ones(9), 1000, files[0])) == repr(made(np.ones(9), 1000, files[1]))
+    assert files[0].getvalue() == files[1].getvalue()
+    assert made.stats()["entered"] > 900
+    made, seen = watched.compile_loops(depths), ([], [])
+    depths(np.ones(9), 50, seen[0])
+    made(np.ones(9), 50, seen[1])
+    assert seen[0] == seen[1]
+
+
+def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
+    def counts(x: Any) -> None:
+        for i in range(10):
+            if i == 2:
+                continue
+            if x[i] < 0:
+                raise ValueError
+            x[i] += 1
+        else:
+            x[0] = 3
+
+    def leaves(x: Any) -> None:
+        for i in range(10):
+            if x[i] < 0:
+                break
+
+    def returns(x: Any) -> Any:
+        for i in range(10):
+            if x[i] < 0:
+                return i
+
+    def goes(x: Any) -> None:
+        while x[0] < 10:
+            x[0] += 1
+
+    found = {}
+    for function in (counts, leaves, returns, goes):
+        code = decode(function.__code__)
+        (header,) = [found.header for found in loops(code)]
+        found[function.__name__] = runs_out(code, header)
+    assert found == {"counts": True, "leaves": False, "returns": False, "goes": False}
+    budget = policy.Budget(policy.Thresholds(budget_base=0.0, budget_share=0.1, budget_gains=0.0))
+    assert not budget.allows(cost=1e6)
+    budget.expects(1.1e7)
+    assert budget.allows(cost=1e6)
 
 
 def test_files_that_are_not_the_users_are_left_alone() -> None:

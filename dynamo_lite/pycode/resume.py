@@ -109,6 +109,8 @@ def resume_code(
         for entry in code.exceptions
     ]
     parameters.extend((*bound_locals, *brought))
+    # NB: in an order of their own, and without what an earlier prologue used: whichever function leads here, it is equal.
+    others = sorted(name for name in set(code.varnames).difference(parameters) if not name.startswith(".s"))
     resumed = replace(
         code,
         instrs=(*prologue, *body),
@@ -117,7 +119,7 @@ def resume_code(
         posonlyargcount=0,
         kwonlyargcount=0,
         flags=code.flags & ~(CO_VARARGS | CO_VARKEYWORDS),
-        varnames=(*parameters, *(name for name in code.varnames if name not in parameters)),
+        varnames=(*parameters, *others),
         entry=position,
     )
     resumed = prune(resumed)
