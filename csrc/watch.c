@@ -48,6 +48,7 @@ typedef struct DlPoll {
     DlFrame *frame;        /* whose rounds were counted last; compared only */
     uint64_t passed;       /* rounds up to the last question */
     uint64_t around;       /* how far the loop around it was then */
+    uint64_t gained;       /* what had been compiled then */
     uint64_t last;         /* when the clock was looked at */
     int depth;             /* stack slots in use at the header */
     struct DlPoll *outer;  /* of the loop around; or NULL */
@@ -60,46 +61,36 @@ typedef struct DlPoll {
 static struct {
     PyObject *on_miss; /* asked for entries; NULL: nothing is watched */
     PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values) -> Continuation; None: never, NotImplemented: not now */
-    /* What policy.Thresholds says, times in ns. */
-    double hot_function, hot_loop, look, nudges;
-    double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
-    double first_rest, longest_rest, first_patience, longest_patience;
 } watch;
+
+DlThresholds dl_thresholds;
 
 static const struct {
     const char *name;
     double *value;
     double unit;
 } limits[] = {
-    {"hot_function", &watch.hot_function, 1e9},
-    {"hot_loop", &watch.hot_loop, 1e9},
-    {"look", &watch.look, 1e9},
-    {"short_function", &watch.short_function, 1e9},
-    {"tried_short", &watch.tried_short, 1},
-    {"nudges", &watch.nudges, 1},
-    {"tried_compiled", &watch.tried_compiled, 1},
-    {"tried_plain", &watch.tried_plain, 1},
-    {"sample_every", &watch.sample_every, 1},
-    {"rounds_judged", &watch.rounds_judged, 1},
-    {"worth", &watch.worth, 1},
-    {"first_rest", &watch.first_rest, 1},
-    {"longest_rest", &watch.longest_rest, 1},
-    {"first_patience", &watch.first_patience, 1e9},
-    {"longest_patience", &watch.longest_patience, 1e9},
+    {"hot_function", &dl_thresholds.hot_function, 1e9},
+    {"hot_loop", &dl_thresholds.hot_loop, 1e9},
+    {"look", &dl_thresholds.look, 1e9},
+    {"short_function", &dl_thresholds.short_function, 1e9},
+    {"tried_short", &dl_thresholds.tried_short, 1},
+    {"nudges", &dl_thresholds.nudges, 1},
+    {"tried_compiled", &dl_thresholds.tried_compiled, 1},
+    {"tried_plain", &dl_thresholds.tried_plain, 1},
+    {"sample_every", &dl_thresholds.sample_every, 1},
+    {"rounds_judged", &dl_thresholds.rounds_judged, 1},
+    {"worth", &dl_thresholds.worth, 1},
+    {"first_rest", &dl_thresholds.first_rest, 1},
+    {"longest_rest", &dl_thresholds.longest_rest, 1},
+    {"first_patience", &dl_thresholds.first_patience, 1e9},
+    {"longest_patience", &dl_thresholds.longest_patience, 1e9},
 };
 
 static PyObject *go_on; /* what poll() gives where the frame is to run on */
 
 static _Thread_local PyCodeObject *passing; /* the next frame of this code runs plainly from its entry; compared only */
 static _Thread_local DlPoll *asking;        /* whose question is under way */
-
-static inline uint64_t
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 enum { LONGEST_STRIDE = 1 << 20, DEEP = 150 /* plain recursion uses no C stack, calls of poll() do */ };
 
@@ -151,27 +142,19 @@ choose(DlTrial *trial)
         trial->stays_plain = 0; /* look again */
         trial->n_compiled = trial->n_plain = 0;
     }
-    int wanted = trial->n_plain < watch.tried_plain && trial->n_compiled >= watch.tried_compiled;
-    return wanted && trial->n_compiled % (uint32_t)watch.sample_every == 0 ? PLAIN_TIMED : COMPILED;
-}
-
-/* How long to wait this time. */
-static double
-longer(double last, double first, double longest)
-{
-    double next = last == 0 ? first : 2 * last;
-    return next < longest ? next : longest;
+    int wanted = trial->n_plain < dl_thresholds.tried_plain && trial->n_compiled >= dl_thresholds.tried_compiled;
+    return wanted && trial->n_compiled % (uint32_t)dl_thresholds.sample_every == 0 ? PLAIN_TIMED : COMPILED;
 }
 
 /* Decide, once enough calls of both kinds were timed. */
 static void
 judge(DlTrial *trial)
 {
-    if (trial->n_compiled < watch.tried_compiled || trial->n_plain < watch.tried_plain
+    if (trial->n_compiled < dl_thresholds.tried_compiled || trial->n_plain < dl_thresholds.tried_plain
         || trial->compiled <= trial->plain) {
         return;
     }
-    trial->patience = (uint32_t)longer(trial->patience, watch.first_rest, watch.longest_rest);
+    trial->patience = (uint32_t)dl_longer(trial->patience, dl_thresholds.first_rest, dl_thresholds.longest_rest);
     trial->rest = trial->patience;
     trial->stays_plain = 1;
 }
@@ -260,20 +243,20 @@ go_without(DlPoll *poll, PyObject *function, PyCodeObject *code)
 static PyObject *
 call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyCodeObject *code)
 {
-    uint64_t asked = dl_thread.gains, before = now();
+    uint64_t asked = dl_thread.gains, before = dl_now();
     passing = code;
     PyThreadState *tstate = PyThreadState_Get();
     dl_hook_lend(tstate);
     PyObject *value = call_with_slots(frame, function, code);
     dl_hook_take_back(tstate);
     passing = NULL;
-    double time = (double)(now() - before);
+    double time = (double)(dl_now() - before);
     if (dl_thread.gains == asked) { /* nothing was compiled meanwhile */
         add_time(&trial->plain, &trial->n_plain, time);
         poll->calls += (uint64_t)poll->stride;
         poll->spent += (uint64_t)(time * poll->stride);
-        poll->hot = (double)poll->spent >= watch.hot_function;
-        if (poll->without != NULL && trial->n_plain >= watch.tried_short && trial->plain < watch.short_function) {
+        poll->hot = (double)poll->spent >= dl_thresholds.hot_function;
+        if (poll->without != NULL && trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_function) {
             go_without(poll, function, code);
         }
         judge(trial);
@@ -281,7 +264,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         if (poll->off) {
             return value;
         }
-        double room = watch.hot_function / (10 * (time + 1));
+        double room = dl_thresholds.hot_function / (10 * (time + 1));
         poll->stride = poll->hot || room < 1 ? 1 : room > 1000 ? 1000 : (int)room;
         poll->countdown = poll->stride;
     }
@@ -319,7 +302,7 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         value = call_timed(poll, trial, frame, function, code);
     }
     else if (choice == COMPILED) {
-        uint64_t asked = dl_thread.gains, before = now();
+        uint64_t asked = dl_thread.gains, before = dl_now();
         DlPoll *outer = asking;
         asking = poll;
         Py_INCREF(cache);
@@ -327,7 +310,7 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         Py_DECREF(cache);
         asking = outer;
         if (outcome == DL_RAN && dl_thread.gains == asked) {
-            add_time(&trial->compiled, &trial->n_compiled, (double)(now() - before));
+            add_time(&trial->compiled, &trial->n_compiled, (double)(dl_now() - before));
             judge(trial);
         }
         if (outcome == DL_PLAIN) {
@@ -342,70 +325,6 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 }
 
 /* ---- the back edge of a loop ---- */
-
-/* Let a loop take its time plainly before it is hot again. */
-static void
-grow_cold(DlRound *round)
-{
-    round->hot = 0;
-    round->spent = 0;
-    round->epoch++;
-}
-
-/* How many rounds are left of what `iterator` goes through; -1: unknown. */
-static Py_ssize_t
-rounds_left(PyObject *iterator)
-{
-    if (iterator == NULL || !(PyRange_Check(iterator) || Py_IS_TYPE(iterator, &PyRangeIter_Type))) {
-        return -1;
-    }
-    Py_ssize_t left = PyObject_LengthHint(iterator, -1);
-    if (left < 0) { /* more than fit */
-        PyErr_Clear();
-    }
-    return left;
-}
-
-int
-dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator)
-{
-    if (round->loses) {
-        return now() >= round->retry_at;
-    }
-    Py_ssize_t left = rounds_left(iterator);
-    if (visits->run != run || visits->epoch != round->epoch || visits->asked != dl_thread.gains) {
-        /* another run, it ran plainly, or something was compiled meanwhile */
-        *visits = (DlVisits){.run = run, .since = now(), .asked = dl_thread.gains, .epoch = round->epoch, .left = left};
-        if (round->counted != round->epoch || round->counts == NULL) {
-            round->counts = visits;
-            round->counted = round->epoch;
-        }
-        return 1;
-    }
-    visits->rounds += left >= 0 && left < visits->left ? (uint64_t)(visits->left - left) : 1;
-    visits->left = left;
-    if (++visits->visits < watch.rounds_judged) {
-        return 1;
-    }
-    uint64_t time = now();
-    double compiled = (double)(time - visits->since) / (double)visits->rounds;
-    double plain = (double)round->plain / (double)round->n_plain;
-    if (round->n_plain >= watch.tried_plain && round->counts == visits) {
-        round->saved += (plain - compiled) * (double)visits->rounds;
-    }
-    visits->visits = 0;
-    visits->rounds = 0;
-    visits->since = time;
-    if (round->n_plain < watch.tried_plain || compiled <= watch.worth * plain) {
-        return 1;
-    }
-    round->patience = (uint64_t)longer((double)round->patience, watch.first_patience, watch.longest_patience);
-    round->retry_at = time + round->patience;
-    round->loses = 1;
-    grow_cold(round);
-    round->plain = round->n_plain = 0; /* as it goes on, it may take other times */
-    return 0;
-}
 
 /* How many rounds a loop has gone, as far as its poll was asked. */
 static uint64_t
@@ -429,10 +348,12 @@ round_is_due(DlPoll *poll)
     if (round->hot && may_act(dl_pyframe_code(frame))) {
         return 1;
     }
-    uint64_t time = now(), around = poll->outer ? rounds_of(poll->outer) : 0;
-    if (poll->frame != frame || poll->around != around) { /* what passed meanwhile is not this loop's, begun anew */
+    uint64_t time = dl_now(), around = poll->outer ? rounds_of(poll->outer) : 0;
+    if (poll->frame != frame || poll->around != around || poll->gained != dl_thread.gains) {
+        /* what passed meanwhile is not this loop's, begun anew, or compiling is in it */
         poll->frame = frame;
         poll->around = around;
+        poll->gained = dl_thread.gains;
         poll->last = time;
         poll->countdown = poll->stride = 1;
         return 0;
@@ -442,10 +363,10 @@ round_is_due(DlPoll *poll)
     round->plain += passed;
     round->spent += passed;
     poll->last = time;
-    if ((double)passed < watch.look && poll->stride < LONGEST_STRIDE) {
+    if ((double)passed < dl_thresholds.look && poll->stride < LONGEST_STRIDE) {
         poll->stride *= 2;
     }
-    else if ((double)passed > 4 * watch.look && poll->stride > 1) {
+    else if ((double)passed > 4 * dl_thresholds.look && poll->stride > 1) {
         poll->stride /= 2;
     }
     poll->countdown = poll->stride;
@@ -453,11 +374,11 @@ round_is_due(DlPoll *poll)
         return 0;
     }
     round->loses = 0;
-    if ((double)round->spent < watch.hot_loop || !may_act(dl_pyframe_code(frame))) {
+    if ((double)round->spent < dl_thresholds.hot_loop || !may_act(dl_pyframe_code(frame))) {
         return 0;
     }
     DlPoll *outer = poll->outer;
-    if (outer != NULL && !outer->off && !outer->round->loses && poll->nudged < watch.nudges) {
+    if (outer != NULL && !outer->off && !outer->round->loses && poll->nudged < dl_thresholds.nudges) {
         outer->round->hot = 1; /* if the loop around it goes round soon, that is to be entered, whole */
         outer->countdown = 1;
         poll->nudged++;
@@ -509,7 +430,7 @@ done:
     Py_XDECREF(values);
     if (answer == Py_None || answer == Py_NotImplemented) {
         poll->off = answer == Py_None;
-        grow_cold(round);
+        dl_round_cool(round);
         Py_SETREF(answer, Py_NewRef(go_on));
     }
     else if (answer != NULL) {
@@ -524,35 +445,6 @@ done:
     Py_DECREF(function);
     return answer;
 }
-
-/* ---- Round ---- */
-
-static PyMemberDef round_members[] = {
-    {"plain", T_ULONGLONG, offsetof(DlRound, plain), READONLY, "nanoseconds of plain rounds"},
-    {"n_plain", T_ULONGLONG, offsetof(DlRound, n_plain), READONLY, "how many those were"},
-    {"saved", T_DOUBLE, offsetof(DlRound, saved), READONLY, "nanoseconds that compiled rounds took less"},
-    {"entered", T_ULONGLONG, offsetof(DlRound, entered), READONLY, "how often compiled code took over"},
-    {"hot", T_BOOL, offsetof(DlRound, hot), READONLY, "it takes over at the next back edge"},
-    {"loses", T_BOOL, offsetof(DlRound, loses), READONLY, "compiled rounds took longer"},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyObject *
-round_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
-{
-    (void)args, (void)kwargs;
-    return type->tp_alloc(type, 0);
-}
-
-static PyTypeObject round_type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "dynamo_lite._C.Round",
-    .tp_doc = "Round(): what the rounds of one loop take, wherever it stands.",
-    .tp_basicsize = sizeof(DlRound),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = round_new,
-    .tp_members = round_members,
-};
 
 /* ---- Poll ---- */
 
@@ -597,7 +489,7 @@ poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOi:Poll", names, &place, &depth, &outer, &round, &rounds)) {
         return NULL;
     }
-    if (round != Py_None && !Py_IS_TYPE(round, &round_type)) {
+    if (round != Py_None && !Py_IS_TYPE(round, &dl_round_type)) {
         return PyErr_Format(PyExc_TypeError, "Poll: round must be a Round or None, not %.100s", Py_TYPE(round)->tp_name);
     }
     if (outer != Py_None && !Py_IS_TYPE(outer, type)) {
@@ -760,7 +652,7 @@ cool(PyObject *module, PyObject *function)
         return NULL;
     }
     if (cache->round != NULL) {
-        grow_cold(cache->round);
+        dl_round_cool(cache->round);
     }
     else if (asking != NULL) {
         asking->hot = 0;
@@ -782,28 +674,7 @@ drop_frame(PyObject *module, PyObject *exception)
     Py_RETURN_NONE;
 }
 
-/* set_round(function, round, iterator): compiled code that goes on with `function` does so in a loop, whose iterator is
-   that argument; -1: it has none. */
-static PyObject *
-set_round(PyObject *module, PyObject *args)
-{
-    (void)module;
-    PyObject *function, *round;
-    int iterator;
-    if (!PyArg_ParseTuple(args, "O!O!i:set_round", &PyFunction_Type, &function, &round_type, &round, &iterator)) {
-        return NULL;
-    }
-    DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
-    if (cache == NULL) {
-        return NULL;
-    }
-    Py_XSETREF(cache->round, (DlRound *)Py_NewRef(round));
-    cache->iterator = iterator;
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef functions[] = {
-    {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
      "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
     {"cool", cool, METH_O, "cool(function): what is asked about takes its time once more before it is hot."},
@@ -816,9 +687,6 @@ dl_watch_register(PyObject *module)
 {
     if (go_on == NULL) {
         go_on = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
-    }
-    if (PyModule_AddType(module, &round_type) < 0) {
-        return -1;
     }
     if (go_on == NULL || PyModule_AddObjectRef(module, "GO_ON", go_on) < 0 || PyModule_AddType(module, &poll_type) < 0) {
         return -1;

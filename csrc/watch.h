@@ -6,6 +6,33 @@
 #include <Python.h>
 
 #include <stdint.h>
+#include <time.h>
+
+/* What policy.Thresholds says, times in ns. */
+typedef struct {
+    double hot_function, hot_loop, look, nudges;
+    double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
+    double first_rest, longest_rest, first_patience, longest_patience;
+} DlThresholds;
+
+extern DlThresholds dl_thresholds;
+
+/* Nanoseconds of a clock. */
+static inline uint64_t
+dl_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* How long to wait this time. */
+static inline double
+dl_longer(double last, double first, double longest)
+{
+    double next = last == 0 ? first : 2 * last;
+    return next < longest ? next : longest;
+}
 
 /* The rounds that compiled code has gone on at one place of a loop, in one run of the dispatcher and as long as the loop
    stays hot. The place keeps them. */
@@ -35,6 +62,14 @@ typedef struct {
 /* Note a visit. iterator: what the loop goes through, a range or its iterator, of which the rounds are counted; anything
    else, or NULL, and a visit is a round. False when the loop is better run plainly from here on. */
 int dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator);
+
+/* Let a loop take its time plainly before it is hot again. */
+void dl_round_cool(DlRound *round);
+
+extern PyTypeObject dl_round_type; /* Round */
+
+/* Add Round and set_round() to module: 0, or -1 with an error set. */
+int dl_rounds_register(PyObject *module);
 
 /* Add Poll and the functions of watching to module: 0, or -1 with an error set. */
 int dl_watch_register(PyObject *module);

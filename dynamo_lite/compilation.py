@@ -380,8 +380,10 @@ class Compilation:
         return code in self._resumed
 
     def jump(self, function: types.FunctionType, index: int, kinds: tuple[str, ...], bound: tuple[str, ...]) -> Any:
-        """The Jump to instruction `index` of `function`, to enter it while it runs; None where that cannot be. kinds: of
-        its stack slots. bound: its locals that are."""
+        """The Jump to instruction `index` of `function`, to enter it while it runs; None where that cannot be.
+
+        kinds: of its stack slots. bound: its locals that are.
+        """
         code = function.__code__
         key = id(code), index, kinds, bound
         if key not in self._entered:

@@ -84,7 +84,7 @@ class Config:
     run_budget: int = option(
         5,
         "DYNAMO_LITE_RUN_BUDGET",
-        "Percent of a program's CPU time that `run` may spend on compiling, importing the compiler included; half of "
+        "Percent of a program's CPU time that `run` may spend on compiling, importing the compiler included; a third of "
         "what compiled code has saved comes on top.",
         low=0,
     )

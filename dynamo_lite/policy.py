@@ -27,7 +27,7 @@ class Thresholds:
     """Seconds, shares of 1, numbers of calls and rounds. csrc/watch.c reads the second part, by these names."""
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
-    budget_gains: float = 0.50  # and of the time that compiled code has saved
+    budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = 0.0  # and so many seconds besides
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part

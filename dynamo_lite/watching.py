@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program
     from dynamo_lite.compilation import Compilation
 
 _RANGE_ITERATOR = type(iter(range(1)))
-_COUNTED = (_RANGE_ITERATOR, type(iter([])), type(iter(())))  # iterators that tell how much is left
+_COUNTED: tuple[type, ...] = (_RANGE_ITERATOR, type(iter([])), type(iter(())))  # iterators that tell how much is left
 
 
 class Watch:
@@ -195,7 +195,7 @@ class Watch:
             is_range = is_own and type(item) is _RANGE_ITERATOR
             kinds.append("range" if is_range else "value")
             items.append(_rest(item) if is_range else item)
-        # What is dead is left behind where nobody notices, as behind a graph break: so the same place finds the same code.
+        # What is dead is left behind where nobody notices, as at a graph break: so the same place finds the same code.
         live = liveness(decoded(function.__code__))[poll.place.header]
         found = zip(names, values, strict=True)
         kept = sorted((name, at) for at, (name, value) in enumerate(found) if name in live or not _droppable(value))

@@ -18,7 +18,6 @@ import textwrap
 import threading
 import time
 import traceback
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -55,8 +55,8 @@ __all__ = [
     "polled",
     "remembered",
     "resume_code",
+    "runs_out",
     "skeleton",
     "stack_depth",
-    "runs_out",
     "successors",
 ]

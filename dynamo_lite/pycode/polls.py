@@ -101,7 +101,9 @@ def runs_out(code: Code, header: int) -> bool:
         return False
     body = natural_loop(code, header, True)
     exits = {after for index in body for after in successors(code, index)} - body - {code.instrs[header].target}
-    return not any(code.instrs[index].op.startswith("RETURN") for start in exits for index in reached(code, start, False))
+    return not any(
+        code.instrs[index].op.startswith("RETURN") for start in exits for index in reached(code, start, False)
+    )
 
 
 def _copies(code: Code, loop: Loop, together: int) -> int:

@@ -109,7 +109,7 @@ def resume_code(
         for entry in code.exceptions
     ]
     parameters.extend((*bound_locals, *brought))
-    # NB: in an order of their own, and without what an earlier prologue used: whichever function leads here, it is equal.
+    # NB: in an order of their own, without what an earlier prologue used: whichever function leads here, it is equal.
     others = sorted(name for name in set(code.varnames).difference(parameters) if not name.startswith(".s"))
     resumed = replace(
         code,

@@ -1,0 +1,132 @@
+/* The rounds of a watched loop: what they take plainly and compiled, and whether compiled code is worth it.
+
+   dl_round_note() is asked each time that compiled code goes on at a place of the loop. Rounds are counted by what is left
+   of the loop's range, since a native loop makes many between two visits; a `while` is taken to make one. Protected by
+   the GIL. */
+#include "watch.h"
+
+#include <structmember.h>
+
+#include "cache.h"
+#include "eval_hook.h"
+
+void
+dl_round_cool(DlRound *round)
+{
+    round->hot = 0;
+    round->spent = 0;
+    round->epoch++;
+}
+
+/* How many rounds are left of what `iterator` goes through; -1: unknown. */
+static Py_ssize_t
+rounds_left(PyObject *iterator)
+{
+    if (iterator == NULL || !(PyRange_Check(iterator) || Py_IS_TYPE(iterator, &PyRangeIter_Type))) {
+        return -1;
+    }
+    Py_ssize_t left = PyObject_LengthHint(iterator, -1);
+    if (left < 0) { /* more than fit */
+        PyErr_Clear();
+    }
+    return left;
+}
+
+int
+dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator)
+{
+    if (round->loses) {
+        return dl_now() >= round->retry_at;
+    }
+    Py_ssize_t left = rounds_left(iterator);
+    if (visits->run != run || visits->epoch != round->epoch || visits->asked != dl_thread.gains) {
+        /* another run, it ran plainly, or something was compiled meanwhile */
+        *visits = (DlVisits){.run = run, .since = dl_now(), .asked = dl_thread.gains, .epoch = round->epoch, .left = left};
+        if (round->counted != round->epoch || round->counts == NULL) {
+            round->counts = visits;
+            round->counted = round->epoch;
+        }
+        return 1;
+    }
+    visits->rounds += left >= 0 && left < visits->left ? (uint64_t)(visits->left - left) : 1;
+    visits->left = left;
+    if (++visits->visits < dl_thresholds.rounds_judged) {
+        return 1;
+    }
+    uint64_t time = dl_now();
+    double compiled = (double)(time - visits->since) / (double)visits->rounds;
+    double plain = (double)round->plain / (double)round->n_plain;
+    if (round->n_plain >= dl_thresholds.tried_plain && round->counts == visits) {
+        round->saved += (plain - compiled) * (double)visits->rounds;
+    }
+    visits->visits = 0;
+    visits->rounds = 0;
+    visits->since = time;
+    if (round->n_plain < dl_thresholds.tried_plain || compiled <= dl_thresholds.worth * plain) {
+        return 1;
+    }
+    round->patience = (uint64_t)dl_longer((double)round->patience, dl_thresholds.first_patience, dl_thresholds.longest_patience);
+    round->retry_at = time + round->patience;
+    round->loses = 1;
+    dl_round_cool(round);
+    round->plain = round->n_plain = 0; /* as it goes on, it may take other times */
+    return 0;
+}
+
+static PyMemberDef round_members[] = {
+    {"plain", T_ULONGLONG, offsetof(DlRound, plain), READONLY, "nanoseconds of plain rounds"},
+    {"n_plain", T_ULONGLONG, offsetof(DlRound, n_plain), READONLY, "how many those were"},
+    {"saved", T_DOUBLE, offsetof(DlRound, saved), READONLY, "nanoseconds that compiled rounds took less"},
+    {"entered", T_ULONGLONG, offsetof(DlRound, entered), READONLY, "how often compiled code took over"},
+    {"hot", T_BOOL, offsetof(DlRound, hot), READONLY, "it takes over at the next back edge"},
+    {"loses", T_BOOL, offsetof(DlRound, loses), READONLY, "compiled rounds took longer"},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyObject *
+round_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    (void)args, (void)kwargs;
+    return type->tp_alloc(type, 0);
+}
+
+PyTypeObject dl_round_type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "dynamo_lite._C.Round",
+    .tp_doc = "Round(): what the rounds of one loop take, wherever it stands.",
+    .tp_basicsize = sizeof(DlRound),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = round_new,
+    .tp_members = round_members,
+};
+
+/* set_round(function, round, iterator): compiled code that goes on with `function` does so in a loop, whose iterator is
+   that argument; -1: it has none. */
+static PyObject *
+set_round(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *function, *round;
+    int iterator;
+    if (!PyArg_ParseTuple(args, "O!O!i:set_round", &PyFunction_Type, &function, &dl_round_type, &round, &iterator)) {
+        return NULL;
+    }
+    DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
+    if (cache == NULL) {
+        return NULL;
+    }
+    Py_XSETREF(cache->round, (DlRound *)Py_NewRef(round));
+    cache->iterator = iterator;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_rounds_register(PyObject *module)
+{
+    return PyModule_AddType(module, &dl_round_type) < 0 ? -1 : PyModule_AddFunctions(module, functions);
+}
