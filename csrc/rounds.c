@@ -7,8 +7,9 @@
 
 #include <structmember.h>
 
-#include "cache.h"
 #include "eval_hook.h"
+
+DlThresholds dl_thresholds;
 
 void
 dl_round_cool(DlRound *round)
@@ -100,33 +101,8 @@ PyTypeObject dl_round_type = {
     .tp_members = round_members,
 };
 
-/* set_round(function, round, iterator): compiled code that goes on with `function` does so in a loop, whose iterator is
-   that argument; -1: it has none. */
-static PyObject *
-set_round(PyObject *module, PyObject *args)
-{
-    (void)module;
-    PyObject *function, *round;
-    int iterator;
-    if (!PyArg_ParseTuple(args, "O!O!i:set_round", &PyFunction_Type, &function, &dl_round_type, &round, &iterator)) {
-        return NULL;
-    }
-    DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
-    if (cache == NULL) {
-        return NULL;
-    }
-    Py_XSETREF(cache->round, (DlRound *)Py_NewRef(round));
-    cache->iterator = iterator;
-    Py_RETURN_NONE;
-}
-
-static PyMethodDef functions[] = {
-    {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
-    {NULL, NULL, 0, NULL},
-};
-
 int
 dl_rounds_register(PyObject *module)
 {
-    return PyModule_AddType(module, &dl_round_type) < 0 ? -1 : PyModule_AddFunctions(module, functions);
+    return PyModule_AddType(module, &dl_round_type);
 }

@@ -15,7 +15,7 @@ typedef struct {
     double first_rest, longest_rest, first_patience, longest_patience;
 } DlThresholds;
 
-extern DlThresholds dl_thresholds;
+extern DlThresholds dl_thresholds; /* rounds.c */
 
 /* Nanoseconds of a clock. */
 static inline uint64_t
@@ -68,7 +68,7 @@ void dl_round_cool(DlRound *round);
 
 extern PyTypeObject dl_round_type; /* Round */
 
-/* Add Round and set_round() to module: 0, or -1 with an error set. */
+/* Add Round to module: 0, or -1 with an error set. */
 int dl_rounds_register(PyObject *module);
 
 /* Add Poll and the functions of watching to module: 0, or -1 with an error set. */
