@@ -167,7 +167,7 @@ def test_the_walk_sees_a_wrong_edge(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 # polls come back to dispatch.
 CIRCLES = (
     {"blocks.c", "build.c", "build_cond.c", "build_loop.c", "cond.c", "garbage.c", "launch.c", "loop.c"},
-    {"cache.c", "dispatch.c", "jump.c", "watch.c"},
+    {"cache.c", "dispatch.c", "jump.c"},
 )
 
 
