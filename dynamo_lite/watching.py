@@ -164,14 +164,16 @@ class Watch:
             return compiler.miss(function, slots)
 
     def _look_ahead(self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any]) -> None:
-        """Tell the budget how long a `for` is going to run, where its iterator knows that and nothing else ends it."""
+        """Tell the budget how long a loop is going to run: a `for` that only its iterator ends says so itself, any other
+        is expected to take as long again as it has taken."""
         round_ = poll.round
-        if round_ is None or not round_.n_plain or not stack or type(stack[-1]) not in _COUNTED:
+        if round_ is None or not round_.n_plain:
             return
-        if runs_out(decoded(function.__code__), poll.place.header):
-            plain = round_.plain * 1e-9
+        ahead = plain = round_.plain * 1e-9
+        if stack and type(stack[-1]) in _COUNTED and runs_out(decoded(function.__code__), poll.place.header):
             left = operator.length_hint(stack[-1]) * plain / round_.n_plain
-            self.budget.expects(min(left, self.limits.foresight * plain))
+            ahead = min(left, self.limits.foresight * plain)
+        self.budget.expects(ahead)
 
     def hot(
         self,
