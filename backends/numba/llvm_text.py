@@ -1,6 +1,6 @@
 """Writes LLVM instructions as text, for scalars or for vectors of a fixed width.
 
-Enters: instruction templates of exact_ops.py and the loop structure of codegen.py. Leaves: the lines of one LLVM
+Enters: instruction templates of program/element_ops.py and the loop structure of emit.py. Leaves: the lines of one LLVM
 function and the intrinsics it declares. Values are SSA names such as "%v7"; a bool is a byte in memory and an i1 when
 computed with. INVARIANT: no fast-math flag is ever written.
 """

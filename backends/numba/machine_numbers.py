@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.strict_lines import StrictLines
 
+from dynamo_lite.program.element_ops import ROWS, emit_cast, nans_differ
 from dynamo_lite.schedule.steps import DType
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
@@ -69,7 +69,7 @@ class NumberWriter:
             if dtype.itemsize == 8:
                 return wide
             narrow = lines.do(f"fptrunc double {wide} to float")
-            infinite = exact_ops.ROWS["isinf", "f"].emit
+            infinite = ROWS["isinf", "f"].emit
             over, was = infinite(lines, dtype, [narrow]), infinite(lines, FLOAT64, [wide])
             self.lines.decline_if(lines.do(f"icmp ne i1 {over}, {was}"), "convert")
             return narrow
@@ -94,7 +94,7 @@ class NumberWriter:
     def read(self, dtype: DType, name: str) -> Number:
         """The number that a NumPy scalar holds; declines for an integer beyond 64 bits."""
         if dtype.kind == "f" and dtype.itemsize in (4, 8):
-            return Number("float", exact_ops.emit_cast(self.lines, dtype, FLOAT64, name))
+            return Number("float", emit_cast(self.lines, dtype, FLOAT64, name))
         if dtype.kind not in "iu":
             raise NotScalar(f"a number out of {dtype}")
         bits = 8 * dtype.itemsize
@@ -157,7 +157,7 @@ class NumberWriter:
         if name == "trunc":
             return self.truncate(operands[0].name)
         if name == "neg":
-            return Number("float", exact_ops.ROWS["negative", "f"].emit(lines, FLOAT64, [operands[0].name]))
+            return Number("float", ROWS["negative", "f"].emit(lines, FLOAT64, [operands[0].name]))
         if name == "truediv" and all(operand.kind == "int" for operand in operands):
             for operand in operands:  # Python rounds the exact quotient once; so does a division of exact doubles
                 if operand.least < -EXACT or operand.most > EXACT:
@@ -168,7 +168,7 @@ class NumberWriter:
             result = lines.do(f"f{name} double {a}, {b}")
             if name != "sub":  # C compilers may swap the operands
                 nan = lines.is_nan(FLOAT64, result)
-                self.lines.aside(nan, lambda: self.lines.decline_if(self.met(FLOAT64, a, b), "nan"))
+                self.lines.aside(nan, lambda: self.lines.decline_if(nans_differ(lines, FLOAT64, [a, b]), "nan"))
             return Number("float", result)
         if name == "truediv":
             zero = lines.quiet_compare("oeq", FLOAT64, [b, lines.zero(FLOAT64)])
@@ -199,14 +199,6 @@ class NumberWriter:
         fits = lines.do(f"and i1 {above}, {below}")
         self.lines.decline_if(lines.do(f"xor i1 {fits}, true"), "number")
         return Number("int", lines.do(f"fptosi double {a} to i64"))
-
-    def met(self, dtype: DType, one: str, other: str) -> str:
-        """Whether both are NaN, with different bits."""
-        lines = self.lines
-        nans = [lines.is_nan(dtype, side) for side in (one, other)]
-        bits = [lines.bits_of(dtype, side) for side in (one, other)]
-        differ = lines.do(f"icmp ne {lines.bits_type(dtype)} {bits[0]}, {bits[1]}")
-        return lines.do(f"and i1 {lines.do(f'and i1 {nans[0]}, {nans[1]}')}, {differ}")
 
     def overflowing(self, name: str, dtype: DType, a: str, b: str) -> str:
         """a sum, difference or product that wraps around; an overflow is noted among the floating-point flags."""

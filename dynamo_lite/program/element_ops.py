@@ -1,11 +1,12 @@
-"""The elementwise operations whose compiled form gives NumPy's bits: the table the kernel compiler reads.
+"""The operations on elements: one table, of what each means, what it may report, and how it is written as LLVM text.
 
-Enters an operation's name and dtypes; leaves the LLVM instructions for it. An operation is in the table only where
-IEEE 754 or two's complement fixes the result, so that any correct instruction gives NumPy's bits. Everything else
-(exp, power, minimum and maximum of floats with their NaN and signed-zero order, float16 and complex arithmetic) runs
-in NumPy's own inner loop. INVARIANT: no instruction sets a floating-point flag that NumPy would report and this form
-would not, and compares are quiet, so NaN operands set none. Float constants are hidden from the optimiser, which would
-compute with them when it compiles: no flag would show then, and a NaN would have another sign.
+Enters an operation's name and dtypes; leaves its row. A row that is `offered` gives NumPy's bits: an operation has one
+only where IEEE 754 or two's complement fixes the result, so that any correct instruction gives them. Everything else
+(exp, power, float16 and complex arithmetic) runs in NumPy's own inner loop. The rows that are not offered are what
+passes make: tests for NaNs, and extremes where these have been tried out (backends/numba/extremes.py). INVARIANT: no
+instruction sets a floating-point flag that NumPy would report and this form would not, and compares are quiet, so NaN
+operands set none. Float constants are hidden from the optimiser, which would compute with them when it compiles: no
+flag would show then, and a NaN would have another sign.
 
 NB: of two NaN operands x86 keeps the first. NumPy's add and multiply keep the one or the other by position and
 alignment (a compiler may swap them); subtract and divide always keep the first, and so do these.
@@ -13,13 +14,38 @@ alignment (a compiler may swap them); subtract and divide always keep the first,
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
-from dynamo_lite.backends.numba.llvm_text import Lines
 
 DType = np.dtype[np.generic]
+BOOL = np.dtype(np.bool_)
+
+
+class Writer(Protocol):
+    """What writes LLVM instructions, for scalars or vectors (backends/numba/llvm_text.py)."""
+
+    def do(self, instruction: str) -> str: ...
+    def type_of(self, dtype: DType, mask: bool = False) -> str: ...
+    @property
+    def mask_type(self) -> str: ...
+    def bits_type(self, dtype: DType) -> str: ...
+    def bits_of(self, dtype: DType, value: str) -> str: ...
+    def float_of(self, dtype: DType, bits: str) -> str: ...
+    def splat_constant(self, dtype: DType, value: float) -> str: ...
+    def splat_bits(self, dtype: DType, bits: int) -> str: ...
+    def zero(self, dtype: DType) -> str: ...
+    def all_ones(self, dtype: DType) -> str: ...
+    def sign_mask(self, dtype: DType) -> str: ...
+    def hidden_constant(self, dtype: DType, value: float) -> str: ...
+    def unknown(self, dtype: DType, value: str) -> str: ...
+    def select(self, mask: str, dtype: DType, yes: str, no: str) -> str: ...
+    def intrinsic(self, name: str, dtype: DType, args: list[str]) -> str: ...
+    def quiet_compare(self, predicate: str, dtype: DType, args: list[str]) -> str: ...
+    def is_nan(self, dtype: DType, value: str) -> str: ...
 
 
 def class_of(dtype: DType) -> str:
@@ -29,24 +55,30 @@ def class_of(dtype: DType) -> str:
     return dtype.kind if dtype.kind in "iub" else "x"
 
 
-Emit = Callable[[Lines, DType, list[str]], str]
+Emit = Callable[[Writer, DType, list[str]], str]
+EmitPair = Callable[[Writer, DType, list[str]], tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class ExactOp:
-    """How `name` is emitted for operands of one class.
+class ElementOp:
+    """What `name` does to operands of one class.
 
-    result: "same" as the operands, or "bool". raises: it may set a flag NumPy reports. emit(lines, dtype, operands):
-    operands of class "b" are i1 values and so is a bool result.
+    result: "same" as the operands, or "bool". raises: it may set a flag NumPy reports. meaning: in Python, of NumPy
+    scalars or arrays. emit(lines, dtype, operands): operands of class "b" are i1 values and so is a bool result.
+    emit_pair: of an operation that has a second result, a bool: whether NumPy may have other bits. offered: whether the
+    scheduler may choose it for NumPy's function of that name.
     """
 
+    meaning: Callable[..., Any]
     emit: Emit
     result: str = "same"
     raises: bool = False
+    offered: bool = True
+    emit_pair: EmitPair | None = None
 
 
 def _plain(instruction: str) -> Emit:
-    def emit(lines: Lines, dtype: DType, args: list[str]) -> str:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
         return lines.do(f"{instruction} {lines.type_of(dtype, mask=True)} {', '.join(args)}")
 
     return emit
@@ -60,32 +92,32 @@ def _float_compare(predicate: str) -> Emit:
     return lambda lines, dtype, args: lines.quiet_compare(predicate, dtype, args)
 
 
-def _square(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _square(lines: Writer, dtype: DType, args: list[str]) -> str:
     instruction = "fmul" if dtype.kind == "f" else "mul"
     return lines.do(f"{instruction} {lines.type_of(dtype)} {args[0]}, {args[0]}")
 
 
-def _negate_int(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _negate_int(lines: Writer, dtype: DType, args: list[str]) -> str:
     return lines.do(f"sub {lines.type_of(dtype)} {lines.zero(dtype)}, {args[0]}")
 
 
-def _negate_float(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _negate_float(lines: Writer, dtype: DType, args: list[str]) -> str:
     # LLVM turns a + (-b) into a - b, which keeps the sign of a NaN b; the mask hides the negation from it.
     bits = lines.bits_of(dtype, args[0])
     return lines.float_of(dtype, lines.do(f"xor {lines.bits_type(dtype)} {bits}, {lines.sign_mask(dtype)}"))
 
 
-def _absolute_int(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _absolute_int(lines: Writer, dtype: DType, args: list[str]) -> str:
     negative = lines.do(f"icmp slt {lines.type_of(dtype)} {args[0]}, {lines.zero(dtype)}")
     negated = _negate_int(lines, dtype, args)
     return lines.select(negative, dtype, negated, args[0])
 
 
-def _reciprocal(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _reciprocal(lines: Writer, dtype: DType, args: list[str]) -> str:
     return lines.do(f"fdiv {lines.type_of(dtype)} {lines.splat_constant(dtype, 1.0)}, {args[0]}")
 
 
-def _sign(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _sign(lines: Writer, dtype: DType, args: list[str]) -> str:
     zero = lines.hidden_constant(dtype, 0.0)
     inner = lines.select(lines.quiet_compare("oeq", dtype, [args[0], zero]), dtype, zero, args[0])
     minus = lines.hidden_constant(dtype, -1.0)
@@ -94,13 +126,13 @@ def _sign(lines: Lines, dtype: DType, args: list[str]) -> str:
     return lines.select(lines.quiet_compare("ogt", dtype, [args[0], zero]), dtype, plus, inner)
 
 
-def _magnitude_bits(lines: Lines, dtype: DType, value: str) -> str:
+def _magnitude_bits(lines: Writer, dtype: DType, value: str) -> str:
     mask = (1 << (8 * dtype.itemsize - 1)) - 1
     return lines.do(f"and {lines.bits_type(dtype)} {lines.bits_of(dtype, value)}, {lines.splat_bits(dtype, mask)}")
 
 
 def _magnitude_compare(predicate: str) -> Emit:
-    def emit(lines: Lines, dtype: DType, args: list[str]) -> str:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
         infinity = 0x7F800000 if dtype.itemsize == 4 else 0x7FF0000000000000
         magnitude = _magnitude_bits(lines, dtype, args[0])
         return lines.do(f"icmp {predicate} {lines.bits_type(dtype)} {magnitude}, {lines.splat_bits(dtype, infinity)}")
@@ -108,11 +140,11 @@ def _magnitude_compare(predicate: str) -> Emit:
     return emit
 
 
-def _signbit(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _signbit(lines: Writer, dtype: DType, args: list[str]) -> str:
     return lines.do(f"icmp slt {lines.bits_type(dtype)} {lines.bits_of(dtype, args[0])}, {lines.splat_bits(dtype, 0)}")
 
 
-def _copysign(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _copysign(lines: Writer, dtype: DType, args: list[str]) -> str:
     magnitude = _magnitude_bits(lines, dtype, args[0])
     sign_bit = lines.splat_bits(dtype, 1 << (8 * dtype.itemsize - 1))
     sign = lines.do(f"and {lines.bits_type(dtype)} {lines.bits_of(dtype, args[1])}, {sign_bit}")
@@ -120,7 +152,7 @@ def _copysign(lines: Lines, dtype: DType, args: list[str]) -> str:
 
 
 def _int_compare(predicate: str) -> Emit:
-    def emit(lines: Lines, dtype: DType, args: list[str]) -> str:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
         sign = "" if predicate in ("eq", "ne") else ("s" if dtype.kind == "i" else "u")
         return lines.do(f"icmp {sign}{predicate} {lines.type_of(dtype, mask=True)} {args[0]}, {args[1]}")
 
@@ -128,7 +160,7 @@ def _int_compare(predicate: str) -> Emit:
 
 
 def _int_extremum(predicate: str) -> Emit:
-    def emit(lines: Lines, dtype: DType, args: list[str]) -> str:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
         first = lines.do(
             f"icmp {'s' if dtype.kind == 'i' else 'u'}{predicate} {lines.type_of(dtype)} {args[0]}, {args[1]}"
         )
@@ -137,11 +169,11 @@ def _int_extremum(predicate: str) -> Emit:
     return emit
 
 
-def _invert(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _invert(lines: Writer, dtype: DType, args: list[str]) -> str:
     return lines.do(f"xor {lines.type_of(dtype, mask=True)} {args[0]}, {lines.all_ones(dtype)}")
 
 
-def _truth(lines: Lines, dtype: DType, value: str) -> str:
+def _truth(lines: Writer, dtype: DType, value: str) -> str:
     if dtype.kind == "b":
         return value
     if dtype.kind == "f":
@@ -150,29 +182,119 @@ def _truth(lines: Lines, dtype: DType, value: str) -> str:
 
 
 def _logical(instruction: str) -> Emit:
-    def emit(lines: Lines, dtype: DType, args: list[str]) -> str:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
         left, right = (_truth(lines, dtype, value) for value in args)
         return lines.do(f"{instruction} {lines.mask_type} {left}, {right}")
 
     return emit
 
 
-def _logical_not(lines: Lines, dtype: DType, args: list[str]) -> str:
-    ones = lines.all_ones(np.dtype(np.bool_))
+def _logical_not(lines: Writer, dtype: DType, args: list[str]) -> str:
+    ones = lines.all_ones(BOOL)
     return lines.do(f"xor {lines.mask_type} {_truth(lines, dtype, args[0])}, {ones}")
 
 
-def _first(lines: Lines, dtype: DType, args: list[str]) -> str:
+def _first(lines: Writer, dtype: DType, args: list[str]) -> str:
     return args[0]
 
 
-def _rows() -> dict[tuple[str, str], ExactOp]:
-    rows: dict[tuple[str, str], ExactOp] = {}
+# Minimum, maximum and clip of floats. The first NaN is kept, and of two equal numbers the second; where NumPy does not
+# do so for sure, both ways round are computed, which differ where it may have other bits.
+
+EXTREMES = {"minimum": np.minimum, "maximum": np.maximum, "clip": np._core.umath.clip}  # type: ignore[attr-defined]
+
+
+def _extreme(predicate: str) -> Emit:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        one, other = args
+        better = lines.quiet_compare(predicate, dtype, [one, other])
+        return lines.select(lines.is_nan(dtype, one), dtype, one, lines.select(better, dtype, one, other))
+
+    return emit
+
+
+def _clip(lines: Writer, dtype: DType, args: list[str]) -> str:
+    return _extreme("olt")(lines, dtype, [_extreme("ogt")(lines, dtype, args[:2]), args[2]])
+
+
+def _doubtful(predicate: str) -> EmitPair:
+    """Flags do not count: a NaN is in doubt anyway."""
+
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+        kind, (one, other) = lines.type_of(dtype), args
+        kept = lines.select(lines.do(f"fcmp {predicate} {kind} {one}, {other}"), dtype, one, other)
+        again = lines.select(lines.do(f"fcmp {predicate} {kind} {other}, {one}"), dtype, other, one)
+        bits = lines.bits_type(dtype)
+        return kept, lines.do(f"icmp ne {bits} {lines.bits_of(dtype, kept)}, {lines.bits_of(dtype, again)}")
+
+    return emit
+
+
+def _doubtful_clip(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+    low, doubt = _doubtful("ogt")(lines, dtype, args[:2])
+    kept, also = _doubtful("olt")(lines, dtype, [low, args[2]])
+    return kept, lines.do(f"or {lines.mask_type} {doubt}, {also}")
+
+
+def _with_doubt(name: str, x: Any, *bounds: Any) -> tuple[Any, Any]:
+    if name == "clip":
+        low, doubt = _with_doubt("maximum", x, bounds[0])
+        kept, also = _with_doubt("minimum", low, bounds[1])
+        return kept, doubt | also
+    better = np.less if name == "minimum" else np.greater
+    with np.errstate(all="ignore"):
+        kept = np.where(better(x, bounds[0]), x, bounds[0])[()]
+        again = np.where(better(bounds[0], x), bounds[0], x)[()]
+    return kept, _bits(kept) != _bits(again)
+
+
+# Tests for NaNs.
+
+
+def _bits(x: Any) -> Any:
+    return np.asarray(x).view(f"u{x.itemsize}")[()]
+
+
+def _unordered(x: Any, y: Any) -> Any:
+    return np.isnan(x) | np.isnan(y)
+
+
+def _nans_differ(x: Any, y: Any) -> Any:
+    """Whether both are NaN, with different bits."""
+    return np.isnan(x) & np.isnan(y) & (_bits(x) != _bits(y))
+
+
+def _nan_or_minus_zero(x: Any) -> Any:
+    return np.isnan(x) | ((x == 0) & np.signbit(x))
+
+
+def _emit_nan_or_minus_zero(lines: Writer, dtype: DType, args: list[str]) -> str:
+    bits = lines.bits_of(dtype, args[0])
+    minus_zero = lines.do(f"icmp eq {lines.bits_type(dtype)} {bits}, {lines.sign_mask(dtype)}")
+    return lines.do(f"or {lines.mask_type} {lines.is_nan(dtype, args[0])}, {minus_zero}")
+
+
+def _better(predicate: str) -> Emit:
+    """The first operand where it is better than the second, else that."""
+    return lambda lines, dtype, args: lines.select(lines.quiet_compare(predicate, dtype, args), dtype, *args)
+
+
+def nans_differ(lines: Writer, dtype: DType, args: list[str]) -> str:
+    """Write whether two operands are NaNs with different bits."""
+    nans = [lines.is_nan(dtype, side) for side in args]
+    bits = [lines.bits_of(dtype, side) for side in args]
+    differ = lines.do(f"icmp ne {lines.bits_type(dtype)} {bits[0]}, {bits[1]}")
+    both = lines.do(f"and {lines.mask_type} {nans[0]}, {nans[1]}")
+    return lines.do(f"and {lines.mask_type} {both}, {differ}")
+
+
+def _rows() -> dict[tuple[str, str], ElementOp]:
+    rows: dict[tuple[str, str], ElementOp] = {}
 
     def row(names: str, classes: str, emit: Emit, result: str = "same", raises: bool = False) -> None:
         for name in names.split():
             for letter in classes:
-                rows[name, letter] = ExactOp(emit, result, raises)
+                rows[name, letter] = ElementOp(getattr(np, name), emit, result, raises)
 
     for name, on_float, on_int in (("add", "fadd", "add"), ("subtract", "fsub", "sub"), ("multiply", "fmul", "mul")):
         row(name, "f", _plain(on_float), raises=True)
@@ -219,6 +341,19 @@ def _rows() -> dict[tuple[str, str], ExactOp]:
     row("bitwise_and multiply minimum fmin", "b", _logical("and"), "bool")
     row("bitwise_or add maximum fmax", "b", _logical("or"), "bool")
     row("bitwise_xor", "b", _logical("xor"), "bool")
+    # What passes make.
+    rows["unordered", "f"] = ElementOp(_unordered, _float_compare("uno"), "bool", offered=False)
+    rows["nan_or_minus_zero", "f"] = ElementOp(_nan_or_minus_zero, _emit_nan_or_minus_zero, "bool", offered=False)
+    rows["greater_of", "f"] = ElementOp(lambda x, y: np.where(x > y, x, y)[()], _better("ogt"), offered=False)
+    rows["less_of", "f"] = ElementOp(lambda x, y: np.where(x < y, x, y)[()], _better("olt"), offered=False)
+    rows["nans_differ", "f"] = ElementOp(_nans_differ, nans_differ, "bool", offered=False)
+    for name, emit, pair in (
+        ("minimum", _extreme("olt"), _doubtful("olt")), ("maximum", _extreme("ogt"), _doubtful("ogt")),
+        ("clip", _clip, _doubtful_clip),
+    ):  # fmt: skip
+        rows[name, "f"] = ElementOp(EXTREMES[name], emit, raises=True, offered=False)
+        doubted = functools.partial(_with_doubt, name)
+        rows[f"{name}_or_doubt", "f"] = ElementOp(doubted, emit, raises=True, offered=False, emit_pair=pair)
     return rows
 
 
@@ -237,14 +372,19 @@ def exact_cast(source: DType, target: DType) -> bool:
     return class_of(source) in CAST_CLASSES and class_of(target) in CAST_CLASSES
 
 
-def exact_row(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> ExactOp | None:
+def row_of(name: str, in_dtypes: tuple[DType, ...]) -> ElementOp | None:
+    """The table row for this operation on operands of these dtypes, offered or not."""
+    if not in_dtypes or any(dtype != in_dtypes[0] for dtype in in_dtypes):
+        return None
+    return ROWS.get((name, class_of(in_dtypes[0])))
+
+
+def exact_row(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> ElementOp | None:
     """The table row for this operation on these dtypes, if its compiled form is exact."""
-    if len(dtypes) != 1 or not in_dtypes or any(dtype != in_dtypes[0] for dtype in in_dtypes):
+    row = row_of(name, in_dtypes)
+    if row is None or not row.offered or len(dtypes) != 1:
         return None
-    row = ROWS.get((name, class_of(in_dtypes[0])))
-    if row is None:
-        return None
-    expected = np.dtype(np.bool_) if row.result == "bool" else in_dtypes[0]
+    expected = BOOL if row.result == "bool" else in_dtypes[0]
     return row if dtypes[0] == expected else None
 
 
@@ -269,11 +409,22 @@ def may_raise(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]
         return narrows or (in_dtypes[0].kind == "f" and dtypes[0].kind in "iu")
     if name in ("where", "const", "copy"):
         return False
-    row = exact_row(name, in_dtypes, dtypes)
+    row = row_of(name, in_dtypes)
     return row is None or row.raises
 
 
-def emit_cast(lines: Lines, source: DType, target: DType, value: str) -> str:
+def meaning_of(name: str, dtype: DType) -> Callable[..., Any]:
+    """What an operation that yields `dtype` does to NumPy scalars or arrays."""
+    if name == "cast":
+        return lambda x: np.asarray(x).astype(dtype)[()]
+    if name == "copy":
+        return lambda x: x
+    if name == "where":
+        return lambda mask, yes, no: np.where(mask, yes, no)[()]
+    return next(row.meaning for (known, _), row in ROWS.items() if known == name)
+
+
+def emit_cast(lines: Writer, source: DType, target: DType, value: str) -> str:
     """Emit the cast; bool values are i1. Out-of-range float to int follows what C compilers make of it on x86-64."""
     kinds = class_of(source) + class_of(target)
     from_type, to_type = lines.type_of(source, mask=True), lines.type_of(target, mask=True)
@@ -295,7 +446,7 @@ def emit_cast(lines: Lines, source: DType, target: DType, value: str) -> str:
     return lines.do(f"{'sext' if kinds[0] == 'i' else 'zext'} {from_type} {value} to {to_type}")
 
 
-def _float_to_int(lines: Lines, source: DType, target: DType, value: str) -> str:
+def _float_to_int(lines: Writer, source: DType, target: DType, value: str) -> str:
     # NB: of an integer that was made a float LLVM would take the integer itself, and report no value out of range.
     bits = np.dtype(f"i{source.itemsize}")
     integer = lines.do(f"bitcast {lines.type_of(source)} {value} to {lines.type_of(bits)}")

@@ -1,0 +1,5 @@
+"""The loop-level program between a Schedule's kernels and machine code.
+
+ir.py: the types. element_ops.py: the operations on elements. build.py makes a function of a kernel; split, keep, hoist,
+vectorise, watch and place change it, a pass a file; verify.py, text.py and evaluate.py check, print and run it.
+"""
