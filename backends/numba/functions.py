@@ -5,6 +5,8 @@ Enters a Kernel and its stride classes (csrc/abi.def); leaves a Function that em
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from dynamo_lite.backends.numba import llvm_text
 from dynamo_lite.backends.numba.emit import emit
@@ -13,6 +15,7 @@ from dynamo_lite.backends.numba.emit_iterations import emit_iterations
 from dynamo_lite.backends.numba.extremes import compiled_extreme
 
 from dynamo_lite._C import abi
+from dynamo_lite.config import current
 from dynamo_lite.program.build import build, build_fold, unchanged
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.hoist import hoist
@@ -21,6 +24,7 @@ from dynamo_lite.program.keep import keep
 from dynamo_lite.program.place import place
 from dynamo_lite.program.split import split
 from dynamo_lite.program.vectorise import Lanes, vectorise
+from dynamo_lite.program.verify import verify
 from dynamo_lite.program.watch import tests_of, watch
 from dynamo_lite.schedule.steps import Kernel
 
@@ -39,9 +43,22 @@ def function_of(kernel: Kernel, classes: str) -> Function:
     lanes = Lanes(llvm_text.can_mask, llvm_text.can_scatter)
     change = unchanged if by_loops else compiled_extreme
     if kernel.fold is not None and classes.endswith(abi.CLASS_ITERATED):
-        return place(vectorise(hoist(build_fold(kernel, classes, change)), lanes))
-    function = hoist(keep(split(build(kernel, classes, with_rows, change))))
-    return place(watch(vectorise(function, lanes), strict))
+        passes = (hoist, lambda function: vectorise(function, lanes), place)
+        return _through(build_fold(kernel, classes, change), passes)
+    passes = (split, keep, hoist, lambda function: vectorise(function, lanes), lambda function: watch(function, strict), place)
+    return _through(build(kernel, classes, with_rows, change), passes)
+
+
+def _through(function: Function, passes: Sequence[Callable[[Function], Function]]) -> Function:
+    """The function after these passes; where checks are asked for, each has to leave a sound one."""
+    check = current().check
+    for one in passes:
+        if check:
+            verify(function)
+        function = one(function)
+    if check:
+        verify(function)
+    return function
 
 
 FOLDS = {"add": "iuf", "multiply": "iu", "maximum": "iuf", "minimum": "iuf"}  # and the classes of dtypes

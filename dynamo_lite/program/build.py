@@ -57,7 +57,7 @@ def elements(kernel: Kernel, change: Callable[[Element], Element] = lambda op: o
         values += results
         if op.op == "const":
             name = f"k{len(constants)}"
-            constants.append((results[0], Memref(name, op.dtypes[0], (), "constant", len(constants), op.param)))
+            constants.append((results[0], Memref(name, op.dtypes[0], (), (), "constant", len(constants), op.param)))
             continue
         ufunc: np.ufunc | None = op.param if op.op == "loop" else None
         operands_of = tuple([values[value] for value in op.operands])
@@ -122,6 +122,7 @@ class _Builder:
         self.indices: list[tuple[Value, ...]] = []
         n_operands = len(self.parts.operands)
         outer = tuple(index for index, _ in self.outer)
+        extent_of = {self.i: self.n, **dict(self.outer)}
         for place, letter in enumerate(classes):
             operand = place < n_operands
             value = self.parts.operands[place] if operand else self.parts.results[place - n_operands]
@@ -136,7 +137,8 @@ class _Builder:
                     axes, index = (TABLE, *axes), (*outer, *index)
             name = f"o{place}" if operand else f"r{place - n_operands}"
             number = place if operand else place - n_operands
-            self.memrefs.append(Memref(name, value.dtype, axes, "operand" if operand else "result", number))
+            extents = tuple(extent_of[one] for one in index)
+            self.memrefs.append(Memref(name, value.dtype, axes, extents, "operand" if operand else "result", number))
             self.indices.append(index)
         self.loads = {
             value: Load(value, memref, index)
@@ -199,7 +201,7 @@ class _Builder:
         (store,) = self.stores
         (j, outer), (k, inner) = self.outer
         memref, value = store.memref, store.value
-        memref = Memref(memref.name, memref.dtype, (PACKED,), memref.space)
+        memref = Memref(memref.name, memref.dtype, (PACKED,), (self.n,), memref.space)
         self.memrefs[-1] = memref
         names = ("start", "sum.outer", "sum", "folded", "folded.inner", "folded.outer")
         start, between, inside, folded, after_inner, after = (Value(name, value.dtype) for name in names)

@@ -62,7 +62,7 @@ def _by_rows(row: Value, inner: For) -> tuple[Node, ...]:
     for node in inner.body:
         if isinstance(node, Load | Store) and row in node.index and node.memref not in views:
             of = node.memref
-            views[of] = Memref(f"{of.name}.row", of.dtype, of.axes[1:], "view")
+            views[of] = Memref(f"{of.name}.row", of.dtype, of.axes[1:], of.extents[1:], "view")
     numbers: list[Node] = []
     body: list[Node] = []
     for node in inner.body:

@@ -34,7 +34,8 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memref:
-    """Elements in memory: an index for each of `axes`, of which each says how far apart its elements lie.
+    """Elements in memory: an index for each of `axes`, of which each says how far apart its elements lie. extents: how
+    many there are along each axis.
 
     space: "operand" or "result" (number `index` of the function), "tile" (a buffer, see Alloc), "constant" (one
     element that is `number`), or "view" (a part of another one, see View).
@@ -43,6 +44,7 @@ class Memref:
     name: str
     dtype: DType
     axes: tuple[str, ...]
+    extents: tuple[Value, ...]
     space: str
     index: int = 0
     number: Any = None

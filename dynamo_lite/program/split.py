@@ -129,6 +129,7 @@ class _Splitter:
         self.count = Value("m", INDEX) if self.with_rows else self.columns
         self.row = Value("row.at", INDEX) if self.with_rows else None
         self.rows = Value("few", INDEX) if self.with_rows else None
+        self.extents = (self.columns,) if self.rows is None else (self.rows, self.columns)
         self.views: list[View] = []
         self.inner_views: list[View] = []  # of each iteration
         self.of_tile: dict[Memref, Memref] = {}
@@ -172,15 +173,15 @@ class _Splitter:
             accesses = (node for node in self.inner.body if isinstance(node, Load | Store) and node.memref is memref)
             access = next(accesses, None)
             if access is not None and access.index[0] is self.nest.index:
-                row = Memref(f"{memref.name}.k", memref.dtype, memref.axes[1:], "view")
+                row = Memref(f"{memref.name}.k", memref.dtype, memref.axes[1:], memref.extents[1:], "view")
                 self.inner_views.append(View(row, memref, (self.nest.index,), drop=True))
                 self.of_tile[memref] = row
                 if memref.axes[0] == TABLE:
-                    part = Memref(f"{memref.name}.t", memref.dtype, row.axes, "view")
+                    part = Memref(f"{memref.name}.t", memref.dtype, row.axes, (self.columns,), "view")
                     self.inner_views.append(View(part, row, starts))
                     self.of_tile[memref] = part
                 return
-        part = Memref(f"{memref.name}.t", memref.dtype, memref.axes, "view")
+        part = Memref(f"{memref.name}.t", memref.dtype, memref.axes, self.extents[: len(memref.axes)], "view")
         self.views.append(View(part, memref, starts))
         self.of_tile[memref] = part
 
@@ -194,7 +195,7 @@ class _Splitter:
         read = dict.fromkeys(value for op in self.ops if op.ufunc is not None for value in op.operands)
         for value in filter(self.is_of_rows, read):
             memref = self.loads[value].memref
-            found[value] = Memref(f"{memref.name}.n", memref.dtype, (), "view")
+            found[value] = Memref(f"{memref.name}.n", memref.dtype, (), (), "view")
             assert self.row is not None
             self.views.append(View(found[value], memref, (self.row,), drop=True))
         return found
@@ -235,7 +236,8 @@ class _Splitter:
             for value in (value for op in step.ops for value in op.results):
                 if value in crossing and value not in self.places:
                     axes = (ROWS, PACKED) if self.with_rows else (PACKED,)
-                    memref = Memref(f"t{len(self.buffers)}", value.dtype, axes, "tile", len(self.buffers))
+                    number = len(self.buffers)
+                    memref = Memref(f"t{number}", value.dtype, axes, self.extents, "tile", number)
                     self.buffers.append(memref)
                     self.places[value] = memref
                     if step.compiled:

@@ -50,7 +50,8 @@ def _typed(values: Iterable[Value]) -> str:
 
 
 def _declared(memref: Memref) -> str:
-    return f"{memref.name}: {memref.dtype.name}[{', '.join(memref.axes)}]"
+    axes = (f"{extent.name} {axis}" for extent, axis in zip(memref.extents, memref.axes, strict=True))
+    return f"{memref.name}: {memref.dtype.name}[{', '.join(axes)}]"
 
 
 def node_text(node: Node) -> list[str]:
