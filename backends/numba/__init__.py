@@ -24,9 +24,7 @@ from dynamo_lite.program.element_ops import is_exact, may_raise
 from dynamo_lite.schedule import Target, estimate, paying_sizes, schedule
 from dynamo_lite.schedule.steps import Kernel, Machine
 
-TARGET = Target(
-    is_exact, may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, folds, machine_form
-)
+TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, folds, machine_form)
 
 
 def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:

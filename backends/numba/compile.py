@@ -136,7 +136,7 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_c
 
 
 def compile_kernel(kernel: Kernel | Machine, classes: str) -> CompiledKernel:
-    """The machine code of `kernel` for these stride classes, made now or before; ``keep[1]`` is its Function or text."""
+    """The machine code of `kernel` for these stride classes, made now or before; keep[1]: its Function or text."""
     # NB: a frame that the hook compiled meanwhile would wait for the lock for ever.
     return unseen(_compile_machine if isinstance(kernel, Machine) else _compile_kernel, kernel, classes)
 

@@ -141,20 +141,20 @@ class _Iterated(Emitter):
         self.open_rows(label)
         loads = [node for node in inner.body if isinstance(node, Load)]
         stepped = {
-            node.result: self.stepped(node, f"%{label}.i")
-            for node in loads
-            if node.memref not in self.moving and node.memref.space == "operand"
+            load.result: self.stepped(load, f"%{label}.i")
+            for load in loads
+            if load.memref not in self.moving and load.memref.space == "operand"
         }
         outside = dict.fromkeys(value for node in inner.body for value in used(node) if value in self.numbers)
         tiles = []
         for part in parts:
             memory = starts[part] | stepped
-            memory |= {node.result: self.vector(node.memref, part, label) for node in loads if node.memref in self.rows}
+            memory |= {load.result: self.vector(load.memref, part, label) for load in loads if load.memref in self.rows}
             memory |= {one.value: f"%{label}.{part}.{one.value.name}" for one in inner.carried}
             memory |= {value: lines.splat(scalar_type(value.dtype), self.numbers[value]) for value in outside}
-            for node in loads:
-                if node.memref.space == "constant":
-                    memory[node.result] = literal(lines, node.memref.dtype, node.memref.number)
+            for load in loads:
+                if load.memref.space == "constant":
+                    memory[load.result] = literal(lines, load.memref.dtype, load.memref.number)
             tiles.append(Values(lines, memory))
         for node in inner.body:
             for values in tiles:

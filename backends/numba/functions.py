@@ -6,6 +6,8 @@ Enters a Kernel and its stride classes (csrc/abi.def); leaves a Function that em
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from dynamo_lite.backends.numba import llvm_text
@@ -28,6 +30,8 @@ from dynamo_lite.program.verify import verify
 from dynamo_lite.program.watch import tests_of, watch
 from dynamo_lite.schedule.steps import Kernel
 
+Pass: TypeAlias = Callable[[Function], Function]
+
 
 def options(classes: str) -> tuple[str, bool, bool, bool]:
     """The classes, and which of ASKS_ROWS, ASKS_LOOPS, ASKS_STRICT stand behind them."""
@@ -40,16 +44,15 @@ def function_of(kernel: Kernel, classes: str) -> Function:
     """The function of a kernel, ready to be written. Letters behind the classes: "r" asks for a loop over rows, "t" for
     NumPy's own loops for extremes, "!" for one that looks which two NaNs meet."""
     classes, with_rows, by_loops, strict = options(classes)
-    lanes = Lanes(llvm_text.can_mask, llvm_text.can_scatter)
+    by_vectors = partial(vectorise, lanes=Lanes(llvm_text.can_mask, llvm_text.can_scatter))
     change = unchanged if by_loops else compiled_extreme
     if kernel.fold is not None and classes.endswith(abi.CLASS_ITERATED):
-        passes = (hoist, lambda function: vectorise(function, lanes), place)
-        return _through(build_fold(kernel, classes, change), passes)
-    passes = (split, keep, hoist, lambda function: vectorise(function, lanes), lambda function: watch(function, strict), place)
+        return _through(build_fold(kernel, classes, change), (hoist, by_vectors, place))
+    passes = (split, keep, hoist, by_vectors, partial(watch, strict=strict), place)
     return _through(build(kernel, classes, with_rows, change), passes)
 
 
-def _through(function: Function, passes: Sequence[Callable[[Function], Function]]) -> Function:
+def _through(function: Function, passes: Sequence[Pass]) -> Function:
     """The function after these passes; where checks are asked for, each has to leave a sound one."""
     check = current().check
     for one in passes:

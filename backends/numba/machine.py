@@ -2,10 +2,10 @@
 
 Enters a Loop step with the types of what goes into its body; leaves LLVM text, or NotScalar when a step of a body
 handles more than single elements, vectors (machine_vectors.py), NumPy scalars and numbers. The steps are written in
-their order, with the operations of kernels from the same table (program/element_ops.py); loads and stores keep the program's
-order. Arithmetic on elements is written as LLVM's strict operations: the optimiser neither drops one that may set a
-floating-point flag nor runs one that the program does not. INVARIANT: the function returns 0, or another status and
-then the call declines: nothing that it wrote is kept. block: see `layout`.
+their order, with the operations of kernels from the same table (program/element_ops.py); loads and stores keep the
+program's order. Arithmetic on elements is written as LLVM's strict operations: the optimiser neither drops one that may
+set a floating-point flag nor runs one that the program does not. INVARIANT: the function returns 0, or another status
+and then the call declines: nothing that it wrote is kept. block: see `layout`.
 """
 
 from __future__ import annotations

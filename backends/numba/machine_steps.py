@@ -33,7 +33,6 @@ from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_o
 from dynamo_lite.program import ir
 from dynamo_lite.program.build import elements
 from dynamo_lite.program.element_ops import class_of, emit_cast, exact_cast, is_exact, nans_differ
-from dynamo_lite.program.ir import Element
 from dynamo_lite.program.nans import meets_nan
 from dynamo_lite.program.watch import tests_of
 from dynamo_lite.schedule.call import Evaluation
@@ -226,7 +225,7 @@ class StepWriter(NumberWriter):
             return self.load(value) if isinstance(value, Element) else value.name
         return self.convert(self.number(operand, frame), dtype)
 
-    def numpy_loop(self, op: Element, ufunc: np.ufunc, values: Values) -> None:
+    def numpy_loop(self, op: ir.Element, ufunc: np.ufunc, values: Values) -> None:
         """NumPy's own inner loop on one element; minimum and maximum of floats only where they are equal or NaN."""
         name, dtype, dtypes = ufunc.__name__, op.results[0].dtype, (*op.in_dtypes, *op.dtypes)
         if name in ("minimum", "maximum", "fmin", "fmax") and class_of(dtype) == "f":
@@ -278,7 +277,7 @@ class StepWriter(NumberWriter):
             for place, dtype in enumerate(dtypes[len(operands) :], len(operands))
         ]
 
-    def test_nans(self, ops: Sequence[Element], values: Values) -> None:
+    def test_nans(self, ops: Sequence[ir.Element], values: Values) -> None:
         """Decline where two NaNs with other bits have met of which NumPy keeps the one or the other."""
         lines = self.lines
         tests, _ = tests_of(ops, set())
@@ -331,7 +330,7 @@ class StepWriter(NumberWriter):
                 raise NotScalar(f"a call of {step.function}")
             return self.call_loop(ufunc, (common, common, dtype), operands)[0]
         sides = (ir.Value("a", common), ir.Value("b", common))
-        op = Element(OPERATORS.get(step.function, ""), sides, (ir.Value("c", dtype),))
+        op = ir.Element(OPERATORS.get(step.function, ""), sides, (ir.Value("c", dtype),))
         if len(operands) != 2 or not is_exact(op.op, op.in_dtypes, op.dtypes):
             raise NotScalar(f"a call of {step.function} for {common}")
         values = Values(lines, dict(zip(sides, operands, strict=True)))

@@ -28,8 +28,8 @@ NAME = "machine.loop"
 
 
 class VectorWriter(StepWriter):
-    """vectors: the axes that are handled as a whole. strict: of kernels that may meet two NaNs (program/watch.py). kernels: the
-    functions that are called, their texts by name. scratch_bytes: what they need besides."""
+    """vectors: the axes that are handled as a whole. strict: of kernels that may meet two NaNs
+    (program/watch.py). kernels: the functions that are called, their texts by name. scratch_bytes: what they need."""
 
     def __init__(self, words: int, strict: bool) -> None:
         super().__init__(words)

@@ -36,6 +36,7 @@ from dynamo_lite.program.ir import (
 )
 from dynamo_lite.schedule.steps import Kernel
 
+
 @dataclass(frozen=True, slots=True)
 class Elements:
     """A kernel's operations on one element. constants: those of its values that are one."""
@@ -46,7 +47,15 @@ class Elements:
     results: tuple[Value, ...]
 
 
-def elements(kernel: Kernel, change: Callable[[Element], Element] = lambda op: op) -> Elements:
+Change: TypeAlias = Callable[[Element], Element]
+
+
+def unchanged(op: Element) -> Element:
+    """The operation itself."""
+    return op
+
+
+def elements(kernel: Kernel, change: Change = unchanged) -> Elements:
     """The operations of a kernel; change: what becomes of each."""
     values = [Value(f"v{number}", dtype) for number, dtype in enumerate(kernel.operand_dtypes)]
     operands = tuple(values)
@@ -76,20 +85,13 @@ def wanted(ops: Sequence[Element], results: Sequence[Value]) -> list[Element]:
     return kept[::-1]
 
 
-Change: TypeAlias = Callable[[Element], Element]
-
-
-def unchanged(op: Element) -> Element:
-    """The operation itself."""
-    return op
-
-
 def build(kernel: Kernel, classes: str, with_rows: bool = False, change: Change = unchanged) -> Function:
     """The function of a kernel of which the arrays have these classes.
 
-    change: what becomes of each operation; a backend may compile some for which the kernel asks for NumPy's loop. with_rows: there is a loop over rows around that over their elements. A kernel that iterates has one over iterations:
-    inside, where what is carried are values; where it calls NumPy's loops, outside, and what is carried lies in memory,
-    for results lie where the carried operands do.
+    change: what becomes of each operation; a backend may compile some for which the kernel asks for NumPy's loop.
+    with_rows: there is a loop over rows around that over their elements. A kernel that iterates has one over
+    iterations: inside, where what is carried are values; where it calls NumPy's loops, outside, and what is carried
+    lies in memory, for results lie where the carried operands do.
     """
     builder = _Builder(kernel, classes, with_rows, change)
     if kernel.next and not any(op.ufunc is not None for op in builder.parts.ops):
@@ -166,7 +168,7 @@ class _Builder:
 
     def mapped(self) -> Function:
         ops = wanted(self.parts.ops, self.parts.results)
-        body = (*self.needed(ops, self.parts.results), *ops, *self.stores)
+        body: tuple[Node, ...] = (*self.needed(ops, self.parts.results), *ops, *self.stores)
         nest = For(self.i, self.n, body)
         for index, extent in self.outer[::-1]:
             nest = For(index, extent, (nest,))
@@ -187,7 +189,7 @@ class _Builder:
         ops = wanted(parts.ops, (*parts.results, *(one.next for one in carried)))
         body: list[Node] = [*self.needed(ops, parts.results), *ops]
         after: list[Node] = []
-        last = {}
+        last: dict[Value, Value] = {}
         for store in self.stores:
             if k in store.index:
                 body.append(store)

@@ -236,6 +236,11 @@ def _doubtful_clip(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, s
     return kept, lines.do(f"or {lines.mask_type} {doubt}, {also}")
 
 
+def _choose(mask: Any, yes: Any, no: Any) -> Any:
+    chosen: Any = np.where(mask, yes, no)
+    return chosen[()]
+
+
 def _with_doubt(name: str, x: Any, *bounds: Any) -> tuple[Any, Any]:
     if name == "clip":
         low, doubt = _with_doubt("maximum", x, bounds[0])
@@ -243,8 +248,8 @@ def _with_doubt(name: str, x: Any, *bounds: Any) -> tuple[Any, Any]:
         return kept, doubt | also
     better = np.less if name == "minimum" else np.greater
     with np.errstate(all="ignore"):
-        kept = np.where(better(x, bounds[0]), x, bounds[0])[()]
-        again = np.where(better(bounds[0], x), bounds[0], x)[()]
+        kept = _choose(better(x, bounds[0]), x, bounds[0])
+        again = _choose(better(bounds[0], x), bounds[0], x)
     return kept, _bits(kept) != _bits(again)
 
 
@@ -344,8 +349,8 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
     # What passes make.
     rows["unordered", "f"] = ElementOp(_unordered, _float_compare("uno"), "bool", offered=False)
     rows["nan_or_minus_zero", "f"] = ElementOp(_nan_or_minus_zero, _emit_nan_or_minus_zero, "bool", offered=False)
-    rows["greater_of", "f"] = ElementOp(lambda x, y: np.where(x > y, x, y)[()], _better("ogt"), offered=False)
-    rows["less_of", "f"] = ElementOp(lambda x, y: np.where(x < y, x, y)[()], _better("olt"), offered=False)
+    rows["greater_of", "f"] = ElementOp(lambda x, y: _choose(x > y, x, y), _better("ogt"), offered=False)
+    rows["less_of", "f"] = ElementOp(lambda x, y: _choose(x < y, x, y), _better("olt"), offered=False)
     rows["nans_differ", "f"] = ElementOp(_nans_differ, nans_differ, "bool", offered=False)
     for name, emit, pair in (
         ("minimum", _extreme("olt"), _doubtful("olt")), ("maximum", _extreme("ogt"), _doubtful("ogt")),
@@ -420,7 +425,7 @@ def meaning_of(name: str, dtype: DType) -> Callable[..., Any]:
     if name == "copy":
         return lambda x: x
     if name == "where":
-        return lambda mask, yes, no: np.where(mask, yes, no)[()]
+        return _choose
     return next(row.meaning for (known, _), row in ROWS.items() if known == name)
 
 

@@ -1,4 +1,4 @@
-"""What a Function means, node by node, on NumPy scalars: slow, and the oracle of what is written for it as machine code.
+"""What a Function means, node by node, on NumPy scalars: slow, and the oracle of what is written for it as code.
 
 Enters a Function and its arrays: each has an axis for each of its memref's; of a table of rows the array has a row for
 each iteration. Leaves the results in place, and what the function returns and reports.
@@ -71,7 +71,9 @@ class _Evaluation:
         values = self.values
         match node:
             case Load(result, memref, index):
-                values[result] = memref.number if memref.space == "constant" else self.array(memref)[self.at(memref, index)]
+                values[result] = (
+                    memref.number if memref.space == "constant" else self.array(memref)[self.at(memref, index)]
+                )
                 values[result] = memref.dtype.type(values[result])
             case Store(memref, index, value):
                 self.array(memref)[self.at(memref, index)] = values[value]

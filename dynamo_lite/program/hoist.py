@@ -57,7 +57,7 @@ def _loop(loop: For, rows: set[Value | None]) -> tuple[list[Node], For]:
 
 
 def _by_rows(row: Value, inner: For) -> tuple[Node, ...]:
-    """The body of a loop over rows: views of the row at hand, what the row has one of, and the loop over its elements."""
+    """The body of a loop over rows: views of the row at hand, its numbers, and the loop over its elements."""
     views: dict[Memref, Memref] = {}
     for node in inner.body:
         if isinstance(node, Load | Store) and row in node.index and node.memref not in views:
@@ -69,4 +69,8 @@ def _by_rows(row: Value, inner: For) -> tuple[Node, ...]:
         if isinstance(node, Load | Store) and node.memref in views:
             node = replace(node, memref=views[node.memref], index=node.index[1:])
         (numbers if isinstance(node, Load) and node.memref.space == "view" and not node.index else body).append(node)
-    return (*(View(view, of, (row,), drop=True) for of, view in views.items()), *numbers, replace(inner, body=tuple(body)))
+    return (
+        *(View(view, of, (row,), drop=True) for of, view in views.items()),
+        *numbers,
+        replace(inner, body=tuple(body)),
+    )

@@ -150,10 +150,11 @@ class Carried:
 class For:
     """The body for each index below extent, in order.
 
-    last: pairs of a value of the body and what it is called after the loop, as the last iteration left it. lanes: above 1, iterations are computed so many at a time, `parts` vectors side by side. tail: how the last ones
-    are, that fill no vector: "masked" (a vector of which some lanes count; the others do what a counted one does, so
-    that they report nothing of their own), "numbers" (one by one), "copied" (by way of a buffer in which the last
-    element stands again), "halved" (by ever narrower vectors).
+    last: pairs of a value of the body and what it is called after the loop, as the last iteration left it. lanes: above
+    1, iterations are computed so many at a time, `parts` vectors side by side. tail: how the last ones are computed,
+    that fill no vector: "masked" (a vector of which some lanes count; the others do what a counted one does, so that
+    they report nothing of their own), "numbers" (one by one), "copied" (by way of a buffer in which the last element
+    stands again), "halved" (by ever narrower vectors).
     """
 
     index: Value

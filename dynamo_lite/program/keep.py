@@ -75,5 +75,3 @@ def _with(nodes: tuple[Node, ...], kept: set[Value]) -> tuple[Node, ...]:
             here.append(node.results[0])
         result.append(node)
     return (*result, *(Keep(value) for value in reversed(here)))
-
-

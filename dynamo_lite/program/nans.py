@@ -18,9 +18,7 @@ def is_extreme(op: Element) -> bool:
 
 def meets_nan(op: Element) -> bool:
     """Whether NumPy keeps the one or the other of two NaN operands, by position and alignment (see element_ops.py)."""
-    return (
-        op.op in ("add", "multiply") and op.results[0].dtype.kind == "f" and op.operands[0] is not op.operands[1]
-    )
+    return op.op in ("add", "multiply") and op.results[0].dtype.kind == "f" and op.operands[0] is not op.operands[1]
 
 
 def spreads_nan(op: Element) -> bool:
@@ -55,7 +53,11 @@ class Origins:
     def needs(self, op: Element) -> set[Value]:
         """The operands without which no optimiser can compute this operation."""
         if is_extreme(op):
-            return self._sources(op.operands) if self._differ(op.operands) and all(map(self._opaque, op.operands)) else set()
+            return (
+                self._sources(op.operands)
+                if self._differ(op.operands) and all(map(self._opaque, op.operands))
+                else set()
+            )
         if spreads_nan(op):
             return self._sources(op.operands)
         if op.op in COMPARISONS and op.operands[0].dtype.kind == "f" and self._differ(op.operands):

@@ -46,8 +46,8 @@ def split(function: Function) -> Function:
 
 
 def _packed(loads: dict[Value, Load], ops: list[Element]) -> list[Element]:
-    """The operations with a copy of each operand that a NumPy loop reads: rows that do not lie one behind the other have
-    to be packed for it. Not of single numbers, of which such a loop knows by their stride that they stay."""
+    """The operations with a copy of each operand that a NumPy loop reads: rows have to be packed for it. Not of single
+    numbers, of which such a loop knows by their stride that they stay."""
     read = dict.fromkeys(value for op in ops if op.ufunc is not None for value in op.operands)
     moving = [value for value in loads if value in read and len(loads[value].memref.axes) > 1]
     copies = {value: Value(f"{value.name}.packed", value.dtype) for value in moving}
@@ -85,7 +85,7 @@ def levels(ops: Sequence[Element], stored: set[Value]) -> list[int]:
 
 
 def groups(ops: Sequence[Element], stored: set[Value]) -> list[list[Element]]:
-    """Operations by step: compiled ones that share a loop, or one of NumPy's. The last is of compiled ones, maybe none."""
+    """Operations by step: compiled ones that share a loop, or one of NumPy's. The last one is compiled, maybe empty."""
     level = levels(ops, stored)
     found: list[list[Element]] = []
     for at in range(max(level, default=0) + 1):
@@ -157,7 +157,16 @@ class _Splitter:
         if self.function.iterations is not None:
             nodes = (*self.views, replace(self.nest, body=(*self.inner_views, *body)))
         tiles = Tiles(
-            self.function.n, self.at, self.columns, self.count, nodes, 0, self.function.rows, self.row, self.rows, single
+            self.function.n,
+            self.at,
+            self.columns,
+            self.count,
+            nodes,
+            0,
+            self.function.rows,
+            self.row,
+            self.rows,
+            single,
         )
         return replace(self.function, body=(*(Alloc(memref) for memref in self.buffers), tiles))
 
@@ -216,7 +225,9 @@ class _Splitter:
                         reads.append(number)
                 elif born[value] != number:
                     crossing.add(value)
-        if any(store.value in self.loads and self.loads[store.value].memref.space == "operand" for store in self.stores):
+        if any(
+            store.value in self.loads and self.loads[store.value].memref.space == "operand" for store in self.stores
+        ):
             reads.append(last)
         direct_from = max(reads)
         self.places = {value: self.of_tile.get(load.memref, load.memref) for value, load in self.loads.items()}

@@ -159,7 +159,12 @@ class _Verifier:
         why = self.define((node.index,))
         if node.index.dtype != INDEX or node.extent.dtype != INDEX:
             why = why or "an index is an int64"
-        if node.tail not in TAILS or node.lanes < 1 or node.lanes & (node.lanes - 1) or (node.lanes > 1) != bool(node.tail):
+        if (
+            node.tail not in TAILS
+            or node.lanes < 1
+            or node.lanes & (node.lanes - 1)
+            or (node.lanes > 1) != bool(node.tail)
+        ):
             why = why or "a number of lanes is a power of two, and has a tail"
         if any(len({one.value.dtype, one.first.dtype, one.next.dtype}) > 1 for one in node.carried):
             why = why or "what is carried has one dtype"

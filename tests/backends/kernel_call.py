@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,9 @@ def _run(kernel: Kernel, operands: list[Array], results: list[Array], options: s
 
 
 def run_compiled(
-    compiled: CompiledKernel, arrays: list[Array], *, n: int, rows: int = 0, iterations: int = 0
+    compiled: CompiledKernel, arrays: list[Array], *, n: int, behind: Sequence[int] = ()
 ) -> tuple[int, set[str]]:
-    """The status and the flags of machine code on arrays, which have an axis for the rows, too, if there are any."""
+    """The status and the flags of machine code on arrays; behind: the words after those of the loops."""
     invoke, _ = _invoke()
     loops = [StridedLoop(ufunc, dtypes) for ufunc, dtypes in compiled.loops]
     scratch = np.empty(compiled.scratch_bytes + 64, np.uint8)
@@ -94,10 +95,7 @@ def run_compiled(
     block.append((scratch.ctypes.data + 63) // 64 * 64)
     for loop in loops:
         block += [invoke, loop.info.strided_loop, loop.info.context or 0, loop.info.auxdata or 0, 0, 0]
-    if rows:
-        block += [rows, *(array.strides[0] if array.ndim else 0 for array in arrays)]
-    if iterations:
-        block += [iterations, 8]
+    block += behind
     words = (ctypes.c_ssize_t * len(block))(*block)
     function = _kernel_type(compiled.address)
     _MATH.feclearexcept(sum(FLAGS.values()))

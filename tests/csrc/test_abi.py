@@ -20,6 +20,7 @@ from dynamo_lite.graph import scalar
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.program import ir, place
 from dynamo_lite.schedule import iterate, steps
+from dynamo_lite.schedule.steps import Kernel, KernelOp
 from tests.backends.kernel_call import one_op
 
 ROOT = Path(__file__).parent.parent.parent
@@ -258,7 +259,9 @@ def test_types_of_python_are_none_of_numpys() -> None:
 
 
 def test_scratch_slots_are_aligned() -> None:
-    kernel = one_op("loop", ("f8",), "f8", np.exp)
+    f8 = (np.dtype("f8"),)
+    ops = tuple(KernelOp("loop", (value,), f8, f8, ufunc) for value, ufunc in enumerate((np.exp, np.sin, np.cos)))
+    kernel = Kernel(f8, ops, (3,))
     slots = [node.offset for node in functions.function_of(kernel, "cc").body if isinstance(node, ir.Alloc)]
     assert slots and all(slot % abi.SCRATCH_ALIGNMENT == 0 for slot in slots)
     assert place.SINK_BYTES % abi.SCRATCH_ALIGNMENT == 0
