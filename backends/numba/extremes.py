@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite.program.element_ops import BOOL, EXTREMES
+from dynamo_lite.program.element_ops import BOOL, EXTREMES, ROWS
 from dynamo_lite.program.ir import DType, Element, Value
 
 Array = np.ndarray[Any, Any]
@@ -46,7 +46,7 @@ def is_known(name: str, dtype: DType) -> bool:
     sets = np.array(np.meshgrid(*[_SPECIAL] * ufunc.nin), dtype).reshape(ufunc.nin, -1)
     with np.errstate(all="ignore"):
         for operands in _spread(sets):
-            expected = _model(name, *operands)
+            expected = np.ascontiguousarray(ROWS[name, "f"].meaning(*operands))
             itself = operands[0].copy()
             for first, out in (
                 (operands[0], np.empty_like(expected)),
@@ -69,13 +69,6 @@ def _spread(sets: Array) -> Iterator[list[Array]]:
             yield [np.ascontiguousarray(one[::-1])[::-1] for one in part]
             yield [part[0], *(np.broadcast_to(one[:1], one.shape) for one in part[1:])]
             yield [np.broadcast_to(part[0][:1], part[0].shape), *part[1:]]
-
-
-def _model(name: str, x: Array, *bounds: Array) -> Array:
-    if name == "clip":
-        return _model("minimum", _model("maximum", x, bounds[0]), bounds[1])
-    better = x < bounds[0] if name == "minimum" else x > bounds[0]
-    return np.ascontiguousarray(np.where(np.isnan(x) | better, x, bounds[0]))
 
 
 def _bits(x: Array) -> Array:

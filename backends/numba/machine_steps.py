@@ -32,7 +32,7 @@ from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of
 from dynamo_lite.program import ir
 from dynamo_lite.program.build import elements
-from dynamo_lite.program.element_ops import class_of, emit_cast, exact_cast, is_exact, nans_differ
+from dynamo_lite.program.element_ops import class_of, emit_cast, exact_cast, nans_differ, results_of
 from dynamo_lite.program.nans import meets_nan
 from dynamo_lite.program.watch import tests_of
 from dynamo_lite.schedule.call import Evaluation
@@ -329,14 +329,20 @@ class StepWriter(NumberWriter):
             if not loop_is_elementwise(ufunc, (common, common, dtype), (False, False)):
                 raise NotScalar(f"a call of {step.function}")
             return self.call_loop(ufunc, (common, common, dtype), operands)[0]
-        sides = (ir.Value("a", common), ir.Value("b", common))
-        op = ir.Element(OPERATORS.get(step.function, ""), sides, (ir.Value("c", dtype),))
-        if len(operands) != 2 or not is_exact(op.op, op.in_dtypes, op.dtypes):
+        sides = tuple(ir.Value(f"v{place}", common) for place in range(len(operands)))
+        name, in_dtypes = OPERATORS.get(step.function, ""), (common,) * len(operands)
+        noted = results_of(f"{name}_or_overflow", in_dtypes)
+        results = noted or results_of(name, in_dtypes)
+        if results is None or results[0] != dtype or (common.kind == "u" and name == "negative"):
             raise NotScalar(f"a call of {step.function} for {common}")
+        names = [ir.Value(f"r{place}", of) for place, of in enumerate(results)]
+        op = ir.Element(f"{name}_or_overflow" if noted else name, sides, tuple(names))
         values = Values(lines, dict(zip(sides, operands, strict=True)))
         emit_element(lines, op, values)
+        if noted:
+            self.note_overflow(values.operand(names[1]))
         self.test_nans((op,), values)
-        return values.in_memory(op.results[0])
+        return values.in_memory(names[0])
 
     def common(self, args: tuple[Any, ...], frame: Frame) -> DType:
         """The dtype that NumPy compares two operands in, where that is one of theirs."""

@@ -46,6 +46,7 @@ class Writer(Protocol):
     def intrinsic(self, name: str, dtype: DType, args: list[str]) -> str: ...
     def quiet_compare(self, predicate: str, dtype: DType, args: list[str]) -> str: ...
     def is_nan(self, dtype: DType, value: str) -> str: ...
+    def with_overflow(self, name: str, dtype: DType, args: list[str]) -> tuple[str, str]: ...
 
 
 def class_of(dtype: DType) -> str:
@@ -198,6 +199,46 @@ def _first(lines: Writer, dtype: DType, args: list[str]) -> str:
     return args[0]
 
 
+# Integers of NumPy scalars: an overflow is reported there, as it is not of arrays.
+
+
+def _or_overflow(name: str) -> EmitPair:
+    return lambda lines, dtype, args: lines.with_overflow(name, dtype, args)
+
+
+def _negative_or_overflow(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+    return lines.with_overflow("sub", dtype, [lines.zero(dtype), args[0]])
+
+
+def _absolute_or_overflow(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+    negative = lines.do(f"icmp slt {lines.type_of(dtype)} {args[0]}, {lines.zero(dtype)}")
+    below = lines.select(negative, dtype, args[0], lines.zero(dtype))
+    negated, over = _negative_or_overflow(lines, dtype, [below])
+    return lines.select(negative, dtype, negated, args[0]), over
+
+
+def _meaning_or_overflow(name: str) -> Callable[..., Any]:
+    def meaning(*operands: Any) -> tuple[Any, Any]:
+        wrapped = getattr(np, name)(*operands)
+        return wrapped, int(wrapped) != int(getattr(np, name)(*(np.array(int(one), object) for one in operands)))
+
+    return meaning
+
+
+def _shift(left: bool) -> Emit:
+    """A shift; one by as many bits as there are, or by a negative number, shifts everything out."""
+
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        kind, bits = lines.type_of(dtype), 8 * dtype.itemsize
+        inside = lines.do(f"icmp ult {kind} {args[1]}, {lines.splat_bits(dtype, bits)}")
+        signed = dtype.kind == "i" and not left
+        count = lines.select(inside, dtype, args[1], lines.splat_bits(dtype, bits - 1 if signed else 0))
+        shifted = lines.do(f"{'ashr' if signed else 'shl' if left else 'lshr'} {kind} {args[0]}, {count}")
+        return shifted if signed else lines.select(inside, dtype, shifted, lines.zero(dtype))
+
+    return emit
+
+
 # Minimum, maximum and clip of floats. The first NaN is kept, and of two equal numbers the second; where NumPy does not
 # do so for sure, both ways round are computed, which differ where it may have other bits.
 
@@ -239,6 +280,13 @@ def _doubtful_clip(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, s
 def _choose(mask: Any, yes: Any, no: Any) -> Any:
     chosen: Any = np.where(mask, yes, no)
     return chosen[()]
+
+
+def _extreme_of(name: str, x: Any, *bounds: Any) -> Any:
+    if name == "clip":
+        return _extreme_of("minimum", _extreme_of("maximum", x, bounds[0]), bounds[1])
+    better = x < bounds[0] if name == "minimum" else x > bounds[0]
+    return _choose(np.isnan(x) | better, x, bounds[0])
 
 
 def _with_doubt(name: str, x: Any, *bounds: Any) -> tuple[Any, Any]:
@@ -301,6 +349,10 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
             for letter in classes:
                 rows[name, letter] = ElementOp(getattr(np, name), emit, result, raises)
 
+    def overflowing(name: str, letter: str, emit: Emit, pair: EmitPair) -> None:
+        row = ElementOp(_meaning_or_overflow(name), emit, offered=False, emit_pair=pair)
+        rows[f"{name}_or_overflow", letter] = row
+
     for name, on_float, on_int in (("add", "fadd", "add"), ("subtract", "fsub", "sub"), ("multiply", "fmul", "mul")):
         row(name, "f", _plain(on_float), raises=True)
         row(name, "iu", _plain(on_int))
@@ -346,6 +398,16 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
     row("bitwise_and multiply minimum fmin", "b", _logical("and"), "bool")
     row("bitwise_or add maximum fmax", "b", _logical("or"), "bool")
     row("bitwise_xor", "b", _logical("xor"), "bool")
+    # Of NumPy scalars in machine functions; kernels leave shifts to NumPy's loops.
+    for name, instruction in (("add", "add"), ("subtract", "sub"), ("multiply", "mul")):
+        pair = _or_overflow(instruction)
+        for letter in "iu":
+            overflowing(name, letter, _plain(instruction), pair)
+    overflowing("negative", "i", _negate_int, _negative_or_overflow)
+    overflowing("absolute", "i", _absolute_int, _absolute_or_overflow)
+    for name, left in (("left_shift", True), ("right_shift", False)):
+        for letter in "iu":
+            rows[name, letter] = ElementOp(getattr(np, name), _shift(left), offered=False)
     # What passes make.
     rows["unordered", "f"] = ElementOp(_unordered, _float_compare("uno"), "bool", offered=False)
     rows["nan_or_minus_zero", "f"] = ElementOp(_nan_or_minus_zero, _emit_nan_or_minus_zero, "bool", offered=False)
@@ -356,7 +418,7 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
         ("minimum", _extreme("olt"), _doubtful("olt")), ("maximum", _extreme("ogt"), _doubtful("ogt")),
         ("clip", _clip, _doubtful_clip),
     ):  # fmt: skip
-        rows[name, "f"] = ElementOp(EXTREMES[name], emit, raises=True, offered=False)
+        rows[name, "f"] = ElementOp(functools.partial(_extreme_of, name), emit, raises=True, offered=False)
         doubted = functools.partial(_with_doubt, name)
         rows[f"{name}_or_doubt", "f"] = ElementOp(doubted, emit, raises=True, offered=False, emit_pair=pair)
     return rows
@@ -384,13 +446,18 @@ def row_of(name: str, in_dtypes: tuple[DType, ...]) -> ElementOp | None:
     return ROWS.get((name, class_of(in_dtypes[0])))
 
 
+def results_of(name: str, in_dtypes: tuple[DType, ...]) -> tuple[DType, ...] | None:
+    """The dtypes of the results of a row's operation, None if there is none."""
+    row = row_of(name, in_dtypes)
+    if row is None:
+        return None
+    return (BOOL if row.result == "bool" else in_dtypes[0], *((BOOL,) if row.emit_pair is not None else ()))
+
+
 def exact_row(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> ElementOp | None:
     """The table row for this operation on these dtypes, if its compiled form is exact."""
     row = row_of(name, in_dtypes)
-    if row is None or not row.offered or len(dtypes) != 1:
-        return None
-    expected = BOOL if row.result == "bool" else in_dtypes[0]
-    return row if dtypes[0] == expected else None
+    return row if row is not None and row.offered and dtypes == results_of(name, in_dtypes) else None
 
 
 def is_exact(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> bool:
@@ -427,6 +494,11 @@ def meaning_of(name: str, dtype: DType) -> Callable[..., Any]:
     if name == "where":
         return _choose
     return next(row.meaning for (known, _), row in ROWS.items() if known == name)
+
+
+def emit_row(lines: Writer, name: str, dtype: DType, args: list[str]) -> str:
+    """Write an operation on operands of one dtype that has a row."""
+    return ROWS[name, class_of(dtype)].emit(lines, dtype, args)
 
 
 def emit_cast(lines: Writer, source: DType, target: DType, value: str) -> str:

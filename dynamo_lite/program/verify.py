@@ -6,7 +6,7 @@ Enters a Function, as any pass leaves it; leaves nothing, or Unsound.
 from __future__ import annotations
 
 from dynamo_lite._C import abi
-from dynamo_lite.program.element_ops import BOOL, exact_cast, row_of
+from dynamo_lite.program.element_ops import BOOL, exact_cast, results_of
 from dynamo_lite.program.ir import (
     INDEX,
     Alloc,
@@ -206,8 +206,7 @@ def _type_error(op: Element) -> str:
         return "" if len(ins) == len(outs) == 1 and exact_cast(ins[0], outs[0]) else "no cast of these dtypes"
     if op.op == "where":
         return "" if ins == (BOOL, *outs, *outs) else "a choice of unlike dtypes"
-    row = row_of(op.op, ins)
-    if row is None:
+    expected = results_of(op.op, ins)
+    if expected is None:
         return "no such operation on these dtypes"
-    expected = (BOOL if row.result == "bool" else ins[0], *((BOOL,) if row.emit_pair is not None else ()))
     return "" if outs == expected else "a result of another dtype"

@@ -104,6 +104,12 @@ def run_compiled(
     return status, {name for name, bit in FLAGS.items() if flags & bit}
 
 
+def run_emitted(text: str, name: str, arrays: list[Array], *, n: int) -> tuple[int, set[str]]:
+    """The status and the flags of the function `name` of a module of LLVM text, which calls no loop of NumPy's."""
+    address, code = numba_compile._STATE.start().load(text, name)
+    return run_compiled(CompiledKernel(address, (), 64, (code,)), arrays, n=n)
+
+
 def one_op(name: str, in_dtypes: tuple[str, ...], out_dtype: str, param: Any = None) -> Kernel:
     """A kernel of one operation."""
     dtypes = tuple(map(np.dtype, in_dtypes))
