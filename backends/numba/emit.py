@@ -68,7 +68,9 @@ class _Loop:
 
 
 class Emitter:
-    """pointers: where each memref begins. numbers: the values of which there is one for all lanes, as in memory."""
+    """pointers: where each memref begins; stems: the names of the operand or result that it is (part of). names: of
+    indices and extents. numbers: the values of which there is one for all lanes, as in memory; masks: bools. columns:
+    how many elements the row at hand has. slots: the buffers, by where they lie in the scratch."""
 
     def __init__(self, function: Function, name: str) -> None:
         self.function = function
@@ -86,6 +88,7 @@ class Emitter:
             self.names[function.rows] = "%row.count"
         self.constants: dict[Memref, str] = {}
         self.slots: dict[int, str] = {}
+        self.columns = "%n"
         self.last_offsets: dict[Memref, list[str]] = {}
         self.judges = any(isinstance(node, Note) for node in self.nodes)
         for memref in self.places:
@@ -192,7 +195,8 @@ class Emitter:
         if isinstance(node, View):
             self.view(node)
         elif isinstance(node, Load):
-            self.numbers[node.result] = self.scalar_load(node.memref, node.index)
+            dtype, pointer = node.memref.dtype, self.pointers[node.memref]
+            self.numbers[node.result] = lines.do(f"load {scalar_type(dtype)}, ptr {pointer}, align {dtype.alignment}")
         elif isinstance(node, Element):
             values = Values(lines, self.numbers)
             emit_element(lines, node, values)
@@ -331,11 +335,9 @@ class Emitter:
         assert isinstance(inner, For)
         width = inner.lanes if inner.lanes > 1 else 0
         masked = inner.tail == "masked"
-        if rows is None:
-            self.columns = self.names[inner.extent]
-        else:
+        self.columns = self.names[inner.extent]
+        if rows is not None:
             self.names[rows.index] = f"%{label}.r"
-            self.columns = self.names[inner.extent]
         lines.width = 0
         statuses = {one.status for one in inner.body if isinstance(one, Note)}
         parts = [("vector", width)] if width else []
@@ -508,11 +510,6 @@ class Emitter:
             elif isinstance(node, Note):
                 conditions.append(values.operand(node.condition))
         return conditions
-
-    def scalar_load(self, memref: Memref, index: tuple[Value, ...] = ()) -> str:
-        pointer, dtype = self.pointers[memref], memref.dtype
-        assert not index
-        return self.lines.do(f"load {scalar_type(dtype)}, ptr {pointer}, align {dtype.alignment}")
 
     def address(self, memref: Memref, index: str) -> str:
         base = self.pointers[memref]

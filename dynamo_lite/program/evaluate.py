@@ -72,11 +72,11 @@ class _Evaluation:
         match node:
             case Load(result, memref, index):
                 values[result] = (
-                    memref.number if memref.space == "constant" else self.array(memref)[self.at(memref, index)]
+                    memref.number if memref.space == "constant" else self.memory[memref][self.at(memref, index)]
                 )
                 values[result] = memref.dtype.type(values[result])
             case Store(memref, index, value):
-                self.array(memref)[self.at(memref, index)] = values[value]
+                self.memory[memref][self.at(memref, index)] = values[value]
             case Element(_, operands, results):
                 found = self.computed(node, [values[value] for value in operands])
                 values |= zip(results, found, strict=True)
@@ -104,9 +104,6 @@ class _Evaluation:
             found = meaning_of(op.op, op.results[0].dtype)(*operands)
         found = found if isinstance(found, tuple) else (found,)
         return tuple(value.dtype.type(one) for value, one in zip(op.results, found, strict=True))
-
-    def array(self, memref: Memref) -> Array:
-        return self.memory[memref]
 
     def at(self, memref: Memref, index: tuple[Value, ...]) -> tuple[int, ...]:
         numbers = tuple(self.values[value] for value in index)

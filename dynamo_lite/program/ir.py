@@ -3,8 +3,9 @@
 Enters nothing (these are the types). A Value is a number that is computed once; a Memref says how the elements of an
 array or of a tile's buffer are reached. Nodes stand in order, those of a loop in its body. Passes (build, split, hoist
 ...) make functions of functions, verify.py says what a sound one is, text.py prints it, evaluate.py is its meaning.
-INVARIANT: a Value is defined once, and before it is used; indices count from 0 to the loop's extent, which is at least
-1, so that what a loop does not change may be computed before it.
+Two of anything are the same only if they are one object. INVARIANT: a Value is defined once, and before it is used;
+indices count from 0 to the loop's extent, which is at least 1, so that what a loop does not change may be computed
+before it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ TABLE = "table"  # a row's address stands in a table of pointers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """A number of that dtype; two of the same name are two."""
+    """A number of that dtype."""
 
     name: str
     dtype: DType
@@ -50,7 +51,7 @@ class Memref:
     number: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Load:
     """result = memref[index]"""
 
@@ -59,7 +60,7 @@ class Load:
     index: tuple[Value, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Store:
     """memref[index] = value"""
 
@@ -68,7 +69,7 @@ class Store:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Element:
     """results = an operation of element_ops.py; or, where `ufunc` is given, NumPy's own loop, which `split` puts on a
     tile. forward: that has other bits for an array that is reversed, or a result that is not packed."""
@@ -88,14 +89,14 @@ class Element:
         return tuple(value.dtype for value in self.results)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Keep:
     """The value is computed, though nothing may need it: for the floating-point flags that this sets."""
 
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Note:
     """The function returns `status` (bits are joined) in the end, where the condition holds here at any time."""
 
@@ -103,7 +104,7 @@ class Note:
     status: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class View:
     """result is the part of `source` that begins at `index` along its first axes; drop: these are no axes of it."""
 
@@ -113,7 +114,7 @@ class View:
     drop: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Alloc:
     """The memref is a buffer of a tile's elements. offset: where it lies in the function's scratch, once that is known;
     buffers that are not used at the same time may share it."""
@@ -122,7 +123,7 @@ class Alloc:
     offset: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NumpyLoop:
     """NumPy's own inner loop over the first `count` elements of its memrefs; where it fails the function ends with its
     status."""
@@ -137,7 +138,7 @@ class NumpyLoop:
         return tuple(memref.dtype for memref in (*self.reads, *self.writes))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Carried:
     """What a loop hands from one iteration to the next: `value` is `first` at first, then `next` of the one before."""
 
@@ -146,7 +147,7 @@ class Carried:
     next: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class For:
     """The body for each index below extent, in order.
 
@@ -167,7 +168,7 @@ class For:
     tail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tiles:
     """The body for each tile: `count` elements, `columns` of a row from number `at` on; where there are rows, of `rows`
     rows from number `row` on. A tile has `length` elements at most, and more than one row only where they are whole;
@@ -188,7 +189,7 @@ class Tiles:
 Node: TypeAlias = Load | Store | Element | Keep | Note | View | Alloc | NumpyLoop | For | Tiles
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """operands and results: the arrays. n: how many elements a row has; rows, iterations: of these, where there are
     loops over them; axes: the lengths of the axes that are folded. It does nothing where n is not positive."""
