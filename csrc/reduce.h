@@ -28,7 +28,7 @@ typedef struct {
     char *scratch;
     npy_intp tile;       /* elements that can be had at once */
     int across;          /* see dl_reduce_plan_feed */
-    int folds;           /* the kernel folds itself (backends/numba/fold.py); the nest has the result as its last operand */
+    int folds;           /* the kernel folds itself (backends/numba/emit_fold.py); the nest has the result as its last operand */
     int32_t failed;      /* the kernel's status */
     int unsure;
 } DlWork;

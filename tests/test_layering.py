@@ -22,6 +22,7 @@ LEVELS = (
     ("ops", "guards"),
     ("capture", "lower"),
     ("schedule",),
+    ("program",),
     ("runtime",),
     ("backends",),
     ("report", "pipeline"),

@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.compile import compile_kernel
-from dynamo_lite.backends.numba.fold import folds
+from dynamo_lite.backends.numba.functions import folds
 from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forward
 from dynamo_lite.backends.numba.machine import machine_form
 
@@ -21,12 +20,11 @@ from dynamo_lite import _C, budget
 from dynamo_lite.config import current, current_seconds
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
+from dynamo_lite.program.element_ops import is_exact, may_raise
 from dynamo_lite.schedule import Target, estimate, paying_sizes, schedule
 from dynamo_lite.schedule.steps import Kernel, Machine
 
-TARGET = Target(
-    exact_ops.is_exact, exact_ops.may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, folds, machine_form
-)
+TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, folds, machine_form)
 
 
 def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:

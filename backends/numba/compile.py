@@ -21,11 +21,8 @@ from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 from dynamo_lite.backends.numba import machine
-from dynamo_lite.backends.numba.codegen import generate
-from dynamo_lite.backends.numba.fold import generate_fold, plan_fold
-from dynamo_lite.backends.numba.iterate import generate_iterations, plan_iterations
+from dynamo_lite.backends.numba.functions import emit_function, function_of
 from dynamo_lite.backends.numba.machine_vectors import NAME
-from dynamo_lite.backends.numba.plan import Plan, options, plan
 
 from dynamo_lite._C import CompiledKernel, unseen
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
@@ -139,7 +136,7 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_c
 
 
 def compile_kernel(kernel: Kernel | Machine, classes: str) -> CompiledKernel:
-    """The machine code of `kernel` for these stride classes, made now or before; ``keep[1]`` is its Plan or text."""
+    """The machine code of `kernel` for these stride classes, made now or before; keep[1]: its Function or text."""
     # NB: a frame that the hook compiled meanwhile would wait for the lock for ever.
     return unseen(_compile_machine if isinstance(kernel, Machine) else _compile_kernel, kernel, classes)
 
@@ -150,8 +147,7 @@ def _compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:
 
 def _compile_machine(loop: Machine, classes: str) -> CompiledKernel:
     """The machine code of a loop; loops with the same text share it, unless that calls other functions of NumPy's."""
-    text, ops, scratch_bytes = machine.generate(loop, classes)
-    loops = tuple((op.param, (*op.in_dtypes, *op.dtypes)) for op in ops)
+    text, loops, scratch_bytes = machine.generate(loop, classes)
 
     def load() -> CompiledKernel:
         engine = _STATE.start()
@@ -165,27 +161,14 @@ def _compile_machine(loop: Machine, classes: str) -> CompiledKernel:
 def _compile(kernel: Kernel, classes: str) -> CompiledKernel:
     engine = _STATE.start()
     name = f"kernel{next(engine.numbers)}"
-    text, planned = _text(kernel, classes, name)
-    address, code = engine.load(text, name)
-    ops = [planned.kernel.ops[number] for number in planned.loops]
-    loops = tuple((op.param, (*op.in_dtypes, *op.dtypes)) for op in ops)
-    return CompiledKernel(address, loops, planned.scratch_bytes, (code, planned))
-
-
-def _text(kernel: Kernel, classes: str, name: str) -> tuple[str, Plan]:
-    """The LLVM module text that defines `name`, and the plan it follows."""
-    if kernel.next:
-        iterations = plan_iterations(kernel, classes)
-        return generate_iterations(iterations, name), iterations.plan
-    if kernel.fold is not None and options(classes)[0].endswith("i"):
-        planned = plan_fold(kernel, classes)
-        return generate_fold(planned, name), planned
-    planned = plan(kernel, classes)
-    return generate(planned, name), planned
+    function = function_of(kernel, classes)
+    address, code = engine.load(emit_function(function, name), name)
+    loops = tuple((loop.ufunc, loop.dtypes) for loop in function.loops)
+    return CompiledKernel(address, loops, function.scratch_bytes, (code, function))
 
 
 def assembly(kernel: Kernel, classes: str) -> str:
     """The assembly of a kernel, for reading."""
     with _STATE.lock:
         engine = _STATE.start()
-        return str(engine.machine.emit_assembly(engine.module(_text(kernel, classes, "kernel")[0])))
+        return str(engine.machine.emit_assembly(engine.module(emit_function(function_of(kernel, classes), "kernel"))))

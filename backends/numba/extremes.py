@@ -10,54 +10,43 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from dynamo_lite.backends.numba.llvm_text import Lines
 
-from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
+from dynamo_lite.program.element_ops import BOOL, EXTREMES, ROWS
+from dynamo_lite.program.ir import DType, Element, Value
 
 Array = np.ndarray[Any, Any]
 
-_CLIP = np._core.umath.clip  # type: ignore[attr-defined]
-UFUNCS = {"minimum": np.minimum, "maximum": np.maximum, "clip": _CLIP}
-_NAMES = {ufunc: name for name, ufunc in UFUNCS.items()}
+_NAMES = {ufunc: name for name, ufunc in EXTREMES.items()}
 _SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, -np.nan)
 _LENGTHS = (1, 3, 8, 19, 64)
 
 
-def is_extreme(op: KernelOp) -> bool:
-    """Whether an operation is a compiled extreme of floats."""
-    return op.op in UFUNCS and op.dtypes[0].kind == "f"
-
-
-def is_doubtful(op: KernelOp) -> bool:
-    """Whether it tells where it may not have NumPy's bits."""
-    return is_extreme(op) and not is_known(op.op, op.dtypes[0])
-
-
-def with_extremes(kernel: Kernel) -> Kernel:
-    """The kernel with extremes of float32 and float64 compiled, instead of by NumPy's loops."""
-    ops = tuple(
-        replace(op, op=_NAMES[op.param], param=None) if op.op == "loop" and _is_of_reals(op) else op
-        for op in kernel.ops
-    )
-    return replace(kernel, ops=ops) if ops != kernel.ops else kernel
-
-
-def _is_of_reals(op: KernelOp) -> bool:
-    return op.param in _NAMES and len({*op.in_dtypes, *op.dtypes}) == 1 and op.dtypes[0].char in "fd"
+def compiled_extreme(op: Element) -> Element:
+    """An extreme of float32 or float64 as a compiled operation, instead of by NumPy's loop; any other as it is."""
+    if op.ufunc not in _NAMES:
+        return op
+    dtypes = {value.dtype for value in (*op.operands, *op.results)}
+    (result,) = op.results
+    if len(dtypes) != 1 or result.dtype.char not in "fd":
+        return op
+    assert op.ufunc is not None
+    name = _NAMES[op.ufunc]
+    if is_known(name, result.dtype):
+        return Element(name, op.operands, op.results)
+    return Element(f"{name}_or_doubt", op.operands, (result, Value(f"{result.name}.doubt", BOOL)))
 
 
 @functools.cache
 def is_known(name: str, dtype: DType) -> bool:
     """Whether NumPy's function keeps the first NaN and the second of two equal numbers, wherever they stand."""
-    ufunc = UFUNCS[name]
+    ufunc = EXTREMES[name]
     sets = np.array(np.meshgrid(*[_SPECIAL] * ufunc.nin), dtype).reshape(ufunc.nin, -1)
     with np.errstate(all="ignore"):
         for operands in _spread(sets):
-            expected = _model(name, *operands)
+            expected = np.ascontiguousarray(ROWS[name, "f"].meaning(*operands))
             itself = operands[0].copy()
             for first, out in (
                 (operands[0], np.empty_like(expected)),
@@ -82,37 +71,5 @@ def _spread(sets: Array) -> Iterator[list[Array]]:
             yield [np.broadcast_to(part[0][:1], part[0].shape), *part[1:]]
 
 
-def _model(name: str, x: Array, *bounds: Array) -> Array:
-    if name == "clip":
-        return _model("minimum", _model("maximum", x, bounds[0]), bounds[1])
-    better = x < bounds[0] if name == "minimum" else x > bounds[0]
-    return np.ascontiguousarray(np.where(np.isnan(x) | better, x, bounds[0]))
-
-
 def _bits(x: Array) -> Array:
     return np.ascontiguousarray(x).view(f"u{x.itemsize}")
-
-
-def emit_extreme(lines: Lines, op: KernelOp, args: list[str], doubts: list[str]) -> str:
-    """Write the operation; of one that is doubtful `doubts` gets masks of the lanes in doubt."""
-    doubtful = is_doubtful(op)
-    emit = functools.partial(_emit_doubtful, doubts=doubts) if doubtful else _emit_known
-    dtype = op.dtypes[0]
-    if op.op != "clip":
-        return emit(lines, op.op, dtype, args[0], args[1])
-    return emit(lines, "minimum", dtype, emit(lines, "maximum", dtype, args[0], args[1]), args[2])
-
-
-def _emit_known(lines: Lines, name: str, dtype: DType, one: str, other: str) -> str:
-    better = lines.quiet_compare("olt" if name == "minimum" else "ogt", dtype, [one, other])
-    return lines.select(lines.is_nan(dtype, one), dtype, one, lines.select(better, dtype, one, other))
-
-
-def _emit_doubtful(lines: Lines, name: str, dtype: DType, one: str, other: str, doubts: list[str]) -> str:
-    """Both ways round, which differ where the lane is in doubt. Flags do not count: a NaN is in doubt anyway."""
-    kind, predicate = lines.type_of(dtype), "olt" if name == "minimum" else "ogt"
-    kept = lines.select(lines.do(f"fcmp {predicate} {kind} {one}, {other}"), dtype, one, other)
-    again = lines.select(lines.do(f"fcmp {predicate} {kind} {other}, {one}"), dtype, other, one)
-    bits = lines.bits_type(dtype)
-    doubts.append(lines.do(f"icmp ne {bits} {lines.bits_of(dtype, kept)}, {lines.bits_of(dtype, again)}"))
-    return kept

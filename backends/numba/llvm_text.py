@@ -1,6 +1,6 @@
 """Writes LLVM instructions as text, for scalars or for vectors of a fixed width.
 
-Enters: instruction templates of exact_ops.py and the loop structure of codegen.py. Leaves: the lines of one LLVM
+Enters: instruction templates of program/element_ops.py and the loop structure of emit.py. Leaves: the lines of one LLVM
 function and the intrinsics it declares. Values are SSA names such as "%v7"; a bool is a byte in memory and an i1 when
 computed with. INVARIANT: no fast-math flag is ever written.
 """
@@ -188,6 +188,16 @@ class Lines:
         full = f"@llvm.{name}.{self._suffix(dtype)}"
         self.declarations.add(f"declare {kind} {full}({', '.join(kind for _ in args)})")
         return self.do(f"call {kind} {full}({', '.join(f'{kind} {arg}' for arg in args)})")
+
+    def with_overflow(self, name: str, dtype: DType, args: list[str]) -> tuple[str, str]:
+        """A sum, difference or product ("add", "sub", "mul") of integers that wraps around, and whether it did."""
+        kind, sign = self.type_of(dtype), "s" if dtype.kind == "i" else "u"
+        lanes = f"v{self.width}" if self.width else ""
+        full = f"@llvm.{sign}{name}.with.overflow.{lanes}i{8 * dtype.itemsize}"
+        pair = f"{{ {kind}, {self.mask_type} }}"
+        self.declarations.add(f"declare {pair} {full}({kind}, {kind})")
+        found = self.do(f"call {pair} {full}({kind} {args[0]}, {kind} {args[1]})")
+        return self.do(f"extractvalue {pair} {found}, 0"), self.do(f"extractvalue {pair} {found}, 1")
 
     def fence(self, dtype: DType, value: str) -> str:
         """The same float, as one that no other instruction is merged with."""

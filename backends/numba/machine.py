@@ -2,10 +2,10 @@
 
 Enters a Loop step with the types of what goes into its body; leaves LLVM text, or NotScalar when a step of a body
 handles more than single elements, vectors (machine_vectors.py), NumPy scalars and numbers. The steps are written in
-their order, with the operations of kernels from the same table (exact_ops.py); loads and stores keep the program's
-order. Arithmetic on elements is written as LLVM's strict operations: the optimiser neither drops one that may set a
-floating-point flag nor runs one that the program does not. INVARIANT: the function returns 0, or another status and
-then the call declines: nothing that it wrote is kept. block: see `layout`.
+their order, with the operations of kernels from the same table (program/element_ops.py); loads and stores keep the
+program's order. Arithmetic on elements is written as LLVM's strict operations: the optimiser neither drops one that may
+set a floating-point flag nor runs one that the program does not. INVARIANT: the function returns 0, or another status
+and then the call declines: nothing that it wrote is kept. block: see `layout`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from dynamo_lite.backends.numba.codegen import literal
+from dynamo_lite.backends.numba.emit import literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_lists import ListWriter
 from dynamo_lite.backends.numba.machine_numbers import FLOAT64, LEAST, MOST, NotScalar, Number
@@ -38,7 +38,6 @@ from dynamo_lite.schedule.steps import (
     Call,
     Cond,
     DType,
-    KernelOp,
     Loop,
     Machine,
     Map,
@@ -98,7 +97,7 @@ def machine_form(loop: Loop) -> Machine | None:
 MOST_INPUTS = 24
 
 
-def generate(machine: Machine, classes: str) -> tuple[str, tuple[KernelOp, ...], int]:
+def generate(machine: Machine, classes: str) -> tuple[str, tuple[tuple[np.ufunc, tuple[DType, ...]], ...], int]:
     """The LLVM module that defines NAME, the NumPy loops it calls, and the scratch memory it needs. classes: "c" for an
     array whose last axis is contiguous, "i" where the first one is; a "!" behind them asks for strict kernels."""
     writer = _Writer(machine, classes)
@@ -481,8 +480,7 @@ class _Writer(ListWriter):
         frame.n_inputs = schedule.n_inputs
         for register, constant in schedule.constants:
             if isinstance(constant, np.generic) and constant.dtype.kind in "biuf" and constant.dtype.itemsize <= 8:
-                op = KernelOp("const", (), (), (constant.dtype,), constant)
-                frame.registers[register] = Value(constant.dtype, literal(self.lines, op), None)
+                frame.registers[register] = Value(constant.dtype, literal(self.lines, constant.dtype, constant), None)
         for step in schedule.steps:
             self.step(step, frame)
 

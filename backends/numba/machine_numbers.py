@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.strict_lines import StrictLines
 
+from dynamo_lite.program.element_ops import emit_cast, emit_row, nans_differ
 from dynamo_lite.schedule.steps import DType
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 EXACT = 1 << 53  # integers up to here are doubles exactly
-FLOAT64 = np.dtype(np.float64)
+FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
 
 
 class NotScalar(Exception):
@@ -69,8 +69,7 @@ class NumberWriter:
             if dtype.itemsize == 8:
                 return wide
             narrow = lines.do(f"fptrunc double {wide} to float")
-            infinite = exact_ops.ROWS["isinf", "f"].emit
-            over, was = infinite(lines, dtype, [narrow]), infinite(lines, FLOAT64, [wide])
+            over, was = emit_row(lines, "isinf", dtype, [narrow]), emit_row(lines, "isinf", FLOAT64, [wide])
             self.lines.decline_if(lines.do(f"icmp ne i1 {over}, {was}"), "convert")
             return narrow
         if kind == "float" or (kind == "bool" and dtype.kind != "b"):
@@ -94,7 +93,7 @@ class NumberWriter:
     def read(self, dtype: DType, name: str) -> Number:
         """The number that a NumPy scalar holds; declines for an integer beyond 64 bits."""
         if dtype.kind == "f" and dtype.itemsize in (4, 8):
-            return Number("float", exact_ops.emit_cast(self.lines, dtype, FLOAT64, name))
+            return Number("float", emit_cast(self.lines, dtype, FLOAT64, name))
         if dtype.kind not in "iu":
             raise NotScalar(f"a number out of {dtype}")
         bits = 8 * dtype.itemsize
@@ -106,13 +105,11 @@ class NumberWriter:
         return Number("int", self.lines.do(f"{'z' if dtype.kind == 'u' else 's'}ext i{bits} {name} to i64"), *limits)
 
     def compare(self, name: str, left: Number, right: Number) -> Number:
-        integer, real = COMPARISONS[name]
         kinds = {left.kind, right.kind}
-        if kinds == {"int"}:
-            return Number("bool", self.lines.do(f"icmp {integer} i64 {left.name}, {right.name}"))
-        if kinds == {"float"}:
-            return Number("bool", self.lines.quiet_compare(real, FLOAT64, [left.name, right.name]))
-        raise NotScalar("a comparison of an int with a float")
+        if kinds not in ({"int"}, {"float"}):
+            raise NotScalar("a comparison of an int with a float")
+        dtype = INT64 if kinds == {"int"} else FLOAT64
+        return Number("bool", emit_row(self.lines, COMPARISONS[name], dtype, [left.name, right.name]))
 
     def integer_op(self, name: str, operands: list[Number]) -> Number:
         lines = self.lines
@@ -124,7 +121,7 @@ class NumberWriter:
             least, most = _RANGES[name](a, b)
             if least >= LEAST and most <= MOST:
                 return Number("int", lines.do(f"{name} i64 {a.name}, {b.name}"), least, most)
-            result, over = self.with_overflow(f"s{name}", 64, a.name, b.name)
+            result, over = lines.with_overflow(name, INT64, [a.name, b.name])
             self.lines.decline_if(over, "number")
             return Number("int", result, max(least, LEAST), min(most, MOST))
         if name in ("min", "max"):
@@ -157,7 +154,7 @@ class NumberWriter:
         if name == "trunc":
             return self.truncate(operands[0].name)
         if name == "neg":
-            return Number("float", exact_ops.ROWS["negative", "f"].emit(lines, FLOAT64, [operands[0].name]))
+            return Number("float", emit_row(lines, "negative", FLOAT64, [operands[0].name]))
         if name == "truediv" and all(operand.kind == "int" for operand in operands):
             for operand in operands:  # Python rounds the exact quotient once; so does a division of exact doubles
                 if operand.least < -EXACT or operand.most > EXACT:
@@ -165,15 +162,15 @@ class NumberWriter:
                     self.lines.decline_if(lines.do(f"icmp ugt i64 {shifted}, {2 * EXACT}"), "number")
         a, b = (self.as_float(operand) for operand in operands)
         if name in ("add", "sub", "mul"):
-            result = lines.do(f"f{name} double {a}, {b}")
+            result = emit_row(lines, _ARITHMETIC[name], FLOAT64, [a, b])
             if name != "sub":  # C compilers may swap the operands
                 nan = lines.is_nan(FLOAT64, result)
-                self.lines.aside(nan, lambda: self.lines.decline_if(self.met(FLOAT64, a, b), "nan"))
+                self.lines.aside(nan, lambda: self.lines.decline_if(nans_differ(lines, FLOAT64, [a, b]), "nan"))
             return Number("float", result)
         if name == "truediv":
             zero = lines.quiet_compare("oeq", FLOAT64, [b, lines.zero(FLOAT64)])
             self.lines.decline_if(zero, "number")
-            return Number("float", lines.do(f"fdiv double {a}, {b}"))
+            return Number("float", emit_row(lines, "divide", FLOAT64, [a, b]))
         if name in ("min", "max"):
             if any(operand.kind != "float" for operand in operands):
                 raise NotScalar("an int or a float")
@@ -200,28 +197,10 @@ class NumberWriter:
         self.lines.decline_if(lines.do(f"xor i1 {fits}, true"), "number")
         return Number("int", lines.do(f"fptosi double {a} to i64"))
 
-    def met(self, dtype: DType, one: str, other: str) -> str:
-        """Whether both are NaN, with different bits."""
-        lines = self.lines
-        nans = [lines.is_nan(dtype, side) for side in (one, other)]
-        bits = [lines.bits_of(dtype, side) for side in (one, other)]
-        differ = lines.do(f"icmp ne {lines.bits_type(dtype)} {bits[0]}, {bits[1]}")
-        return lines.do(f"and i1 {lines.do(f'and i1 {nans[0]}, {nans[1]}')}, {differ}")
-
-    def overflowing(self, name: str, dtype: DType, a: str, b: str) -> str:
-        """a sum, difference or product that wraps around; an overflow is noted among the floating-point flags."""
-        result, over = self.with_overflow(f"{'s' if dtype.kind == 'i' else 'u'}{name}", 8 * dtype.itemsize, a, b)
+    def note_overflow(self, over: str) -> None:
+        """Note an overflow of an integer scalar among the floating-point flags, where the condition holds."""
         self.overflows = True
         self.lines.aside(over, lambda: self.lines.put("  store i64 1, ptr %overflow, align 8"))
-        return result
-
-    def with_overflow(self, name: str, bits: int, a: str, b: str) -> tuple[str, str]:
-        lines, kind = self.lines, f"i{bits}"
-        full = f"@llvm.{name}.with.overflow.{kind}"
-        lines.declarations.add(f"declare {{ {kind}, i1 }} {full}({kind}, {kind})")
-        pair = lines.do(f"call {{ {kind}, i1 }} {full}({kind} {a}, {kind} {b})")
-        result = lines.do(f"extractvalue {{ {kind}, i1 }} {pair}, 0")
-        return result, lines.do(f"extractvalue {{ {kind}, i1 }} {pair}, 1")
 
     def floor_division(self, kind: str, signed: bool, a: str, b: str, remainder: bool, divisor: int | None) -> str:
         """a // b or a % b as Python rounds them; declines where b is 0 or the quotient does not fit.
@@ -247,14 +226,16 @@ class NumberWriter:
         return lines.do(f"add {kind} {quotient}, {lines.do(f'sext i1 {wrong} to {kind}')}")
 
 
+# Of Python numbers, by their names in program/element_ops.py.
 COMPARISONS = {
-    "lt": ("slt", "olt"),
-    "le": ("sle", "ole"),
-    "eq": ("eq", "oeq"),
-    "ne": ("ne", "une"),
-    "gt": ("sgt", "ogt"),
-    "ge": ("sge", "oge"),
+    "lt": "less",
+    "le": "less_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
 }
+_ARITHMETIC = {"add": "add", "sub": "subtract", "mul": "multiply"}
 
 
 def _products(a: Number, b: Number) -> tuple[int, int]:

@@ -1,19 +1,19 @@
 """Writes the steps of machine loops that compute: views of elements, kernels on them, operators between NumPy scalars.
 
 Enters a step and the Frame of its body; leaves what it yields in the Frame's registers, or NotScalar.
-Kernels take their operations from exact_ops.py; what has no exact form there is NumPy's own loop on one element.
-INVARIANT: loads and stores stand in the order of the steps, so that arrays may share memory.
+Kernels take their operations from program/element_ops.py; what has no exact form there is NumPy's own loop on one
+element. INVARIANT: loads and stores stand in the order of the steps, so that arrays may share memory.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from dynamo_lite.backends.numba import exact_ops
-from dynamo_lite.backends.numba.codegen import Values, call_address, emit_op, literal
+from dynamo_lite.backends.numba.emit import Values, call_address, emit_element, literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.loops import loop_is_elementwise
 from dynamo_lite.backends.numba.machine_numbers import (
@@ -27,13 +27,17 @@ from dynamo_lite.backends.numba.machine_numbers import (
 )
 from dynamo_lite.backends.numba.machine_operators import INTEGER_OPERATORS, LOOPS, OPERATORS
 from dynamo_lite.backends.numba.machine_slices import slice_axis
-from dynamo_lite.backends.numba.plan import first_values, meets_nan, spreads_nan
 
 from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of
+from dynamo_lite.program import ir
+from dynamo_lite.program.build import elements
+from dynamo_lite.program.element_ops import class_of, emit_cast, exact_cast, nans_differ, results_of
+from dynamo_lite.program.nans import meets_nan
+from dynamo_lite.program.watch import tests_of
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.emit import assign
-from dynamo_lite.schedule.steps import Call, DType, Kernel, KernelOp, Map, Reg, View
+from dynamo_lite.schedule.steps import Call, DType, Map, Reg, View
 
 BOOL, INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 FULL = (None, None, None)
@@ -113,7 +117,7 @@ class StepWriter(NumberWriter):
         super().__init__()
         self.scratch_word, self.loop_words, _ = kernel_block(words // abi.PLACE_WORDS, 0)
         self.entry: list[str] = []
-        self.loops: list[KernelOp] = []
+        self.loops: list[tuple[np.ufunc, tuple[DType, ...]]] = []
 
     def register(self, index: int, frame: Frame) -> Register:
         if index not in frame.registers:
@@ -183,32 +187,32 @@ class StepWriter(NumberWriter):
 
     def map(self, step: Map, frame: Frame) -> None:
         """A kernel on single elements."""
-        lines, kernel = self.lines, step.kernel
+        lines, parts = self.lines, elements(step.kernel)
         if step.shape != ():
             raise NotScalar("a map over an array")
-        dtypes = [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
-        values = Values(lines, dtypes)
-        for number, (operand, dtype) in enumerate(zip(step.operands, kernel.operand_dtypes, strict=True)):
-            values.memory[number] = self.operand(operand, dtype, frame)
-        values.loaded = frozenset(values.memory)
-        for op, first in zip(kernel.ops, first_values(kernel), strict=True):
-            if op.op == "const":
-                values.memory[first] = literal(lines, op)
-            elif op.op == "loop":
-                self.numpy_loop(op, first, values)
+        loaded = {
+            value: self.operand(operand, value.dtype, frame)
+            for value, operand in zip(parts.operands, step.operands, strict=True)
+        }
+        values = Values(lines, loaded)
+        for value, memref in parts.constants:
+            values.memory[value] = literal(lines, memref.dtype, memref.number)
+        for op in parts.ops:
+            if op.ufunc is not None:
+                self.numpy_loop(op, op.ufunc, values)
             else:
-                emit_op(lines, op, first, values)
-        self.test_nans(kernel, values)
-        for out, value, into, scalar in zip(step.outs, kernel.results, step.into, step.scalar, strict=True):
+                emit_element(lines, op, values)
+        self.test_nans(parts.ops, values)
+        for out, value, into, scalar in zip(step.outs, parts.results, step.into, step.scalar, strict=True):
             name = values.in_memory(value)
             if into:
                 target = self.register(out, frame)
-                if not isinstance(target, Element) or target.dtype != dtypes[value]:
+                if not isinstance(target, Element) or target.dtype != value.dtype:
                     raise NotScalar("a target that is no element")
                 kind = scalar_type(target.dtype)
                 lines.put(f"  store {kind} {name}, ptr {target.pointer}, align {target.dtype.alignment}")
             elif scalar:
-                frame.registers[out] = fresh(dtypes[value], name)
+                frame.registers[out] = fresh(value.dtype, name)
             else:
                 raise NotScalar("a fresh array")
 
@@ -221,12 +225,11 @@ class StepWriter(NumberWriter):
             return self.load(value) if isinstance(value, Element) else value.name
         return self.convert(self.number(operand, frame), dtype)
 
-    def numpy_loop(self, op: KernelOp, first: int, values: Values) -> None:
+    def numpy_loop(self, op: ir.Element, ufunc: np.ufunc, values: Values) -> None:
         """NumPy's own inner loop on one element; minimum and maximum of floats only where they are equal or NaN."""
-        name = op.param.__name__
-        results = list(range(first, first + len(op.dtypes)))
-        if name in ("minimum", "maximum", "fmin", "fmax") and exact_ops.class_of(op.dtypes[0]) == "f":
-            lines, dtype = self.lines, op.dtypes[0]
+        name, dtype, dtypes = ufunc.__name__, op.results[0].dtype, (*op.in_dtypes, *op.dtypes)
+        if name in ("minimum", "maximum", "fmin", "fmax") and class_of(dtype) == "f":
+            lines = self.lines
             a, b = (values.in_memory(value) for value in op.operands)
             less = lines.quiet_compare("olt", dtype, [a, b])
             greater = lines.quiet_compare("ogt", dtype, [a, b])
@@ -234,20 +237,19 @@ class StepWriter(NumberWriter):
             unclear = lines.do(f"xor i1 {lines.do(f'or i1 {less}, {greater}')}, true")
 
             def ask() -> str:
-                return self.call_loop(op, [a, b])[0]
+                return self.call_loop(ufunc, dtypes, [a, b])[0]
 
-            values.memory[first] = self.lines.aside(unclear, ask, scalar_type(dtype), chosen)
+            values.memory[op.results[0]] = self.lines.aside(unclear, ask, scalar_type(dtype), chosen)
             return
-        for value, text in zip(results, self.call_loop(op, [values.in_memory(v) for v in op.operands]), strict=True):
-            values.memory[value] = text
+        texts = self.call_loop(ufunc, dtypes, [values.in_memory(value) for value in op.operands])
+        values.memory |= dict(zip(op.results, texts, strict=True))
 
-    def call_loop(self, op: KernelOp, operands: list[str]) -> list[str]:
+    def call_loop(self, ufunc: np.ufunc, dtypes: tuple[DType, ...], operands: list[str]) -> list[str]:
         """Call NumPy's inner loop with these operands; its results."""
         lines, number = self.lines, len(self.loops)
         if number == MOST_LOOPS:
             raise NotScalar("too many operations of NumPy's own")
-        self.loops.append(op)
-        dtypes = (*op.in_dtypes, *op.dtypes)
+        self.loops.append((ufunc, dtypes))
         stem = f"%call{number}"
         word = self.loop_words + abi.LOOP_WORDS * number
         self.entry += [
@@ -265,43 +267,29 @@ class StepWriter(NumberWriter):
             ]
         for place in range(len(dtypes)):  # every time: a loop may move its pointers
             lines.put(f"  store ptr {stem}.cell{place}, ptr {stem}.arg{place}, align 8")
-        for place, (operand, dtype) in enumerate(zip(operands, op.in_dtypes, strict=True)):
+        for place, (operand, dtype) in enumerate(zip(operands, dtypes, strict=False)):
             lines.put(f"  store {scalar_type(dtype)} {operand}, ptr {stem}.cell{place}, align {dtype.alignment}")
         arguments = f"ptr {stem}.slot, ptr {stem}.args, i64 1, ptr {stem}.strides"
         status = lines.do(f"call i32 {stem}.invoke({arguments}) #0")
         self.lines.decline_if(lines.do(f"icmp ne i32 {status}, 0"), "failed")
         return [
-            lines.do(f"load {scalar_type(dtype)}, ptr {stem}.cell{len(op.in_dtypes) + place}, align {dtype.alignment}")
-            for place, dtype in enumerate(op.dtypes)
+            lines.do(f"load {scalar_type(dtype)}, ptr {stem}.cell{place}, align {dtype.alignment}")
+            for place, dtype in enumerate(dtypes[len(operands) :], len(operands))
         ]
 
-    def test_nans(self, kernel: Kernel, values: Values) -> None:
+    def test_nans(self, ops: Sequence[ir.Element], values: Values) -> None:
         """Decline where two NaNs with other bits have met of which NumPy keeps the one or the other."""
         lines = self.lines
-        pending: set[int] = set()
-        meetings = []
-        tests = []
-        for op, value in zip(kernel.ops, first_values(kernel), strict=True):
-            if meets_nan(op):
-                pending.add(value)
-                meetings.append(op)
-            if value in pending:
-                user = next(
-                    (n for n, user in enumerate(kernel.ops) if value in user.operands and spreads_nan(user)), -1
-                )
-                if user >= 0:
-                    pending.add(first_values(kernel)[user])
-                else:
-                    tests.append(lines.is_nan(op.dtypes[0], values.memory[value]))
-        any_nan = lines.either(tests)
+        tests, _ = tests_of(ops, set())
+        any_nan = lines.either([lines.is_nan(value.dtype, values.memory[value]) for value in tests])
         if any_nan is None:
             return
 
         def judge() -> None:
             masks = []
-            for op in meetings:
+            for op in filter(meets_nan, ops):
                 sides = [values.memory[value] for value in op.operands]
-                masks.append(self.met(op.in_dtypes[0], *sides))
+                masks.append(nans_differ(lines, op.operands[0].dtype, sides))
             met = lines.either(masks)
             assert met is not None
             self.lines.decline_if(met, "nan")
@@ -323,7 +311,7 @@ class StepWriter(NumberWriter):
         if common.kind in "iu" and dtype == common and step.function in INTEGER_OPERATORS:
             operands = [self.converted(arg, dtype, frame) for arg in step.args]
             result = INTEGER_OPERATORS[step.function](self, dtype, *operands)
-        elif common.kind in "iuf" and exact_ops.class_of(common) != "x":
+        elif common.kind in "iuf" and class_of(common) != "x":
             result = self.computed(step, common, dtype, [self.converted(arg, common, frame) for arg in step.args])
         else:
             raise NotScalar(f"a call of {step.function} for {dtype}")
@@ -340,16 +328,21 @@ class StepWriter(NumberWriter):
         if ufunc is not None and common.kind == "f":
             if not loop_is_elementwise(ufunc, (common, common, dtype), (False, False)):
                 raise NotScalar(f"a call of {step.function}")
-            return self.call_loop(KernelOp("loop", (0, 1), (common, common), (dtype,), ufunc), operands)[0]
-        op = KernelOp(OPERATORS.get(step.function, ""), (0, 1), (common, common), (dtype,))
-        if len(operands) != 2 or not exact_ops.is_exact(op.op, op.in_dtypes, op.dtypes):
+            return self.call_loop(ufunc, (common, common, dtype), operands)[0]
+        sides = tuple(ir.Value(f"v{place}", common) for place in range(len(operands)))
+        name, in_dtypes = OPERATORS.get(step.function, ""), (common,) * len(operands)
+        noted = results_of(f"{name}_or_overflow", in_dtypes)
+        results = noted or results_of(name, in_dtypes)
+        if results is None or results[0] != dtype or (common.kind == "u" and name == "negative"):
             raise NotScalar(f"a call of {step.function} for {common}")
-        values = Values(lines, [common, common, dtype])
-        values.memory |= dict(enumerate(operands))
-        values.loaded = frozenset((0, 1))
-        emit_op(lines, op, 2, values)
-        self.test_nans(Kernel((common, common), (op,), (2,)), values)
-        return values.in_memory(2)
+        names = [ir.Value(f"r{place}", of) for place, of in enumerate(results)]
+        op = ir.Element(f"{name}_or_overflow" if noted else name, sides, tuple(names))
+        values = Values(lines, dict(zip(sides, operands, strict=True)))
+        emit_element(lines, op, values)
+        if noted:
+            self.note_overflow(values.operand(names[1]))
+        self.test_nans((op,), values)
+        return values.in_memory(names[0])
 
     def common(self, args: tuple[Any, ...], frame: Frame) -> DType:
         """The dtype that NumPy compares two operands in, where that is one of theirs."""
@@ -379,8 +372,8 @@ class StepWriter(NumberWriter):
             raise NotScalar("a store of what is no number")
         source, bits = value.dtype, 8 * target.dtype.itemsize
         least, most = (0, (1 << bits) - 1) if target.dtype.kind == "u" else (-(1 << bits - 1), (1 << bits - 1) - 1)
-        if exact_ops.class_of(source) == "f":
-            wide = exact_ops.emit_cast(lines, source, FLOAT64, value.name)
+        if class_of(source) == "f":
+            wide = emit_cast(lines, source, FLOAT64, value.name)
             exact = float(least - 1) != float(least)  # what lies between is cut to the least
             bound = lines.splat_constant(FLOAT64, float(least - exact))
             above = lines.quiet_compare("ogt" if exact else "oge", FLOAT64, [wide, bound])
@@ -388,12 +381,12 @@ class StepWriter(NumberWriter):
             outside = lines.do(f"xor i1 {lines.do(f'and i1 {above}, {below}')}, true")
             lines.decline_if(outside, "convert")
             through = target.dtype if bits == 64 else INT64
-            stored = exact_ops.emit_cast(lines, FLOAT64, through, wide)
-            stored = exact_ops.emit_cast(lines, through, target.dtype, stored)
+            stored = emit_cast(lines, FLOAT64, through, wide)
+            stored = emit_cast(lines, through, target.dtype, stored)
         elif source.kind in "iu":
             kind = scalar_type(source)
-            stored = exact_ops.emit_cast(lines, source, target.dtype, value.name)
-            back = exact_ops.emit_cast(lines, target.dtype, source, stored)
+            stored = emit_cast(lines, source, target.dtype, value.name)
+            back = emit_cast(lines, target.dtype, source, stored)
             changed = lines.do(f"icmp ne {kind} {back}, {value.name}")
             if source.kind != target.dtype.kind:  # the sign, where one of them has none
                 signed, of = (value.name, kind) if source.kind == "i" else (stored, scalar_type(target.dtype))
@@ -411,10 +404,10 @@ class StepWriter(NumberWriter):
             return self.convert(self.number(arg, frame), dtype)
         value = self.scalar(arg, frame)
         source = value.dtype
-        if not exact_ops.exact_cast(source, dtype) or not (np.can_cast(source, dtype) or dtype.kind == "f"):
+        if not exact_cast(source, dtype) or not (np.can_cast(source, dtype) or dtype.kind == "f"):
             raise NotScalar(f"{source} as {dtype}")
         name = self.lines.do(f"icmp ne i8 {value.name}, 0") if source.kind == "b" else value.name
-        return exact_ops.emit_cast(self.lines, source, dtype, name)
+        return emit_cast(self.lines, source, dtype, name)
 
     def number(self, value: Any, frame: Frame) -> Number:
         """A Python number: exact in 64 bits, or the call declines."""

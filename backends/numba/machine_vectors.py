@@ -1,7 +1,7 @@
 """Writes the steps of machine loops that handle vectors: kernels over slices of one axis, and products of two.
 
 Enters a step and the Frame of its body; leaves what it yields in the Frame's registers, or NotScalar. A kernel is the
-function that codegen.py writes for any Map, in the same module; what it makes anew lies in memory that csrc/machine.c
+function that emit.py writes for any Map, in the same module; what it makes anew lies in memory that csrc/machine.c
 keeps for the step. INVARIANT: a kernel gets no memory twice but at the same positions: within a body the schedule sees
 to that, what goes into an inner body is looked at here.
 """
@@ -11,14 +11,15 @@ from __future__ import annotations
 from itertools import count
 
 import numpy as np
-from dynamo_lite.backends.numba import exact_ops
-from dynamo_lite.backends.numba.codegen import generate
+from dynamo_lite.backends.numba.emit import emit
+from dynamo_lite.backends.numba.functions import function_of
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_numbers import NotScalar, Number
 from dynamo_lite.backends.numba.machine_steps import MOST_LOOPS, Array, Axis, Element, Frame, StepWriter, fresh
-from dynamo_lite.backends.numba.plan import Plan, plan
 
 from dynamo_lite._C import abi, kernel_block
+from dynamo_lite.program.element_ops import class_of
+from dynamo_lite.program.ir import Function
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Call, DType, Map, Operand, Reg, Schedule, bodies
 
@@ -27,8 +28,8 @@ NAME = "machine.loop"
 
 
 class VectorWriter(StepWriter):
-    """vectors: the axes that are handled as a whole. strict: of kernels that may meet two NaNs (plan.py). kernels: the
-    functions that are called, their texts by name. scratch_bytes: what they need besides."""
+    """vectors: the axes that are handled as a whole. strict: of kernels that may meet two NaNs
+    (program/watch.py). kernels: the functions that are called, their texts by name. scratch_bytes: what they need."""
 
     def __init__(self, words: int, strict: bool) -> None:
         super().__init__(words)
@@ -52,7 +53,7 @@ class VectorWriter(StepWriter):
         dtype, words = step.types[0].dtype, []
         if len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(operands) != 2:
             raise NotScalar("a product of other arrays")
-        if exact_ops.class_of(dtype) not in ("iuf" if step.function is np.matmul else "f"):
+        if class_of(dtype) not in ("iuf" if step.function is np.matmul else "f"):
             raise NotScalar(f"a product of {dtype}")
         for operand in operands:
             if not isinstance(operand, Array) or len(operand.sizes) != 1 or operand.dtype != dtype:
@@ -174,13 +175,13 @@ class VectorWriter(StepWriter):
         for place, array in enumerate(places):
             constant = "c" if array.strides[0] == str(array.dtype.itemsize) else "s"
             letters += "0" if array.strides[0] == "0" and place < n_operands else constant
-        planned = plan(step.kernel, letters + abi.ASKS_LOOPS + abi.ASKS_STRICT * self.strict)
-        name = self.kernel(planned)
+        function = function_of(step.kernel, letters + abi.ASKS_LOOPS + abi.ASKS_STRICT * self.strict)
+        name = self.kernel(function)
         block = lines.name("%kernel.block")
-        loops = range(len(self.loops), len(self.loops) + len(planned.loops))
+        loops = range(len(self.loops), len(self.loops) + len(function.loops))
         if loops.stop > MOST_LOOPS:
             raise NotScalar("too many operations of NumPy's own")
-        self.loops += [step.kernel.ops[number] for number in planned.loops]
+        self.loops += [(loop.ufunc, loop.dtypes) for loop in function.loops]
         scratch, first, words = kernel_block(len(places), len(loops))
         self.entry.append(f"  {block} = alloca [{words} x i64], align 8")
         own_first = self.loop_words + abi.LOOP_WORDS * loops.start
@@ -207,10 +208,10 @@ class VectorWriter(StepWriter):
         lines.apart += [f"{stop}:", f"  ret i32 {status}"]
         lines.label(on)
 
-    def kernel(self, planned: Plan) -> str:
+    def kernel(self, function: Function) -> str:
         """The name of a kernel's function in this module."""
-        self.scratch_bytes = max(self.scratch_bytes, planned.scratch_bytes)
-        text = generate(planned, "@").splitlines()
+        self.scratch_bytes = max(self.scratch_bytes, function.scratch_bytes)
+        text = emit(function, "@").splitlines()
         for name, known in self.kernels.items():
             if known == text:
                 return name

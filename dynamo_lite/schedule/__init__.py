@@ -1,7 +1,8 @@
 """Scheduling: a lowered graph becomes the steps of a program.
 
 Enters: the graph ``lower`` leaves and what the backend can compile. Leaves: a Schedule (steps.py), which csrc/launch.c
-runs and ``interpret`` explains. ``schedule`` is the list of passes in order; the bodies of loops and branches go first.
+runs and program/interpret.py explains. ``schedule`` is the list of passes in order; the bodies of loops and branches go
+first.
 """
 
 from dynamo_lite._C import safe_point
@@ -11,14 +12,13 @@ from dynamo_lite.schedule.alias import drop_repeated, merge_views
 from dynamo_lite.schedule.cost import DoesNotPay, estimate, paying_sizes
 from dynamo_lite.schedule.emit import emit
 from dynamo_lite.schedule.fuse import fuse
-from dynamo_lite.schedule.interpret import interpret
 from dynamo_lite.schedule.level import level
 from dynamo_lite.schedule.machine_loops import machine_loops
 from dynamo_lite.schedule.steps import Schedule
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.text import to_text
 
-__all__ = ["DoesNotPay", "Schedule", "Target", "estimate", "interpret", "paying_sizes", "schedule", "to_text"]
+__all__ = ["DoesNotPay", "Schedule", "Target", "estimate", "paying_sizes", "schedule", "to_text"]
 
 
 def schedule(graph: Graph, target: Target) -> Schedule:

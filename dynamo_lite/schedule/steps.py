@@ -40,9 +40,9 @@ class KernelOp:
     op: "const" (param: the number, already of that dtype), "cast", "loop" (param: the ufunc, whose own inner loop for
     in_dtypes -> dtypes runs on the tile), or an exactly compiled op: add subtract multiply divide negative absolute
     sqrt square equal not_equal less less_equal greater greater_equal logical_and logical_or logical_not bitwise_and
-    bitwise_or bitwise_xor invert where conjugate ... (backends/numba/exact_ops.py says which op is exact for which
-    dtypes). operands are value numbers; their dtypes equal in_dtypes. forward, of a loop: NumPy computes other bits for
-    an array that is reversed; a kernel that reads one there declines.
+    bitwise_or bitwise_xor invert where conjugate ... (dynamo_lite/program/element_ops.py says which op is exact for
+    which dtypes). operands are value numbers; their dtypes equal in_dtypes. forward, of a loop: NumPy computes other
+    bits for an array that is reversed; a kernel that reads one there declines.
     """
 
     op: str

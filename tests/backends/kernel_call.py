@@ -1,20 +1,22 @@
 """Runs one compiled kernel on 1-d arrays, without a program around it.
 
-Enters a Kernel and arrays; leaves the results and the floating-point flags it set. The invoke function and the access
-to the flags register are a few lines of LLVM text, so the test needs no C compiler.
+Enters a Kernel and arrays; leaves the results and the floating-point flags it set. The invoke function is a
+few lines of LLVM text, so the test needs no C compiler.
 """
 
 from __future__ import annotations
 
 import ctypes
+import ctypes.util
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from dynamo_lite.backends.numba import compile as numba_compile
 from dynamo_lite.backends.numba.loops import StridedLoop
 
-from dynamo_lite._C import abi
+from dynamo_lite._C import CompiledKernel, abi
 from dynamo_lite.schedule.steps import Kernel, KernelOp
 
 Array = np.ndarray[Any, Any]
@@ -34,28 +36,16 @@ define i32 @test_invoke(ptr %slot, ptr %args, i64 %n, ptr %strides) {
   %status = call i32 %loop(ptr %context, ptr %args, ptr %count, ptr %strides, ptr %aux)
   ret i32 %status
 }
-define i32 @test_exchange_flags(i32 %new) {
-  %old = alloca i32
-  %set = alloca i32
-  call void @llvm.x86.sse.stmxcsr(ptr %old)
-  store i32 %new, ptr %set
-  call void @llvm.x86.sse.ldmxcsr(ptr %set)
-  %value = load i32, ptr %old
-  ret i32 %value
-}
-declare void @llvm.x86.sse.stmxcsr(ptr)
-declare void @llvm.x86.sse.ldmxcsr(ptr)
 """
 
 _kernel_type = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_ssize_t)
-_exchange_type = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32)
+_MATH = ctypes.CDLL(ctypes.util.find_library("m"))  # its functions see the flags of the x87, too, which some of C's set
 
 
 @functools.cache
-def _helpers() -> tuple[int, Any, object]:
-    engine = numba_compile._STATE.start()
-    invoke, code = engine.load(_TEXT, "test_invoke")
-    return invoke, _exchange_type(code.engine.get_function_address("test_exchange_flags")), code
+def _invoke() -> tuple[int, object]:
+    """The address of a function that calls a NumPy loop, and what keeps it."""
+    return numba_compile._STATE.start().load(_TEXT, "test_invoke")
 
 
 def classes_of(kernel: Kernel, arrays: list[Array]) -> str:
@@ -81,26 +71,43 @@ def run_kernel(kernel: Kernel, operands: list[Array], results: list[Array]) -> s
                 array[...] = held
         status, flags = _run(kernel, operands, results, "t")
     assert status in (0, abi.RETURNED_MET_NAN)
-    return {name for name, bit in FLAGS.items() if flags & bit}
+    return flags
 
 
-def _run(kernel: Kernel, operands: list[Array], results: list[Array], options: str) -> tuple[int, int]:
+def _run(kernel: Kernel, operands: list[Array], results: list[Array], options: str) -> tuple[int, set[str]]:
     """The kernel's status and the flags it sets."""
-    compiled = numba_compile.compile_kernel(kernel, classes_of(kernel, [*operands, *results]) + options)
-    invoke, exchange, _ = _helpers()
+    arrays = [*operands, *results]
+    classes = classes_of(kernel, arrays)
+    n = max((len(array) for array in arrays if array.ndim), default=1)
+    return run_compiled(numba_compile.compile_kernel(kernel, classes + options), arrays, n=n)
+
+
+def run_compiled(
+    compiled: CompiledKernel, arrays: list[Array], *, n: int, behind: Sequence[int] = ()
+) -> tuple[int, set[str]]:
+    """The status and the flags of machine code on arrays; behind: the words after those of the loops."""
+    invoke, _ = _invoke()
     loops = [StridedLoop(ufunc, dtypes) for ufunc, dtypes in compiled.loops]
     scratch = np.empty(compiled.scratch_bytes + 64, np.uint8)
     block: list[int] = []
-    for array in (*operands, *results):
-        block += [array.ctypes.data, array.strides[0] if array.ndim else 0]
+    for array in arrays:
+        block += [array.ctypes.data, array.strides[-1] if array.ndim else 0]
     block.append((scratch.ctypes.data + 63) // 64 * 64)
     for loop in loops:
         block += [invoke, loop.info.strided_loop, loop.info.context or 0, loop.info.auxdata or 0, 0, 0]
+    block += behind
     words = (ctypes.c_ssize_t * len(block))(*block)
-    n = max((len(array) for array in (*operands, *results) if array.ndim), default=1)
     function = _kernel_type(compiled.address)
-    exchange(0x1F80)
-    return function(words, n), exchange(0x1F80)
+    _MATH.feclearexcept(sum(FLAGS.values()))
+    status = function(words, n)
+    flags = _MATH.fetestexcept(sum(FLAGS.values()))
+    return status, {name for name, bit in FLAGS.items() if flags & bit}
+
+
+def run_emitted(text: str, name: str, arrays: list[Array], *, n: int) -> tuple[int, set[str]]:
+    """The status and the flags of the function `name` of a module of LLVM text, which calls no loop of NumPy's."""
+    address, code = numba_compile._STATE.start().load(text, name)
+    return run_compiled(CompiledKernel(address, (), 64, (code,)), arrays, n=n)
 
 
 def one_op(name: str, in_dtypes: tuple[str, ...], out_dtype: str, param: Any = None) -> Kernel:

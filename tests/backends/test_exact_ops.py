@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.loops import awkward_values, same_values, sample_operands
 
+from dynamo_lite.program import element_ops
 from dynamo_lite.schedule.steps import Kernel, KernelOp
 from tests.backends.kernel_call import one_op, run_kernel
 
@@ -20,11 +20,11 @@ CHARS = "?bhilBHILfd"
 def rows() -> list[tuple[str, str, str]]:
     """(op, operand dtypes, result dtype) of every loop of NumPy that the table claims."""
     found = []
-    for name in sorted({name for name, _ in exact_ops.ROWS}):
+    for name in sorted({name for (name, _), row in element_ops.ROWS.items() if row.offered}):
         ufunc = getattr(np, name)
         for signature in ufunc.types:
             operands, result = signature.split("->")
-            if all(char in CHARS for char in operands + result) and exact_ops.is_exact(
+            if all(char in CHARS for char in operands + result) and element_ops.is_exact(
                 name, tuple(map(np.dtype, operands)), tuple(map(np.dtype, result))
             ):
                 found.append((name, operands, result))
@@ -48,7 +48,7 @@ def spread(array: Array, step: int) -> Array:
 
 def test_the_table_is_not_vacuous() -> None:
     assert len(ROWS) > 250
-    assert {name for name, _, _ in ROWS} == {name for name, _ in exact_ops.ROWS}
+    assert {name for name, _, _ in ROWS} == {name for (name, _), row in element_ops.ROWS.items() if row.offered}
 
 
 @pytest.mark.parametrize(("name", "operands", "result"), ROWS, ids=IDS)
@@ -89,7 +89,7 @@ def test_flags_are_numpys(name: str, operands: str, result: str) -> None:
     kernel = one_op(name, tuple(operands), result)
     values = awkward_values(np.dtype(operands[0]))[::3]
     grids = [grid.ravel() for grid in np.meshgrid(*[values] * len(operands), indexing="ij")]
-    raises = exact_ops.may_raise(name, tuple(map(np.dtype, operands)), (np.dtype(result),))
+    raises = element_ops.may_raise(name, tuple(map(np.dtype, operands)), (np.dtype(result),))
     for index in range(len(grids[0])):
         single = [np.full(19, grid[index]) for grid in grids]
         flags = run_kernel(kernel, single, [np.zeros(19, result)])
@@ -105,13 +105,13 @@ CASTS = [
 @pytest.mark.parametrize(("source", "target"), CASTS)
 def test_casts(source: str, target: str) -> None:
     dtype = np.dtype(source)
-    assert exact_ops.exact_cast(dtype, np.dtype(target))
+    assert element_ops.exact_cast(dtype, np.dtype(target))
     (values,) = sample_operands((dtype,))
     if source in "fd":
         limits = np.array([2.0**k + d for k in (7, 8, 15, 16, 31, 32, 63, 64) for d in (-1, -0.5, 0, 0.5, 1)], dtype)
         values = np.concatenate([values, limits, -limits, np.arange(-300, 300, 7, dtype=dtype)])
     kernel = one_op("cast", (source,), target)
-    raises = exact_ops.may_raise("cast", (dtype,), (np.dtype(target),))
+    raises = element_ops.may_raise("cast", (dtype,), (np.dtype(target),))
     with np.errstate(all="ignore"):
         expected = values.astype(target)
     for step in (1, -2):

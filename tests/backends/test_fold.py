@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from dynamo_lite.backends.numba.compile import _STATE
-from dynamo_lite.backends.numba.fold import folds
+from dynamo_lite.backends.numba.functions import folds
 
 import dynamo_lite
 from dynamo_lite.schedule.steps import Kernel, KernelOp

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 from dynamo_lite.backends.numba import compile as compiling
-from dynamo_lite.backends.numba import exact_ops
 from dynamo_lite.backends.numba.compile import _STATE, assembly, compile_kernel
+from dynamo_lite.backends.numba.functions import function_of
 from dynamo_lite.backends.numba.loops import same_values
-from dynamo_lite.backends.numba.plan import LoopCall, plan
 
+from dynamo_lite.program import ir
+from dynamo_lite.program.element_ops import is_exact
 from dynamo_lite.schedule.steps import Kernel, KernelOp
 from tests.backends.kernel_call import run_kernel
 
@@ -45,7 +46,7 @@ class Builder:
         else:
             ufunc = getattr(np, name)
             outs = tuple(ufunc.resolve_dtypes((*ins, *[None] * ufunc.nout)))[ufunc.nin :]
-        if exact_ops.is_exact(name, ins, outs):
+        if is_exact(name, ins, outs):
             op = KernelOp(name, operands, ins, outs)
         else:
             op = KernelOp("loop", operands, ins, outs, getattr(np, name))
@@ -102,29 +103,12 @@ def test_gauss(n: int) -> None:
         check(gauss(), [array[:n], np.array(2.0), np.array(1.0)], n)
 
 
-def test_plan_text() -> None:
-    assert str(plan(gauss(), "c00c")) == (
-        "kernel(c00c) tile=512 scratch=8640\n"
-        "  for each element:\n"
-        "    v0 = operand0\n"
-        "    v3: float64 = negative(v0)\n"
-        "    v4: float64 = multiply(v3, v0)\n"
-        "    scratch0 = v4\n"
-        "  scratch1 = numpy.exp(scratch0)\n"
-        "  for each element:\n"
-        "    v5 = scratch1\n"
-        "    v1 = operand1\n"
-        "    v2 = operand2\n"
-        "    v6: float64 = multiply(v5, v1)\n"
-        "    v7: float64 = add(v6, v2)\n"
-        "    result0 = v7"
-    )
-
-
 def test_without_loops_there_is_no_tile() -> None:
     b = Builder("d", "d")
-    planned = plan(b.kernel(b.add("multiply", b.add("add", 0, 1), 1)), "ccc")
-    assert planned.tile == 0 and len(planned.steps) == 1 and not planned.slots
+    function = function_of(b.kernel(b.add("multiply", b.add("add", 0, 1), 1)), "ccc")
+    (loop,) = function.body
+    assert isinstance(loop, ir.For) and not function.loops
+    assert not any(isinstance(node, ir.For | ir.Tiles | ir.Alloc) for node in loop.body)
 
 
 def test_several_results_and_loops() -> None:
@@ -260,7 +244,7 @@ def test_loops_in_block_order() -> None:
     kernel = b.kernel(b.add("cos", b.add("exp", 0)))
     compiled = compile_kernel(kernel, "cc")
     assert compiled.loops == ((np.exp, (F8, F8)), (np.cos, (F8, F8)))
-    assert [step.loop for step in compiled.keep[1].steps if isinstance(step, LoopCall)] == [0, 1]
+    assert [loop.ufunc for loop in compiled.keep[1].loops] == [np.exp, np.cos]
 
 
 def test_threads_share_one_compilation() -> None:

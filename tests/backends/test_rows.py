@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba import codegen, compile
+from dynamo_lite.backends.numba import compile, llvm_text
 
 import dynamo_lite
 from tests.copies import copies_of
@@ -153,7 +153,7 @@ def test_numbers_of_rows(n: int) -> None:
 @pytest.fixture
 def number_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a processor that has no vectors under a mask."""
-    monkeypatch.setattr(codegen, "can_mask", lambda itemsize: False)
+    monkeypatch.setattr(llvm_text, "can_mask", lambda itemsize: False)
     monkeypatch.setattr(compile, "_STATE", compile._State())
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba import TARGET, fold, machine, machine_numbers, plan
+from dynamo_lite.backends.numba import TARGET, functions, machine, machine_numbers
 from dynamo_lite.backends.numba.compile import compile_kernel
 
 from dynamo_lite import _C, breaks
@@ -18,7 +18,9 @@ from dynamo_lite.capture import branches, loops, masks, numpy_rules
 from dynamo_lite.config import STRESS_MODES
 from dynamo_lite.graph import scalar
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.program import ir, place
 from dynamo_lite.schedule import iterate, steps
+from dynamo_lite.schedule.steps import Kernel, KernelOp
 from tests.backends.kernel_call import one_op
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,22 +35,22 @@ READERS = {
     "BLOCK_INPUTS": "dynamo_lite/schedule/blocks.py",
     "EQUAL_DEPTH": "dynamo_lite/guards/twin.py",
     "FIRST_PIPELINE_REASON": "dynamo_lite/stress.py",
-    "FOLD_OPERANDS": "backends/numba/fold.py",
-    "FOLD_BYTES": "backends/numba/fold.py",
-    "FOLD_LENGTHS": "backends/numba/fold.py",
-    "FOLD_STEPS": "backends/numba/fold.py",
-    "ITERATION_COUNT": "backends/numba/iterate.py",
-    "ITERATION_ROW_BYTES": "backends/numba/iterate.py",
-    "PLACE_WORDS": "backends/numba/codegen.py",
-    "PLACE_POINTER": "backends/numba/codegen.py",
-    "PLACE_STRIDE": "backends/numba/codegen.py",
-    "LOOP_WORDS": "backends/numba/codegen.py",
-    "LOOP_INVOKE": "backends/numba/codegen.py",
-    "ROWS_COUNT": "backends/numba/codegen.py",
-    "ROWS_STEPS": "backends/numba/codegen.py",
-    "RETURNED_MET_NAN": "backends/numba/codegen.py",
-    "RETURNED_NAN": "backends/numba/codegen.py",
-    "SCRATCH_ALIGNMENT": "backends/numba/plan.py",
+    "FOLD_OPERANDS": "backends/numba/functions.py",
+    "FOLD_BYTES": "dynamo_lite/program/vectorise.py",
+    "FOLD_LENGTHS": "backends/numba/emit_fold.py",
+    "FOLD_STEPS": "backends/numba/emit_fold.py",
+    "ITERATION_COUNT": "backends/numba/emit.py",
+    "ITERATION_ROW_BYTES": "backends/numba/emit.py",
+    "PLACE_WORDS": "backends/numba/emit.py",
+    "PLACE_POINTER": "backends/numba/emit.py",
+    "PLACE_STRIDE": "backends/numba/emit.py",
+    "LOOP_WORDS": "backends/numba/emit.py",
+    "LOOP_INVOKE": "backends/numba/emit.py",
+    "ROWS_COUNT": "backends/numba/emit.py",
+    "ROWS_STEPS": "backends/numba/emit.py",
+    "RETURNED_MET_NAN": "dynamo_lite/program/watch.py",
+    "RETURNED_NAN": "dynamo_lite/program/watch.py",
+    "SCRATCH_ALIGNMENT": "dynamo_lite/program/place.py",
     "UFUNC_CALL_INFO": "backends/numba/loops.py",
     "MOST_VECTOR": "backends/numba/machine_steps.py",
     "MOST_ROOMS": "backends/numba/machine_vectors.py",
@@ -72,9 +74,8 @@ READERS = {
 }
 # Where the words of a block stand is computed in C alone.
 LAYOUTS = {
-    "backends/numba/codegen.py": "kernel_block",
-    "backends/numba/iterate.py": "kernel_block",
-    "backends/numba/fold.py": "kernel_block",
+    "backends/numba/emit.py": "kernel_block",
+    "backends/numba/emit_fold.py": "kernel_block",
     "backends/numba/machine_steps.py": "kernel_block",
     "backends/numba/machine_vectors.py": "kernel_block",
     "backends/numba/machine.py": "machine_block",
@@ -225,7 +226,7 @@ def test_steps_are_the_same() -> None:
 
 def test_what_kernels_fold_c_can_finish() -> None:
     """A fold in a kernel may leave the rest to C's own."""
-    for name, kinds in fold.FOLDS.items():
+    for name, kinds in functions.FOLDS.items():
         for kind in kinds:
             for size in (4, 8):
                 assert _C.has_fold(getattr(np, name), np.dtype(f"{kind}{size}")), (name, kind, size)
@@ -258,10 +259,12 @@ def test_types_of_python_are_none_of_numpys() -> None:
 
 
 def test_scratch_slots_are_aligned() -> None:
-    kernel = one_op("loop", ("f8",), "f8", np.exp)
-    planned = plan.plan(kernel, "cc")
-    assert all(slot % abi.SCRATCH_ALIGNMENT == 0 for slot in planned.slots)
-    assert plan.SINK_BYTES % abi.SCRATCH_ALIGNMENT == 0
+    f8 = (np.dtype("f8"),)
+    ops = tuple(KernelOp("loop", (value,), f8, f8, ufunc) for value, ufunc in enumerate((np.exp, np.sin, np.cos)))
+    kernel = Kernel(f8, ops, (3,))
+    slots = [node.offset for node in functions.function_of(kernel, "cc").body if isinstance(node, ir.Alloc)]
+    assert slots and all(slot % abi.SCRATCH_ALIGNMENT == 0 for slot in slots)
+    assert place.SINK_BYTES % abi.SCRATCH_ALIGNMENT == 0
 
 
 @pytest.mark.parametrize("mode", [mode for mode in STRESS_MODES if mode not in ("", "compile", "break")])
@@ -280,5 +283,6 @@ def test_kernels_know_every_class() -> None:
     for letter in (abi.CLASS_PACKED, abi.CLASS_SINGLE, abi.CLASS_SPREAD):
         compile_kernel(kernel, letter + abi.CLASS_PACKED + abi.CLASS_PACKED)
     with_rows = abi.CLASS_OF_ROW + 2 * abi.CLASS_PACKED + abi.ASKS_ROWS
-    planned = plan.plan(kernel, with_rows + abi.ASKS_STRICT)
-    assert planned.nested and planned.strict and planned.classes == with_rows[:-1]
+    function = functions.function_of(kernel, with_rows + abi.ASKS_STRICT)
+    notes = {node.status for node in ir.walk(function.body) if isinstance(node, ir.Note)}
+    assert function.rows is not None and notes == {abi.RETURNED_NAN}

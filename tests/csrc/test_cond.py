@@ -11,7 +11,7 @@ import pytest
 from dynamo_lite._C import Declined, Program
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule.interpret import interpret
+from dynamo_lite.program.interpret import interpret
 from dynamo_lite.schedule.steps import Alloc, Call, Cond, Loop, Reg, Schedule
 from dynamo_lite.schedule.text import to_text
 

@@ -26,7 +26,8 @@ from dynamo_lite._C import Declined, Program
 from dynamo_lite.config import config
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule import interpret, to_text
+from dynamo_lite.program.interpret import interpret
+from dynamo_lite.schedule import to_text
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,

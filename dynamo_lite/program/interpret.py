@@ -1,8 +1,8 @@
 """Runs a Schedule step by step with plain NumPy: what the launcher has to do, written down as simply as possible.
 
 Enters a Schedule and the inputs; leaves the outputs. It serves tests of the scheduler and reads as the meaning of
-each step; it neither fuses nor declines, and goes on behind a loop where that pauses. A kernel's ops run as NumPy
-operations on whole arrays, so fresh results have NumPy's memory order by construction.
+each step; it neither fuses nor declines, and goes on behind a loop where that pauses. A kernel's ops run as
+element_ops.py says on whole arrays, so fresh results have NumPy's memory order by construction.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import NUMBER_DTYPES
+from dynamo_lite.program.element_ops import meaning_of
 from dynamo_lite.schedule.steps import (
     Alloc,
     Append,
@@ -130,15 +131,12 @@ def run_kernel(kernel: Kernel, operands: Sequence[Any]) -> list[Any]:
         args = [values[value] for value in op.operands]
         if op.op == "const":
             result: Any = np.asarray(op.param, op.dtypes[0])
-        elif op.op == "cast":
-            result = np.asarray(args[0]).astype(op.dtypes[0])
         elif op.op == "copy":
             result = np.array(args[0], op.dtypes[0], order=op.param)
-        elif op.op == "where":
-            result = np.where(*args)
+        elif op.op == "loop":
+            result = op.param(*args, sig=(*op.in_dtypes, *op.dtypes))
         else:
-            ufunc = op.param if op.op == "loop" else getattr(np, op.op)
-            result = ufunc(*args, sig=(*op.in_dtypes, *op.dtypes))
+            result = meaning_of(op.op, op.dtypes[0])(*args)
         values += list(result) if len(op.dtypes) > 1 else [result]
     return [values[value] for value in kernel.results]
 

@@ -1,0 +1,650 @@
+"""Writes a Function of the loop-level program as LLVM text: ``i32 kernel(ptr block, i64 n)``.
+
+Enters a Function (dynamo_lite/program); leaves LLVM text. block holds 8-byte words, which csrc/abi.def describes. A
+loop over elements becomes one over whole vectors and what its tail says, all from the same table of element_ops.py.
+INVARIANT: the text holds no address, the function allocates nothing and raises nothing; it returns 0, or at once the
+first non-zero status of a NumPy loop, or in the end the statuses that were noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from dynamo_lite.backends.numba.llvm_text import Lines, scalar_type
+
+from dynamo_lite._C import abi, kernel_block
+from dynamo_lite.program.element_ops import class_of, emit_cast, row_of
+from dynamo_lite.program.ir import (
+    ANY,
+    PACKED,
+    ROWS,
+    TABLE,
+    Alloc,
+    DType,
+    Element,
+    For,
+    Function,
+    Keep,
+    Load,
+    Memref,
+    Node,
+    Note,
+    NumpyLoop,
+    Store,
+    Tiles,
+    Value,
+    View,
+    used,
+    walk,
+)
+
+
+def emit(function: Function, name: str) -> str:
+    """The LLVM module text that defines `name`."""
+    return Emitter(function, name).run()
+
+
+def call_address(name: str, slot: str) -> list[str]:
+    """Load the function that calls the NumPy loop whose words are at `slot`."""
+    at = f"  {name}.at = getelementptr i64, ptr {slot}, i64 {abi.LOOP_INVOKE}"
+    return [at, f"  {name} = load ptr, ptr {name}.at, align 8"]
+
+
+@dataclass(slots=True)
+class _Loop:
+    """The loop over a row's elements while it is written. whole: how many of them are whole vectors. numbers: what is
+    the same for all of a row; splats: of a row, in every lane. seen_before, seen_after: what was seen by the vectors
+    and number by number, before the last elements and with them. last: the block that these end with."""
+
+    node: For
+    label: str
+    whole: str
+    splats: dict[Value, str]
+    seen_before: dict[str, str] = field(default_factory=dict)
+    seen_after: dict[str, str] = field(default_factory=dict)
+    last: str = ""
+
+
+class Emitter:
+    """pointers: where each memref begins; stems: the names of the operand or result that it is (part of). names: of
+    indices and extents. numbers: the values of which there is one for all lanes, as in memory; masks: bools. columns:
+    how many elements the row at hand has. slots: the buffers, by where they lie in the scratch."""
+
+    def __init__(self, function: Function, name: str) -> None:
+        self.function = function
+        self.name = name
+        self.lines = Lines()
+        self.nodes = tuple(walk(function.body))
+        self.places = (*function.operands, *function.results)
+        self.loops = function.loops
+        self.pointers: dict[Memref, str] = {}
+        self.stems: dict[Memref, str] = {}
+        self.numbers: dict[Value, str] = {}
+        self.masks: dict[Value, str] = {}
+        self.names: dict[Value, str] = {function.n: "%n"}
+        if function.rows is not None:
+            self.names[function.rows] = "%row.count"
+        self.constants: dict[Memref, str] = {}
+        self.slots: dict[int, str] = {}
+        self.columns = "%n"
+        self.last_offsets: dict[Memref, list[str]] = {}
+        self.judges = any(isinstance(node, Note) for node in self.nodes)
+        for memref in self.places:
+            self.stems[memref] = f"{'o' if memref.space == 'operand' else 'r'}{memref.index}"
+            self.pointers[memref] = f"%{self.stems[memref]}.base"
+        for node in function.body:
+            if isinstance(node, Alloc):
+                self.pointers[node.memref] = self.slots.setdefault(node.offset, f"%t{len(self.slots)}")
+
+    def run(self) -> str:
+        body = self.body()
+        lines = ['source_filename = "dynamo_lite"']
+        lines += [f"@{name} = private global {kind} {value}" for (kind, value), name in self.lines.hidden.items()]
+        lines += [f"@constant{memref.index} = private constant {text}" for memref, text in self.constants.items()]
+        lines += [f"define i32 @{self.name}(ptr %block, i64 %n) {{", "entry:", *self.entry(), *body, "}"]
+        return "\n".join([*lines, *sorted(self.lines.declarations)]) + "\n"
+
+    def entry(self) -> list[str]:
+        """Read the block, after the test for n <= 0: the pointers need not be valid then."""
+        lines = [
+            "  %empty = icmp sle i64 %n, 0",
+            "  br i1 %empty, label %done, label %start",
+            "done:",
+            "  ret i32 0",
+            "start:",
+        ]
+
+        def word(name: str, kind: str, index: int) -> None:
+            lines.append(f"  {name}.at = getelementptr i64, ptr %block, i64 {index}")
+            lines.append(f"  {name} = load {kind}, ptr {name}.at, align 8")
+
+        rows = self.function.rows is not None
+        for index, memref in enumerate(self.places):
+            stem = self.stems[memref]
+            word(f"%{stem}.base", "ptr", abi.PLACE_WORDS * index + abi.PLACE_POINTER)
+            if memref.axes and memref.axes[-1] == ANY:
+                word(f"%{stem}.stride", "i64", abi.PLACE_WORDS * index + abi.PLACE_STRIDE)
+        scratch, loops, behind = kernel_block(len(self.places), len(self.loops))
+        word("%scratch", "ptr", scratch)
+        if rows:
+            word("%row.count", "i64", behind + abi.ROWS_COUNT)
+            for index, memref in enumerate(self.places):
+                if memref.axes:
+                    word(f"%{self.stems[memref]}.down", "i64", behind + abi.ROWS_STEPS + index)
+        for offset, name in self.slots.items():
+            lines.append(f"  {name} = getelementptr i8, ptr %scratch, i64 {offset}")
+        for number, node in enumerate(self.loops):
+            width = len(node.dtypes)
+            first = loops + abi.LOOP_WORDS * number
+            lines.append(f"  %slot{number} = getelementptr i64, ptr %block, i64 {first}")
+            lines += call_address(f"%invoke{number}", f"%slot{number}")
+            lines.append(f"  %args{number} = alloca [{width} x ptr], align 8")
+            lines.append(f"  %strides{number} = alloca [{width} x i64], align 8")
+        lines += [f"  %{name} = load volatile {kind}, ptr @{name}" for (kind, _), name in self.lines.hidden.items()]
+        if self.judges:
+            lines += ["  %met = alloca i32", "  store i32 0, ptr %met"]
+        for number, node in enumerate(self.loops):
+            for position, memref in enumerate((*node.reads, *node.writes)):
+                at = f"%s{number}.{position}"
+                lines.append(f"  {at} = getelementptr i64, ptr %strides{number}, i64 {position}")
+                lines.append(f"  store i64 {self.stride(memref)}, ptr {at}, align 8")
+        if self.function.iterations is not None:
+            word("%iterations", "i64", behind + abi.ITERATION_COUNT)
+            word("%row.bytes", "i64", behind + abi.ITERATION_ROW_BYTES)
+        return lines
+
+    def stride(self, memref: Memref) -> str:
+        """The bytes from element to element along the last axis."""
+        if not memref.axes:
+            return "0"
+        return str(memref.dtype.itemsize) if memref.axes[-1] == PACKED else f"%{self.stems[memref]}.stride"
+
+    def body(self) -> list[str]:
+        lines = self.lines
+        lines.put("  br label %tile")
+        lines.put("tile:")
+        self.steps(self.function.body)
+        lines.put(f"  ret i32 {lines.do('load i32, ptr %met') if self.judges else 0}")
+        if self.loops:
+            lines.put("failed:")
+            calls = ", ".join(f"[ %status{number}, %called{number} ]" for number in range(len(self.loops)))
+            lines.put(f"  %status = phi i32 {calls}")
+            lines.put("  ret i32 %status")
+        return lines.text
+
+    def steps(self, nodes: tuple[Node, ...]) -> None:
+        """What stands in no loop over elements."""
+        for node in nodes:
+            if isinstance(node, For):
+                if any(isinstance(one, NumpyLoop) for one in walk(node.body)):
+                    self.iterations(node)
+                else:
+                    self.elements(node)
+            elif isinstance(node, NumpyLoop):
+                self.call(node)
+            elif isinstance(node, Tiles):
+                self.tiles(node)
+            else:
+                self.number(node)
+
+    def number(self, node: Node) -> None:
+        """A node of which there is one for all lanes."""
+        lines = self.lines
+        if isinstance(node, View):
+            self.view(node)
+        elif isinstance(node, Load):
+            dtype, pointer = node.memref.dtype, self.pointers[node.memref]
+            self.numbers[node.result] = lines.do(f"load {scalar_type(dtype)}, ptr {pointer}, align {dtype.alignment}")
+        elif isinstance(node, Element):
+            values = Values(lines, self.numbers)
+            emit_element(lines, node, values)
+            self.masks = values.masks
+        elif isinstance(node, Note):
+            self.judge(self.masks[node.condition], node.status)
+
+    def view(self, node: View) -> None:
+        """The part of a memref that begins at an index."""
+        lines, source, result = self.lines, node.source, node.result
+        stem = self.stems.get(source, "")
+        if source in self.stems:
+            self.stems[result] = stem
+        base = self.pointers[source]
+        if source.axes[0] == TABLE and node.drop:
+            offset = lines.do(f"mul i64 {self.names[node.index[0]]}, %row.bytes")
+            at = lines.do(f"getelementptr i8, ptr {base}, i64 {offset}")
+            self.pointers[result] = lines.do(f"load ptr, ptr {at}, align 8")
+            return
+        for axis, index in enumerate(node.index):
+            if source.axes[axis] == ROWS:
+                packed = lines.do(f"mul i64 {self.names[index]}, {self.columns}")
+                offset = lines.do(f"mul i64 {packed}, {source.dtype.itemsize}")
+            else:
+                down = self.function.rows is not None and axis == 0
+                step = f"%{stem}.down" if down else self.stride(source)
+                offset = lines.do(f"mul i64 {self.names[index]}, {step}")
+            base = lines.do(f"getelementptr i8, ptr {base}, i64 {offset}")
+        self.pointers[result] = base
+
+    def tiles(self, node: Tiles) -> None:
+        """The loop over tiles."""
+        lines, length = self.lines, node.length
+        rows = node.row is not None
+        self.names |= {node.at: "%at", node.count: "%m"}
+        if rows:
+            self.tile_of_rows(node)
+        else:
+            self.columns = "%m"
+            lines.put("  %at = phi i64 [ 0, %start ], [ %at.next, %tile.end ]")
+            lines.put("  %left = sub i64 %n, %at")
+            lines.put(f"  %partial = icmp slt i64 %left, {length}")
+            lines.put(f"  %m = select i1 %partial, i64 %left, i64 {length}")
+        self.steps(node.body)
+        lines.put("  br label %tile.end")
+        lines.put("tile.end:")
+        if rows:
+            lines.put("  %at.next = select i1 %across, i64 0, i64 %at.behind")
+            lines.put("  %row.down = select i1 %across, i64 %few, i64 0")
+            lines.put("  %row.at.next = add i64 %row.at, %row.down")
+            lines.put("  %more = icmp slt i64 %row.at.next, %row.count")
+        else:
+            lines.put(f"  %at.next = add i64 %at, {length}")
+            lines.put("  %more = icmp slt i64 %at.next, %n")
+        lines.put("  br i1 %more, label %tile, label %finish")
+        lines.put("finish:")
+
+    def tile_of_rows(self, node: Tiles) -> None:
+        """A tile of some whole rows, or of a part of one that is longer than a tile."""
+        lines, length = self.lines, node.length
+        assert node.row is not None and node.rows is not None
+        self.names |= {node.row: "%row.at", node.rows: "%few", node.columns: "%columns"}
+        self.columns = "%columns"
+        lines.put("  %row.at = phi i64 [ 0, %start ], [ %row.at.next, %tile.end ]")
+        lines.put("  %at = phi i64 [ 0, %start ], [ %at.next, %tile.end ]")
+        lines.put("  %left = sub i64 %n, %at")
+        lines.put(f"  %partial = icmp slt i64 %left, {length}")
+        lines.put(f"  %columns = select i1 %partial, i64 %left, i64 {length}")
+        lines.put("  %at.behind = add i64 %at, %columns")
+        lines.put("  %across = icmp eq i64 %at.behind, %n")
+        fit = "1"
+        if not node.single:
+            whole = lines.do("icmp eq i64 %columns, %n")
+            several = lines.do(f"udiv i64 {length}, %n")
+            some = lines.do(f"icmp sgt i64 {several}, 1")
+            fit = lines.do(f"select i1 {lines.do(f'and i1 {whole}, {some}')}, i64 {several}, i64 1")
+        lines.put("  %rows.left = sub i64 %row.count, %row.at")
+        lines.put(f"  %last.rows = icmp slt i64 %rows.left, {fit}")
+        lines.put(f"  %few = select i1 %last.rows, i64 %rows.left, i64 {fit}")
+        lines.put("  %m = mul i64 %few, %columns")
+
+    def iterations(self, node: For) -> None:
+        """The steps of a tile over and over, while it stays in the cache."""
+        lines = self.lines
+        self.names[node.index] = "%iteration.i"
+        lines.put("  br label %iteration")
+        lines.put("iteration:")
+        lines.put("  %iteration.i = phi i64 [ 0, %tile ], [ %iteration.next, %iteration.end ]")
+        self.steps(node.body)
+        lines.put("  br label %iteration.end")
+        lines.put("iteration.end:")
+        lines.put("  %iteration.next = add i64 %iteration.i, 1")
+        more = lines.do("icmp slt i64 %iteration.next, %iterations")
+        lines.put(f"  br i1 {more}, label %iteration, label %iterated")
+        lines.put("iterated:")
+
+    def judge(self, mask: str, status: int) -> None:
+        """Note what the kernel will return if any lane of the mask is set."""
+        lines = self.lines
+        if lines.width:
+            mask = lines.any_lane(mask)
+        met = lines.do(f"select i1 {mask}, i32 {status}, i32 0")
+        before = lines.do("load i32, ptr %met")
+        lines.put(f"  store i32 {lines.do(f'or i32 {before}, {met}')}, ptr %met")
+
+    def call(self, node: NumpyLoop) -> None:
+        """A call of NumPy's loop."""
+        lines = self.lines
+        number = next(number for number, loop in enumerate(self.loops) if loop is node)
+        for position, memref in enumerate((*node.reads, *node.writes)):
+            pointer = self.constant_address(memref) if memref.space == "constant" else self.pointers[memref]
+            at = lines.do(f"getelementptr ptr, ptr %args{number}, i64 {position}")
+            lines.put(f"  store ptr {pointer}, ptr {at}, align 8")
+        lines.put(
+            f"  %status{number} = call i32 %invoke{number}(ptr %slot{number}, ptr %args{number}, "
+            f"i64 {self.names[node.count]}, ptr %strides{number})"
+        )
+        lines.put(f"  %bad{number} = icmp ne i32 %status{number}, 0")
+        lines.put(f"  br label %called{number}")
+        lines.put(f"called{number}:")
+        lines.put(f"  br i1 %bad{number}, label %failed, label %after{number}")
+        lines.put(f"after{number}:")
+
+    def constant_address(self, memref: Memref) -> str:
+        raw = np.asarray(memref.number, dtype=memref.dtype).tobytes()
+        escaped = "".join(f"\\{byte:02X}" for byte in raw)
+        self.constants[memref] = f'[{len(raw)} x i8] c"{escaped}", align 16'
+        return f"@constant{memref.index}"
+
+    def elements(self, node: For) -> None:
+        """The loop over elements, row by row: whole vectors, and what is left as a vector of fewer lanes, or number by
+        number."""
+        lines, label = self.lines, self.lines.name("segment")
+        rows = node if isinstance(node.body[-1], For) else None
+        inner = node if rows is None else node.body[-1]
+        assert isinstance(inner, For)
+        width = inner.lanes if inner.lanes > 1 else 0
+        masked = inner.tail == "masked"
+        self.columns = self.names[inner.extent]
+        if rows is not None:
+            self.names[rows.index] = f"%{label}.r"
+        lines.width = 0
+        statuses = {one.status for one in inner.body if isinstance(one, Note)}
+        parts = [("vector", width)] if width else []
+        if not masked:
+            parts.append(("rest", 0))
+        whole = lines.do(f"and i64 {self.columns}, {-width}") if width else "0"
+        few = lines.do(f"sub i64 {self.columns}, {whole}")
+        lines.put(f"  br label %{label}.head")
+        lines.put(f"{label}.head:")
+        lines.open_loop(width)
+        mask = ""
+        if masked:
+            count = lines.do(f"insertelement <{width} x i64> poison, i64 {few}, i64 0")
+            count = lines.do(
+                f"shufflevector <{width} x i64> {count}, <{width} x i64> poison, {lines.lanes('i32')} zeroinitializer"
+            )
+            numbers = ", ".join(f"i64 {lane}" for lane in range(width))
+            mask = lines.do(f"icmp ult <{width} x i64> <{numbers}>, {count}")
+            self.last_offsets = self.find_last_offsets(inner, rows, whole, few, width)
+        lines.put(f"  br label %{label}.row")
+        lines.put(f"{label}.row:")
+        none = {"vector": "zeroinitializer", "rest": "false"}
+        seen = {name: none[name] for name, _ in parts}
+        loop = _Loop(inner, label, whole, {})
+        if rows is not None:
+            lines.put(f"  %{label}.r = phi i64 [ 0, %{label}.head ], [ %{label}.r.next, %{label}.row.end ]")
+            for name, lanes in parts if statuses else ():
+                kind = f"<{lanes} x i1>" if lanes else "i1"
+                edges = f"[ {none[name]}, %{label}.head ], [ %{label}.{name}.all, %{label}.row.end ]"
+                lines.put(f"  %{label}.{name}.before = phi {kind} {edges}")
+                seen[name] = f"%{label}.{name}.before"
+            for one in rows.body[:-1]:
+                self.number(one)
+            for one in rows.body[:-1]:
+                if isinstance(one, Load):
+                    value = one.result
+                    loop.splats[value] = lines.splat_here(scalar_type(value.dtype), self.numbers[value])
+        if width:
+            empty = lines.do(f"icmp eq i64 {whole}, 0")
+            lines.put(f"  br i1 {empty}, label %{label}.left, label %{label}.vector")
+            self.vectors(loop, width, seen)
+        else:
+            lines.put(f"  br label %{label}.left")
+            lines.put(f"{label}.left:")
+        nothing = lines.do(f"icmp eq i64 {few}, 0")
+        lines.put(f"  br i1 {nothing}, label %{label}.row.end, label %{label}.rest")
+        if masked:
+            self.last_vector(loop, mask, seen)
+        else:
+            self.one_by_one(loop, seen)
+        lines.put(f"{label}.row.end:")
+        for name, lanes in parts if statuses else ():
+            kind = f"<{lanes} x i1>" if lanes else "i1"
+            before, after = loop.seen_before[name], loop.seen_after[name]
+            lines.put(f"  %{label}.{name}.all = phi {kind} [ {before}, %{label}.left ], [ {after}, %{loop.last} ]")
+        if rows is not None:
+            lines.put(f"  %{label}.r.next = add i64 %{label}.r, 1")
+            more = lines.do(f"icmp slt i64 %{label}.r.next, {self.names[rows.extent]}")
+            lines.put(f"  br i1 {more}, label %{label}.row, label %{label}.judge")
+            lines.put(f"{label}.judge:")
+        for name, lanes in parts if statuses else ():
+            lines.width = lanes
+            (status,) = statuses
+            self.judge(f"%{label}.{name}.all", status)
+        lines.width = 0
+
+    def find_last_offsets(
+        self, inner: For, rows: For | None, whole: str, few: str, width: int
+    ) -> dict[Memref, list[str]]:
+        """How far each lane of a row's last vector lies from its begin, of arrays that are not packed. A lane behind
+        the last element is where that is."""
+        lines = self.lines
+        sources = {one.result: one.source for one in rows.body if isinstance(one, View)} if rows is not None else {}
+        found: dict[Memref, list[str]] = {
+            one.memref: [] for one in inner.body if isinstance(one, Load | Store) and one.memref.axes == (ANY,)
+        }
+        last = lines.do(f"sub i64 {few}, 1") if found else ""
+        for lane in range(width if found else 0):
+            within = lines.do(f"icmp slt i64 {lane}, {last}")
+            at = lines.do(f"add i64 {whole}, {lines.do(f'select i1 {within}, i64 {lane}, i64 {last}')}")
+            for memref, offsets in found.items():
+                offsets.append(lines.do(f"mul i64 {at}, {self.stride(sources.get(memref, memref))}"))
+        return found
+
+    def vectors(self, loop: _Loop, width: int, seen: dict[str, str]) -> None:
+        """The whole vectors of a row."""
+        lines, label = self.lines, loop.label
+        lines.put(f"{label}.vector:")
+        lines.put(f"  %{label}.i = phi i64 [ 0, %{label}.row ], [ %{label}.next, %{label}.vector ]")
+        reserved = f"  ; {label}: what was seen"
+        lines.put(reserved)
+        met = self.at(loop, f"%{label}.i", "")
+        if met is not None:
+            lines.put(f"  %{label}.seen.now = or {lines.mask_type} %{label}.seen, {met}")
+            edges = f"[ {seen['vector']}, %{label}.row ], [ %{label}.seen.now, %{label}.vector ]"
+            lines.text[lines.text.index(reserved)] = f"  %{label}.seen = phi {lines.mask_type} {edges}"
+        lines.put(f"  %{label}.next = add i64 %{label}.i, {width}")
+        more = lines.do(f"icmp slt i64 %{label}.next, {loop.whole}")
+        lines.put(f"  br i1 {more}, label %{label}.vector, label %{label}.left")
+        lines.put(f"{label}.left:")
+        if met is not None:
+            edges = f"[ {seen['vector']}, %{label}.row ], [ %{label}.seen.now, %{label}.vector ]"
+            lines.put(f"  %{label}.so.far = phi {lines.mask_type} {edges}")
+            seen["vector"] = f"%{label}.so.far"
+        loop.seen_before |= seen
+
+    def last_vector(self, loop: _Loop, mask: str, seen: dict[str, str]) -> None:
+        """The last elements of a row, as a vector of which only some lanes count."""
+        lines, label = self.lines, loop.label
+        lines.put(f"{label}.rest:")
+        met = self.at(loop, loop.whole, mask)
+        if met is not None:
+            loop.seen_after["vector"] = lines.do(f"or {lines.mask_type} {seen['vector']}, {met}")
+        lines.put(f"  br label %{label}.row.end")
+        loop.last = f"{label}.rest"
+
+    def one_by_one(self, loop: _Loop, seen: dict[str, str]) -> None:
+        """The last elements of a row, one by one."""
+        lines, label = self.lines, loop.label
+        loop.seen_before |= seen
+        loop.seen_after |= seen
+        lines.width = 0
+        lines.put(f"{label}.rest:")
+        lines.put(f"  %{label}.j = phi i64 [ {loop.whole}, %{label}.left ], [ %{label}.j.next, %{label}.rest ]")
+        reserved = f"  ; {label}: what was seen number by number"
+        lines.put(reserved)
+        met = self.at(loop, f"%{label}.j", "")
+        if met is not None:
+            lines.put(f"  %{label}.met.now = or i1 %{label}.met, {met}")
+            edges = f"[ {seen['rest']}, %{label}.left ], [ %{label}.met.now, %{label}.rest ]"
+            lines.text[lines.text.index(reserved)] = f"  %{label}.met = phi i1 {edges}"
+            loop.seen_after["rest"] = f"%{label}.met.now"
+        lines.put(f"  %{label}.j.next = add i64 %{label}.j, 1")
+        more = lines.do(f"icmp slt i64 %{label}.j.next, {self.columns}")
+        lines.put(f"  br i1 {more}, label %{label}.rest, label %{label}.row.end")
+        loop.last = f"{label}.rest"
+
+    def at(self, loop: _Loop, index: str, mask: str) -> str | None:
+        """Compute the elements from `index` on, at the current width of the lines; what is to be judged of them. mask:
+        the lanes that count; the others do what the first one does, so that they report nothing of their own."""
+        lines, body = self.lines, loop.node.body
+        numbers: dict[Value, str] = {}
+        for value in (value for node in body if not isinstance(node, Load) for value in used(node)):
+            if value in self.numbers and value not in numbers:
+                splat = loop.splats.get(value) if lines.width else None
+                numbers[value] = splat or lines.splat(scalar_type(value.dtype), self.numbers[value])
+        values = Values(lines, numbers)
+        self.names[loop.node.index] = index
+        for node in body:
+            if isinstance(node, Load):
+                constant = node.memref.space == "constant"
+                name = literal(lines, node.memref.dtype, node.memref.number) if constant else ""
+                values.loaded.add(node.result)
+                values.memory[node.result] = name or self.load(node.memref, index, mask)
+        conditions = self.computed(body, values)
+        met = lines.either(conditions)
+        for node in body:
+            if isinstance(node, Store):
+                self.store(node.memref, index, values.in_memory(node.value), mask)
+            elif isinstance(node, Keep):
+                self.sink(node.value, values)
+        return met
+
+    def computed(self, body: Iterable[Node], values: Values) -> list[str]:
+        """Compute the operations of a loop's body; the conditions that it notes."""
+        conditions = []
+        for node in body:
+            if isinstance(node, Element):
+                emit_element(self.lines, node, values)
+            elif isinstance(node, Note):
+                conditions.append(values.operand(node.condition))
+        return conditions
+
+    def address(self, memref: Memref, index: str) -> str:
+        base = self.pointers[memref]
+        if memref.axes[-1] == PACKED:
+            return self.lines.do(f"getelementptr {scalar_type(memref.dtype)}, ptr {base}, i64 {index}")
+        offset = self.lines.do(f"mul i64 {index}, {self.stride(memref)}")
+        return self.lines.do(f"getelementptr i8, ptr {base}, i64 {offset}")
+
+    def lane_address(self, memref: Memref, index: str, lane: int, mask: str) -> str:
+        """The address of a lane's element."""
+        lines = self.lines
+        if not mask:
+            return self.address(memref, index if lane == 0 else lines.do(f"add i64 {index}, {lane}"))
+        return lines.do(f"getelementptr i8, ptr {self.pointers[memref]}, i64 {self.last_offsets[memref][lane]}")
+
+    def load(self, memref: Memref, index: str, mask: str = "") -> str:
+        lines, dtype, scalar = self.lines, memref.dtype, scalar_type(memref.dtype)
+        packed = memref.axes[-1] == PACKED
+        if not lines.width or (packed and not mask):
+            return lines.do(f"load {lines.type_of(dtype)}, ptr {self.address(memref, index)}, align {dtype.alignment}")
+        if packed:
+            at = self.address(memref, index)
+            first = lines.do(f"load {scalar}, ptr {at}, align {dtype.alignment}")
+            return lines.masked_load(dtype, at, mask, lines.splat_here(scalar, first))
+        vector = "poison"
+        for lane in range(lines.width):
+            at = self.lane_address(memref, index, lane, mask)
+            item = lines.do(f"load {scalar}, ptr {at}, align {dtype.alignment}")
+            vector = lines.do(f"insertelement <{lines.width} x {scalar}> {vector}, {scalar} {item}, i64 {lane}")
+        return vector
+
+    def sink(self, value: Value, values: Values) -> None:
+        kind, name = self.lines.type_of(value.dtype), values.in_memory(value)
+        self.lines.put(f"  store volatile {kind} {name}, ptr %scratch, align {value.dtype.alignment}")
+
+    def store(self, memref: Memref, index: str, value: str, mask: str = "") -> None:
+        lines, dtype, kind = self.lines, memref.dtype, self.lines.type_of(memref.dtype)
+        scalar, packed = scalar_type(dtype), memref.axes[-1] == PACKED
+        if mask and not packed:
+            addresses = "poison"
+            for lane in range(lines.width):
+                at = self.lane_address(memref, index, lane, mask)
+                addresses = lines.do(f"insertelement {lines.lanes('ptr')} {addresses}, ptr {at}, i64 {lane}")
+            lines.scatter(dtype, addresses, mask, value)
+        elif mask:
+            lines.masked_store(dtype, self.address(memref, index), mask, value)
+        elif packed or not lines.width:
+            lines.put(f"  store {kind} {value}, ptr {self.address(memref, index)}, align {dtype.alignment}")
+        else:
+            for lane in range(lines.width):
+                item = lines.do(f"extractelement {kind} {value}, i64 {lane}")
+                address = self.lane_address(memref, index, lane, "")
+                lines.put(f"  store {scalar} {item}, ptr {address}, align {dtype.alignment}")
+
+
+class Values:
+    """The values of one loop body: as they lie in memory (a bool is a byte), and bools as i1. loaded: those that come
+    from memory, or from before the loop."""
+
+    def __init__(self, lines: Lines, loaded: dict[Value, str]) -> None:
+        self.lines = lines
+        self.memory = dict(loaded)
+        self.masks: dict[Value, str] = {}
+        self.loaded = set(loaded)
+
+    def set(self, value: Value, name: str) -> None:
+        """Record what an operation yields: an i1 for a bool."""
+        (self.masks if value.dtype.kind == "b" else self.memory)[value] = name
+
+    def same(self, value: Value, other: Value) -> None:
+        """Record that `value` is `other`."""
+        if other in self.memory:
+            self.memory[value] = self.memory[other]
+        if other in self.masks:
+            self.masks[value] = self.masks[other]
+
+    def operand(self, value: Value) -> str:
+        """The value as an operand: i1 for a bool."""
+        if value.dtype.kind != "b":
+            return self.memory[value]
+        if value not in self.masks:
+            byte = self.lines.lanes("i8")
+            zero = self.lines.zero(value.dtype)
+            self.masks[value] = self.lines.do(f"icmp ne {byte} {self.memory[value]}, {zero}")
+        return self.masks[value]
+
+    def in_memory(self, value: Value) -> str:
+        """The value as it is stored."""
+        if value not in self.memory:
+            mask = self.lines.mask_type
+            self.memory[value] = self.lines.do(f"zext {mask} {self.masks[value]} to {self.lines.lanes('i8')}")
+        return self.memory[value]
+
+
+def emit_element(lines: Lines, op: Element, values: Values) -> None:
+    """Compute the results of a compiled operation."""
+    result = op.results[0]
+    if op.op == "copy":
+        values.same(result, op.operands[0])
+    elif op.op == "cast":
+        (operand,) = op.operands
+        source, target = operand.dtype, result.dtype
+        value = values.operand(operand)
+        if source.kind in "iu" and target.kind == "f" and operand not in values.loaded:
+            value = lines.unknown(source, value)  # x - x is known to be 0, and 0 / 0 would be computed here
+        values.set(result, emit_cast(lines, source, target, value))
+    elif op.op == "where":
+        mask, *arms = op.operands
+        yes, no = (_computed_anyway(lines, arm, values) for arm in arms)
+        choose = lines.blend if class_of(result.dtype) == "f" and not lines.width else lines.select
+        chosen = choose(values.operand(mask), result.dtype, yes, no)
+        values.memory[result] = chosen
+    else:
+        row = row_of(op.op, op.in_dtypes)
+        if row is None:
+            raise NotImplementedError(f"{op.op} is not compiled for {op.in_dtypes}")
+        dtype, operands = op.operands[0].dtype, [values.operand(value) for value in op.operands]
+        if row.emit_pair is None:
+            values.set(result, row.emit(lines, dtype, operands))
+        else:
+            name, doubt = row.emit_pair(lines, dtype, operands)
+            values.set(result, name)
+            values.set(op.results[1], doubt)
+
+
+def _computed_anyway(lines: Lines, arm: Value, values: Values) -> str:
+    """An arm of a choice, as a value that the code generator does not compute for the chosen lanes alone, without the
+    floating-point flags of the others (AVX-512 has such instructions)."""
+    value = values.in_memory(arm)
+    return value if arm in values.loaded or class_of(arm.dtype) != "f" else lines.fence(arm.dtype, value)
+
+
+def literal(lines: Lines, dtype: DType, number: object) -> str:
+    """A number that is known."""
+    raw = np.asarray(number, dtype=dtype)
+    if dtype.kind == "f":
+        return lines.splat_constant(dtype, float(raw))
+    return lines.splat_bits(dtype, int(raw.view(f"u{dtype.itemsize}")))

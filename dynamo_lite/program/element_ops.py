@@ -1,0 +1,545 @@
+"""The operations on elements: one table, of what each means, what it may report, and how it is written as LLVM text.
+
+Enters an operation's name and dtypes; leaves its row. A row that is `offered` gives NumPy's bits: an operation has one
+only where IEEE 754 or two's complement fixes the result, so that any correct instruction gives them. Everything else
+(exp, power, float16 and complex arithmetic) runs in NumPy's own inner loop. The rows that are not offered are what
+passes make: tests for NaNs, and extremes where these have been tried out (backends/numba/extremes.py). INVARIANT: no
+instruction sets a floating-point flag that NumPy would report and this form would not, and compares are quiet, so NaN
+operands set none. Float constants are hidden from the optimiser, which would compute with them when it compiles: no
+flag would show then, and a NaN would have another sign.
+
+NB: of two NaN operands x86 keeps the first. NumPy's add and multiply keep the one or the other by position and
+alignment (a compiler may swap them); subtract and divide always keep the first, and so do these.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+DType = np.dtype[np.generic]
+BOOL = np.dtype(np.bool_)
+
+
+class Writer(Protocol):
+    """What writes LLVM instructions, for scalars or vectors (backends/numba/llvm_text.py)."""
+
+    def do(self, instruction: str) -> str: ...
+    def type_of(self, dtype: DType, mask: bool = False) -> str: ...
+    @property
+    def mask_type(self) -> str: ...
+    def bits_type(self, dtype: DType) -> str: ...
+    def bits_of(self, dtype: DType, value: str) -> str: ...
+    def float_of(self, dtype: DType, bits: str) -> str: ...
+    def splat_constant(self, dtype: DType, value: float) -> str: ...
+    def splat_bits(self, dtype: DType, bits: int) -> str: ...
+    def zero(self, dtype: DType) -> str: ...
+    def all_ones(self, dtype: DType) -> str: ...
+    def sign_mask(self, dtype: DType) -> str: ...
+    def hidden_constant(self, dtype: DType, value: float) -> str: ...
+    def unknown(self, dtype: DType, value: str) -> str: ...
+    def select(self, mask: str, dtype: DType, yes: str, no: str) -> str: ...
+    def intrinsic(self, name: str, dtype: DType, args: list[str]) -> str: ...
+    def quiet_compare(self, predicate: str, dtype: DType, args: list[str]) -> str: ...
+    def is_nan(self, dtype: DType, value: str) -> str: ...
+    def with_overflow(self, name: str, dtype: DType, args: list[str]) -> tuple[str, str]: ...
+
+
+def class_of(dtype: DType) -> str:
+    """The letter the table uses: "f" float32/64, "i" signed, "u" unsigned, "b" bool, "x" anything else."""
+    if dtype.kind == "f":
+        return "f" if dtype.itemsize in (4, 8) else "x"
+    return dtype.kind if dtype.kind in "iub" else "x"
+
+
+Emit = Callable[[Writer, DType, list[str]], str]
+EmitPair = Callable[[Writer, DType, list[str]], tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ElementOp:
+    """What `name` does to operands of one class.
+
+    result: "same" as the operands, or "bool". raises: it may set a flag NumPy reports. meaning: in Python, of NumPy
+    scalars or arrays. emit(lines, dtype, operands): operands of class "b" are i1 values and so is a bool result.
+    emit_pair: of an operation that has a second result, a bool: whether NumPy may have other bits. offered: whether the
+    scheduler may choose it for NumPy's function of that name.
+    """
+
+    meaning: Callable[..., Any]
+    emit: Emit
+    result: str = "same"
+    raises: bool = False
+    offered: bool = True
+    emit_pair: EmitPair | None = None
+
+
+def _plain(instruction: str) -> Emit:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        return lines.do(f"{instruction} {lines.type_of(dtype, mask=True)} {', '.join(args)}")
+
+    return emit
+
+
+def _intrinsic(name: str) -> Emit:
+    return lambda lines, dtype, args: lines.intrinsic(name, dtype, args)
+
+
+def _float_compare(predicate: str) -> Emit:
+    return lambda lines, dtype, args: lines.quiet_compare(predicate, dtype, args)
+
+
+def _square(lines: Writer, dtype: DType, args: list[str]) -> str:
+    instruction = "fmul" if dtype.kind == "f" else "mul"
+    return lines.do(f"{instruction} {lines.type_of(dtype)} {args[0]}, {args[0]}")
+
+
+def _negate_int(lines: Writer, dtype: DType, args: list[str]) -> str:
+    return lines.do(f"sub {lines.type_of(dtype)} {lines.zero(dtype)}, {args[0]}")
+
+
+def _negate_float(lines: Writer, dtype: DType, args: list[str]) -> str:
+    # LLVM turns a + (-b) into a - b, which keeps the sign of a NaN b; the mask hides the negation from it.
+    bits = lines.bits_of(dtype, args[0])
+    return lines.float_of(dtype, lines.do(f"xor {lines.bits_type(dtype)} {bits}, {lines.sign_mask(dtype)}"))
+
+
+def _absolute_int(lines: Writer, dtype: DType, args: list[str]) -> str:
+    negative = lines.do(f"icmp slt {lines.type_of(dtype)} {args[0]}, {lines.zero(dtype)}")
+    negated = _negate_int(lines, dtype, args)
+    return lines.select(negative, dtype, negated, args[0])
+
+
+def _reciprocal(lines: Writer, dtype: DType, args: list[str]) -> str:
+    return lines.do(f"fdiv {lines.type_of(dtype)} {lines.splat_constant(dtype, 1.0)}, {args[0]}")
+
+
+def _sign(lines: Writer, dtype: DType, args: list[str]) -> str:
+    zero = lines.hidden_constant(dtype, 0.0)
+    inner = lines.select(lines.quiet_compare("oeq", dtype, [args[0], zero]), dtype, zero, args[0])
+    minus = lines.hidden_constant(dtype, -1.0)
+    inner = lines.select(lines.quiet_compare("olt", dtype, [args[0], zero]), dtype, minus, inner)
+    plus = lines.hidden_constant(dtype, 1.0)
+    return lines.select(lines.quiet_compare("ogt", dtype, [args[0], zero]), dtype, plus, inner)
+
+
+def _magnitude_bits(lines: Writer, dtype: DType, value: str) -> str:
+    mask = (1 << (8 * dtype.itemsize - 1)) - 1
+    return lines.do(f"and {lines.bits_type(dtype)} {lines.bits_of(dtype, value)}, {lines.splat_bits(dtype, mask)}")
+
+
+def _magnitude_compare(predicate: str) -> Emit:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        infinity = 0x7F800000 if dtype.itemsize == 4 else 0x7FF0000000000000
+        magnitude = _magnitude_bits(lines, dtype, args[0])
+        return lines.do(f"icmp {predicate} {lines.bits_type(dtype)} {magnitude}, {lines.splat_bits(dtype, infinity)}")
+
+    return emit
+
+
+def _signbit(lines: Writer, dtype: DType, args: list[str]) -> str:
+    return lines.do(f"icmp slt {lines.bits_type(dtype)} {lines.bits_of(dtype, args[0])}, {lines.splat_bits(dtype, 0)}")
+
+
+def _copysign(lines: Writer, dtype: DType, args: list[str]) -> str:
+    magnitude = _magnitude_bits(lines, dtype, args[0])
+    sign_bit = lines.splat_bits(dtype, 1 << (8 * dtype.itemsize - 1))
+    sign = lines.do(f"and {lines.bits_type(dtype)} {lines.bits_of(dtype, args[1])}, {sign_bit}")
+    return lines.float_of(dtype, lines.do(f"or {lines.bits_type(dtype)} {magnitude}, {sign}"))
+
+
+def _int_compare(predicate: str) -> Emit:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        sign = "" if predicate in ("eq", "ne") else ("s" if dtype.kind == "i" else "u")
+        return lines.do(f"icmp {sign}{predicate} {lines.type_of(dtype, mask=True)} {args[0]}, {args[1]}")
+
+    return emit
+
+
+def _int_extremum(predicate: str) -> Emit:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        first = lines.do(
+            f"icmp {'s' if dtype.kind == 'i' else 'u'}{predicate} {lines.type_of(dtype)} {args[0]}, {args[1]}"
+        )
+        return lines.select(first, dtype, args[0], args[1])
+
+    return emit
+
+
+def _invert(lines: Writer, dtype: DType, args: list[str]) -> str:
+    return lines.do(f"xor {lines.type_of(dtype, mask=True)} {args[0]}, {lines.all_ones(dtype)}")
+
+
+def _truth(lines: Writer, dtype: DType, value: str) -> str:
+    if dtype.kind == "b":
+        return value
+    if dtype.kind == "f":
+        return lines.quiet_compare("une", dtype, [value, lines.zero(dtype)])
+    return lines.do(f"icmp ne {lines.type_of(dtype)} {value}, {lines.zero(dtype)}")
+
+
+def _logical(instruction: str) -> Emit:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        left, right = (_truth(lines, dtype, value) for value in args)
+        return lines.do(f"{instruction} {lines.mask_type} {left}, {right}")
+
+    return emit
+
+
+def _logical_not(lines: Writer, dtype: DType, args: list[str]) -> str:
+    ones = lines.all_ones(BOOL)
+    return lines.do(f"xor {lines.mask_type} {_truth(lines, dtype, args[0])}, {ones}")
+
+
+def _first(lines: Writer, dtype: DType, args: list[str]) -> str:
+    return args[0]
+
+
+# Integers of NumPy scalars: an overflow is reported there, as it is not of arrays.
+
+
+def _or_overflow(name: str) -> EmitPair:
+    return lambda lines, dtype, args: lines.with_overflow(name, dtype, args)
+
+
+def _negative_or_overflow(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+    return lines.with_overflow("sub", dtype, [lines.zero(dtype), args[0]])
+
+
+def _absolute_or_overflow(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+    negative = lines.do(f"icmp slt {lines.type_of(dtype)} {args[0]}, {lines.zero(dtype)}")
+    below = lines.select(negative, dtype, args[0], lines.zero(dtype))
+    negated, over = _negative_or_overflow(lines, dtype, [below])
+    return lines.select(negative, dtype, negated, args[0]), over
+
+
+def _meaning_or_overflow(name: str) -> Callable[..., Any]:
+    def meaning(*operands: Any) -> tuple[Any, Any]:
+        wrapped = getattr(np, name)(*operands)
+        return wrapped, int(wrapped) != int(getattr(np, name)(*(np.array(int(one), object) for one in operands)))
+
+    return meaning
+
+
+def _shift(left: bool) -> Emit:
+    """A shift; one by as many bits as there are, or by a negative number, shifts everything out."""
+
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        kind, bits = lines.type_of(dtype), 8 * dtype.itemsize
+        inside = lines.do(f"icmp ult {kind} {args[1]}, {lines.splat_bits(dtype, bits)}")
+        signed = dtype.kind == "i" and not left
+        count = lines.select(inside, dtype, args[1], lines.splat_bits(dtype, bits - 1 if signed else 0))
+        shifted = lines.do(f"{'ashr' if signed else 'shl' if left else 'lshr'} {kind} {args[0]}, {count}")
+        return shifted if signed else lines.select(inside, dtype, shifted, lines.zero(dtype))
+
+    return emit
+
+
+# Minimum, maximum and clip of floats. The first NaN is kept, and of two equal numbers the second; where NumPy does not
+# do so for sure, both ways round are computed, which differ where it may have other bits.
+
+EXTREMES = {"minimum": np.minimum, "maximum": np.maximum, "clip": np._core.umath.clip}  # type: ignore[attr-defined]
+
+
+def _extreme(predicate: str) -> Emit:
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        one, other = args
+        better = lines.quiet_compare(predicate, dtype, [one, other])
+        return lines.select(lines.is_nan(dtype, one), dtype, one, lines.select(better, dtype, one, other))
+
+    return emit
+
+
+def _clip(lines: Writer, dtype: DType, args: list[str]) -> str:
+    return _extreme("olt")(lines, dtype, [_extreme("ogt")(lines, dtype, args[:2]), args[2]])
+
+
+def _doubtful(predicate: str) -> EmitPair:
+    """Flags do not count: a NaN is in doubt anyway."""
+
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+        kind, (one, other) = lines.type_of(dtype), args
+        kept = lines.select(lines.do(f"fcmp {predicate} {kind} {one}, {other}"), dtype, one, other)
+        again = lines.select(lines.do(f"fcmp {predicate} {kind} {other}, {one}"), dtype, other, one)
+        bits = lines.bits_type(dtype)
+        return kept, lines.do(f"icmp ne {bits} {lines.bits_of(dtype, kept)}, {lines.bits_of(dtype, again)}")
+
+    return emit
+
+
+def _doubtful_clip(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
+    low, doubt = _doubtful("ogt")(lines, dtype, args[:2])
+    kept, also = _doubtful("olt")(lines, dtype, [low, args[2]])
+    return kept, lines.do(f"or {lines.mask_type} {doubt}, {also}")
+
+
+def _choose(mask: Any, yes: Any, no: Any) -> Any:
+    chosen: Any = np.where(mask, yes, no)
+    return chosen[()]
+
+
+def _extreme_of(name: str, x: Any, *bounds: Any) -> Any:
+    if name == "clip":
+        return _extreme_of("minimum", _extreme_of("maximum", x, bounds[0]), bounds[1])
+    better = x < bounds[0] if name == "minimum" else x > bounds[0]
+    return _choose(np.isnan(x) | better, x, bounds[0])
+
+
+def _with_doubt(name: str, x: Any, *bounds: Any) -> tuple[Any, Any]:
+    if name == "clip":
+        low, doubt = _with_doubt("maximum", x, bounds[0])
+        kept, also = _with_doubt("minimum", low, bounds[1])
+        return kept, doubt | also
+    better = np.less if name == "minimum" else np.greater
+    with np.errstate(all="ignore"):
+        kept = _choose(better(x, bounds[0]), x, bounds[0])
+        again = _choose(better(bounds[0], x), bounds[0], x)
+    return kept, _bits(kept) != _bits(again)
+
+
+# Tests for NaNs.
+
+
+def _bits(x: Any) -> Any:
+    return np.asarray(x).view(f"u{x.itemsize}")[()]
+
+
+def _unordered(x: Any, y: Any) -> Any:
+    return np.isnan(x) | np.isnan(y)
+
+
+def _nans_differ(x: Any, y: Any) -> Any:
+    """Whether both are NaN, with different bits."""
+    return np.isnan(x) & np.isnan(y) & (_bits(x) != _bits(y))
+
+
+def _nan_or_minus_zero(x: Any) -> Any:
+    return np.isnan(x) | ((x == 0) & np.signbit(x))
+
+
+def _emit_nan_or_minus_zero(lines: Writer, dtype: DType, args: list[str]) -> str:
+    bits = lines.bits_of(dtype, args[0])
+    minus_zero = lines.do(f"icmp eq {lines.bits_type(dtype)} {bits}, {lines.sign_mask(dtype)}")
+    return lines.do(f"or {lines.mask_type} {lines.is_nan(dtype, args[0])}, {minus_zero}")
+
+
+def _better(predicate: str) -> Emit:
+    """The first operand where it is better than the second, else that."""
+    return lambda lines, dtype, args: lines.select(lines.quiet_compare(predicate, dtype, args), dtype, *args)
+
+
+def nans_differ(lines: Writer, dtype: DType, args: list[str]) -> str:
+    """Write whether two operands are NaNs with different bits."""
+    nans = [lines.is_nan(dtype, side) for side in args]
+    bits = [lines.bits_of(dtype, side) for side in args]
+    differ = lines.do(f"icmp ne {lines.bits_type(dtype)} {bits[0]}, {bits[1]}")
+    both = lines.do(f"and {lines.mask_type} {nans[0]}, {nans[1]}")
+    return lines.do(f"and {lines.mask_type} {both}, {differ}")
+
+
+def _rows() -> dict[tuple[str, str], ElementOp]:
+    rows: dict[tuple[str, str], ElementOp] = {}
+
+    def row(names: str, classes: str, emit: Emit, result: str = "same", raises: bool = False) -> None:
+        for name in names.split():
+            for letter in classes:
+                rows[name, letter] = ElementOp(getattr(np, name), emit, result, raises)
+
+    def overflowing(name: str, letter: str, emit: Emit, pair: EmitPair) -> None:
+        row = ElementOp(_meaning_or_overflow(name), emit, offered=False, emit_pair=pair)
+        rows[f"{name}_or_overflow", letter] = row
+
+    for name, on_float, on_int in (("add", "fadd", "add"), ("subtract", "fsub", "sub"), ("multiply", "fmul", "mul")):
+        row(name, "f", _plain(on_float), raises=True)
+        row(name, "iu", _plain(on_int))
+    row("divide", "f", _plain("fdiv"), raises=True)
+    row("reciprocal", "f", _reciprocal, raises=True)
+    row("sqrt", "f", _intrinsic("sqrt"), raises=True)
+    row("square", "f", _square, raises=True)
+    row("square", "iu", _square)
+    row("negative", "f", _negate_float)
+    row("negative", "iu", _negate_int)
+    row("absolute fabs", "f", _intrinsic("fabs"))
+    row("absolute", "i", _absolute_int)
+    row("absolute", "bu", _first)
+    row("positive", "fiu", _first)
+    row("conjugate", "fiu", _first)
+    row("sign", "f", _sign)
+    row("copysign", "f", _copysign)
+    row("floor", "f", _intrinsic("floor"))
+    row("ceil", "f", _intrinsic("ceil"))
+    row("trunc", "f", _intrinsic("trunc"))
+    row("rint", "f", _intrinsic("rint"))
+    for name, on_float, on_int in (
+        ("equal", "oeq", "eq"), ("not_equal", "une", "ne"), ("less", "olt", "lt"), ("less_equal", "ole", "le"),
+        ("greater", "ogt", "gt"), ("greater_equal", "oge", "ge"),
+    ):  # fmt: skip
+        row(name, "f", _float_compare(on_float), "bool")
+        row(name, "iub", _int_compare(on_int), "bool")
+    row("isnan", "f", _magnitude_compare("ugt"), "bool")
+    row("isinf", "f", _magnitude_compare("eq"), "bool")
+    row("isfinite", "f", _magnitude_compare("ult"), "bool")
+    row("signbit", "f", _signbit, "bool")
+    row("minimum fmin", "iu", _int_extremum("lt"))
+    row("maximum fmax", "iu", _int_extremum("gt"))
+    row("bitwise_and", "iu", _plain("and"))
+    row("bitwise_or", "iu", _plain("or"))
+    row("bitwise_xor", "iu", _plain("xor"))
+    row("invert", "iub", _invert)
+    row("logical_and", "fiub", _logical("and"), "bool")
+    row("logical_or", "fiub", _logical("or"), "bool")
+    row("logical_xor", "fiub", _logical("xor"), "bool")
+    row("logical_not", "fiub", _logical_not, "bool")
+    # NumPy's bool arithmetic is logic.
+    row("bitwise_and multiply minimum fmin", "b", _logical("and"), "bool")
+    row("bitwise_or add maximum fmax", "b", _logical("or"), "bool")
+    row("bitwise_xor", "b", _logical("xor"), "bool")
+    # Of NumPy scalars in machine functions; kernels leave shifts to NumPy's loops.
+    for name, instruction in (("add", "add"), ("subtract", "sub"), ("multiply", "mul")):
+        pair = _or_overflow(instruction)
+        for letter in "iu":
+            overflowing(name, letter, _plain(instruction), pair)
+    overflowing("negative", "i", _negate_int, _negative_or_overflow)
+    overflowing("absolute", "i", _absolute_int, _absolute_or_overflow)
+    for name, left in (("left_shift", True), ("right_shift", False)):
+        for letter in "iu":
+            rows[name, letter] = ElementOp(getattr(np, name), _shift(left), offered=False)
+    # What passes make.
+    rows["unordered", "f"] = ElementOp(_unordered, _float_compare("uno"), "bool", offered=False)
+    rows["nan_or_minus_zero", "f"] = ElementOp(_nan_or_minus_zero, _emit_nan_or_minus_zero, "bool", offered=False)
+    rows["greater_of", "f"] = ElementOp(lambda x, y: _choose(x > y, x, y), _better("ogt"), offered=False)
+    rows["less_of", "f"] = ElementOp(lambda x, y: _choose(x < y, x, y), _better("olt"), offered=False)
+    rows["nans_differ", "f"] = ElementOp(_nans_differ, nans_differ, "bool", offered=False)
+    for name, emit, pair in (
+        ("minimum", _extreme("olt"), _doubtful("olt")), ("maximum", _extreme("ogt"), _doubtful("ogt")),
+        ("clip", _clip, _doubtful_clip),
+    ):  # fmt: skip
+        rows[name, "f"] = ElementOp(functools.partial(_extreme_of, name), emit, raises=True, offered=False)
+        doubted = functools.partial(_with_doubt, name)
+        rows[f"{name}_or_doubt", "f"] = ElementOp(doubted, emit, raises=True, offered=False, emit_pair=pair)
+    return rows
+
+
+ROWS = _rows()
+
+CAST_CLASSES = "fiub"
+
+
+def exact_cast(source: DType, target: DType) -> bool:
+    """True when the compiled cast gives the bits and flags of NumPy's astype.
+
+    Float to uint32 is not: beyond the range NumPy's bits and flags depend on the position in the array.
+    """
+    if class_of(source) == "f" and target == np.dtype(np.uint32):
+        return False
+    return class_of(source) in CAST_CLASSES and class_of(target) in CAST_CLASSES
+
+
+def row_of(name: str, in_dtypes: tuple[DType, ...]) -> ElementOp | None:
+    """The table row for this operation on operands of these dtypes, offered or not."""
+    if not in_dtypes or any(dtype != in_dtypes[0] for dtype in in_dtypes):
+        return None
+    return ROWS.get((name, class_of(in_dtypes[0])))
+
+
+def results_of(name: str, in_dtypes: tuple[DType, ...]) -> tuple[DType, ...] | None:
+    """The dtypes of the results of a row's operation, None if there is none."""
+    row = row_of(name, in_dtypes)
+    if row is None:
+        return None
+    return (BOOL if row.result == "bool" else in_dtypes[0], *((BOOL,) if row.emit_pair is not None else ()))
+
+
+def exact_row(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> ElementOp | None:
+    """The table row for this operation on these dtypes, if its compiled form is exact."""
+    row = row_of(name, in_dtypes)
+    return row if row is not None and row.offered and dtypes == results_of(name, in_dtypes) else None
+
+
+def is_exact(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> bool:
+    """True when the kernel compiler may compile this operation; "cast", "copy" and "where" count as operations."""
+    if name == "copy":
+        return in_dtypes == dtypes and dtypes[0].kind in "biufc"
+    if name == "cast":
+        return exact_cast(in_dtypes[0], dtypes[0])
+    if name == "where":
+        alike = len(in_dtypes) == 3 and in_dtypes[1] == in_dtypes[2] == dtypes[0]
+        return alike and in_dtypes[0].kind == "b" and dtypes[0].kind in "biufc"
+    if name == "const":
+        return class_of(dtypes[0]) != "x"
+    return exact_row(name, in_dtypes, dtypes) is not None
+
+
+def may_raise(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> bool:
+    """True when the compiled operation may set a floating-point flag that NumPy would report."""
+    if name == "cast":
+        narrows = in_dtypes[0].kind == "f" and dtypes[0].kind == "f" and dtypes[0].itemsize < in_dtypes[0].itemsize
+        return narrows or (in_dtypes[0].kind == "f" and dtypes[0].kind in "iu")
+    if name in ("where", "const", "copy"):
+        return False
+    row = row_of(name, in_dtypes)
+    return row is None or row.raises
+
+
+def meaning_of(name: str, dtype: DType) -> Callable[..., Any]:
+    """What an operation that yields `dtype` does to NumPy scalars or arrays."""
+    if name == "cast":
+        return lambda x: np.asarray(x).astype(dtype)[()]
+    if name == "copy":
+        return lambda x: x
+    if name == "where":
+        return _choose
+    return next(row.meaning for (known, _), row in ROWS.items() if known == name)
+
+
+def emit_row(lines: Writer, name: str, dtype: DType, args: list[str]) -> str:
+    """Write an operation on operands of one dtype that has a row."""
+    return ROWS[name, class_of(dtype)].emit(lines, dtype, args)
+
+
+def emit_cast(lines: Writer, source: DType, target: DType, value: str) -> str:
+    """Emit the cast; bool values are i1. Out-of-range float to int follows what C compilers make of it on x86-64."""
+    kinds = class_of(source) + class_of(target)
+    from_type, to_type = lines.type_of(source, mask=True), lines.type_of(target, mask=True)
+    if source == target or (kinds in ("iu", "ui", "ii", "uu") and source.itemsize == target.itemsize):
+        return value
+    if kinds[1] == "b":
+        return _truth(lines, source, value)
+    if kinds == "bf":
+        return lines.select(value, target, lines.hidden_constant(target, 1.0), lines.hidden_constant(target, 0.0))
+    if kinds == "ff":
+        instruction = "fpext" if target.itemsize > source.itemsize else "fptrunc"
+        return lines.do(f"{instruction} {from_type} {value} to {to_type}")
+    if kinds[1] == "f":
+        return lines.do(f"{'sitofp' if kinds[0] == 'i' else 'uitofp'} {from_type} {value} to {to_type}")
+    if kinds[0] == "f":
+        return _float_to_int(lines, source, target, value)
+    if target.itemsize < source.itemsize:
+        return lines.do(f"trunc {from_type} {value} to {to_type}")
+    return lines.do(f"{'sext' if kinds[0] == 'i' else 'zext'} {from_type} {value} to {to_type}")
+
+
+def _float_to_int(lines: Writer, source: DType, target: DType, value: str) -> str:
+    # NB: of an integer that was made a float LLVM would take the integer itself, and report no value out of range.
+    bits = np.dtype(f"i{source.itemsize}")
+    integer = lines.do(f"bitcast {lines.type_of(source)} {value} to {lines.type_of(bits)}")
+    value = lines.do(f"bitcast {lines.type_of(bits)} {lines.unknown(bits, integer)} to {lines.type_of(source)}")
+    if target.kind == "u" and target.itemsize == 8:
+        limit = lines.splat_constant(source, 2.0**63)
+        small = lines.quiet_compare("ult", source, [value, limit])
+        reduced = lines.do(f"fsub {lines.type_of(source)} {value}, {limit}")
+        shifted = lines.select(small, source, value, reduced)
+        signed = lines.do(f"fptosi {lines.type_of(source)} {shifted} to {lines.type_of(target)}")
+        bit = lines.splat_bits(target, 1 << 63)
+        flipped = lines.do(f"xor {lines.type_of(target)} {signed}, {bit}")
+        return lines.select(small, target, signed, flipped)
+    # A narrow target takes the low bits of the int32 that the hardware conversion yields.
+    wide = np.dtype(np.int64 if target.itemsize == 8 else np.int32)
+    converted = lines.do(f"fptosi {lines.type_of(source)} {value} to {lines.type_of(wide)}")
+    if wide.itemsize == target.itemsize:
+        return converted
+    return lines.do(f"trunc {lines.type_of(wide)} {converted} to {lines.type_of(target)}")

@@ -1,0 +1,76 @@
+"""Moves before a loop what it does not change: loads of single numbers, and where the row at hand of an array begins.
+
+    for row in rows: for i in n: v0 = load o0[row, i]; v1 = load o1[]
+    ->  v1 = load o1[]; for row in rows: o0.row = view o0[row]; for i in n: v0 = load o0.row[i]
+
+NB: not out of a loop that calls NumPy's loops: across a call no number stays in a register. There, too, results may lie
+where operands do that a later iteration reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dynamo_lite.program.ir import For, Function, Load, Memref, Node, NumpyLoop, Store, Tiles, Value, View, walk
+
+
+def hoist(function: Function) -> Function:
+    """The function with each such load as far out as it may stand."""
+    rows = {function.rows} | {node.rows for node in function.body if isinstance(node, Tiles)}
+    return replace(function, body=_out(function.body, rows - {None}))
+
+
+def _out(nodes: tuple[Node, ...], rows: set[Value | None]) -> tuple[Node, ...]:
+    result: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Tiles) or (isinstance(node, For) and _calls(node)):
+            result.append(replace(node, body=_out(node.body, rows)))
+        elif isinstance(node, For):
+            before, loop = _loop(node, rows)
+            result += [*before, loop]
+        else:
+            result.append(node)
+    return tuple(result)
+
+
+def _calls(loop: For) -> bool:
+    return any(isinstance(node, NumpyLoop) for node in walk(loop.body))
+
+
+def _loop(loop: For, rows: set[Value | None]) -> tuple[list[Node], For]:
+    """What stands before the loop now, and the loop."""
+    before: list[Node] = []
+    body: list[Node] = []
+    if loop.extent in rows:
+        (inner,) = loop.body
+        assert isinstance(inner, For)
+        loop = replace(loop, body=_by_rows(loop.index, inner))
+    here = {node.result for node in loop.body if isinstance(node, View)}
+    for node in loop.body:
+        moved: list[Node] = []
+        if isinstance(node, For):
+            moved, node = _loop(node, rows)
+        for one in (*moved, node):
+            out = isinstance(one, Load) and loop.index not in one.index and one.memref not in here
+            (before if out and one.memref.space != "constant" else body).append(one)  # type: ignore[union-attr]
+    return before, replace(loop, body=tuple(body))
+
+
+def _by_rows(row: Value, inner: For) -> tuple[Node, ...]:
+    """The body of a loop over rows: views of the row at hand, its numbers, and the loop over its elements."""
+    views: dict[Memref, Memref] = {}
+    for node in inner.body:
+        if isinstance(node, Load | Store) and row in node.index and node.memref not in views:
+            of = node.memref
+            views[of] = Memref(f"{of.name}.row", of.dtype, of.axes[1:], of.extents[1:], "view")
+    numbers: list[Node] = []
+    body: list[Node] = []
+    for node in inner.body:
+        if isinstance(node, Load | Store) and node.memref in views:
+            node = replace(node, memref=views[node.memref], index=node.index[1:])
+        (numbers if isinstance(node, Load) and node.memref.space == "view" and not node.index else body).append(node)
+    return (
+        *(View(view, of, (row,), drop=True) for of, view in views.items()),
+        *numbers,
+        replace(inner, body=tuple(body)),
+    )

@@ -1,0 +1,100 @@
+"""What operations do with NaNs, and what of them can be told apart: the facts that `keep` and `watch` share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dynamo_lite.program.element_ops import EXTREMES
+from dynamo_lite.program.ir import Element, Function, Load, Node, Store, Value, walk
+
+ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "reciprocal", "sqrt", "square", "negative", "cast"))
+COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
+
+
+def is_extreme(op: Element) -> bool:
+    """Whether an operation is a compiled extreme of floats."""
+    return op.op.removesuffix("_or_doubt") in EXTREMES and op.ufunc is None and op.results[0].dtype.kind == "f"
+
+
+def meets_nan(op: Element) -> bool:
+    """Whether NumPy keeps the one or the other of two NaN operands, by position and alignment (see element_ops.py)."""
+    return op.op in ("add", "multiply") and op.results[0].dtype.kind == "f" and op.operands[0] is not op.operands[1]
+
+
+def spreads_nan(op: Element) -> bool:
+    """Whether the result is NaN where an operand is, or else in doubt."""
+    return (
+        (op.op in ARITHMETIC or is_extreme(op))
+        and op.results[0].dtype.kind == "f"
+        and all(value.dtype.kind == "f" for value in op.operands)
+    )
+
+
+class Origins:
+    """Where values come from, also by way of a tile's buffer."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        nodes = tuple(nodes)
+        self.producer: dict[Value, Element] = {}
+        self.through: dict[Value, Value] = {}  # of what is loaded from a buffer, what was stored there
+        stored = {}
+        for node in nodes:
+            if isinstance(node, Element):
+                self.producer |= dict.fromkeys(node.results, node)
+            elif isinstance(node, Store) and node.memref.space == "tile":
+                stored[node.memref] = node.value
+            elif isinstance(node, Load) and node.memref in stored:
+                self.through[node.result] = stored[node.memref]
+
+    def source(self, value: Value) -> Value:
+        """The value that this one is, where it was computed."""
+        return self.through.get(value, value)
+
+    def needs(self, op: Element) -> set[Value]:
+        """The operands without which no optimiser can compute this operation."""
+        if is_extreme(op):
+            return (
+                self._sources(op.operands)
+                if self._differ(op.operands) and all(map(self._opaque, op.operands))
+                else set()
+            )
+        if spreads_nan(op):
+            return self._sources(op.operands)
+        if op.op in COMPARISONS and op.operands[0].dtype.kind == "f" and self._differ(op.operands):
+            return self._sources(op.operands)
+        if op.op == "where":
+            mask, *arms = op.operands
+            needed = {mask} if self._differ(arms) and all(map(self._opaque, arms)) else set()
+            return self._sources(needed | (set(arms) if self._opaque(mask) else set()))
+        return set()
+
+    def _sources(self, values: Iterable[Value]) -> set[Value]:
+        return {self.source(value) for value in values}
+
+    def _differ(self, values: Iterable[Value]) -> bool:
+        originals = [self._original(value) for value in values]
+        return len(set(originals)) == len(originals)
+
+    def _original(self, value: Value) -> Value:
+        """What `value` is a mere copy of."""
+        value = self.source(value)
+        while value in self.producer and self.producer[value].op in ("copy", "positive", "conjugate"):
+            value = self.source(self.producer[value].operands[0])
+        return value
+
+    def _opaque(self, value: Value) -> bool:
+        """Whether nothing is known of a value: it comes from memory, arithmetic, or a comparison of two such."""
+        value = self._original(value)
+        if value not in self.producer:
+            return True
+        op = self.producer[value]
+        if op.op in COMPARISONS:
+            return self._differ(op.operands) and all(self.source(v) not in self.producer for v in op.operands)
+        if is_extreme(op):
+            return self._differ(op.operands) and all(map(self._opaque, op.operands))
+        return op.ufunc is not None or (op.op in ARITHMETIC and op.results[0].dtype.kind == "f")
+
+
+def origins(function: Function) -> Origins:
+    """Where the values of a function come from."""
+    return Origins(walk(function.body))

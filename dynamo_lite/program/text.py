@@ -1,0 +1,94 @@
+"""Prints a Function: one node a line, bodies indented.
+
+Enters a Function; leaves text that depends on nothing but it, for reading, dumps and golden files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dynamo_lite.program.ir import (
+    Alloc,
+    Element,
+    For,
+    Function,
+    Keep,
+    Load,
+    Memref,
+    Node,
+    Note,
+    NumpyLoop,
+    Store,
+    Tiles,
+    Value,
+    View,
+)
+
+
+def to_text(function: Function) -> str:
+    """The function as text."""
+    extents = [function.n, *filter(None, (function.rows, function.iterations)), *function.axes]
+    head = f"function({_names(extents)})"
+    arrays = ", ".join(_declared(memref) for memref in function.operands)
+    results = ", ".join(_declared(memref) for memref in function.results)
+    lines = [f"{head} of {arrays} to {results}"]
+    if function.scratch_bytes:
+        lines[0] += f" scratch {function.scratch_bytes}"
+    return "\n".join([*lines, *_nodes(function.body)])
+
+
+def _nodes(nodes: tuple[Node, ...]) -> list[str]:
+    return ["  " + line for node in nodes for line in node_text(node)]
+
+
+def _names(values: Iterable[Value | Memref]) -> str:
+    return ", ".join(value.name for value in values)
+
+
+def _typed(values: Iterable[Value]) -> str:
+    return ", ".join(f"{value.name}: {value.dtype.name}" for value in values)
+
+
+def _declared(memref: Memref) -> str:
+    axes = (f"{extent.name} {axis}" for extent, axis in zip(memref.extents, memref.axes, strict=True))
+    return f"{memref.name}: {memref.dtype.name}[{', '.join(axes)}]"
+
+
+def node_text(node: Node) -> list[str]:
+    """The lines of a node."""
+    match node:
+        case Load(result, memref, index):
+            number = f" {memref.number!r}" if memref.space == "constant" else ""
+            return [f"{_typed([result])} = load {memref.name}[{_names(index)}]{number}"]
+        case Store(memref, index, value):
+            return [f"store {memref.name}[{_names(index)}] = {value.name}"]
+        case Element(op, operands, results, ufunc):
+            name = op if ufunc is None else f"numpy.{ufunc.__name__}"
+            return [f"{_typed(results)} = {name}({_names(operands)})"]
+        case Keep(value):
+            return [f"keep {value.name}"]
+        case Note(condition, status):
+            return [f"note {condition.name}: {status}"]
+        case View(result, source, index, drop):
+            starts = [f"{value.name}{'' if drop else ':'}" for value in index]
+            return [f"{result.name} = view {source.name}[{', '.join(starts)}]"]
+        case Alloc(memref, offset):
+            return [f"{_declared(memref)} = alloc{f' at {offset}' if offset >= 0 else ''}"]
+        case NumpyLoop(ufunc, reads, writes, count):
+            return [f"numpy.{ufunc.__name__}({_names(reads)}) -> {_names(writes)} for {count.name}"]
+        case For():
+            by = f" by {node.lanes}" if node.lanes > 1 else ""
+            by += f" x {node.parts}" if node.parts > 1 else ""
+            tail = f", {node.tail}" if node.tail else ""
+            head = f"for {node.index.name} in {node.extent.name}{by}{tail}"
+            for one in node.carried:
+                head += f" with {one.value.name} = {one.first.name}, then {one.next.name}"
+            for inside, after in node.last:
+                head += f" last {after.name} = {inside.name}"
+            return [f"{head}:", *_nodes(node.body)]
+        case Tiles():
+            which = f"{node.at.name}, {node.columns.name} of {node.extent.name}"
+            if node.row is not None and node.rows is not None and node.extent_rows is not None:
+                which = f"{node.row.name}, {node.rows.name} of {node.extent_rows.name}; {which}"
+                which += f"; {node.count.name} elements" + ("; one row" if node.single else "")
+            return [f"tiles {which} by {node.length}:", *_nodes(node.body)]

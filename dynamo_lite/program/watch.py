@@ -1,0 +1,179 @@
+"""Notes where NumPy may have other bits: where two NaNs meet of which it keeps the one or the other, or in doubt.
+
+    v2 = add(v0, v1); store r0[i] = v2  ->  v2 = add(v0, v1); v2.nan = unordered(v2, v2); note v2.nan: 2; store ...
+
+A plain watch looks whether a result is NaN at all: arithmetic on NaN is NaN, so the last value of a chain tells of all.
+A strict one looks at every pair of operands, whether these are NaNs with other bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dynamo_lite._C import abi
+from dynamo_lite.program.ir import (
+    DType,
+    Element,
+    For,
+    Function,
+    Keep,
+    Load,
+    Node,
+    Note,
+    NumpyLoop,
+    Store,
+    Tiles,
+    Value,
+    walk,
+)
+from dynamo_lite.program.nans import meets_nan, spreads_nan
+
+BOOL: DType = np.dtype(np.bool_)
+
+
+def watch(function: Function, strict: bool) -> Function:
+    """The function that says what it met; strict: two NaNs, not any."""
+    ops = [node for node in walk(function.body) if isinstance(node, Element)]
+    doubts = any(op.op.endswith("_or_doubt") for op in ops)
+    if not doubts and not any(map(meets_nan, ops)):
+        return function
+    status = abi.RETURNED_NAN if strict else abi.RETURNED_MET_NAN
+    watcher = _Watcher(strict, abi.RETURNED_MET_DOUBT if doubts else status)
+    return replace(function, body=watcher.steps(function.body))
+
+
+class _Watcher:
+    def __init__(self, strict: bool, status: int) -> None:
+        self.strict = strict
+        self.status = status
+
+    def steps(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+        """What stands in no loop over elements: loads of numbers, and such loops."""
+        result: list[Node] = []
+        numbers = {node.result for node in nodes if isinstance(node, Load) and node.memref.space == "operand"}
+        for node in nodes:
+            if isinstance(node, Tiles) or (isinstance(node, For) and _calls(node)):
+                result.append(replace(node, body=self.steps(node.body)))
+            elif isinstance(node, For):
+                met: dict[Value, None] = {}
+                loop = self.loop(node, numbers, met)
+                for number in met:
+                    result += self.test(number)
+                result.append(loop)
+            else:
+                result.append(node)
+        return tuple(result)
+
+    def test(self, value: Value) -> tuple[Node, Node]:
+        """A test whether a value is NaN."""
+        found = Value(f"{value.name}.nan", BOOL)
+        return Element("unordered", (value, value), (found,)), Note(found, self.status)
+
+    def loop(self, loop: For, numbers: set[Value], met: dict[Value, None]) -> For:
+        """A loop over elements; met: gets those of the numbers before it that must be no NaN."""
+        ops = [node for node in loop.body if isinstance(node, Element)]
+        inner = next((node for node in loop.body if isinstance(node, For)), None)
+        if inner is None:
+            found, single = tests_of(ops, numbers)
+            met |= {} if self.strict else single
+            return replace(loop, body=_after_ops(loop.body, self.notes(ops, found)))
+        if not inner.carried and not inner.last:  # over the elements of a row
+            return replace(loop, body=_replaced(loop.body, inner, (self.loop(inner, numbers, met),)))
+        ops = [node for node in inner.body if isinstance(node, Element)]
+        found, lasting, single = _lasting_tests(ops, numbers, inner)
+        met |= {} if self.strict else single
+        last = dict(inner.last) | {
+            value: Value(f"{value.name}.n", value.dtype) for value in lasting if value not in dict(inner.last)
+        }
+        body = _after_ops(inner.body, self.notes(ops, found))
+        changed = replace(inner, body=body, last=tuple(last.items()))
+        after = [one for value in lasting for one in self.test(last[value])] if not self.strict else []
+        return replace(loop, body=_replaced(loop.body, inner, (changed, *after)))
+
+    def notes(self, ops: list[Element], tests: list[Value]) -> list[Node]:
+        """What is noted of the operations of a loop's body."""
+        result: list[Node] = []
+        if self.strict:
+            for op in filter(meets_nan, ops):
+                found = Value(f"{op.results[0].name}.met", BOOL)
+                result += [Element("nans_differ", op.operands, (found,)), Note(found, self.status)]
+        else:
+            for value in tests:
+                result += self.test(value)
+        return result + [Note(op.results[1], self.status) for op in ops if op.op.endswith("_or_doubt")]
+
+
+def _calls(loop: For) -> bool:
+    return any(isinstance(node, NumpyLoop) for node in walk(loop.body))
+
+
+def _after_ops(nodes: tuple[Node, ...], added: list[Node]) -> tuple[Node, ...]:
+    """The nodes with some before the stores."""
+    at = next((place for place, node in enumerate(nodes) if isinstance(node, Store | Keep)), len(nodes))
+    return (*nodes[:at], *added, *nodes[at:])
+
+
+def _replaced(nodes: tuple[Node, ...], old: Node, new: tuple[Node, ...]) -> tuple[Node, ...]:
+    at = next(place for place, node in enumerate(nodes) if node is old)
+    return (*nodes[:at], *new, *nodes[at + 1 :])
+
+
+def tests_of(ops: Sequence[Element], numbers: set[Value]) -> tuple[list[Value], dict[Value, None]]:
+    """Values that are NaN if two NaNs may have met, and numbers that must be no NaN for that."""
+    spreading: dict[Value, Element] = {}  # of a value, the first operation that hands its NaN on
+    for op in reversed(ops):
+        if spreads_nan(op):
+            spreading |= dict.fromkeys(op.operands, op)
+    pending: set[Value] = set()
+    tests: list[Value] = []
+    met: dict[Value, None] = {}
+    for op in ops:
+        value = op.results[0]
+        if meets_nan(op):
+            single = dict.fromkeys(operand for operand in op.operands if operand in numbers)
+            met |= single
+            if not single:
+                pending.add(value)
+        if value in pending:
+            if value in spreading:
+                pending.add(spreading[value].results[0])
+            else:
+                tests.append(value)
+    return tests, met
+
+
+def _lasting_tests(
+    ops: list[Element], numbers: set[Value], loop: For
+) -> tuple[list[Value], list[Value], dict[Value, None]]:
+    """Values to test in each iteration, results to test in the end, and numbers that must be no NaN.
+
+    A value is lasting if a NaN in it makes NaN of a lasting value of this or the next iteration, on and on.
+    """
+    following: dict[Value, set[Value]] = {value: set() for op in ops for value in op.operands}
+    following |= {value: set() for op in ops for value in op.results}
+    for op in filter(spreads_nan, ops):
+        for value in op.operands:
+            following[value].add(op.results[0])
+    for one in loop.carried:
+        following.setdefault(one.value, set())
+        if one.next.dtype.kind == "f":
+            following.setdefault(one.next, set()).add(one.value)
+    lasting = set(following)
+    while (left := {value for value in lasting if following[value] & lasting}) != lasting:
+        lasting = left
+    tests, single = tests_of(ops, numbers)
+    meeting = [op for op in ops if meets_nan(op) and not set(op.operands) & set(single)]
+    met = {op.results[0] for op in meeting}
+    reached: set[Value] = set()
+    todo = list(met & lasting)
+    while todo:
+        value = todo.pop()
+        if value not in reached:
+            reached.add(value)
+            todo += following[value] & lasting
+    shown = [inside for inside, _ in loop.last] + [node.value for node in loop.body if isinstance(node, Store)]
+    in_the_end = [value for value in dict.fromkeys(shown) if value in reached]
+    return [] if met <= lasting else tests, in_the_end, single
