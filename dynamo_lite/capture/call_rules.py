@@ -14,6 +14,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth
 from dynamo_lite.capture.iterators import CALL, drain, iterate
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_binary, number_unary, rounded_to_int
+from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_binary, number_unary, rounded_to_int, square_root
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
@@ -452,6 +453,8 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, ArrayValue):
         if value.whole is not None:
             return machine.tracer.number(value.whole)
+        if value.real is not None:
+            return _int(machine, [NumberValue(None, value.real)], {})
         found = numpy_rules.read_number(machine, value, asked=True)
         if found is None:
             raise Break("data-dependent-number", "int()")
@@ -483,6 +486,8 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
+        if value.real is not None:
+            return NumberValue(None, value.real)
         number = numpy_rules.read_number(machine, value, asked=True)
         if number is None or value.node.array_type.dtype.kind != "f":
             raise Break("data-dependent-number", "float()")
@@ -638,6 +643,45 @@ def _meshgrid(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return SequenceValue(None, tuple, made)
 
 
+@rule(np.array_split)
+def _array_split(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The slices that NumPy takes, without the array of bounds that it computes them by: these are sizes."""
+    names = ("ary", "indices_or_sections", "axis")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    array, sections = given.pop("ary", None), given.pop("indices_or_sections", None)
+    axis = as_constant(machine, given.pop("axis", ConstantValue(None, 0)))
+    if len(args) > len(names) or given or not isinstance(array, ArrayValue) or sections is None or type(axis) is not int:
+        raise Break("op-without-rule", "np.array_split in this form")
+    type_ = array.node.array_type
+    if type_.scalar or not -type_.ndim <= axis < type_.ndim:
+        raise Break("op-without-rule", "np.array_split along no axis of the array")
+    length: Value = machine.tracer.number(type_.shape[axis])
+    begins: Args = [ConstantValue(None, 0)]
+    if isinstance(sections, SequenceValue):
+        begins += sections.items
+    else:
+        count = as_constant(machine, sections)
+        if type(count) is not int or not 0 < count <= MAX_SPLIT:
+            raise Break("op-without-rule", "np.array_split into so many parts")
+        divisor = ConstantValue(None, count)
+        each = number_binary(machine.tracer, "//", length, divisor)
+        longer = as_constant(machine, number_binary(machine.tracer, "%", length, divisor))
+        for place in range(count - 1):
+            end = number_binary(machine.tracer, "+", begins[-1], each)
+            begins.append(number_binary(machine.tracer, "+", end, ConstantValue(None, int(place < longer))))
+    places = [ConstantValue(None, axis), ConstantValue(None, 0)]
+    front = numpy_rules.call_numpy(machine, np.swapaxes, [array, *places], {})
+    parts: Args = []
+    for begin, end in pairwise([*begins, length]):
+        part = get_item(machine, front, SliceValue(None, begin, end, ConstantValue(None, None)))
+        assert isinstance(part, ArrayValue)
+        parts.append(numpy_rules.call_method(machine, part, "swapaxes", list(places), {}))
+    return SequenceValue(None, list, parts)
+
+
+MAX_SPLIT = 1000  # parts of an array
+
+
 def _register_math() -> None:
     """math functions of known numbers are computed; operator functions are their operators."""
 
@@ -650,7 +694,6 @@ def _register_math() -> None:
         return compute
 
     for name in (
-        "sqrt",
         "exp",
         "log",
         "sin",
@@ -686,6 +729,18 @@ def _make_rounding(function: Any, known: Rule) -> Rule:
 
 for _function in (math.ceil, math.floor):
     _RULES[_function] = _make_rounding(_function, _RULES[_function])
+
+
+@rule(math.sqrt)
+def _square_root(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    (value,) = _positional(args, kwargs, 1)
+    if isinstance(value, ArrayValue):
+        value = numpy_rules.read_number(machine, value, asked=True) or value
+    scalar = as_scalar(value)
+    if scalar is None:
+        raise Break("c-function", "math.sqrt")
+    root = square_root(machine.tracer, scalar) if is_symbolic(scalar) and kind_of(scalar) != "bool" else None
+    return python_result(math.sqrt, as_constant(machine, value)) if root is None else NumberValue(None, root)
 
 
 @rule(operator.index)

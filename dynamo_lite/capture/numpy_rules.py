@@ -18,7 +18,7 @@ from numpy._core import _methods
 from dynamo_lite import ops
 from dynamo_lite.capture import masks
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar, rounded_to_int
+from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar, rounded_to_int, square_root
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
 from dynamo_lite.capture.value import (
@@ -555,10 +555,13 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
         result = _bind(machine, op, args, kwargs)
         if target is np.intp and len(args) == 1 and isinstance(result, ArrayValue):
             result.number = known_number(machine.realised(args[0]))
-        if target in (np.ceil, np.floor) and len(args) == 1 and isinstance(result, ArrayValue):
-            scalar = as_scalar(machine.realised(args[0]))
-            if scalar is not None:
-                result.whole = rounded_to_int(machine.tracer, scalar, target is np.ceil)
+        if target in (np.ceil, np.floor, np.sqrt) and len(args) == 1 and isinstance(result, ArrayValue):
+            scalar = _known_real(machine.realised(args[0]))
+            if is_symbolic(scalar) and not machine.tracer.varies(scalar):
+                if target is np.sqrt:
+                    result.real = square_root(machine.tracer, scalar)
+                else:
+                    result.whole = rounded_to_int(machine.tracer, scalar, target is np.ceil)
         return result
     folded = ops.lookup_folded(target)
     if folded is not None:
@@ -572,6 +575,11 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
             return machine.call_python(implementation, constant(implementation), args, kwargs)
         return None
     return None
+
+
+def _known_real(value: Value) -> Scalar | None:
+    """The number that a Python number or a floating NumPy scalar is known to be."""
+    return value.real if isinstance(value, ArrayValue) else as_scalar(value)
 
 
 def _known(machine: Machine, value: Value) -> Any:

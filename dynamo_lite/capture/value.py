@@ -127,12 +127,14 @@ class ArrayValue(Value):
     """An exact ndarray or a NumPy scalar: a node of the graph.
 
     number: what an integer NumPy scalar (or a comparison of such) is known to be, ``np.intp(x.shape[0])`` say.
-    whole: the int that a floating NumPy scalar is known to be, ``np.ceil(len(x) / 2)`` say.
+    whole: the int that a floating NumPy scalar is known to be, ``np.ceil(len(x) / 2)`` say. real: the float that it is
+    known to be, ``np.sqrt(len(x))``.
     """
 
     node: Node = field(default=None)  # type: ignore[assignment]
     number: Scalar | None = None
     whole: Scalar | None = None
+    real: Scalar | None = None
 
 
 @dataclass(eq=False, slots=True)
