@@ -312,7 +312,7 @@ class Schedule:
     constants: (register, object) set before the first step. outputs: Reg or Scalar, in order.
     written: the input indices that some step writes; the launcher declines when the memory of a written input may
     overlap another array input that is not the very same object. sizes: the least and the most elements of the largest
-    input for which the program is expected to be faster than NumPy. times: what it is expected to take, by scale
+    input for which the program is expected to be faster than NumPy; pays: a condition on the inputs for that. times: what it is expected to take, by scale
     (cost.py). blocks: what may run by rows, in order. iterated: of a loop's body of Maps alone, what one kernel can do
     of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is False for a
     carried array that the body makes anew.
@@ -326,6 +326,7 @@ class Schedule:
     outputs: tuple[Operand, ...]
     written: tuple[int, ...]
     sizes: tuple[int, int] = (0, sys.maxsize)
+    pays: Scalar | None = None
     iterated: Map | None = None
     blocks: tuple[RowBlock, ...] = ()
     times: Mapping[int, Any] = field(default_factory=dict, compare=False, repr=False)
