@@ -11,6 +11,7 @@ dl_build_yields_of(DlStep *step)
            : step->kind == DL_STEP_COND                                                   ? &step->cond.yields
            : step->kind == DL_STEP_MASKED && step->masked.kind == DL_MASKED_COUNT ? &step->masked.yields
            : step->kind == DL_STEP_READ                                                   ? &step->read.yields
+           : step->kind == DL_STEP_CALL                                                   ? &step->call.yields
                                                                                           : NULL;
 }
 

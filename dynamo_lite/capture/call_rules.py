@@ -21,7 +21,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import lists, numpy_rules
+from dynamo_lite.capture import lists, masks, numpy_rules
 from dynamo_lite.capture.branches import choose, data_condition, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
@@ -641,6 +641,22 @@ def _meshgrid(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             part = wide
         made.append(numpy_rules.call_method(machine, part, "copy", [], {}))
     return SequenceValue(None, tuple, made)
+
+
+@rule(np._core.multiarray.count_nonzero)
+def _count_nonzero(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = _only(args, kwargs)
+    if not isinstance(value, ArrayValue):
+        raise Break("op-without-rule", "np.count_nonzero of no array")
+    try:
+        count = masks.count_nonzero(machine.tracer, value.node)
+    except ops.OpError as error:
+        raise numpy_rules.no_rule(error) from None
+    number = NumberValue(None, count)
+    return number if _COUNTS_INT else numpy_rules.call_numpy(machine, np.intp, [number], {}) or number
+
+
+_COUNTS_INT = type(np.count_nonzero(np.ones(2))) is int  # NumPy 2.3 and before; later a NumPy scalar
 
 
 @rule(np.array_split)

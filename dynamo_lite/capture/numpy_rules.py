@@ -10,6 +10,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,14 +100,27 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     tracer = machine.tracer
     if bound.out is not None and _looks_at_result(bound.op, bound.out.array_type.dtype):
         return _into_itself(machine, bound)
+    open_size = bound.op != "same" and ops.REGISTRY[bound.op].open_size
+    if open_size:
+        bound = replace(bound, params={**bound.params, "yields": (_open_size(tracer),)})
     try:
         result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
     except ops.OpError as error:
+        if open_size:
+            del tracer.graph.symbols[bound.params["yields"][0].name]
         raise no_rule(error) from None
     tracer.check_size()
     if bound.out is not None:
         note_written(machine, bound.out)
     return value_of(machine, result)
+
+
+def _open_size(tracer: Tracer) -> Symbol:
+    """A Symbol for a size that the run takes from what NumPy gives."""
+    if len(tracer.carried) >= MAX_READ:
+        raise Break("graph-too-large", f"more than {MAX_READ} sizes and numbers out of arrays")
+    (name,) = tracer.yield_names(1)
+    return tracer.graph.add_size(name)
 
 
 def _looks_at_result(op: str, dtype: np.dtype[Any]) -> bool:

@@ -452,11 +452,13 @@ class Tracer:
         return not read.isdisjoint(symbols_of(condition))
 
     def _counts(self) -> list[Node]:
-        return self._yielding("count_true")
+        return [node for node in self._yielding() if node.op != "scalar_number"]
 
-    def _yielding(self, op: str) -> list[Node]:
+    def _yielding(self, op: str = "") -> list[Node]:
+        """CALL nodes, of one op or any, that yield numbers."""
         graphs = (self.root, *(region.graph for region in self.regions))
-        return [node for graph in graphs for node in graph.nodes if node.op == op]
+        nodes = (node for graph in graphs for node in graph.nodes if node.kind is NodeKind.CALL)
+        return [node for node in nodes if node.params.get("yields") and op in ("", node.op)]
 
     def _promised(self, condition: Scalar) -> bool:
         if not self.is_owned(condition):

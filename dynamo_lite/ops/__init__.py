@@ -10,6 +10,7 @@ from dynamo_lite.ops import (
     elementwise,
     lists,
     masks,
+    open_sizes,
     operators,
     rearrange,
     reductions,

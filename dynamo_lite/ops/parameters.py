@@ -339,6 +339,10 @@ def _count(value: Any) -> Scalar:
     return size(value)
 
 
+def _count_or_counts(value: Any) -> Any:
+    return convert(value) if is_sequence(value) else value if isinstance(value, Node) else _count(value)
+
+
 def one_of(*values: Any) -> Kind:
     """The Kind of an argument for which the rule knows just these values."""
 
@@ -378,6 +382,7 @@ PlainNumberOrNone = Annotated[Any, Kind("a known number, None", _optional(_plain
 Int = Annotated[int, Kind("a known int", static_int)]
 IntOrNone = Annotated[int | None, Kind("a known int, None", _optional(static_int))]
 Count = Annotated[Scalar, Kind("a number of copies", _count)]
+CountOrCounts = Annotated[Any, Kind("a number of copies, or an array of such", _count_or_counts)]
 Counts = Annotated[Any, Kind("numbers of copies", one_or_several(_count, tuple, list))]
 Float = Annotated[float, Kind("a known float", static_float)]
 Text = Annotated[str, Kind("a known str", _text)]

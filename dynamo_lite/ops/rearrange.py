@@ -20,7 +20,7 @@ from dynamo_lite.ops.conversion import convert, view
 from dynamo_lite.ops.parameters import (
     ArrayArg,
     Arrays,
-    Count,
+    CountOrCounts,
     Counts,
     DType,
     Flag,
@@ -404,18 +404,20 @@ def _not_negative(count: Scalar, what: str, ask: Relate) -> Scalar:
     return count
 
 
-@spell("repeat", "np.repeat", np.repeat)
-def _bind_repeat(ask: Relate, a: ArrayArg, repeats: Count, axis: IntOrNone = None) -> Bound:
+@spell("repeat repeat_each", "np.repeat", np.repeat)
+def _bind_repeat(ask: Relate, a: ArrayArg, repeats: CountOrCounts, axis: IntOrNone = None) -> Bound:
     return _repeated(ask, a, repeats, axis)
 
 
-@spell("repeat", None, method="repeat")
-def _bind_method_repeat(ask: Relate, a: ArrayArg, repeats: Count, /, axis: IntOrNone = None) -> Bound:
+@spell("repeat repeat_each", None, method="repeat")
+def _bind_method_repeat(ask: Relate, a: ArrayArg, repeats: CountOrCounts, /, axis: IntOrNone = None) -> Bound:
     return _repeated(ask, a, repeats, axis)
 
 
-def _repeated(ask: Relate, a: Node, repeats: Scalar, axis: int | None) -> Bound:
+def _repeated(ask: Relate, a: Node, repeats: Any, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
+    if isinstance(repeats, Node):
+        return Bound("repeat_each", (a, repeats), {"axis": place})
     return Bound("repeat", (a,), {"repeats": _not_negative(repeats, "repeats", ask), "axis": place})
 
 

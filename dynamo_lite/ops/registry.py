@@ -248,6 +248,8 @@ def call(
     """
     params = {} if params is None else params
     mark = len(graph.nodes)
+    if REGISTRY[op].open_size and "yields" not in params:
+        params = {**params, "yields": (graph.add_size(f"y{len(graph.symbols)}"),)}
     try:
         nodes = tuple(_entered(graph, arg, location, relate, REGISTRY[op]) for arg in args)
         type_ = infer(op, nodes, params, asker(graph, relate))

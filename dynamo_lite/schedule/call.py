@@ -27,7 +27,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 # Called with the operands, and the params as keywords.
 _METHODS: dict[str, Callable[..., Any]] = {  # of arrays, not of NumPy scalars
     name: getattr(np.ndarray, name)
-    for name in ("argmax", "argmin", "argsort", "take", "repeat", "trace", "dot", "flatten", "ravel", "copy", "astype")
+    for name in ("argmax", "argmin", "argsort", "take", "repeat", "trace", "dot", "flatten", "ravel", "copy", "astype", "nonzero")
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
@@ -63,7 +63,7 @@ class Evaluation:
 
 def call(node: Node) -> Direct:
     """The function, operands and keywords that compute `node`."""
-    op, params = REGISTRY[node.op], node.params
+    op, params = REGISTRY[node.op], {key: value for key, value in node.params.items() if key != "yields"}
     if op.ufunc is not None and set(params) <= {"dtype", "casting", "as_array"}:
         keywords = {key: value for key, value in params.items() if key != "as_array"}
         if params.get("as_array"):

@@ -139,7 +139,8 @@ class Call:
 
     args and kwargs hold Reg, Scalars and constants, also nested in tuples and lists. It runs with every floating-point
     error that is not ignored turned into an exception; any exception declines. A result whose type differs from
-    `types` (one for each dst) declines.
+    `types` (one for each dst) declines. yields: to the steps behind, the size that result `place[0]` has along axis
+    `place[1]`, if only the run knows that.
     """
 
     dsts: tuple[int, ...]
@@ -147,6 +148,8 @@ class Call:
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: tuple[tuple[str, Any], ...] = ()
+    yields: tuple[Symbol, ...] = ()
+    place: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)

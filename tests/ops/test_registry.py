@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.interpret import interpret, symbol_values
+from dynamo_lite.graph.interpret import interpret, numbers_of, symbol_values
 from dynamo_lite.graph.opdef import REGISTRY, OpDef, OpError, OpKind, Sample
 from dynamo_lite.graph.scalar import Scalar, evaluate
 from dynamo_lite.graph.types import ArrayType
@@ -130,7 +130,7 @@ def check(op: OpDef, operands: list[list[Any]], params: dict[str, Any], symbolic
             refused += not caught
             continue
         assert not caught, f"{what}: {caught[0].message}"
-        check_type(node.type, value, symbol_values(graph, inputs), what)
+        check_type(node.type, value, symbol_values(graph, inputs) | numbers_of(node, value), what)
         agreed += 1
     if node is not None and raised < len(operands):
         verify(graph)
@@ -138,7 +138,7 @@ def check(op: OpDef, operands: list[list[Any]], params: dict[str, Any], symbolic
             graph.outputs.append(node)
             with np.errstate(all="ignore"):
                 (result,) = interpret(graph, inputs)
-            check_type(node.type, result, symbol_values(graph, inputs), what)
+            check_type(node.type, result, symbol_values(graph, inputs) | numbers_of(node, result), what)
     return agreed, refused, raised
 
 
