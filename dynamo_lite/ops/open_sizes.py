@@ -16,7 +16,7 @@ import numpy as np
 from dynamo_lite.graph.node import Argument
 from dynamo_lite.graph.scalar import Scalar, Symbol, make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.ops.calls import equal
+from dynamo_lite.ops.calls import equal, trial
 from dynamo_lite.ops.parameters import (
     ArrayArg,
     Flag,
@@ -126,15 +126,15 @@ def _bind_unique(
 
 def _infer_bincount(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     x, *weights = (type_of(arg) for arg in args)
-    if x.ndim != 1 or x.scalar or not np.can_cast(x.dtype, _INDEX, "safe"):
+    if x.ndim != 1 or any(one.ndim != 1 for one in weights):
         raise OpError(f"bincount of {x}")
-    if any(one.ndim != 1 or not np.can_cast(one.dtype, float, "safe") for one in weights):
-        raise OpError("bincount with these weights")
+    # NB: of no elements NumPy counts whatever x and weights are; where only the run knows, the program declines then.
+    if not _is_open(x.shape[0]) and not ask(make("ge", x.shape[0], 1)):
+        return ArrayType(_INDEX, params["yields"])
+    dtype, _, _ = trial(np.bincount, args, {})
     for one in weights:
         equal(x.shape[0], one.shape[0], ask)
-    # NB: of no elements NumPy counts whatever the weights are; where only the run knows, the program declines then.
-    weighted = bool(weights) and (_is_open(x.shape[0]) or ask(make("ge", x.shape[0], 1)))
-    return ArrayType(np.dtype(float) if weighted else _INDEX, params["yields"])
+    return ArrayType(dtype, params["yields"])
 
 
 def _is_open(size: Scalar) -> bool:

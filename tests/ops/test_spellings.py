@@ -168,6 +168,12 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         (A,),
     ),
     "searchsorted": (lambda v, x: (np.searchsorted(v, x), v.searchsorted(1.5, side="right")), (np.arange(3.0), A)),
+    "open sizes": (
+        lambda x, m, i: (np.nonzero(x), m.nonzero(), np.where(m), np.unique(i, return_counts=True), np.unique(x)),
+        (A, MASK, INT),
+    ),
+    "counts": (lambda i, v: (np.bincount(i), np.bincount(i, v, 9), np.repeat(v, i)), (np.array([1, 3, 2]), V)),
+    "compress": (lambda x: (np.compress([True, False, True], x, 1), x.compress(x[0] > 0.5, 1)), (A,)),
     "repeat": (lambda x: (x.repeat(2), np.repeat(x, 3, axis=1)), (A,)),
     "trace": (lambda x: (np.trace(x), x.trace(1)), (A,)),
     "triangles": (lambda x: (np.tril(x), np.triu(x, 1)), (S,)),
@@ -310,7 +316,7 @@ def refusal(function: Callable[..., Any], *args: Any) -> str:
         (lambda x: x @ 2, (A,)),
         (lambda x: np.einsum("ij->ji", x), (A,)),
         (lambda x: x.sum(axis=0, bogus=1), (A,)),
-        (lambda x: np.unique(x), (A,)),
+        (lambda x: np.unique(x, axis=0), (A,)),
         (lambda i, *, np=np: np.asarray(i, "q"), (INT,)),  # a view: the dtype is equal to its own, but another
         (lambda x, y: np.sum(x, axis=0, out=y), (A, np.ones((2, 3)))),
         (lambda x, y: np.sum(x, axis=0, keepdims=True, out=y), (A, V)),
