@@ -48,6 +48,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    RecordValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -385,7 +386,7 @@ def python_type(machine: Machine, value: Value) -> type:
             return dict
         case DictViewValue():
             return type(getattr({}, value.name)())
-        case ObjectValue():
+        case ObjectValue() | RecordValue():
             return value.cls
         case RangeValue():
             return range

@@ -30,6 +30,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    RecordValue,
     ResultValue,
     SequenceValue,
     SliceValue,
@@ -112,6 +113,8 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     tracer.check_size()
     if bound.out is not None:
         note_written(machine, bound.out)
+    if bound.record is not None:
+        return RecordValue(None, bound.record, [value_of(machine, item) for item in result])
     return value_of(machine, result)
 
 

@@ -123,6 +123,14 @@ class CallValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class RecordValue(Value):
+    """A named tuple that a function of NumPy's gives: ``cls(*items)``."""
+
+    cls: type = field(default=tuple)
+    items: list[Value] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
 class ArrayValue(Value):
     """An exact ndarray or a NumPy scalar: a node of the graph.
 
@@ -327,7 +335,7 @@ def kind_name(value: Value) -> str:
             return type_name(type(value.value))
         case SequenceValue():
             return value.kind.__name__
-        case ObjectValue():
+        case ObjectValue() | RecordValue():
             return type_name(value.cls)
         case ArrayValue():
             return "NumPy scalar" if value.node.array_type.scalar else "array"

@@ -417,6 +417,7 @@ SortKind = Annotated[str | None, one_of(None, "quicksort", "mergesort", "heapsor
 Side = Annotated[str, one_of("left", "right")]
 TakeMode = Annotated[str, one_of("raise", "wrap", "clip")]
 ProductMode = Annotated[str, one_of("valid", "same", "full")]
+QRMode = Annotated[str, one_of("reduced", "r")]
 Norm = Annotated[str | None, one_of(None, "backward", "ortho", "forward")]
 ViewType = Annotated[type, only(np.ndarray)]
 CopyOrNone = Annotated[bool | None, one_of(True, None)]

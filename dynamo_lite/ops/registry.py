@@ -60,7 +60,8 @@ class Bound:
     """A call in canonical form. op "same": the call yields its operand itself.
 
     out: an array of the graph that receives the result, which then is `out`; casting: what that write may cast.
-    returns: "value" (the result, or `out`) or "none" (np.copyto and the like return None).
+    returns: "value" (the result, or `out`) or "none" (np.copyto and the like return None). record: the named tuple that
+    several results are the items of; None for a tuple.
     """
 
     op: str
@@ -69,6 +70,7 @@ class Bound:
     out: Node | None = None
     casting: str = "same_kind"
     returns: str = "value"
+    record: type | None = None
 
 
 Binder: TypeAlias = Callable[..., Bound]

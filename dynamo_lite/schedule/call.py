@@ -40,7 +40,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         )
     },
     "empty_bordered": bordered,
-    **{f"linalg_{name}": getattr(np.linalg, name) for name in ("cholesky", "det", "eigvalsh", "inv", "solve")},
+    **{f"linalg_{name}": getattr(np.linalg, name) for name in ("cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd")},
     **{f"fft_{name}": getattr(np.fft, name) for name in ("fft", "ifft", "rfft", "irfft")},
 }
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there

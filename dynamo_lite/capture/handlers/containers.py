@@ -24,6 +24,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    RecordValue,
     SequenceValue,
     SliceValue,
     TextValue,
@@ -204,6 +205,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 return SequenceValue(None, container.kind, container.items[key])
             except (IndexError, TypeError, ValueError) as error:  # a slice of floats, one with step 0
                 raise Break("python-exception", type(error).__name__) from None
+        case RecordValue():
+            return get_item(machine, SequenceValue(None, tuple, container.items), index)
         case DictValue() if (found := _looked_up(machine, container, index)) is not None:
             return found
         case DictValue():
