@@ -184,6 +184,8 @@ def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
         else:
             condition = ScalarOp(SCALAR_COMPARE[op], "bool", (a, b))
+            if tracer.is_open(condition):
+                return NumberValue(None, condition)
             try:
                 return tracer.truth(condition)
             except Undecided:
