@@ -28,9 +28,16 @@ from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth
-from dynamo_lite.capture.iterators import CALL, drain, iterate
+from dynamo_lite.capture.iterators import CALL, drain, iterate, next_item
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_binary, number_unary, rounded_to_int, square_root
+from dynamo_lite.capture.numbers import (
+    as_scalar,
+    not_too_long,
+    number_binary,
+    number_unary,
+    rounded_to_int,
+    square_root,
+)
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
@@ -128,9 +135,7 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         return machine.call_python(target.fn, constant(target.fn), args, kwargs)
     if isinstance(target, type) and not target.__flags__ & IMMUTABLE_TYPE:
         raise Break("python-call", f"class {target.__qualname__}")
-    raise Break(
-        "random" if _is_random(target) else "c-function", callable_name(target)
-    )
+    raise Break("random" if _is_random(target) else "c-function", callable_name(target))
 
 
 def _first_either(machine: Machine, args: Args) -> tuple[int, EitherValue] | None:
@@ -604,9 +609,25 @@ def _breaks_with(reason: str, *callables: Any) -> None:
         rule(one)(refuse)
 
 
-_breaks_with("c-function", next, filter, any, all, sorted, id, hash, repr, str, format, vars, dir, open, input)
+_breaks_with("c-function", next, filter, sorted, id, hash, repr, str, format, vars, dir, open, input)
 _breaks_with("c-function", setattr, delattr)
 _breaks_with("frame-introspection", locals, globals, eval, exec, super, breakpoint, builtins.__import__, sys._getframe)
+
+
+def _search(wanted: bool) -> Rule:
+    """any or all: goes on to the first item whose truth is `wanted`."""
+
+    def search(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        iterator = iterate(machine, _only(args, kwargs))
+        while (item := next_item(machine, iterator)) is not None:
+            if known_truth(machine, machine.realised(item)) is wanted:
+                return ConstantValue(None, wanted)
+        return ConstantValue(None, not wanted)
+
+    return search
+
+
+_RULES[any], _RULES[all] = _search(True), _search(False)
 
 
 @rule(warnings.warn, warnings.warn_explicit)
@@ -657,7 +678,7 @@ def _count_nonzero(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return number if _COUNTS_INT else numpy_rules.call_numpy(machine, np.intp, [number], {}) or number
 
 
-_COUNTS_INT = type(np.count_nonzero(np.ones(2))) is int  # NumPy 2.3 and before; later a NumPy scalar
+_COUNTS_INT = not isinstance(np.count_nonzero(np.ones(2)), np.generic)  # NumPy 2.3 and before; later a NumPy scalar
 
 
 @rule(np.array_split)
@@ -667,7 +688,13 @@ def _array_split(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     given = dict(zip(names, args, strict=False)) | kwargs
     array, sections = given.pop("ary", None), given.pop("indices_or_sections", None)
     axis = as_constant(machine, given.pop("axis", ConstantValue(None, 0)))
-    if len(args) > len(names) or given or not isinstance(array, ArrayValue) or sections is None or type(axis) is not int:
+    if (
+        len(args) > len(names)
+        or given
+        or not isinstance(array, ArrayValue)
+        or sections is None
+        or type(axis) is not int
+    ):
         raise Break("op-without-rule", "np.array_split in this form")
     type_ = array.node.array_type
     if type_.scalar or not -type_.ndim <= axis < type_.ndim:
@@ -690,6 +717,7 @@ def _array_split(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     front = numpy_rules.call_numpy(machine, np.swapaxes, [array, *places], {})
     parts: Args = []
     for begin, end in pairwise([*begins, length]):
+        assert front is not None
         part = get_item(machine, front, SliceValue(None, begin, end, ConstantValue(None, None)))
         assert isinstance(part, ArrayValue)
         parts.append(numpy_rules.call_method(machine, part, "swapaxes", list(places), {}))

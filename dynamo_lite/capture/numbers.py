@@ -137,7 +137,8 @@ def rounded_to_int(tracer: Tracer, value: Scalar, up: bool) -> Scalar | None:
 
 
 def square_root(tracer: Tracer, value: Scalar) -> Scalar | None:
-    """math.sqrt of a symbolic number, below zero of which the program declines; None where it is negative in this call."""
+    """math.sqrt of a symbolic number, for which the program declines below zero; None where it is negative in this
+    call."""
     zero = 0.0 if kind_of(value) == "float" else 0
     condition = make("ge", value, zero)
     if tracer.varies(value):

@@ -114,6 +114,7 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     if bound.out is not None:
         note_written(machine, bound.out)
     if bound.record is not None:
+        assert isinstance(result, tuple)
         return RecordValue(None, bound.record, [value_of(machine, item) for item in result])
     return value_of(machine, result)
 
@@ -507,7 +508,7 @@ def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
         case "T" | "mT" | "real" | "imag":
             spelling = ops.attribute(name)
             if spelling is not None:
-                return _bind(machine, spelling, [array], {})
+                return bind(machine, spelling, [array], {})
         case "__class__":
             return ConstantValue(None, type_.dtype.type if type_.scalar else np.ndarray)
     owner = type_.dtype.type if type_.scalar else np.ndarray
@@ -533,10 +534,10 @@ def call_method(machine: Machine, array: ArrayValue, name: str, args: list[Value
     op = ops.method(name)
     if op is None:
         raise Break("op-without-rule", f"ndarray.{name}")
-    return _bind(machine, op, [array, *args], kwargs)
+    return bind(machine, op, [array, *args], kwargs)
 
 
-def _bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A call of one of NumPy's names."""
     operands = tuple(raw(machine, value) for value in args)
     keywords = {name: raw(machine, value) for name, value in kwargs.items()}
@@ -569,12 +570,12 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
     """A call of a NumPy callable; None when `target` is none."""
     op = ops.lookup(target)
     if op is not None:
-        result = _bind(machine, op, args, kwargs)
+        result = bind(machine, op, args, kwargs)
         if target is np.intp and len(args) == 1 and isinstance(result, ArrayValue):
             result.number = known_number(machine.realised(args[0]))
         if target in (np.ceil, np.floor, np.sqrt) and len(args) == 1 and isinstance(result, ArrayValue):
             scalar = _known_real(machine.realised(args[0]))
-            if is_symbolic(scalar) and not machine.tracer.varies(scalar):
+            if scalar is not None and is_symbolic(scalar) and not machine.tracer.varies(scalar):
                 if target is np.sqrt:
                     result.real = square_root(machine.tracer, scalar)
                 else:

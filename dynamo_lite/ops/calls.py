@@ -3,7 +3,8 @@
 matmul and the other gufuncs are typed by dtype resolution and their signature. For the rest a row of ``opaque`` gives
 the shape rule, and dtype, rank and scalar-or-array come from calling the function on a tiny well-conditioned sample
 (``trial``). No sample may warn: catch_warnings would make Python forget which warnings it has shown. Functions whose
-result is a Python number have no row, and those whose shape depends on values one of open_sizes.py. INVARIANT: results are fresh arrays, never views of operands.
+result is a Python number have no row, and those whose shape depends on values one of open_sizes.py. INVARIANT: results
+are fresh arrays, never views of operands.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def several(
     kind: OpKind = OpKind.CALL,
     open_size: bool = False,
 ) -> None:
-    """The same with a tuple of results, or one; where they have an open size, params["yields"] is not the function's."""
+    """The same with a tuple of results, or one; params["yields"] of an open size is not the function's."""
 
     def infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType | tuple[ArrayType, ...]:
         own = {key: value for key, value in params.items() if key != "yields"}

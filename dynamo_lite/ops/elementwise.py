@@ -56,7 +56,6 @@ from dynamo_lite.ops.registry import (
     OpKind,
     Relate,
     Sample,
-    UnknownShape,
     call,
     check_number,
     define,

@@ -1,10 +1,11 @@
-"""Opaque ops whose results have a size that only the run knows: nonzero, unique, bincount, repeat by an array, compress.
+"""Opaque ops whose results have a size that only the run knows: nonzero, unique, bincount, repeat by an array ...
 
 params["yields"] is the Symbol of that size, which the result's shape has in its place; ``registry.call`` makes it:
 
     %index: tuple = nonzero(%mask, yields=(y0,)); %at: int64[y0] = tuple_get(%index, index=0); %z: float64[y0] = ...
 
-NumPy does the work, and the program takes the size from what it gives. As with masks (masks.py) nothing else is known of it.
+NumPy does the work, and the program takes the size from what it gives. As with masks (masks.py) nothing
+else is known of it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ from dynamo_lite.ops.shapes import element_count
 _INDEX = np.dtype(np.intp)
 
 
-def _define(name: str, infer: Any, evaluate: Any, doc: str, samples: tuple[Sample, ...], may_report: bool = True) -> None:
+def _define(
+    name: str, infer: Any, evaluate: Any, doc: str, samples: tuple[Sample, ...], may_report: bool = True
+) -> None:
     define(OpDef(name, OpKind.CALL, infer, evaluate, doc, samples, may_report=may_report, open_size=True))
 
 
@@ -144,16 +147,14 @@ def _is_open(size: Scalar) -> bool:
 _define(
     "bincount",
     _infer_bincount,
-    lambda args, params: np.bincount(*args, minlength=params["minlength"]),
+    lambda args, params: np.bincount(args[0], *args[1:], **params),
     "How often each int occurs, or the sum of its weights.",
     (Sample(((3,),), {"minlength": 0}), Sample(((3,), (3,)), {"minlength": 9})),
 )
 
 
 @spell("bincount", "np.bincount", np.bincount)
-def _bind_bincount(
-    ask: Relate, x: ArrayArg, /, weights: OptionalOperand = None, minlength: SizeArg = 0
-) -> Bound:
+def _bind_bincount(ask: Relate, x: ArrayArg, /, weights: OptionalOperand = None, minlength: SizeArg = 0) -> Bound:
     return Bound("bincount", (x,) if weights is None else (x, weights), {"minlength": minlength})
 
 

@@ -343,6 +343,10 @@ def _count_or_counts(value: Any) -> Any:
     return convert(value) if is_sequence(value) else value if isinstance(value, Node) else _count(value)
 
 
+def _joined(value: Any) -> Any:
+    return value if isinstance(value, slice) else operand(value)
+
+
 def one_of(*values: Any) -> Kind:
     """The Kind of an argument for which the rule knows just these values."""
 
@@ -374,6 +378,7 @@ MaskOrTrue = Annotated[Any, Kind("an array that is no sequence, True", _mask_or_
 RealOperand = Annotated[Any, Kind("an array or a Python number", _real_operand)]
 IndexArg = Annotated[Any, Kind("an index, which ops.index looks at", lambda value: value)]
 Arrays = Annotated[tuple[Node, ...], Kind("a tuple or list of arrays", _several)]
+Joined = Annotated[Any, Kind("an array, a number, a slice", _joined)]
 Nested = Annotated[Any, Kind("arrays and numbers in tuples and lists", _nested)]
 Number = Annotated[Scalar, Kind("a Python number", number)]
 NumberOrNone = Annotated[Scalar | None, Kind("a Python number, None", _optional(number))]
@@ -381,6 +386,7 @@ PlainNumber = Annotated[Any, Kind("a known number", _plain_number)]
 PlainNumberOrNone = Annotated[Any, Kind("a known number, None", _optional(_plain_number))]
 Int = Annotated[int, Kind("a known int", static_int)]
 IntOrNone = Annotated[int | None, Kind("a known int, None", _optional(static_int))]
+IntOrSeveral = Annotated[Any, Kind("a known int, or several", one_or_several(static_int, tuple, list))]
 Count = Annotated[Scalar, Kind("a number of copies", _count)]
 CountOrCounts = Annotated[Any, Kind("a number of copies, or an array of such", _count_or_counts)]
 Counts = Annotated[Any, Kind("numbers of copies", one_or_several(_count, tuple, list))]

@@ -115,7 +115,7 @@ def _bind_solve(ask: Relate, a: ArrayArg, b: ArrayArg) -> Bound:
 
 # factors: named tuples of NumPy's own
 
-_RESULTS = np.linalg._linalg  # type: ignore[attr-defined]
+_RESULTS = np.linalg._linalg
 _FACTOR_SAMPLES = (Sample(((3, 3),), {}, _LAPACK), Sample(((2, 4, 3),), {}, _LAPACK), Sample(((2, 3),), {}, _LAPACK))
 
 
@@ -174,7 +174,9 @@ several(
         {"full_matrices": True, "compute_uv": False},
     ),
 )
-several("linalg_qr", np.linalg.qr, _qr_shapes, "QR factors.", _with(_FACTOR_SAMPLES, {"mode": "reduced"}, {"mode": "r"}))
+several(
+    "linalg_qr", np.linalg.qr, _qr_shapes, "QR factors.", _with(_FACTOR_SAMPLES, {"mode": "reduced"}, {"mode": "r"})
+)
 
 
 @spell("linalg_eigh", "np.linalg.eigh", np.linalg.eigh)

@@ -18,7 +18,17 @@ from dynamo_lite.schedule.steps import Schedule
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.text import to_text
 
-__all__ = ["DoesNotPay", "Schedule", "Target", "estimate", "interpret", "paying_iterations", "paying_sizes", "schedule", "to_text"]
+__all__ = [
+    "DoesNotPay",
+    "Schedule",
+    "Target",
+    "estimate",
+    "interpret",
+    "paying_iterations",
+    "paying_sizes",
+    "schedule",
+    "to_text",
+]
 
 
 def schedule(graph: Graph, target: Target) -> Schedule:

@@ -27,7 +27,10 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 # Called with the operands, and the params as keywords.
 _METHODS: dict[str, Callable[..., Any]] = {  # of arrays, not of NumPy scalars
     name: getattr(np.ndarray, name)
-    for name in ("argmax", "argmin", "argsort", "take", "repeat", "trace", "dot", "flatten", "ravel", "copy", "astype", "nonzero")
+    for name in (
+        *("argmax", "argmin", "argsort", "take", "repeat", "trace", "dot", "flatten", "ravel", "copy", "astype"),
+        "nonzero",
+    )
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
@@ -40,7 +43,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         )
     },
     "empty_bordered": bordered,
-    **{f"linalg_{name}": getattr(np.linalg, name) for name in ("cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd")},
+    **{
+        f"linalg_{name}": getattr(np.linalg, name)
+        for name in (
+            *("cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd"),
+        )
+    },
     **{f"fft_{name}": getattr(np.fft, name) for name in ("fft", "ifft", "rfft", "irfft")},
 }
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there

@@ -120,7 +120,6 @@ MOST_ITERATIONS = 1 << 40
 MOST_PARTS = 40  # of a condition on iterations
 
 
-
 class Env(dict[str, Number]):
     """What the symbols are. counts: of shapes, by identity, with the shape, which so lives as long."""
 
@@ -210,8 +209,8 @@ def paying_sizes(times: Mapping[int, Times]) -> tuple[int, int]:
 def paying_iterations(
     graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target
 ) -> tuple[Schedule, Scalar] | None:
-    """Where arguments say how many iterations the loops make that write arrays: the schedule without the copies of these
-    for undoing, to be judged by size, and the condition that there are iterations enough for the copies; else None."""
+    """Where arguments say how many iterations the loops make that write arrays: the schedule without the copies of
+    these for undoing, to be judged by size, and the condition that there are iterations enough for them; else None."""
     loops = [step for step in schedule.steps if isinstance(step, Loop)]
     written = {arg.index for loop in loops for arg in _written_by(loop) if isinstance(arg, Reg)}
     copies = [step for step in schedule.steps if isinstance(step, Save) and step.src in written]
@@ -250,7 +249,7 @@ def _iterations_of(node: Node, known: Mapping[str, Scalar], env: Env) -> Scalar:
     index = next((symbol.name for symbol in symbols if symbol.input == 0), "")
     result: Scalar = length
     step = bounds[2]
-    fixed = goes_on is None or (is_scalar(goes_on) and _is_of_index(goes_on, index, symbols, changing))
+    fixed = goes_on is None or (not isinstance(goes_on, Node) and _is_of_index(goes_on, index, symbols, changing))
     if fixed and type(step) is int and step > 0 and all(symbols_of(bound) <= known.keys() for bound in bounds):
         start, stop = (substitute(bound, known) for bound in bounds[:2])
         result = make("floordiv", make("sub", make("add", stop, step - 1), start), step)
@@ -347,7 +346,7 @@ def _middle(
 
 
 def _while_length(numbers: range, goes_on: Any, symbols: Iterable[Symbol], changing: int, env: Env) -> int:
-    """For how many iterations a condition on the index holds, if it holds for the first ones; WHILE_LENGTH for another."""
+    """For how many iterations a condition on the index holds, if for the first ones; WHILE_LENGTH for another."""
     index = next((symbol.name for symbol in symbols if symbol.input == 0), "")
     if not is_scalar(goes_on) or not _is_of_index(goes_on, index, symbols, changing):
         return WHILE_LENGTH

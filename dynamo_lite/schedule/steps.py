@@ -312,13 +312,13 @@ class RowBlock:
 class Schedule:
     """The whole program.
 
-    constants: (register, object) set before the first step. outputs: Reg or Scalar, in order.
-    written: the input indices that some step writes; the launcher declines when the memory of a written input may
-    overlap another array input that is not the very same object. sizes: the least and the most elements of the largest
-    input for which the program is expected to be faster than NumPy; pays: a condition on the inputs for that. times: what it is expected to take, by scale
-    (cost.py). blocks: what may run by rows, in order. iterated: of a loop's body of Maps alone, what one kernel can do
-    of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is False for a
-    carried array that the body makes anew.
+    constants: (register, object) set before the first step. outputs: Reg or Scalar, in order. written: the input
+    indices that some step writes; the launcher declines when the memory of a written input may overlap another array
+    input that is not the very same object. sizes: the least and the most elements of the largest input for which the
+    program is expected to be faster than NumPy; pays: a condition on the inputs for that. times: what it is expected to
+    take, by scale (cost.py). blocks: what may run by rows, in order. iterated: of a loop's body of Maps alone, what one
+    kernel can do of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is
+    False for a carried array that the body makes anew.
     """
 
     n_inputs: int

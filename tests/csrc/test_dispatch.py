@@ -255,7 +255,8 @@ def test_an_entry_runs_where_its_condition_holds() -> None:
 
     size, number = Symbol("s0", "int", 0, 0), Symbol("n", "int", 1)
     pays = make("ge", make("mul", number, number), size)
-    guards = _C.Guards([("arg", 0, 0), ("array", 0, np.dtype(float), 1, 0, None), ("arg", 1, 1), ("number", 1, "int")], [0, 1])
+    tests = [("arg", 0, 0), ("array", 0, np.dtype(float), 1, 0, None), ("arg", 1, 1), ("number", 1, "int")]
+    guards = _C.Guards(tests, [0, 1])
     entry = _C.CacheEntry(guards, None, lambda x, n: ("fast",), most=50, pays=pays)
     fast = compiled(fn, entry)
     for elements, n, expected in ((9, 2, "plain"), (9, 3, ("fast",)), (60, 30, "plain"), (9, 2**62, "plain")):

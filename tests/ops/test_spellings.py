@@ -193,6 +193,15 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "partition": (lambda x: (np.partition(x, 1), np.argpartition(x, 2, axis=0)), (A,)),
     "diag": (lambda v: (np.diag(v), np.diag(v, k=1)), (V,)),
     "roll and tile": (lambda x: (np.roll(x, 1), np.roll(x, -1, axis=1), np.tile(x, 2), np.tile(x, (2, 1, 1))), (A,)),
+    "roll along axes": (
+        lambda x: (
+            np.roll(x, (1, 2), (0, 1)),
+            np.roll(x, 1, axis=(0, 0)),
+            np.roll(x, [-1, 1], 1),
+            np.roll(x, (3,), -1),
+        ),
+        (A,),
+    ),
     "linspace": (lambda a, *, np=np: (np.linspace(0, a, 7), np.linspace(a, 1.0, 4, endpoint=False)), (2.5,)),
     # operators
     "arithmetic": (lambda x, y: (x + y, x - 1, 2 * x, x / y, x // 2.0, x % y, -x, +x, abs(x), divmod(x, 2)), (A, B)),

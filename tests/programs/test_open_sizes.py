@@ -1,4 +1,5 @@
-"""Results of sizes that only the run knows, results that are tuples of NumPy's own, parts of arrays, roots of sizes."""
+"""Results of sizes that only the run knows, results that are tuples of NumPy's own, parts of arrays and what joins
+them, roots of sizes."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def indices_of_axes(m: Any) -> Any:
 
 
 def selected(x: Any) -> Any:
-    return np.extract(x > 0, x), np.compress(x > 0, x), x.compress([True, False, True]), np.count_nonzero(x > 0) / len(x)
+    part = np.count_nonzero(x > 0) / len(x)
+    return np.extract(x > 0, x), np.compress(x > 0, x), x.compress([True, False, True]), part
 
 
 def stored(x: Any) -> Any:
@@ -90,11 +92,19 @@ def factors_in_a_loop(m: Any) -> Any:
 
 def parts(x: Any) -> Any:
     first, second = np.split(x, 2)
-    return first * 2.0 + second, np.array_split(x, 7), np.split(x, [3, 9]), np.hsplit(x[None, :], 2), np.array_split(x, 1)
+    several = np.array_split(x, 7), np.split(x, [3, 9]), np.hsplit(x[None, :], 2), np.array_split(x, 1)
+    return first * 2.0 + second, several
 
 
 def parts_of_matrices(m: Any) -> Any:
     return [part.sum() for part in np.array_split(m, 3, axis=1)], np.vsplit(m, 2), np.split(m, [1], axis=-1)
+
+
+def joined(x: Any, i: Any, m: Any) -> Any:
+    n = len(i)
+    rows = np.r_[x, i], np.r_[i, 1.5], np.r_[0, x, x[1], n], np.r_[0:n, i], np.r_[[1, 2], i], np.r_[m, m]
+    small = x.astype(np.float32)
+    return rows, np.c_[x, i] * 2.0, np.c_[m, m], np.c_[np.ones(n), x, i], np.c_[1:4, 5:8], np.c_[small, x]
 
 
 def square(x: Any) -> Any:
@@ -124,6 +134,7 @@ PROGRAMS: list[tuple[Any, list[tuple[Any, ...]]]] = [
     (factors_in_a_loop, [(M,)]),
     (parts, [(X,), (X[:12],), (X[::2],)]),
     (parts_of_matrices, [(M,), (M.T[:4],), (M[:2, :3],)]),
+    (joined, [(X, LABELS, M), (X[:3], LABELS[:3].astype(np.int8), M.T)]),
     (square, [(X,), (X[:49],), (X[:50],), (X[:2],)]),
     (roots, [(X,), (X[:7],)]),
 ]
@@ -166,6 +177,11 @@ def test_one_program_for_all_sizes(backend: str) -> None:
         (lambda x: np.array_split(x, 0)[0] * 2, (np.ones(3),)),
         (lambda x: np.split(x, 2, axis=1)[0] * 2, (np.ones(4),)),
         (lambda x, n: x * math.sqrt(n), (np.ones(4), -3)),
+        (lambda x: np.r_[x, 300] + x.sum(), (np.ones(4, np.uint8),)),
+        (lambda x: np.r_["0,2", x, x] + x.sum(), (np.ones(4),)),
+        (lambda x, m: np.r_[x, m] + x.sum(), (np.ones(4), M)),
+        (lambda x, m: np.c_[x, m] + x.sum(), (np.ones(4), M)),
+        (lambda x: np.r_[x, 0:1:5j] + x.sum(), (np.ones(4),)),
         (lambda x, n: x * int(np.sqrt(n)), (np.ones(4), -3)),
     ],
 )

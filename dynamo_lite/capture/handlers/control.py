@@ -83,7 +83,8 @@ def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
     if condition is None:
         return known_truth(machine, value)
     if isinstance(condition, Node):
-        number = read_number(machine, call_numpy(machine, np.int64, [ArrayValue(None, condition)], {}), asked=True)
+        whole = call_numpy(machine, np.int64, [ArrayValue(None, condition)], {})
+        number = read_number(machine, whole, asked=True) if whole is not None else None
         assert isinstance(number, NumberValue)
         condition = ScalarOp("ne", "bool", (number.expr, 0))
     machine.tracer.require(negate(condition) if raising else simplify(condition))
