@@ -14,14 +14,13 @@ import sys
 import types
 import warnings
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import lists, masks, numpy_rules
+from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import choose, data_condition, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
@@ -224,10 +223,10 @@ def _print(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(len)
 def _len(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return length(machine, _only(args, kwargs))
+    return length(machine, only(args, kwargs))
 
 
-def _only(args: Args, kwargs: Kwargs) -> Value:
+def only(args: Args, kwargs: Kwargs) -> Value:
     return _positional(args, kwargs, 1)[0]
 
 
@@ -281,7 +280,7 @@ CALL.append(lambda machine, function, args: call(machine, function, args, {}))
 
 @rule(reversed)
 def _reversed(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, SequenceValue):
         return IteratorValue(None, value, value.items, "reversed", len(value.items))
     if isinstance(value, RangeValue):
@@ -293,14 +292,14 @@ def _reversed(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(iter)
 def _iter(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return iterate(machine, _only(args, kwargs))
+    return iterate(machine, only(args, kwargs))
 
 
 def _make_sequence(kind: type) -> Rule:
     def build(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if not args and not kwargs:
             return SequenceValue(None, kind, [])
-        value = _only(args, kwargs)
+        value = only(args, kwargs)
         if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
             return value
         return SequenceValue(None, kind, drain(machine, value))
@@ -406,7 +405,7 @@ def python_type(machine: Machine, value: Value) -> type:
 
 @rule(type)
 def _type(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    cls = python_type(machine, _only(args, kwargs))
+    cls = python_type(machine, only(args, kwargs))
     return ConstantValue(constant(cls), cls)
 
 
@@ -442,18 +441,18 @@ def _hasattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(callable)
 def _callable(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     return ConstantValue(None, isinstance(value, FunctionValue) or callable(as_constant(machine, value)))
 
 
 @rule(bool)
 def _bool(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return ConstantValue(None, known_truth(machine, _only(args, kwargs)))
+    return ConstantValue(None, known_truth(machine, only(args, kwargs)))
 
 
 @rule(int)
 def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, NumberValue) and kind_of(value.expr) == "int":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
@@ -480,7 +479,7 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(ord)
 def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, CharacterValue):
         return value.code
     return python_result(ord, as_constant(machine, value))
@@ -488,7 +487,7 @@ def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(float)
 def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
@@ -517,7 +516,7 @@ def _round(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(abs)
 def _abs(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, EitherValue):
         return split(machine, value, lambda one: _abs(machine, [one], {}))
     if isinstance(value, ArrayValue):
@@ -556,7 +555,7 @@ def _make_extremum(name: str) -> Rule:
     def extremum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if kwargs:
             raise Break("python-call", name)
-        items = args if len(args) > 1 else drain(machine, _only(args, kwargs))
+        items = args if len(args) > 1 else drain(machine, only(args, kwargs))
         items = [machine.realised(item) for item in items]
         scalars = [as_scalar(item) for item in items]
         integers = all(scalar is not None and kind_of(scalar) == "int" for scalar in scalars)
@@ -589,7 +588,7 @@ _RULES[max] = _make_extremum("max")
 
 @rule(sum)
 def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     total: Value = ConstantValue(None, 0)
     for item in drain(machine, value):
         item = machine.realised(item)
@@ -618,7 +617,7 @@ def _search(wanted: bool) -> Rule:
     """any or all: goes on to the first item whose truth is `wanted`."""
 
     def search(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        iterator = iterate(machine, _only(args, kwargs))
+        iterator = iterate(machine, only(args, kwargs))
         while (item := next_item(machine, iterator)) is not None:
             if known_truth(machine, machine.realised(item)) is wanted:
                 return ConstantValue(None, wanted)
@@ -633,98 +632,6 @@ _RULES[any], _RULES[all] = _search(True), _search(False)
 @rule(warnings.warn, warnings.warn_explicit)
 def _warn(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise Break("output", "warnings.warn")
-
-
-@rule(np.meshgrid)
-def _meshgrid(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """What NumPy does, but for setting shapes in place."""
-    options = {name: as_constant(machine, value) for name, value in kwargs.items()}
-    indexing, sparse = options.pop("indexing", "xy"), options.pop("sparse", False)
-    if options.pop("copy", True) is not True or options or indexing not in ("xy", "ij") or type(sparse) is not bool:
-        raise Break("op-without-rule", "np.meshgrid in this form")
-    places = list(range(len(args)))
-    if indexing == "xy" and len(args) > 1:
-        places[:2] = [1, 0]
-    parts: list[ArrayValue] = []
-    for arg, place in zip(args, places, strict=True):
-        vector = numpy_rules.call_numpy(machine, np.asanyarray, [arg], {})
-        shape = [ConstantValue(None, -1 if axis == place else 1) for axis in range(len(args))]
-        assert isinstance(vector, ArrayValue)
-        part = numpy_rules.call_method(machine, vector, "reshape", list(shape), {})
-        assert isinstance(part, ArrayValue)
-        parts.append(part)
-    sizes = {place: part.node.array_type.shape[place] for place, part in zip(places, parts, strict=True)}
-    whole = SequenceValue(None, tuple, [machine.tracer.number(sizes[axis]) for axis in range(len(args))])
-    made: Args = []
-    for part in parts:
-        if not sparse and len(args) > 1:
-            wide = numpy_rules.call_numpy(machine, np.broadcast_to, [part, whole], {})
-            assert isinstance(wide, ArrayValue)
-            part = wide
-        made.append(numpy_rules.call_method(machine, part, "copy", [], {}))
-    return SequenceValue(None, tuple, made)
-
-
-@rule(np._core.multiarray.count_nonzero)
-def _count_nonzero(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
-    if not isinstance(value, ArrayValue):
-        raise Break("op-without-rule", "np.count_nonzero of no array")
-    try:
-        count = masks.count_nonzero(machine.tracer, value.node)
-    except ops.OpError as error:
-        raise numpy_rules.no_rule(error) from None
-    number = NumberValue(None, count)
-    return number if _COUNTS_INT else numpy_rules.call_numpy(machine, np.intp, [number], {}) or number
-
-
-_COUNTS_INT = not isinstance(np.count_nonzero(np.ones(2)), np.generic)  # NumPy 2.3 and before; later a NumPy scalar
-
-
-@rule(np.array_split)
-def _array_split(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """The slices that NumPy takes, without the array of bounds that it computes them by: these are sizes."""
-    names = ("ary", "indices_or_sections", "axis")
-    given = dict(zip(names, args, strict=False)) | kwargs
-    array, sections = given.pop("ary", None), given.pop("indices_or_sections", None)
-    axis = as_constant(machine, given.pop("axis", ConstantValue(None, 0)))
-    if (
-        len(args) > len(names)
-        or given
-        or not isinstance(array, ArrayValue)
-        or sections is None
-        or type(axis) is not int
-    ):
-        raise Break("op-without-rule", "np.array_split in this form")
-    type_ = array.node.array_type
-    if type_.scalar or not -type_.ndim <= axis < type_.ndim:
-        raise Break("op-without-rule", "np.array_split along no axis of the array")
-    length: Value = machine.tracer.number(type_.shape[axis])
-    begins: Args = [ConstantValue(None, 0)]
-    if isinstance(sections, SequenceValue):
-        begins += sections.items
-    else:
-        count = as_constant(machine, sections)
-        if type(count) is not int or not 0 < count <= MAX_SPLIT:
-            raise Break("op-without-rule", "np.array_split into so many parts")
-        divisor = ConstantValue(None, count)
-        each = number_binary(machine.tracer, "//", length, divisor)
-        longer = as_constant(machine, number_binary(machine.tracer, "%", length, divisor))
-        for place in range(count - 1):
-            end = number_binary(machine.tracer, "+", begins[-1], each)
-            begins.append(number_binary(machine.tracer, "+", end, ConstantValue(None, int(place < longer))))
-    places = [ConstantValue(None, axis), ConstantValue(None, 0)]
-    front = numpy_rules.call_numpy(machine, np.swapaxes, [array, *places], {})
-    parts: Args = []
-    for begin, end in pairwise([*begins, length]):
-        assert front is not None
-        part = get_item(machine, front, SliceValue(None, begin, end, ConstantValue(None, None)))
-        assert isinstance(part, ArrayValue)
-        parts.append(numpy_rules.call_method(machine, part, "swapaxes", list(places), {}))
-    return SequenceValue(None, list, parts)
-
-
-MAX_SPLIT = 1000  # parts of an array
 
 
 def _register_math() -> None:
@@ -790,7 +697,7 @@ def _square_root(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(operator.index)
 def _index(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     scalar = as_scalar(value)
     if scalar is None or kind_of(scalar) not in ("int", "bool"):
         raise Break("c-function", "operator.index")
