@@ -94,6 +94,28 @@ build_type(DlBuilder *builder, PyObject *object, DlType *type)
     return type->scalar < 0 ? -1 : dl_build_dims(builder, object, "shape", &type->shape);
 }
 
+/* The size that a call yields, if it does; 0 or -1. */
+static int
+build_size(DlBuilder *builder, PyObject *object, DlCallStep *step)
+{
+    if (dl_build_yields(builder, object, &step->yields, 1) < 0) {
+        return -1;
+    }
+    if (step->yields.n == 0) {
+        return 0;
+    }
+    PyObject *place = dl_build_tuple(object, "place");
+    if (place == NULL || !PyArg_ParseTuple(place, "ii", &step->size_of, &step->axis)) {
+        Py_XDECREF(place);
+        return -1;
+    }
+    Py_DECREF(place);
+    int fits = step->size_of >= 0 && step->size_of < step->n_dsts && step->axis >= 0;
+    fits = fits && step->axis < step->types[step->size_of].shape.n
+           && builder->program->numbers.kinds[step->yields.values[0]] == DL_INT;
+    return fits ? 0 : dl_build_refuse(builder, "no such size of a result", object);
+}
+
 int
 dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
 {
@@ -131,7 +153,7 @@ dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
             goto done;
         }
     }
-    status = dl_product_build(step);
+    status = build_size(builder, object, step) < 0 ? -1 : dl_product_build(step);
 done:
     Py_XDECREF(dsts);
     Py_XDECREF(kinds);

@@ -322,3 +322,27 @@ dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands, PyO
     Py_DECREF(outputs);
     return status;
 }
+
+int
+dl_build_yields(DlBuilder *builder, PyObject *object, DlYields *yields, int n)
+{
+    PyObject *symbols = dl_build_tuple(object, "yields");
+    if (symbols == NULL) {
+        return -1;
+    }
+    int count = (int)PyTuple_GET_SIZE(symbols), status = 0;
+    yields->values = dl_build_rows(count, sizeof *yields->values);
+    if (yields->values == NULL || (count != 0 && count != n)) {
+        status = yields->values == NULL ? -1 : dl_build_refuse(builder, "another number of symbols", object);
+    }
+    for (; status == 0 && yields->n < count; yields->n++) {
+        int32_t value = dl_scalar_add(&builder->program->numbers, PyTuple_GET_ITEM(symbols, yields->n));
+        yields->values[yields->n] = value;
+        if (value < 0) {
+            status = -1;
+            break;
+        }
+    }
+    Py_DECREF(symbols);
+    return status;
+}

@@ -51,17 +51,37 @@ mark_residual(PyObject *residual)
     return 0;
 }
 
-/* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize, exits=()). */
+/* Read the condition of calls that pay; 0 or -1 with an error set. */
+static int
+take_condition(DlEntry *self, PyObject *condition)
+{
+    self->pays = -1;
+    if (condition == NULL || condition == Py_None) {
+        return 0;
+    }
+    self->pays = dl_scalar_add(&self->numbers, condition);
+    int fits = self->pays < 0 || (self->guards_native && self->numbers.n_values <= DL_PAYS_VALUES);
+    for (int32_t i = 0; i < self->numbers.n_loads; i++) {
+        fits &= self->numbers.loads[i].input >= 0 && self->numbers.loads[i].input < self->n_inputs;
+    }
+    if (!fits) {
+        PyErr_Format(PyExc_ValueError, "CacheEntry: %R is no short condition of the inputs", condition);
+    }
+    return self->pays < 0 || !fits ? -1 : 0;
+}
+
+/* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize, exits=(),
+ *            pays=None). */
 static PyObject *
 entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"guards", "program", "residual", "plain_on_decline", "calls_python", "least",
-                            "most",   "exits",   NULL};
-    PyObject *guards, *program, *residual, *exits = NULL;
+                            "most",   "exits",   "pays",     NULL};
+    PyObject *guards, *program, *residual, *exits = NULL, *pays = NULL;
     int plain_on_decline = 1, calls_python = 1;
     Py_ssize_t least = 0, most = PY_SSIZE_T_MAX;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnnO!:CacheEntry", names, &guards, &program, &residual,
-                                     &plain_on_decline, &calls_python, &least, &most, &PyTuple_Type, &exits)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnnO!O:CacheEntry", names, &guards, &program, &residual,
+                                     &plain_on_decline, &calls_python, &least, &most, &PyTuple_Type, &exits, &pays)) {
         return NULL;
     }
     PyObject *parts[] = {guards, program, residual};
@@ -86,7 +106,7 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->most = most;
     self->retired = program == Py_None && residual == Py_None; /* nothing to run: what passes the guards runs plainly */
     dl_dispatch_bind_entry(self);
-    int status = mark_residual(residual);
+    int status = take_condition(self, pays) < 0 ? -1 : mark_residual(residual);
     for (Py_ssize_t i = 0; self->exits != NULL && i < PyTuple_GET_SIZE(exits) && status == 0; i++) {
         status = mark_residual(PyTuple_GET_ITEM(exits, i));
     }
@@ -122,6 +142,7 @@ entry_dealloc(DlEntry *self)
     Py_CLEAR(self->residual);
     Py_CLEAR(self->exits);
     Py_CLEAR(self->retired_reason);
+    dl_scalar_clear(&self->numbers);
     Py_TYPE(self)->tp_free(self);
 }
 

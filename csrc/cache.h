@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "eval_hook.h"
+#include "scalar.h"
 #include "watch.h"
 
 /* One row a counter: the name Python sees. */
@@ -45,6 +46,8 @@ typedef struct {
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
     Py_ssize_t n_most_outputs;      /* of all ends of a native program */
     Py_ssize_t least, most;         /* elements of the largest input array; calls outside of that run plainly */
+    DlScalars numbers;              /* of a native guards: bool value `pays` of the inputs, where it does not hold, too; */
+    int32_t pays;                   /* -1: always */
     uint64_t hits, declines;        /* programs run, programs declined */
     double ran, lost;               /* what runs took, and what declined; of late: each decline makes both fade */
     PyObject *retired_reason;       /* str, or NULL */

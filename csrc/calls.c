@@ -65,6 +65,28 @@ dl_result_take(DlRun *run, const DlType *type, DlReg *reg, PyObject *object)
     return reg->kind == DL_ARRAY ? 0 : dl_decline(run, DL_REASON_RESULT);
 }
 
+/* The i-th result, borrowed: the only one may be a tuple's, too. */
+static PyObject *
+result_item(const DlCallStep *step, PyObject *result, int i)
+{
+    if (PyTuple_Check(result)) {
+        return PyTuple_GET_ITEM(result, i);
+    }
+    return step->n_dsts == 1 ? result : PyList_GET_ITEM(result, i);
+}
+
+/* Set the size that the call yields. */
+static DlStatus
+yield_size(DlRun *run, const DlCallStep *step, PyObject *result)
+{
+    PyObject *item = result_item(step, result, step->size_of);
+    if (!PyArray_Check(item) || PyArray_NDIM((PyArrayObject *)item) <= step->axis) {
+        return dl_decline(run, DL_REASON_RESULT);
+    }
+    DlNumber number = {.i = PyArray_DIM((PyArrayObject *)item, step->axis)};
+    return dl_yields_set(run, &step->yields, &number);
+}
+
 /* Hand the result, or its items, to the registers. */
 static DlStatus
 take_results(DlRun *run, const DlCallStep *step, PyObject *result)
@@ -72,20 +94,15 @@ take_results(DlRun *run, const DlCallStep *step, PyObject *result)
     if (step->n_dsts == 0) {
         return 0;
     }
-    if (step->n_dsts == 1) {
-        return dl_result_take(run, &step->types[0], &run->regs[step->dsts[0]], result);
-    }
-    if ((!PyTuple_Check(result) && !PyList_Check(result)) || Py_SIZE(result) != step->n_dsts) {
+    int several = PyTuple_Check(result) || (step->n_dsts > 1 && PyList_Check(result));
+    if (several ? Py_SIZE(result) != step->n_dsts : step->n_dsts > 1) {
         return dl_decline(run, DL_REASON_RESULT);
     }
-    for (int i = 0; i < step->n_dsts; i++) {
-        PyObject *item = PyTuple_Check(result) ? PyTuple_GET_ITEM(result, i) : PyList_GET_ITEM(result, i);
-        DlStatus status = dl_result_take(run, &step->types[i], &run->regs[step->dsts[i]], item);
-        if (status != 0) {
-            return status;
-        }
+    DlStatus status = step->yields.n ? yield_size(run, step, result) : 0;
+    for (int i = 0; i < step->n_dsts && status == 0; i++) {
+        status = dl_result_take(run, &step->types[i], &run->regs[step->dsts[i]], result_item(step, result, i));
     }
-    return 0;
+    return status;
 }
 
 DlStatus

@@ -470,10 +470,28 @@ note_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject 
     watch->streak += watch->streak < DL_BARREN;
 }
 
+/* Whether the condition of calls that pay holds. */
+static int
+meets_condition(const DlEntry *entry, const DlValues *inputs)
+{
+    const DlScalars *table = &entry->numbers;
+    DlNumber values[DL_PAYS_VALUES];
+    memcpy(values, table->initial, (size_t)table->n_values * sizeof *values);
+    for (int32_t i = 0; i < table->n_loads; i++) {
+        if (dl_scalar_load(table, &table->loads[i], inputs->items[table->loads[i].input], values)) {
+            return 0;
+        }
+    }
+    return dl_scalar_eval(table, 0, table->n_instrs, values) == 0 && values[entry->pays].i != 0;
+}
+
 /* Whether a call of this size runs plainly although the guards of entry pass. */
 static inline int
 is_out_of_range(const DlEntry *entry, const DlValues *inputs)
 {
+    if (entry->pays >= 0 && !meets_condition(entry, inputs)) {
+        return 1;
+    }
     if (entry->least == 0 && entry->most == PY_SSIZE_T_MAX) {
         return 0;
     }

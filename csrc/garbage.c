@@ -105,6 +105,7 @@ clear_step(DlStep *step)
             PyMem_Free(step->call.types[i].shape.values);
         }
         PyMem_Free(step->call.dsts);
+        PyMem_Free(step->call.yields.values);
         PyMem_Free(step->call.types);
         Py_XDECREF(step->call.function);
         Py_XDECREF(step->call.template);

@@ -159,6 +159,13 @@ typedef struct {
     DlDims shape;
 } DlType;
 
+/* The numbers that a step computes for those behind it, and the instructions that wait for them. */
+typedef struct {
+    int n;
+    int32_t *values;
+    int32_t first, last;
+} DlYields;
+
 typedef enum { DL_PRODUCT_NONE, DL_PRODUCT_MATMUL, DL_PRODUCT_DOT } DlProduct;
 
 typedef struct {
@@ -170,6 +177,8 @@ typedef struct {
     int32_t left, right; /* its operands */
     PyObject *template; /* owned: args + kwargs values, with Slots where registers and numbers go */
     PyObject *names;    /* owned: keyword names, or NULL */
+    DlYields yields;    /* of one number at most: how long a result is along an axis */
+    int size_of, axis;
 } DlCallStep;
 
 typedef struct DlProgram DlProgram;
@@ -188,12 +197,6 @@ typedef struct {
     int n_views;     /* steps of the body that read an element of an array out, or view a row */
     int *views;
 } DlLoopKernel;
-/* The numbers that a step computes for those behind it, and the instructions that wait for them. */
-typedef struct {
-    int n;
-    int32_t *values;
-    int32_t first, last;
-} DlYields;
 
 typedef struct {
     DlProgram *body;         /* owned */

@@ -323,7 +323,7 @@ add_op(DlScalars *table, PyObject *expr)
     if (operands == NULL) {
         return -1;
     }
-    int unary = op == NEG || op == NOT || op == TRUNC;
+    int unary = op == NEG || op == NOT || op == TRUNC || op == SQRT;
     int32_t a = -1, b = -1;
     if (op_rows[op].family == COMPARISON && PyTuple_Check(operands) && PyTuple_GET_SIZE(operands) == 2) {
         int32_t folded = add_decided(table, (Op)op, operands);
@@ -501,6 +501,9 @@ eval_ints(Op op, int64_t a, int64_t b, DlNumber *out)
     case BITXOR:
         out->i = a ^ b;
         return 0;
+    case SQRT: /* math.sqrt raises below zero */
+        out->f = a < 0 ? 0.0 : sqrt((double)a);
+        return a < 0;
     case TOO_BIG:
     case TRUNC: /* of a float only */
     case POW: /* of ints it may be an int or a float */
@@ -565,6 +568,12 @@ eval_floats(Op op, double a, double b, DlNumber *out)
             return 1;
         }
         out->i = (int64_t)a;
+        return 0;
+    case SQRT:
+        if (!(a >= 0.0)) { /* a NaN included */
+            return 1;
+        }
+        out->f = sqrt(a);
         return 0;
     case MIN:
         out->f = b < a ? b : a;

@@ -28,6 +28,7 @@ class Abi(NamedTuple):
     FOLD_OPERANDS: int
     FOLD_BYTES: int
     BLOCK_INPUTS: int
+    PAYS_VALUES: int
     MAX_CARRIED_NUMBERS: int
     MOST_STAGES: int
     MOST_VECTOR: int
@@ -183,7 +184,8 @@ class CacheEntry:
     cells alive: the form for code with free variables. plain_on_decline False: a decline is raised. calls_python False
     promises that residual calls no Python function, so that the frame hook can stay away. With neither program nor
     residual, calls that pass the guards run plainly, and so do those whose largest input array has fewer than `least`
-    or more than `most` elements. exits[k], called like residual but with the number of iterations done before the
+    or more than `most` elements, or of whose inputs `pays`, a bool Scalar, is not true.
+    exits[k], called like residual but with the number of iterations done before the
     outputs, takes its place where a program ends at exit k, a loop that was left. An entry that an on_miss made is seen
     by that on_miss's calls alone, one added by add_entry() by everybody's.
     """
@@ -210,6 +212,7 @@ class CacheEntry:
         least: int = 0,
         most: int = ...,
         exits: tuple[types.FunctionType, ...] = ...,
+        pays: object = None,
     ) -> None: ...
     def retire(self, reason: str, /) -> None:
         """From now on calls that pass the guards run plainly."""

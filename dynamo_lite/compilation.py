@@ -68,6 +68,12 @@ def _steps(schedule: Schedule, kinds: tuple[type, ...]) -> int:
 _NO_BREAK = frozenset({"does-not-pay", "nothing-to-compile", "unsupported-dtype", "too-many-dims", "unaligned-array"})
 
 
+def _condition(segment: Segment) -> str:
+    """How many iterations of its loops a segment's program needs to pay, in words; empty where that is not asked."""
+    pays = segment.program.schedule.pays if isinstance(segment.program, _C.Program) else None
+    return "" if pays is None else segment.guards.of_inputs(pays)
+
+
 def _operations(graph: Graph) -> int:
     """How many nodes compute or store, those in the bodies of loops included."""
     own = sum(node.kind in (NodeKind.CALL, NodeKind.STORE) for node in graph.nodes)
@@ -658,6 +664,7 @@ class Compilation:
             numpy_calls=_count(segment.program, Call),
             guards=tuple(map(GuardRecord, segment.guards.sentences())),
             sizes=(segment.entry.least, segment.entry.most),
+            iterations=_condition(segment),
         )
 
     def _own_codes(self) -> list[types.CodeType]:

@@ -94,10 +94,18 @@ def compile_segment(
     if settings.check and (failed := guards.explain(function, slots)):
         raise AssertionError(f"the guards of {function.__qualname__} do not hold for the call they are of: {failed}")
     least, most = program.schedule.sizes if isinstance(program, _C.Program) else (0, sys.maxsize)
+    pays = program.schedule.pays if isinstance(program, _C.Program) else None
     residual = None if why else capture.residual
     exits = capture.exits if isinstance(program, _C.Program) else ()
     entry = _C.CacheEntry(
-        guards, program, residual, calls_python=capture.ends != "return", least=least, most=most, exits=exits
+        guards,
+        program,
+        residual,
+        calls_python=capture.ends != "return",
+        least=least,
+        most=most,
+        exits=exits,
+        pays=pays,
     )
     clock.stage("entry")
     words = GuardsOf(guards, function.__code__)

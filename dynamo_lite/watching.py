@@ -164,8 +164,8 @@ class Watch:
             return compiler.miss(function, slots)
 
     def _look_ahead(self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any]) -> None:
-        """Tell the budget how long a loop is going to run: a `for` that only its iterator ends says so itself, any other
-        is expected to take as long again as it has taken."""
+        """Tell the budget how long a loop is going to run. A `for` that only its iterator ends says so; any other is
+        expected to take as long again as it has taken."""
         round_ = poll.round
         if round_ is None or not round_.n_plain:
             return

@@ -289,6 +289,35 @@ def test_a_loop_that_loses_by_its_breaks_runs_plainly(compiler: Compile) -> None
     assert fast.stats()["native_calls"] - calls <= 4  # those before the entry that runs plainly
 
 
+def single_elements(x: Any, n: Any) -> Any:
+    for k in range(n):
+        x[k] = x[k + 1] * 0.5 + x[k]
+    return x
+
+
+def while_single_elements(x: Any, n: Any) -> Any:
+    k = 0
+    while k < n:
+        x[k] = x[k + 1] * 0.5 + x[k]
+        k += 1
+    return x
+
+
+@pytest.mark.parametrize("function", [single_elements, while_single_elements])
+@pytest.mark.usefixtures("no_mode")
+def test_a_first_call_of_few_iterations_does_not_decide_for_others(function: Any, compiler: Compile) -> None:
+    """An array that a loop writes is copied first; whether that pays hangs on the iterations of each call."""
+    fast = compiler(function)
+    x = np.linspace(0.0, 1.0, 1_000_000)
+    for n in (5, 10, 300_000, 5):
+        before = fast.stats()["native_calls"]
+        assert fast(x.copy(), n).tobytes() == function(x.copy(), n).tobytes()
+        assert fast.stats()["native_calls"] - before == (n == 300_000), n
+    (graph,) = fast.explain().graphs
+    assert graph.iterations.startswith("(n * ") and graph.iterations.endswith(" >= x.shape[0]")
+    assert f"runs where {graph.iterations}; " in str(fast.explain())
+
+
 def noisy(few: Any, x: Any) -> Any:
     """A loop that loses, and much behind it."""
     step = few * 2.0

@@ -21,7 +21,7 @@ from dynamo_lite.config import current, current_seconds
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
 from dynamo_lite.program.element_ops import is_exact, may_raise
-from dynamo_lite.schedule import Target, estimate, paying_sizes, schedule
+from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule
 from dynamo_lite.schedule.steps import Kernel, Machine
 
 TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, folds, machine_form)
@@ -35,8 +35,17 @@ def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
     if options.stress != "compile":
         steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
         if options.cost_model:
-            steps = replace(steps, sizes=paying_sizes(steps.times))
+            steps = _where_it_pays(lowered, steps, example_inputs)
     return _C.Program(steps, _timed(current_seconds()))
+
+
+def _where_it_pays(graph: Graph, steps: Schedule, example_inputs: Sequence[Any]) -> Schedule:
+    """The schedule with the sizes, and numbers of iterations, for which it pays."""
+    by_iterations = paying_iterations(graph, steps, example_inputs, TARGET)
+    if by_iterations is None:
+        return replace(steps, sizes=paying_sizes(steps.times))
+    rest, condition = by_iterations
+    return replace(steps, sizes=paying_sizes(estimate(graph, rest, example_inputs, TARGET)), pays=condition)
 
 
 def _timed(seconds: dict[str, float]) -> Callable[[Kernel | Machine, str], _C.CompiledKernel]:

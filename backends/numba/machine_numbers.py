@@ -160,6 +160,11 @@ class NumberWriter:
                 if operand.least < -EXACT or operand.most > EXACT:
                     shifted = lines.do(f"add i64 {operand.name}, {EXACT}")
                     self.lines.decline_if(lines.do(f"icmp ugt i64 {shifted}, {2 * EXACT}"), "number")
+        if name == "sqrt":
+            root = self.as_float(operands[0])
+            low = lines.quiet_compare("oge", FLOAT64, [root, lines.zero(FLOAT64)])
+            self.lines.decline_if(lines.do(f"xor i1 {low}, true"), "number")
+            return Number("float", exact_ops.ROWS["sqrt", "f"].emit(lines, FLOAT64, [root]))
         a, b = (self.as_float(operand) for operand in operands)
         if name in ("add", "sub", "mul"):
             result = emit_row(lines, _ARITHMETIC[name], FLOAT64, [a, b])

@@ -27,9 +27,16 @@ from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth
-from dynamo_lite.capture.iterators import CALL, drain, iterate
+from dynamo_lite.capture.iterators import CALL, drain, iterate, next_item
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import as_scalar, not_too_long, number_binary, number_unary, rounded_to_int
+from dynamo_lite.capture.numbers import (
+    as_scalar,
+    not_too_long,
+    number_binary,
+    number_unary,
+    rounded_to_int,
+    square_root,
+)
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
@@ -47,6 +54,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    RecordValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -126,9 +134,7 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
         return machine.call_python(target.fn, constant(target.fn), args, kwargs)
     if isinstance(target, type) and not target.__flags__ & IMMUTABLE_TYPE:
         raise Break("python-call", f"class {target.__qualname__}")
-    raise Break(
-        "random" if _is_random(target) else "c-function", callable_name(target)
-    )
+    raise Break("random" if _is_random(target) else "c-function", callable_name(target))
 
 
 def _first_either(machine: Machine, args: Args) -> tuple[int, EitherValue] | None:
@@ -217,10 +223,10 @@ def _print(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(len)
 def _len(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return length(machine, _only(args, kwargs))
+    return length(machine, only(args, kwargs))
 
 
-def _only(args: Args, kwargs: Kwargs) -> Value:
+def only(args: Args, kwargs: Kwargs) -> Value:
     return _positional(args, kwargs, 1)[0]
 
 
@@ -274,7 +280,7 @@ CALL.append(lambda machine, function, args: call(machine, function, args, {}))
 
 @rule(reversed)
 def _reversed(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, SequenceValue):
         return IteratorValue(None, value, value.items, "reversed", len(value.items))
     if isinstance(value, RangeValue):
@@ -286,14 +292,14 @@ def _reversed(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(iter)
 def _iter(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return iterate(machine, _only(args, kwargs))
+    return iterate(machine, only(args, kwargs))
 
 
 def _make_sequence(kind: type) -> Rule:
     def build(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if not args and not kwargs:
             return SequenceValue(None, kind, [])
-        value = _only(args, kwargs)
+        value = only(args, kwargs)
         if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
             return value
         return SequenceValue(None, kind, drain(machine, value))
@@ -384,7 +390,7 @@ def python_type(machine: Machine, value: Value) -> type:
             return dict
         case DictViewValue():
             return type(getattr({}, value.name)())
-        case ObjectValue():
+        case ObjectValue() | RecordValue():
             return value.cls
         case RangeValue():
             return range
@@ -399,7 +405,7 @@ def python_type(machine: Machine, value: Value) -> type:
 
 @rule(type)
 def _type(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    cls = python_type(machine, _only(args, kwargs))
+    cls = python_type(machine, only(args, kwargs))
     return ConstantValue(constant(cls), cls)
 
 
@@ -435,23 +441,25 @@ def _hasattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(callable)
 def _callable(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     return ConstantValue(None, isinstance(value, FunctionValue) or callable(as_constant(machine, value)))
 
 
 @rule(bool)
 def _bool(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return ConstantValue(None, known_truth(machine, _only(args, kwargs)))
+    return ConstantValue(None, known_truth(machine, only(args, kwargs)))
 
 
 @rule(int)
 def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, NumberValue) and kind_of(value.expr) == "int":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
         if value.whole is not None:
             return machine.tracer.number(value.whole)
+        if value.real is not None:
+            return _int(machine, [NumberValue(None, value.real)], {})
         found = numpy_rules.read_number(machine, value, asked=True)
         if found is None:
             raise Break("data-dependent-number", "int()")
@@ -471,7 +479,7 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(ord)
 def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, CharacterValue):
         return value.code
     return python_result(ord, as_constant(machine, value))
@@ -479,10 +487,12 @@ def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(float)
 def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
         return NumberValue(None, value.expr)
     if isinstance(value, ArrayValue):
+        if value.real is not None:
+            return NumberValue(None, value.real)
         number = numpy_rules.read_number(machine, value, asked=True)
         if number is None or value.node.array_type.dtype.kind != "f":
             raise Break("data-dependent-number", "float()")
@@ -506,7 +516,7 @@ def _round(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(abs)
 def _abs(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     if isinstance(value, EitherValue):
         return split(machine, value, lambda one: _abs(machine, [one], {}))
     if isinstance(value, ArrayValue):
@@ -545,7 +555,7 @@ def _make_extremum(name: str) -> Rule:
     def extremum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if kwargs:
             raise Break("python-call", name)
-        items = args if len(args) > 1 else drain(machine, _only(args, kwargs))
+        items = args if len(args) > 1 else drain(machine, only(args, kwargs))
         items = [machine.realised(item) for item in items]
         scalars = [as_scalar(item) for item in items]
         integers = all(scalar is not None and kind_of(scalar) == "int" for scalar in scalars)
@@ -578,7 +588,7 @@ _RULES[max] = _make_extremum("max")
 
 @rule(sum)
 def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     total: Value = ConstantValue(None, 0)
     for item in drain(machine, value):
         item = machine.realised(item)
@@ -598,44 +608,30 @@ def _breaks_with(reason: str, *callables: Any) -> None:
         rule(one)(refuse)
 
 
-_breaks_with("c-function", next, filter, any, all, sorted, id, hash, repr, str, format, vars, dir, open, input)
+_breaks_with("c-function", next, filter, sorted, id, hash, repr, str, format, vars, dir, open, input)
 _breaks_with("c-function", setattr, delattr)
 _breaks_with("frame-introspection", locals, globals, eval, exec, super, breakpoint, builtins.__import__, sys._getframe)
+
+
+def _search(wanted: bool) -> Rule:
+    """any or all: goes on to the first item whose truth is `wanted`."""
+
+    def search(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        iterator = iterate(machine, only(args, kwargs))
+        while (item := next_item(machine, iterator)) is not None:
+            if known_truth(machine, machine.realised(item)) is wanted:
+                return ConstantValue(None, wanted)
+        return ConstantValue(None, not wanted)
+
+    return search
+
+
+_RULES[any], _RULES[all] = _search(True), _search(False)
 
 
 @rule(warnings.warn, warnings.warn_explicit)
 def _warn(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise Break("output", "warnings.warn")
-
-
-@rule(np.meshgrid)
-def _meshgrid(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """What NumPy does, but for setting shapes in place."""
-    options = {name: as_constant(machine, value) for name, value in kwargs.items()}
-    indexing, sparse = options.pop("indexing", "xy"), options.pop("sparse", False)
-    if options.pop("copy", True) is not True or options or indexing not in ("xy", "ij") or type(sparse) is not bool:
-        raise Break("op-without-rule", "np.meshgrid in this form")
-    places = list(range(len(args)))
-    if indexing == "xy" and len(args) > 1:
-        places[:2] = [1, 0]
-    parts: list[ArrayValue] = []
-    for arg, place in zip(args, places, strict=True):
-        vector = numpy_rules.call_numpy(machine, np.asanyarray, [arg], {})
-        shape = [ConstantValue(None, -1 if axis == place else 1) for axis in range(len(args))]
-        assert isinstance(vector, ArrayValue)
-        part = numpy_rules.call_method(machine, vector, "reshape", list(shape), {})
-        assert isinstance(part, ArrayValue)
-        parts.append(part)
-    sizes = {place: part.node.array_type.shape[place] for place, part in zip(places, parts, strict=True)}
-    whole = SequenceValue(None, tuple, [machine.tracer.number(sizes[axis]) for axis in range(len(args))])
-    made: Args = []
-    for part in parts:
-        if not sparse and len(args) > 1:
-            wide = numpy_rules.call_numpy(machine, np.broadcast_to, [part, whole], {})
-            assert isinstance(wide, ArrayValue)
-            part = wide
-        made.append(numpy_rules.call_method(machine, part, "copy", [], {}))
-    return SequenceValue(None, tuple, made)
 
 
 def _register_math() -> None:
@@ -650,7 +646,6 @@ def _register_math() -> None:
         return compute
 
     for name in (
-        "sqrt",
         "exp",
         "log",
         "sin",
@@ -688,9 +683,21 @@ for _function in (math.ceil, math.floor):
     _RULES[_function] = _make_rounding(_function, _RULES[_function])
 
 
+@rule(math.sqrt)
+def _square_root(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    (value,) = _positional(args, kwargs, 1)
+    if isinstance(value, ArrayValue):
+        value = numpy_rules.read_number(machine, value, asked=True) or value
+    scalar = as_scalar(value)
+    if scalar is None:
+        raise Break("c-function", "math.sqrt")
+    root = square_root(machine.tracer, scalar) if is_symbolic(scalar) and kind_of(scalar) != "bool" else None
+    return python_result(math.sqrt, as_constant(machine, value)) if root is None else NumberValue(None, root)
+
+
 @rule(operator.index)
 def _index(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _only(args, kwargs)
+    value = only(args, kwargs)
     scalar = as_scalar(value)
     if scalar is None or kind_of(scalar) not in ("int", "bool"):
         raise Break("c-function", "operator.index")

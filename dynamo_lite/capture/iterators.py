@@ -23,6 +23,7 @@ from dynamo_lite.capture.value import (
     IteratorValue,
     NumberValue,
     RangeValue,
+    RecordValue,
     SequenceValue,
     Value,
     a_kind,
@@ -41,6 +42,8 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             return value
         case SequenceValue():
             return IteratorValue(None, value, value.items)
+        case RecordValue():
+            return iterate(machine, SequenceValue(None, tuple, value.items))
         case GeneratorValue():
             return IteratorValue(None, value)
         case ConstantValue() if isinstance(value.value, tuple | str):

@@ -7,6 +7,8 @@ expression of the same operands, and nothing has been stored since into memory t
 
 from __future__ import annotations
 
+import numpy as np
+
 from dynamo_lite import ops
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import Break
@@ -45,13 +47,24 @@ def put(tracer: Tracer, target: Node, mask: Node, value: Node) -> None:
     ops.masks.store_masked(tracer.graph, target, found[0], found[1], value, tracer.location(), tracer.relate)
 
 
+def count_nonzero(tracer: Tracer, x: Node) -> Symbol:
+    """np.count_nonzero of an array; raises OpError where there is no rule."""
+    type_ = x.array_type
+    if type_.scalar or not type_.shape:
+        raise ops.OpError("count_nonzero of a scalar")
+    if type_.dtype.kind != "b":
+        x = ops.call(tracer.graph, "astype", (x,), {"dtype": np.dtype(bool)}, tracer.location(), tracer.relate)
+    found = _counted(tracer, x)
+    return _count(tracer, x) if found is None else found[1]
+
+
 def _count(tracer: Tracer, mask: Node) -> Symbol:
     graph = tracer.graph
     if sum(node.op == "count_true" for node in graph.nodes) >= MOST_COUNTS:
         raise Break("graph-too-large", f"more than {MOST_COUNTS} masks")
     node = ops.call(graph, "count_true", (mask,), {"yields": ()}, tracer.location(), tracer.relate)
     (name,) = tracer.yield_names(1)
-    symbol = graph.add_yield(name, "int")
+    symbol = graph.add_size(name)
     node.params["yields"] = (symbol,)
     return symbol
 

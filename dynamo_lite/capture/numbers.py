@@ -136,6 +136,18 @@ def rounded_to_int(tracer: Tracer, value: Scalar, up: bool) -> Scalar | None:
     return whole
 
 
+def square_root(tracer: Tracer, value: Scalar) -> Scalar | None:
+    """math.sqrt of a symbolic number, for which the program declines below zero; None where it is negative in this
+    call."""
+    zero = 0.0 if kind_of(value) == "float" else 0
+    condition = make("ge", value, zero)
+    if tracer.varies(value):
+        tracer.require(condition)
+    elif not tracer.relate(condition):
+        return None
+    return make("sqrt", value)
+
+
 def _too_wide(value: Scalar) -> bool:
     """An int that 64 bits do not hold: no expression may have it."""
     return isinstance(value, int) and not -(2**63) <= value < 2**63
@@ -173,6 +185,8 @@ def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
         else:
             condition = ScalarOp(SCALAR_COMPARE[op], "bool", (a, b))
+            if tracer.is_open(condition):
+                return NumberValue(None, condition)
             try:
                 return tracer.truth(condition)
             except Undecided:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy._core import _methods
 from dynamo_lite import ops
 from dynamo_lite.capture import masks
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar, rounded_to_int
+from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar, rounded_to_int, square_root
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
 from dynamo_lite.capture.value import (
@@ -29,6 +30,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    RecordValue,
     ResultValue,
     SequenceValue,
     SliceValue,
@@ -99,14 +101,30 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
     tracer = machine.tracer
     if bound.out is not None and _looks_at_result(bound.op, bound.out.array_type.dtype):
         return _into_itself(machine, bound)
+    open_size = bound.op != "same" and ops.REGISTRY[bound.op].open_size
+    if open_size:
+        bound = replace(bound, params={**bound.params, "yields": (_open_size(tracer),)})
     try:
         result = ops.apply(tracer.graph, bound, tracer.location(), tracer.relate)
     except ops.OpError as error:
+        if open_size:
+            del tracer.graph.symbols[bound.params["yields"][0].name]
         raise no_rule(error) from None
     tracer.check_size()
     if bound.out is not None:
         note_written(machine, bound.out)
+    if bound.record is not None:
+        assert isinstance(result, tuple)
+        return RecordValue(None, bound.record, [value_of(machine, item) for item in result])
     return value_of(machine, result)
+
+
+def _open_size(tracer: Tracer) -> Symbol:
+    """A Symbol for a size that the run takes from what NumPy gives."""
+    if len(tracer.carried) >= MAX_READ:
+        raise Break("graph-too-large", f"more than {MAX_READ} sizes and numbers out of arrays")
+    (name,) = tracer.yield_names(1)
+    return tracer.graph.add_size(name)
 
 
 def _looks_at_result(op: str, dtype: np.dtype[Any]) -> bool:
@@ -490,7 +508,7 @@ def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
         case "T" | "mT" | "real" | "imag":
             spelling = ops.attribute(name)
             if spelling is not None:
-                return _bind(machine, spelling, [array], {})
+                return bind(machine, spelling, [array], {})
         case "__class__":
             return ConstantValue(None, type_.dtype.type if type_.scalar else np.ndarray)
     owner = type_.dtype.type if type_.scalar else np.ndarray
@@ -516,10 +534,10 @@ def call_method(machine: Machine, array: ArrayValue, name: str, args: list[Value
     op = ops.method(name)
     if op is None:
         raise Break("op-without-rule", f"ndarray.{name}")
-    return _bind(machine, op, [array, *args], kwargs)
+    return bind(machine, op, [array, *args], kwargs)
 
 
-def _bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: dict[str, Value]) -> Value:
+def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """A call of one of NumPy's names."""
     operands = tuple(raw(machine, value) for value in args)
     keywords = {name: raw(machine, value) for name, value in kwargs.items()}
@@ -552,13 +570,16 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
     """A call of a NumPy callable; None when `target` is none."""
     op = ops.lookup(target)
     if op is not None:
-        result = _bind(machine, op, args, kwargs)
+        result = bind(machine, op, args, kwargs)
         if target is np.intp and len(args) == 1 and isinstance(result, ArrayValue):
             result.number = known_number(machine.realised(args[0]))
-        if target in (np.ceil, np.floor) and len(args) == 1 and isinstance(result, ArrayValue):
-            scalar = as_scalar(machine.realised(args[0]))
-            if scalar is not None:
-                result.whole = rounded_to_int(machine.tracer, scalar, target is np.ceil)
+        if target in (np.ceil, np.floor, np.sqrt) and len(args) == 1 and isinstance(result, ArrayValue):
+            scalar = _known_real(machine.realised(args[0]))
+            if scalar is not None and is_symbolic(scalar) and not machine.tracer.varies(scalar):
+                if target is np.sqrt:
+                    result.real = square_root(machine.tracer, scalar)
+                else:
+                    result.whole = rounded_to_int(machine.tracer, scalar, target is np.ceil)
         return result
     folded = ops.lookup_folded(target)
     if folded is not None:
@@ -572,6 +593,11 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
             return machine.call_python(implementation, constant(implementation), args, kwargs)
         return None
     return None
+
+
+def _known_real(value: Value) -> Scalar | None:
+    """The number that a Python number or a floating NumPy scalar is known to be."""
+    return value.real if isinstance(value, ArrayValue) else as_scalar(value)
 
 
 def _known(machine: Machine, value: Value) -> Any:

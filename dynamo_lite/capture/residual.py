@@ -38,6 +38,7 @@ from dynamo_lite.capture.value import (
     NullValue,
     NumberValue,
     RangeValue,
+    RecordValue,
     ResultValue,
     SequenceValue,
     SliceValue,
@@ -65,7 +66,7 @@ _LONGEST_TAIL = 8
 # Values that are one object however often they are used.
 _OBJECTS = (
     *(CallValue, CharacterValue, EitherValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue),
-    *(FunctionValue, MethodValue, CellValue),
+    *(FunctionValue, MethodValue, CellValue, RecordValue),
 )
 MAX_NESTING = 100  # of what residual code builds; a deeper one took the stack it is written on
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
@@ -207,6 +208,8 @@ class Residual:
                 self.emit("LOAD_CONST", None)
             case CallValue():
                 self.call(value.function, value.args)
+            case RecordValue():
+                self.call(value.cls, value.items)
             case EitherValue():
                 self.choice(value)
             case CharacterValue():
@@ -710,6 +713,8 @@ def _droppable(value: Value) -> bool:
         case SequenceValue() | DictValue():
             items = value.known if isinstance(value, SequenceValue) else value.items.values()
             return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
+        case RecordValue():
+            return all(map(_droppable, value.items))
         case DictViewValue():
             return _droppable(value.of)
         case _:

@@ -441,7 +441,9 @@ class Tracer:
     def require(self, condition: Scalar) -> None:
         """Let the program decline wherever `condition` does not hold."""
         ops.call(self.graph, "require", (condition,), {}, self.location())
-        self.graph.facts.learn(condition, True)
+        # NB: an open size that is known to equal another would get its name, and its node yields none.
+        if not (isinstance(condition, ScalarOp) and condition.op == "eq"):
+            self.graph.facts.learn(condition, True)
 
     def is_ordinary(self, condition: Scalar) -> bool:
         """Whether `condition` is that a bound of a slice, which an array gives, lies inside or behind the other one."""
@@ -452,11 +454,13 @@ class Tracer:
         return not read.isdisjoint(symbols_of(condition))
 
     def _counts(self) -> list[Node]:
-        return self._yielding("count_true")
+        return [node for node in self._yielding() if node.op != "scalar_number"]
 
-    def _yielding(self, op: str) -> list[Node]:
+    def _yielding(self, op: str = "") -> list[Node]:
+        """CALL nodes, of one op or any, that yield numbers."""
         graphs = (self.root, *(region.graph for region in self.regions))
-        return [node for graph in graphs for node in graph.nodes if node.op == op]
+        nodes = (node for graph in graphs for node in graph.nodes if node.kind is NodeKind.CALL)
+        return [node for node in nodes if node.params.get("yields") and op in ("", node.op)]
 
     def _promised(self, condition: Scalar) -> bool:
         if not self.is_owned(condition):
@@ -542,6 +546,13 @@ class Tracer:
             else:
                 self.relate(ScalarOp("eq", "bool", (value.expr, number)))
         return ConstantValue(value.source, number)
+
+    def is_open(self, condition: Scalar) -> bool:
+        """Whether, outside of loops, only the run knows if `condition` holds."""
+        condition = simplify(condition)
+        if self.regions or self.peeling or not self.varies(condition) or self.requires(condition):
+            return False
+        return self.graph.facts.decide(condition) is None
 
     def truth(self, condition: Scalar) -> Value:
         """A relation decided now, as a constant."""

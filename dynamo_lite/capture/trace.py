@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dynamo_lite import budget, ops
-from dynamo_lite.capture import handlers, opaque
+from dynamo_lite.capture import handlers, numpy_functions, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, read_cell, root_frame
@@ -390,4 +390,14 @@ def make_residual(
     return types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
 
 
-__all__ = ["Capture", "GraphBreak", "bind_slots", "empty_closure", "handlers", "opaque", "slot_names", "trace"]
+__all__ = [
+    "Capture",
+    "GraphBreak",
+    "bind_slots",
+    "empty_closure",
+    "handlers",
+    "numpy_functions",
+    "opaque",
+    "slot_names",
+    "trace",
+]

@@ -123,16 +123,26 @@ class CallValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class RecordValue(Value):
+    """A named tuple that a function of NumPy's gives: ``cls(*items)``."""
+
+    cls: type = field(default=tuple)
+    items: list[Value] = field(default_factory=list)
+
+
+@dataclass(eq=False, slots=True)
 class ArrayValue(Value):
     """An exact ndarray or a NumPy scalar: a node of the graph.
 
     number: what an integer NumPy scalar (or a comparison of such) is known to be, ``np.intp(x.shape[0])`` say.
-    whole: the int that a floating NumPy scalar is known to be, ``np.ceil(len(x) / 2)`` say.
+    whole: the int that a floating NumPy scalar is known to be, ``np.ceil(len(x) / 2)`` say. real: the float that it is
+    known to be, ``np.sqrt(len(x))``.
     """
 
     node: Node = field(default=None)  # type: ignore[assignment]
     number: Scalar | None = None
     whole: Scalar | None = None
+    real: Scalar | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -325,7 +335,7 @@ def kind_name(value: Value) -> str:
             return type_name(type(value.value))
         case SequenceValue():
             return value.kind.__name__
-        case ObjectValue():
+        case ObjectValue() | RecordValue():
             return type_name(value.cls)
         case ArrayValue():
             return "NumPy scalar" if value.node.array_type.scalar else "array"

@@ -12,7 +12,7 @@ import numpy as np
 
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
-from dynamo_lite.graph.scalar import Scalar, Symbol
+from dynamo_lite.graph.scalar import Scalar, Symbol, make
 from dynamo_lite.graph.text import to_text
 from dynamo_lite.graph.types import ArrayType, number_type
 
@@ -159,10 +159,19 @@ class Graph:
         self.symbols[name] = symbol
         return symbol
 
+    def add_size(self, name: str) -> Symbol:
+        """The same for a size, which is not negative."""
+        symbol = self.add_yield(name, "int")
+        self.facts.learn(make("ge", symbol, 0), True)
+        return symbol
+
     def required(self) -> Facts:
-        """What the "require" nodes see to: the program declines otherwise."""
+        """What the "require" nodes see to, since the program declines otherwise; and that sizes are not negative."""
         facts = Facts()
         for node in self.nodes:
+            if node.kind is NodeKind.CALL and node.op != "scalar_number":
+                for size in node.params.get("yields", ()):
+                    facts.learn(make("ge", size, 0), True)
             if node.op == "require":
                 facts.learn(node.args[0], True)  # type: ignore[arg-type]
         return facts

@@ -14,7 +14,7 @@ from typing import Any
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.opdef import REGISTRY
+from dynamo_lite.graph.opdef import REGISTRY, place_of_size
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import NUMBER_DTYPES
@@ -53,7 +53,7 @@ def interpret(
             if before_call is not None:
                 before_call(node.op, args)
             values[node] = REGISTRY[node.op].evaluate(args, params)
-            env.update((symbol.name, values[node].item()) for symbol in node.params.get("yields", ()))
+            env.update(numbers_of(node, values[node]))
         elif node.kind is NodeKind.LOOP:
             start, stop, step, *rest = map(concrete, node.args)
             carried, captured = rest[: node.params["carried"]], rest[node.params["carried"] :]
@@ -76,6 +76,15 @@ def interpret(
         elif node.kind is not NodeKind.LEAVE:
             raise NotImplementedError(f"{node.name}: no interpretation of {node.kind.value} nodes")
     return [concrete(output) for output in graph.outputs]
+
+
+def numbers_of(node: Node, value: Any) -> dict[str, Number]:
+    """What a CALL node whose result is `value` yields."""
+    place = place_of_size(node)
+    if place is None:
+        return {symbol.name: value.item() for symbol in node.params.get("yields", ())}
+    array = value[place[0]] if isinstance(node.type, tuple) else value
+    return {node.params["yields"][0].name: array.shape[place[1]]}
 
 
 def results(node: Node, nodes: list[Any], numbers: list[Any], env: dict[str, Number]) -> tuple[Any, ...]:

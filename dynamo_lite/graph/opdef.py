@@ -89,6 +89,7 @@ class OpDef:
     result does so where the operand is an array of at most so many axes.
     may_report: even with an unused result the op may warn or raise (a flag, an index out of range).
     ufunc: the ufunc that the op is a call of, gufuncs included.
+    open_size: the results have a size that only the run knows, the Symbol params["yields"][0].
     in_place: the result is the first operand with other contents, which a store right behind it puts there;
     scheduling makes one step of both.
     """
@@ -104,6 +105,7 @@ class OpDef:
     may_report: bool = True
     ufunc: np.ufunc | None = None
     in_place: bool = False
+    open_size: bool = False
 
 
 REGISTRY: dict[str, OpDef] = {}
@@ -123,6 +125,15 @@ def is_exact_view(node: Node) -> bool:
     if op.exact_view or not isinstance(base, Node):
         return op.exact_view
     return not base.array_type.scalar and base.array_type.ndim <= op.exact_axes
+
+
+def place_of_size(node: Node) -> tuple[int, int] | None:
+    """Of a CALL node whose results have an open size: a result, and its axis, that is as long; None of another node."""
+    if not REGISTRY[node.op].open_size:
+        return None
+    (symbol,) = node.params["yields"]
+    types = node.type if isinstance(node.type, tuple) else (node.array_type,)
+    return next((place, type_.shape.index(symbol)) for place, type_ in enumerate(types) if symbol in type_.shape)
 
 
 def elementwise_of(node: Node) -> OpDef:

@@ -45,12 +45,13 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalarOp:
-    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow bitand bitor bitxor trunc lt le
-    eq ne gt ge and or not.
+    """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow sqrt bitand bitor bitxor trunc
+    lt le eq ne gt ge and or not.
 
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
-    and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float. normal:
-    `simplify` would not change it. The text is kept, since sizes are compared and put in order by it again and again.
+    and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float,
+    "sqrt" math.sqrt of a number that is not negative. normal: `simplify` would not change it. The text is kept, since
+    sizes are compared and put in order by it again and again.
     """
 
     op: str
@@ -201,6 +202,12 @@ def _truncate(a: float) -> int:
     return int(a)
 
 
+def _root(a: float) -> float:
+    if not a >= 0:
+        raise ArithmeticError("the square root of a negative number or NaN")
+    return math.sqrt(a)
+
+
 _EVALUATE = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -216,6 +223,7 @@ _EVALUATE = {
     "bitor": lambda a, b: a | b,
     "bitxor": lambda a, b: a ^ b,
     "trunc": _truncate,
+    "sqrt": _root,
     "lt": lambda a, b: a < b,
     "le": lambda a, b: a <= b,
     "eq": lambda a, b: a == b,
@@ -252,7 +260,7 @@ def _make(op: str, *operands: Scalar) -> Scalar:
         raise TypeError("complex numbers have no symbolic arithmetic")
     if op in COMPARISONS or op in _LOGIC:
         kind = "bool"
-    elif op == "truediv" or ("float" in kinds and op != "trunc"):
+    elif op in ("truediv", "sqrt") or ("float" in kinds and op != "trunc"):
         kind = "float"
     else:
         kind = "int"

@@ -112,7 +112,8 @@ def _check_call(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     if not same_type(graph, inferred, node.type):
         raise GraphError(f"{node.name}: {node.op} yields {_types(inferred)}, the node says {_types(node.type)}")
     if "yields" in node.params:
-        _check_yields(graph, node, ("float" if node.array_type.dtype.kind == "f" else "int",))
+        is_float = not op.open_size and node.array_type.dtype.kind == "f"
+        _check_yields(graph, node, ("float" if is_float else "int",))
 
 
 def _types(type_: object) -> str:

@@ -39,6 +39,10 @@ class GuardsOf:
         """What must hold, one sentence each."""
         return str(self).splitlines()[:-1]
 
+    def of_inputs(self, expr: Scalar) -> str:
+        """A number of the inputs that the guards yield."""
+        return _Namer(self.guards.ops, self.guards.inputs, self.code).scalar(expr)
+
 
 def to_text(ops: Sequence[Op], inputs: Sequence[int], code: types.CodeType | None = None) -> str:
     """All guards, one a line, then the inputs they yield."""

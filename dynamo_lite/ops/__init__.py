@@ -10,6 +10,7 @@ from dynamo_lite.ops import (
     elementwise,
     lists,
     masks,
+    open_sizes,
     operators,
     rearrange,
     reductions,
@@ -41,6 +42,7 @@ from dynamo_lite.ops.registry import (
     may_report,
     method,
     store,
+    subscript,
 )
 
 __all__ = [
@@ -71,6 +73,7 @@ __all__ = [
     "masks",
     "may_report",
     "method",
+    "open_sizes",
     "operators",
     "rearrange",
     "reductions",
@@ -78,6 +81,7 @@ __all__ = [
     "statistics",
     "store",
     "store_index",
+    "subscript",
     "transforms",
     "unary_operator",
     "user",

@@ -3,8 +3,8 @@
 matmul and the other gufuncs are typed by dtype resolution and their signature. For the rest a row of ``opaque`` gives
 the shape rule, and dtype, rank and scalar-or-array come from calling the function on a tiny well-conditioned sample
 (``trial``). No sample may warn: catch_warnings would make Python forget which warnings it has shown. Functions whose
-result is a tuple object of their own (eigh, qr, svd), a Python number or of a shape that depends on values have no
-row. INVARIANT: results are fresh arrays, never views of operands.
+result is a Python number have no row, and those whose shape depends on values one of open_sizes.py. INVARIANT: results
+are fresh arrays, never views of operands.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ from dynamo_lite.ops.shapes import broadcast, settle, shape_of
 
 Shape: TypeAlias = tuple[Dim, ...]
 ShapeRule: TypeAlias = Callable[[tuple[Shape, ...], dict[str, Any], Relate], Shape]
+ShapesRule: TypeAlias = Callable[[tuple[Shape, ...], dict[str, Any], Relate], tuple[Shape, ...]]
 
 
 # trial: what a function yields for operands of these types
@@ -66,6 +67,14 @@ ShapeRule: TypeAlias = Callable[[tuple[Shape, ...], dict[str, Any], Relate], Sha
 
 def trial(function: Callable[..., Any], args: tuple[Argument, ...], params: dict[str, Any]) -> tuple[DType, int, bool]:
     """dtype, rank and whether it is a NumPy scalar of function(*args, **params), from a call on a sample."""
+    (found,) = trials(function, args, params)
+    return found
+
+
+def trials(
+    function: Callable[..., Any], args: tuple[Argument, ...], params: dict[str, Any]
+) -> tuple[tuple[DType, int, bool], ...]:
+    """The same of each item of a tuple; the result alone, if it is none."""
     cells = tuple(_cell(arg) for arg in args)
     return _trial(function, cells, tuple((name, _param(value)) for name, value in sorted(params.items())))
 
@@ -89,15 +98,17 @@ def _cell(arg: Argument) -> tuple[Any, ...]:
 @lru_cache(1024)  # NB: keys hold numbers of users' programs
 def _trial(
     function: Callable[..., Any], cells: tuple[tuple[Any, ...], ...], params: tuple[tuple[str, Any], ...]
-) -> tuple[DType, int, bool]:
+) -> tuple[tuple[DType, int, bool], ...]:
     try:
         with np.errstate(all="ignore"):
             result = function(*map(_sample, cells), **dict(params))
     except REFUSALS as error:
         raise OpError(f"{getattr(function, '__name__', 'call')}: {type(error).__name__}: {error}") from None
-    if not isinstance(result, np.ndarray | np.generic):
-        raise OpError(f"a result of type {type(result).__name__}")
-    return result.dtype, result.ndim, isinstance(result, np.generic)
+    results = result if isinstance(result, tuple) else (result,)
+    for one in results:
+        if not isinstance(one, np.ndarray | np.generic):
+            raise OpError(f"a result of type {type(one).__name__}")
+    return tuple((one.dtype, one.ndim, isinstance(one, np.generic)) for one in results)
 
 
 def _sample(cell: tuple[Any, ...]) -> Any:
@@ -125,15 +136,33 @@ def opaque(
     kind: OpKind = OpKind.CALL,
 ) -> None:
     """Define a CALL op whose operands and params are the function's."""
+    several(name, function, lambda shapes, params, ask: (shape(shapes, params, ask),), doc, samples, kind)
 
-    def infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
-        dtype, ndim, scalar = trial(function, args, params)
-        dims = tuple(settle(dim, ask) for dim in shape(tuple(map(shape_of, args)), params, ask))
-        if len(dims) != ndim:
+
+def several(
+    name: str,
+    function: Callable[..., Any],
+    shapes: ShapesRule,
+    doc: str,
+    samples: tuple[Sample, ...],
+    kind: OpKind = OpKind.CALL,
+    open_size: bool = False,
+) -> None:
+    """The same with a tuple of results, or one; params["yields"] of an open size is not the function's."""
+
+    def infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType | tuple[ArrayType, ...]:
+        own = {key: value for key, value in params.items() if key != "yields"}
+        found = trials(function, args, own)
+        dims = [tuple(settle(dim, ask) for dim in one) for one in shapes(tuple(map(shape_of, args)), params, ask)]
+        if [len(one) for one in dims] != [ndim for _, ndim, _ in found]:
             raise OpError(f"{name} of these ranks has no rule")
-        return ArrayType(dtype, dims, scalar)
+        types = tuple(ArrayType(dtype, one, scalar) for one, (dtype, _, scalar) in zip(dims, found, strict=True))
+        return types[0] if len(types) == 1 else types
 
-    define(OpDef(name, kind, infer, lambda args, params: function(*args, **params), doc, samples))
+    def evaluate(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return function(*args, **params)
+
+    define(OpDef(name, kind, infer, evaluate, doc, samples, open_size=open_size))
 
 
 def equal(left: Scalar, right: Scalar, ask: Relate) -> None:

@@ -56,7 +56,6 @@ from dynamo_lite.ops.registry import (
     OpKind,
     Relate,
     Sample,
-    UnknownShape,
     call,
     check_number,
     define,
@@ -330,10 +329,12 @@ define(
 )
 
 
-@spell("where", "np.where", np.where)
+@spell("where nonzero", "np.where", np.where)
 def _bind_where(ask: Relate, condition: ArrayArg, x: OptionalOperand = None, y: OptionalOperand = None, /) -> Bound:
     if x is None or y is None:
-        raise UnknownShape("np.where of a condition alone")
+        if x is not None or y is not None:
+            raise OpError("np.where of one array of two")
+        return Bound("nonzero", (condition,))
     return Bound("where", (condition, x, y))
 
 

@@ -339,6 +339,14 @@ def _count(value: Any) -> Scalar:
     return size(value)
 
 
+def _count_or_counts(value: Any) -> Any:
+    return convert(value) if is_sequence(value) else value if isinstance(value, Node) else _count(value)
+
+
+def _joined(value: Any) -> Any:
+    return value if isinstance(value, slice) else operand(value)
+
+
 def one_of(*values: Any) -> Kind:
     """The Kind of an argument for which the rule knows just these values."""
 
@@ -370,6 +378,7 @@ MaskOrTrue = Annotated[Any, Kind("an array that is no sequence, True", _mask_or_
 RealOperand = Annotated[Any, Kind("an array or a Python number", _real_operand)]
 IndexArg = Annotated[Any, Kind("an index, which ops.index looks at", lambda value: value)]
 Arrays = Annotated[tuple[Node, ...], Kind("a tuple or list of arrays", _several)]
+Joined = Annotated[Any, Kind("an array, a number, a slice", _joined)]
 Nested = Annotated[Any, Kind("arrays and numbers in tuples and lists", _nested)]
 Number = Annotated[Scalar, Kind("a Python number", number)]
 NumberOrNone = Annotated[Scalar | None, Kind("a Python number, None", _optional(number))]
@@ -377,7 +386,9 @@ PlainNumber = Annotated[Any, Kind("a known number", _plain_number)]
 PlainNumberOrNone = Annotated[Any, Kind("a known number, None", _optional(_plain_number))]
 Int = Annotated[int, Kind("a known int", static_int)]
 IntOrNone = Annotated[int | None, Kind("a known int, None", _optional(static_int))]
+IntOrSeveral = Annotated[Any, Kind("a known int, or several", one_or_several(static_int, tuple, list))]
 Count = Annotated[Scalar, Kind("a number of copies", _count)]
+CountOrCounts = Annotated[Any, Kind("a number of copies, or an array of such", _count_or_counts)]
 Counts = Annotated[Any, Kind("numbers of copies", one_or_several(_count, tuple, list))]
 Float = Annotated[float, Kind("a known float", static_float)]
 Text = Annotated[str, Kind("a known str", _text)]
@@ -412,6 +423,7 @@ SortKind = Annotated[str | None, one_of(None, "quicksort", "mergesort", "heapsor
 Side = Annotated[str, one_of("left", "right")]
 TakeMode = Annotated[str, one_of("raise", "wrap", "clip")]
 ProductMode = Annotated[str, one_of("valid", "same", "full")]
+QRMode = Annotated[str, one_of("reduced", "r")]
 Norm = Annotated[str | None, one_of(None, "backward", "ortho", "forward")]
 ViewType = Annotated[type, only(np.ndarray)]
 CopyOrNone = Annotated[bool | None, one_of(True, None)]

@@ -13,14 +13,15 @@ import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import Scalar, make, product, total
+from dynamo_lite.graph.scalar import Scalar, is_scalar, kind_of, make, product, total
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.calls import Shape, equal, opaque, same_shape
-from dynamo_lite.ops.conversion import convert, view
+from dynamo_lite.ops.conversion import convert, pending, sample_scalar, view
 from dynamo_lite.ops.parameters import (
     ArrayArg,
     Arrays,
-    Count,
+    AxesOrListOrNone,
+    CountOrCounts,
     Counts,
     DType,
     Flag,
@@ -28,11 +29,14 @@ from dynamo_lite.ops.parameters import (
     FlagOrNoValue,
     Int,
     IntOrNone,
+    IntOrSeveral,
+    Joined,
     OperandArg,
     ProductMode,
     Side,
     SortKind,
     Unmodelled,
+    array,
     axis_of,
     type_of,
 )
@@ -162,6 +166,41 @@ def _bind_vstack(ask: Relate, tup: Arrays, *, dtype: Unmodelled = None, casting:
 @spell("concatenate", "np.column_stack", np.column_stack)
 def _bind_column_stack(ask: Relate, tup: Arrays) -> Bound:
     return Bound("concatenate", tuple(_column(node) for node in tup), {"axis": 1})
+
+
+# np.r_ and np.c_: arrays, numbers and slices, one after another
+
+
+def _joined(items: tuple[Any, ...], column: bool) -> Bound:
+    """Numbers are weak; a vector, or what a slice counts, is a column of np.c_."""
+    if not items:
+        raise OpError("nothing to join")
+    parts = [pending("arange", _counted(item), {}) if isinstance(item, slice) else item for item in items]
+    samples = [sample_scalar(part) if is_scalar(part) else type_of(part).dtype for part in parts]
+    dtype = np.result_type(*samples)
+    arrays = [convert(part, dtype) if is_scalar(part) else array(part) for part in parts]
+    ranks = {max(type_of(one).ndim, 1 + column) for one in arrays}
+    if len(ranks) != 1:
+        raise OpError("arrays of different ranks")
+    wide = [_column(one) if column else _widen(one, 1) for one in arrays]
+    return Bound("concatenate", tuple(wide), {"axis": max(ranks) - 1 if column else 0})
+
+
+def _counted(item: slice) -> tuple[Any, Any, Any]:
+    start, step = 0 if item.start is None else item.start, 1 if item.step is None else item.step
+    if item.stop is None or not all(is_scalar(one) and kind_of(one) == "int" for one in (start, item.stop, step)):
+        raise OpError("a slice of other than ints")
+    return start, item.stop, step
+
+
+@spell("concatenate", "np.r_", subscript=np.r_)
+def _bind_r(ask: Relate, *items: Joined) -> Bound:
+    return _joined(items, False)
+
+
+@spell("concatenate", "np.c_", subscript=np.c_)
+def _bind_c(ask: Relate, *items: Joined) -> Bound:
+    return _joined(items, True)
 
 
 def _column(node: Any) -> Any:
@@ -404,18 +443,20 @@ def _not_negative(count: Scalar, what: str, ask: Relate) -> Scalar:
     return count
 
 
-@spell("repeat", "np.repeat", np.repeat)
-def _bind_repeat(ask: Relate, a: ArrayArg, repeats: Count, axis: IntOrNone = None) -> Bound:
+@spell("repeat repeat_each", "np.repeat", np.repeat)
+def _bind_repeat(ask: Relate, a: ArrayArg, repeats: CountOrCounts, axis: IntOrNone = None) -> Bound:
     return _repeated(ask, a, repeats, axis)
 
 
-@spell("repeat", None, method="repeat")
-def _bind_method_repeat(ask: Relate, a: ArrayArg, repeats: Count, /, axis: IntOrNone = None) -> Bound:
+@spell("repeat repeat_each", None, method="repeat")
+def _bind_method_repeat(ask: Relate, a: ArrayArg, repeats: CountOrCounts, /, axis: IntOrNone = None) -> Bound:
     return _repeated(ask, a, repeats, axis)
 
 
-def _repeated(ask: Relate, a: Node, repeats: Scalar, axis: int | None) -> Bound:
+def _repeated(ask: Relate, a: Node, repeats: Any, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
+    if isinstance(repeats, Node):
+        return Bound("repeat_each", (a, repeats), {"axis": place})
     return Bound("repeat", (a,), {"repeats": _not_negative(repeats, "repeats", ask), "axis": place})
 
 
@@ -592,7 +633,22 @@ opaque(
 
 
 @spell("roll", "np.roll", np.roll)
-def _bind_roll(ask: Relate, a: ArrayArg, shift: Int, axis: IntOrNone = None) -> Bound:
+def _bind_roll(ask: Relate, a: ArrayArg, shift: IntOrSeveral, axis: AxesOrListOrNone = None) -> Bound:
+    if isinstance(shift, int) and (axis is None or isinstance(axis, int)):
+        return _rolled(ask, a, shift, axis)
+    if axis is None:
+        raise OpError("np.roll by several places of no axis")
+    axes, shifts = (one if isinstance(one, tuple) else (one,) for one in (axis, shift))
+    count = max(len(axes), len(shifts))
+    if not {len(axes), len(shifts)} <= {1, count} or count == 0:
+        raise OpError("np.roll by another number of places than axes")
+    pairs = list(zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True))
+    for places, along in pairs[:-1]:
+        a = pending("roll", (a,), {"shift": places, "axis": axis_of(along, a.array_type.ndim)})
+    return _rolled(ask, a, *pairs[-1])
+
+
+def _rolled(ask: Relate, a: Node, shift: int, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
     if place is not None and 0 < abs(shift) <= MOST_ROLLED:
         # Asked for lower/decompose.py, which makes two stores of it where it knows the sizes of the parts.

@@ -60,7 +60,8 @@ class Bound:
     """A call in canonical form. op "same": the call yields its operand itself.
 
     out: an array of the graph that receives the result, which then is `out`; casting: what that write may cast.
-    returns: "value" (the result, or `out`) or "none" (np.copyto and the like return None).
+    returns: "value" (the result, or `out`) or "none" (np.copyto and the like return None). record: the named tuple that
+    several results are the items of; None for a tuple.
     """
 
     op: str
@@ -69,6 +70,7 @@ class Bound:
     out: Node | None = None
     casting: str = "same_kind"
     returns: str = "value"
+    record: type | None = None
 
 
 Binder: TypeAlias = Callable[..., Bound]
@@ -103,6 +105,7 @@ class Spelling:
 _SPELLINGS: dict[Any, Spelling] = {}
 _METHODS: dict[str, Spelling] = {}
 _ATTRIBUTES: dict[str, Spelling] = {}
+_SUBSCRIPTS: dict[int, tuple[Any, Spelling]] = {}  # by identity
 _UFUNC_METHODS: dict[str, tuple[str, Callable[[np.ufunc], Binder]]] = {}
 _ANY_UFUNC: list[tuple[str, Callable[[np.ufunc], Binder]]] = []  # how one that no op is made of is called
 _CALLABLES = (np.ufunc, FunctionType, BuiltinFunctionType, type, type(np.sum))
@@ -121,9 +124,15 @@ def _answer(relate: Relate | None) -> Relate:
 
 
 def spell(
-    ops: str, text: str | None, *callables: Any, method: str | None = None, attribute: str | None = None
+    ops: str,
+    text: str | None,
+    *callables: Any,
+    method: str | None = None,
+    attribute: str | None = None,
+    subscript: Any = None,
 ) -> Callable[[Binder], Binder]:
-    """Decorator: the function binds calls of `callables`, of the ndarray method and reads of the ndarray attribute.
+    """Decorator: the function binds calls of `callables`, of the ndarray method, reads of the ndarray attribute, and
+    what stands in brackets after the object `subscript` (np.r_).
 
     ops: names of the ops it may yield, separated by blanks. The function's parameters after `ask` are those of the
     NumPy callable, with its defaults, each annotated with its Kind (parameters.py); what is not given is not converted.
@@ -134,6 +143,8 @@ def spell(
         parameters = parameters_of(binder)
         for target in callables:
             _SPELLINGS[target] = Spelling(text or target.__name__, binder, names, parameters)
+        if subscript is not None:
+            _SUBSCRIPTS[id(subscript)] = subscript, Spelling(text or "", binder, names, parameters)
         of_array = replace(parameters, method=True)
         if method is not None:
             _METHODS[method] = Spelling(f"x.{method}", binder, names, of_array)
@@ -206,6 +217,12 @@ def attribute(name: str) -> Spelling | None:
     return _ATTRIBUTES.get(name)
 
 
+def subscript(target: object) -> Spelling | None:
+    """The spelling of ``target[...]`` for an object of NumPy's, by its identity; bind takes the items."""
+    found = _SUBSCRIPTS.get(id(target))
+    return found[1] if found is not None and found[0] is target else None
+
+
 def asker(graph: Graph, relate: Relate | None) -> Relate:
     """`relate`, asked only what the facts of `graph` do not decide; its answers become facts."""
     answer = _answer(relate)
@@ -248,6 +265,8 @@ def call(
     """
     params = {} if params is None else params
     mark = len(graph.nodes)
+    if REGISTRY[op].open_size and "yields" not in params:
+        params = {**params, "yields": (graph.add_size(f"y{len(graph.symbols)}"),)}
     try:
         nodes = tuple(_entered(graph, arg, location, relate, REGISTRY[op]) for arg in args)
         type_ = infer(op, nodes, params, asker(graph, relate))

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import DoesNotBroadcast, OpError, Relate, Undecided
-from dynamo_lite.graph.scalar import Dim, Scalar, is_symbolic, make, product
+from dynamo_lite.graph.scalar import Dim, Scalar, Symbol, is_symbolic, make, product
 
 SliceEntry: TypeAlias = tuple[Scalar | None, Scalar | None, Scalar | None]
 
@@ -43,6 +43,8 @@ def settle(dim: Scalar, ask: Relate) -> Dim:
     """`dim` as a size: the constant 1 if it is 1, and not negative (OpError)."""
     if not ask(make("ge", dim, 0)):
         raise OpError("a negative size")
+    if isinstance(dim, Symbol) and dim.input < 0:
+        return dim  # only the run knows it
     try:
         return 1 if ask(make("eq", dim, 1)) else dim  # type: ignore[return-value]
     except Undecided:

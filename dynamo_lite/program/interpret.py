@@ -66,8 +66,10 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             registers[step.dst] = step.ufunc.reduce(operand, axis=step.axes, keepdims=step.keepdims, dtype=step.dtype)
         elif isinstance(step, Call):
             result = step.function(*concrete(step.args), **{key: concrete(value) for key, value in step.kwargs})
-            if len(step.dsts) == 1:
+            if len(step.dsts) == 1 and type(result) is not tuple:
                 result = (result,)
+            if step.yields:
+                env[step.yields[0].name] = result[step.place[0]].shape[step.place[1]]
             for dst, value in zip(step.dsts, result or (), strict=True):
                 registers[dst] = value
         elif isinstance(step, View):

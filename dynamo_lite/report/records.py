@@ -59,7 +59,8 @@ class GraphRecord:
     native code (False: `why_plain` says why not). backend: its name. segment: 0 for the function's entry, then
     in the order of the resume functions. filename, line: where the segment starts. operations: nodes that compute.
     numpy_calls: steps that NumPy itself executes, as a whole. sizes: the fewest and the most elements of the largest
-    input with which it runs natively; other calls would not be faster and run plainly.
+    input with which it runs natively; iterations: how many iterations of its loops that takes, in words. Other calls
+    would not be faster and run plainly.
     """
 
     text: str
@@ -76,6 +77,7 @@ class GraphRecord:
     why_plain: str = ""
     guards: tuple[GuardRecord, ...] = ()
     sizes: tuple[int, int] = (0, sys.maxsize)
+    iterations: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,12 +146,12 @@ def _graph_title(number: int, graph: GraphRecord) -> str:
 
 
 def _sizes(graph: GraphRecord) -> str:
-    """For which sizes it runs natively; empty when for all."""
+    """For which sizes and iterations it runs natively; empty when for all."""
     least, most = graph.sizes
-    if least == 0 and most == sys.maxsize:
-        return ""
     bounds = [f"at least {least}"] * (least > 0) + [f"at most {most}"] * (most < sys.maxsize)
-    return f"runs for inputs of {' and '.join(bounds)} elements; plain NumPy is as fast for others, and runs them"
+    parts = [f"for inputs of {' and '.join(bounds)} elements"] * bool(bounds)
+    parts += [f"where {graph.iterations}"] * bool(graph.iterations)
+    return f"runs {', '.join(parts)}; plain NumPy is as fast for others, and runs them" if parts else ""
 
 
 def _graph(number: int, graph: GraphRecord) -> str:

@@ -9,7 +9,7 @@ from dynamo_lite._C import safe_point
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.rewrite import is_structured
 from dynamo_lite.schedule.alias import drop_repeated, merge_views
-from dynamo_lite.schedule.cost import DoesNotPay, estimate, paying_sizes
+from dynamo_lite.schedule.cost import DoesNotPay, estimate, paying_iterations, paying_sizes
 from dynamo_lite.schedule.emit import emit
 from dynamo_lite.schedule.fuse import fuse
 from dynamo_lite.schedule.level import level
@@ -18,7 +18,16 @@ from dynamo_lite.schedule.steps import Schedule
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.text import to_text
 
-__all__ = ["DoesNotPay", "Schedule", "Target", "estimate", "paying_sizes", "schedule", "to_text"]
+__all__ = [
+    "DoesNotPay",
+    "Schedule",
+    "Target",
+    "estimate",
+    "paying_iterations",
+    "paying_sizes",
+    "schedule",
+    "to_text",
+]
 
 
 def schedule(graph: Graph, target: Target) -> Schedule:

@@ -27,7 +27,10 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 # Called with the operands, and the params as keywords.
 _METHODS: dict[str, Callable[..., Any]] = {  # of arrays, not of NumPy scalars
     name: getattr(np.ndarray, name)
-    for name in ("argmax", "argmin", "argsort", "take", "repeat", "trace", "dot", "flatten", "ravel", "copy", "astype")
+    for name in (
+        *("argmax", "argmin", "argsort", "take", "repeat", "trace", "dot", "flatten", "ravel", "copy", "astype"),
+        "nonzero",
+    )
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
@@ -40,7 +43,12 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
         )
     },
     "empty_bordered": bordered,
-    **{f"linalg_{name}": getattr(np.linalg, name) for name in ("cholesky", "det", "eigvalsh", "inv", "solve")},
+    **{
+        f"linalg_{name}": getattr(np.linalg, name)
+        for name in (
+            *("cholesky", "det", "eigh", "eigvalsh", "inv", "matrix_rank", "pinv", "qr", "slogdet", "solve", "svd"),
+        )
+    },
     **{f"fft_{name}": getattr(np.fft, name) for name in ("fft", "ifft", "rfft", "irfft")},
 }
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there
@@ -63,7 +71,7 @@ class Evaluation:
 
 def call(node: Node) -> Direct:
     """The function, operands and keywords that compute `node`."""
-    op, params = REGISTRY[node.op], node.params
+    op, params = REGISTRY[node.op], {key: value for key, value in node.params.items() if key != "yields"}
     if op.ufunc is not None and set(params) <= {"dtype", "casting", "as_array"}:
         keywords = {key: value for key, value in params.items() if key != "as_array"}
         if params.get("as_array"):

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import operator
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -27,7 +28,20 @@ from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of
 from dynamo_lite.graph.rewrite import loop_parts, users
-from dynamo_lite.graph.scalar import Number, Symbol, evaluate, is_scalar, is_symbolic
+from dynamo_lite.graph.scalar import (
+    Number,
+    Scalar,
+    Symbol,
+    evaluate,
+    is_larger,
+    is_scalar,
+    is_symbolic,
+    make,
+    product,
+    substitute,
+    symbols_of,
+    total,
+)
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Alloc, Append, Call, Cond, Loop, Map, Reduce, Reg, Save, Schedule, View, bodies
@@ -61,7 +75,7 @@ COMPLEX_NS = 2.0  # of an operation on a complex number: NumPy's loop on tiles, 
 COMPILED_NS = 0.06  # of a compiled operation on one element
 TILE = 16  # elements that take as long as one
 BATCH = 16  # iterations of a kernel in which arrays go through memory once
-WHILE_LENGTH = 10  # iterations of a loop with a condition
+WHILE_LENGTH = 10  # iterations of a loop with a condition on what it computes
 PAUSE_LENGTH = 1000  # iterations before a loop pauses, where nobody can tell
 CHOICE = 40.0
 KERNEL = 100.0  # of a Map or Reduce, a result's array included
@@ -102,7 +116,8 @@ _MASKED = frozenset(("masked", "put_masked"))
 _PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
 MOST_ELEMENTS = 1 << 27
-
+MOST_ITERATIONS = 1 << 40
+MOST_PARTS = 40  # of a condition on iterations
 
 
 class Env(dict[str, Number]):
@@ -136,8 +151,7 @@ class Times:
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:
     """The times by scale, 0 for the sizes of the example: sizes in steps of 16, and of 4 where the faster one changes.
     Only 0 where no input is an array."""
-    unknown: dict[str, Number] = {symbol.name: 1 for symbol in graph.symbols.values() if symbol.input < 0}
-    example = Env(unknown | symbol_values(graph, example_inputs))
+    example = _example(graph, example_inputs)
     sizes = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
     largest = max(
         (node for node in graph.inputs if isinstance(node, Node)), key=lambda n: _bytes(n, example), default=None
@@ -166,6 +180,12 @@ def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], ta
     return dict(sorted(tried.items()))
 
 
+def _example(graph: Graph, example_inputs: Sequence[Any]) -> Env:
+    """What the symbols are in the example; of what nodes yield nobody knows."""
+    unknown: dict[str, Number] = {symbol.name: 1 for symbol in graph.symbols.values() if symbol.input < 0}
+    return Env(unknown | symbol_values(graph, example_inputs))
+
+
 def paying_sizes(times: Mapping[int, Times]) -> tuple[int, int]:
     """The least and the most elements of the largest input for which the schedule is expected to be faster than NumPy.
 
@@ -184,6 +204,62 @@ def paying_sizes(times: Mapping[int, Times]) -> tuple[int, int]:
     least = 0 if first == 0 else _between(tried[first - 1][1].elements, tried[first][1].elements)
     most = sys.maxsize if last == len(tried) - 1 else _between(tried[last][1].elements, tried[last + 1][1].elements)
     return least, most
+
+
+def paying_iterations(
+    graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target
+) -> tuple[Schedule, Scalar] | None:
+    """Where arguments say how many iterations the loops make that write arrays: the schedule without the copies of
+    these for undoing, to be judged by size, and the condition that there are iterations enough for them; else None."""
+    loops = [step for step in schedule.steps if isinstance(step, Loop)]
+    written = {arg.index for loop in loops for arg in _written_by(loop) if isinstance(arg, Reg)}
+    copies = [step for step in schedule.steps if isinstance(step, Save) and step.src in written]
+    nodes = [node for node in graph.nodes if node.kind is NodeKind.LOOP]
+    if not copies or any("pause" in node.params for node in nodes):
+        return None
+    env = _example(graph, example_inputs)
+    known = {name: symbol for name, symbol in graph.symbols.items() if symbol.input >= 0}
+    number = total(_iterations_of(node, known, env) for node in nodes)
+    if all(graph.symbols[name].axis is not None for name in symbols_of(number)):
+        return None  # known, or of sizes, by which a program is judged
+    gain = sum(_loop_time(node, env, _plain_time) for node in nodes)
+    gain -= WORTHWHILE * _steps_time(replace(schedule, steps=tuple(loops)), env, target)
+    made = max(float(evaluate(number, env)), OPEN_LENGTH)  # type: ignore[arg-type]
+    needed = WORTHWHILE * 8 * LARGE_PER_BYTE * made / gain if gain > 0 else 0.0  # iterations an element that is copied
+    elements = total(
+        product(one for one in schedule.symbols if one.input == step.src and one.axis is not None) for step in copies
+    )
+    if not 2**-20 < needed < 2**20:
+        return None
+    few, many = max(1, round(1 / needed)), max(1, round(needed))
+    condition = make("ge", make("mul", number, few), make("mul", elements, many))
+    if not is_symbolic(condition) or is_larger(condition, MOST_PARTS, MOST_PARTS):
+        return None
+    return replace(schedule, steps=tuple(step for step in schedule.steps if step not in copies)), condition
+
+
+def _iterations_of(node: Node, known: Mapping[str, Scalar], env: Env) -> Scalar:
+    """How many iterations the innermost loops in a loop make, by arguments and sizes as far as it hangs on these alone.
+    known: what the symbols around it are, where these do not change."""
+    bounds, initial, captured, body = loop_parts(node)
+    values, symbols = (None, *initial, *captured), body.symbols.values()
+    goes_on = body.outputs[-1] if node.params.get("while") else None
+    changing = _first_changing(node)
+    length, inside = _middle(bounds, values[1:], symbols, env, goes_on, changing)
+    index = next((symbol.name for symbol in symbols if symbol.input == 0), "")
+    result: Scalar = length
+    step = bounds[2]
+    fixed = goes_on is None or (not isinstance(goes_on, Node) and _is_of_index(goes_on, index, symbols, changing))
+    if fixed and type(step) is int and step > 0 and all(symbols_of(bound) <= known.keys() for bound in bounds):
+        start, stop = (substitute(bound, known) for bound in bounds[:2])
+        result = make("floordiv", make("sub", make("add", stop, step - 1), start), step)
+    entered: dict[str, Scalar] = {}
+    for symbol in symbols:
+        value = values[symbol.input] if 0 < symbol.input < changing else None
+        if value is not None and not isinstance(value, Node) and symbols_of(value) <= known.keys():
+            entered[symbol.name] = substitute(value, known)
+    loops = [one for one in body.nodes if one.kind is NodeKind.LOOP]
+    return make("mul", result, total(_iterations_of(one, entered, inside) for one in loops)) if loops else result
 
 
 def times_of_round(own: Mapping[int, Times], others: Iterable[Mapping[int, Times]]) -> dict[int, Times]:
@@ -245,11 +321,13 @@ def _middle(
     values: Sequence[Any],
     symbols: Iterable[Symbol],
     env: Env,
-    has_condition: bool,
+    goes_on: Any,
+    changing: int,
     pause: Sequence[Any] = (),
 ) -> tuple[int, Env]:
-    """How many iterations a loop has, and what the numbers of its body are in the middle one. pause: the index, and the
-    conditions for which it pauses.
+    """How many iterations a loop has, and what the numbers of its body are in the middle one. goes_on: the condition to
+    go on, None without one; changing: from which input on numbers are carried. pause: the index, and the conditions for
+    which it pauses.
 
     One of open length counts for a few at least: what is decided for a call without any serves the others too.
     """
@@ -258,11 +336,38 @@ def _middle(
     if pause:
         number = _before_pause(numbers, pause, env)
         return number, _inside((limits[0], *values), symbols, env)
-    if has_condition:
-        numbers = numbers[:WHILE_LENGTH]
+    symbols = tuple(symbols)
+    if goes_on is not None:
+        inside = _inside((limits[0], *values), symbols, env)
+        numbers = numbers[: _while_length(numbers, goes_on, symbols, changing, inside)]
     index = numbers[len(numbers) // 2] if numbers else limits[0]
     least = OPEN_LENGTH if any(map(is_symbolic, bounds)) else 0
     return max(len(numbers), least), _inside((index, *values), symbols, env)
+
+
+def _while_length(numbers: range, goes_on: Any, symbols: Iterable[Symbol], changing: int, env: Env) -> int:
+    """For how many iterations a condition on the index holds, if for the first ones; WHILE_LENGTH for another."""
+    index = next((symbol.name for symbol in symbols if symbol.input == 0), "")
+    if not is_scalar(goes_on) or not _is_of_index(goes_on, index, symbols, changing):
+        return WHILE_LENGTH
+
+    def ends(place: int) -> bool:
+        return place >= MOST_ITERATIONS or not evaluate(goes_on, {**env, index: numbers.start + place * numbers.step})
+
+    try:
+        behind = 0
+        while not ends(behind):
+            behind = 2 * behind + 1
+        return bisect_left(range(behind), True, key=ends) + 1
+    except ArithmeticError:
+        return WHILE_LENGTH
+
+
+def _is_of_index(condition: Scalar, index: str, symbols: Iterable[Symbol], changing: int) -> bool:
+    """Whether it hangs on the index, and on nothing else that changes."""
+    names = symbols_of(condition)
+    kept = {symbol.name for symbol in symbols if 0 <= symbol.input < changing}
+    return index in names and names <= kept
 
 
 def _before_pause(numbers: range, pause: Sequence[Any], env: Env) -> int:
@@ -290,10 +395,17 @@ def _inside(values: Sequence[Any], symbols: Iterable[Symbol], env: Env) -> Env:
 
 def _loop_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:
     bounds, initial, captured, body = loop_parts(node)
-    values, has_condition = (*initial, *captured), bool(node.params.get("while"))
-    pause = node.params.get("pause", ())
-    count, inside = _middle(bounds, values, body.symbols.values(), env, has_condition, pause)
+    goes_on = body.outputs[-1] if node.params.get("while") else None
+    pause, changing = node.params.get("pause", ()), _first_changing(node)
+    count, inside = _middle(bounds, (*initial, *captured), body.symbols.values(), env, goes_on, changing, pause)
     return count * time(body, inside)
+
+
+def _first_changing(node: Node) -> int:
+    """The input of a loop's body from which on numbers are carried."""
+    _, initial, captured, body = loop_parts(node)
+    carried = len(body.outputs) - len(initial) - bool(node.params.get("while"))
+    return 1 + len(initial) + len(captured) - carried
 
 
 def _cond_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:
@@ -479,7 +591,9 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
 def _iterations(step: Loop, env: Env) -> tuple[int, Env]:
     bounds = (step.start, step.stop, step.step)
     values = *step.carried, *step.captured
-    return _middle(bounds, values, step.body.symbols, env, step.goes_on, step.pause or ())
+    goes_on = step.body.outputs[-1] if step.goes_on else None
+    changing = 1 + len(values) - (len(step.body.outputs) - len(step.carried) - step.goes_on)
+    return _middle(bounds, values, step.body.symbols, env, goes_on, changing, step.pause or ())
 
 
 def _machine_time(loop: Loop, env: Env) -> float:
@@ -560,11 +674,16 @@ def _save_bytes(schedule: Schedule, env: Env) -> dict[int, float]:
                 if into:
                     result[register] = _count(step.shape, env) * dtypes[value].itemsize
         elif isinstance(step, Loop):
-            values = (*step.carried, *step.captured)
-            for given in (values[place - 1] for place in step.body.written):
+            for given in _written_by(step):
                 if isinstance(given, Reg):
                     result[given.index] = _input_bytes(schedule, given.index, env)
     return result
+
+
+def _written_by(loop: Loop) -> list[Any]:
+    """What goes into a loop and is written in it."""
+    values = (*loop.carried, *loop.captured)
+    return [values[place - 1] for place in loop.body.written]
 
 
 def _input_bytes(schedule: Schedule, register: int, env: Env) -> float:

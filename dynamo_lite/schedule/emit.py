@@ -16,7 +16,7 @@ from typing import Any
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.graph.opdef import REGISTRY, OpKind, place_of_size
 from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
 from dynamo_lite.graph.scalar import Dim, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
@@ -223,7 +223,9 @@ class _Emitter:
         else:
             dsts = (self.register(node),)
         function, args, keywords = call(node)
-        step = Call(dsts, types, function, self.operands(args), tuple(keywords.items()))  # type: ignore[arg-type]
+        place, operands = place_of_size(node), self.operands(args)
+        yields = () if place is None else node.params["yields"]
+        step = Call(dsts, types, function, operands, tuple(keywords.items()), yields, place or (0, 0))  # type: ignore[arg-type]
         self.steps.append(step)
 
     def operands(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -139,7 +139,8 @@ class Call:
 
     args and kwargs hold Reg, Scalars and constants, also nested in tuples and lists. It runs with every floating-point
     error that is not ignored turned into an exception; any exception declines. A result whose type differs from
-    `types` (one for each dst) declines.
+    `types` (one for each dst) declines. yields: to the steps behind, the size that result `place[0]` has along axis
+    `place[1]`, if only the run knows that.
     """
 
     dsts: tuple[int, ...]
@@ -147,6 +148,8 @@ class Call:
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: tuple[tuple[str, Any], ...] = ()
+    yields: tuple[Symbol, ...] = ()
+    place: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,13 +312,13 @@ class RowBlock:
 class Schedule:
     """The whole program.
 
-    constants: (register, object) set before the first step. outputs: Reg or Scalar, in order.
-    written: the input indices that some step writes; the launcher declines when the memory of a written input may
-    overlap another array input that is not the very same object. sizes: the least and the most elements of the largest
-    input for which the program is expected to be faster than NumPy. times: what it is expected to take, by scale
-    (cost.py). blocks: what may run by rows, in order. iterated: of a loop's body of Maps alone, what one kernel can do
-    of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is False for a
-    carried array that the body makes anew.
+    constants: (register, object) set before the first step. outputs: Reg or Scalar, in order. written: the input
+    indices that some step writes; the launcher declines when the memory of a written input may overlap another array
+    input that is not the very same object. sizes: the least and the most elements of the largest input for which the
+    program is expected to be faster than NumPy; pays: a condition on the inputs for that. times: what it is expected to
+    take, by scale (cost.py). blocks: what may run by rows, in order. iterated: of a loop's body of Maps alone, what one
+    kernel can do of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is
+    False for a carried array that the body makes anew.
     """
 
     n_inputs: int
@@ -326,6 +329,7 @@ class Schedule:
     outputs: tuple[Operand, ...]
     written: tuple[int, ...]
     sizes: tuple[int, int] = (0, sys.maxsize)
+    pays: Scalar | None = None
     iterated: Map | None = None
     blocks: tuple[RowBlock, ...] = ()
     times: Mapping[int, Any] = field(default_factory=dict, compare=False, repr=False)

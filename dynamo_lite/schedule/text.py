@@ -81,7 +81,7 @@ def _targets(step: Map) -> str:
     return ", ".join(f"r{out}{'[...]' if into else ''}" for out, into in zip(step.outs, step.into, strict=True))
 
 
-def _yields(step: Loop | Cond) -> str:
+def _yields(step: Loop | Cond | Call) -> str:
     return f" yields {', '.join(map(str, step.yields))}" if step.yields else ""
 
 
@@ -99,7 +99,7 @@ def _step(step: Step) -> list[str]:
         args = [_value(arg) for arg in step.args] + [f"{key}={_value(value)}" for key, value in step.kwargs]
         dsts = ", ".join(f"r{dst}" for dst in step.dsts)
         name = getattr(step.function, "__name__", None) or str(step.function)
-        return [f"{dsts + ' = ' if dsts else ''}call {name}({', '.join(args)})"]
+        return [f"{dsts + ' = ' if dsts else ''}call {name}({', '.join(args)}){_yields(step)}"]
     if isinstance(step, View):
         return [f"r{step.dst} = {step.kind}(r{step.src}, {_value(step.params)}){' scalar' if step.scalar else ''}"]
     if isinstance(step, Alloc):

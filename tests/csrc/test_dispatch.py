@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dynamo_lite import _C
+from dynamo_lite.graph.scalar import Symbol, make, total
 from tests.csrc.growth import assert_no_growth
 
 
@@ -246,6 +247,27 @@ def test_an_entry_runs_for_its_range_of_sizes() -> None:
     assert fast(1, 2) == "plain"  # no array
     assert nonzero(_C.counters(fn)) == {"hits": 6, "native_calls": 3, "plain_calls": 3}
     assert [fast(np.zeros(size), 0) for size in [1000] * 20 + [5] + [1000]] == ["plain"] * 20 + ["fast", "plain"]
+
+
+def test_an_entry_runs_where_its_condition_holds() -> None:
+    def fn(x: Any, n: Any) -> Any:
+        return "plain"
+
+    size, number = Symbol("s0", "int", 0, 0), Symbol("n", "int", 1)
+    pays = make("ge", make("mul", number, number), size)
+    tests = [("arg", 0, 0), ("array", 0, np.dtype(float), 1, 0, None), ("arg", 1, 1), ("number", 1, "int")]
+    guards = _C.Guards(tests, [0, 1])
+    entry = _C.CacheEntry(guards, None, lambda x, n: ("fast",), most=50, pays=pays)
+    fast = compiled(fn, entry)
+    for elements, n, expected in ((9, 2, "plain"), (9, 3, ("fast",)), (60, 30, "plain"), (9, 2**62, "plain")):
+        assert fast(np.zeros(elements), n) == expected
+    with pytest.raises(ValueError, match="no short condition"):
+        _C.CacheEntry(guards, None, None, pays=make("ge", Symbol("other", "int", 2), 0))
+    with pytest.raises(ValueError, match="no short condition"):
+        _C.CacheEntry(None, None, None, pays=pays)
+    long = total(make("floordiv", number, 2 * place + 3) for place in range(40))
+    with pytest.raises(ValueError, match="no short condition"):
+        _C.CacheEntry(guards, None, None, pays=make("ge", long, 0))
 
 
 def test_entries_that_only_say_run_plainly() -> None:

@@ -175,7 +175,9 @@ def test_scalar_relations() -> None:
     def real(depth: int) -> Any:
         if depth == 0 or rng.random() < 0.3:
             return rng.choice(floats)
-        op = rng.choice(("add", "sub", "mul", "truediv", "floordiv", "mod", "min", "pow"))
+        op = rng.choice(("add", "sub", "mul", "truediv", "floordiv", "mod", "min", "pow", "sqrt"))
+        if op == "sqrt":
+            return ScalarOp(op, "float", (rng.choice((whole, real))(depth - 1),))
         if op == "truediv" and rng.random() < 0.5:
             return ScalarOp(op, "float", (whole(depth - 1), whole(depth - 1)))
         other = real(depth - 1) if op == "min" or rng.random() < 0.7 else whole(depth - 1)

@@ -16,7 +16,7 @@ from dynamo_lite import ops
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import interpret, symbol_values
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Number, Scalar, ScalarOp, Symbol, evaluate, make
+from dynamo_lite.graph.scalar import Number, Scalar, ScalarOp, Symbol, evaluate, make, symbols_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.graph.verify import verify
 
@@ -199,7 +199,8 @@ class Recorded:
         for known, graph, shape in self._entries:
             if known == key:
                 env = symbol_values(graph, args)
-                if all(evaluate(condition, env) for condition in graph.facts.learned):
+                asked = [one for one in graph.facts.learned if symbols_of(one) <= env.keys()]  # not of open sizes
+                if all(evaluate(condition, env) for condition in asked):
                     return _rebuild(shape, iter(interpret(graph, args)))
         recording = Recording()
         result = self.fn(*map(recording.input, args), **({"np": Names(recording)} if _wants_names(self.fn) else {}))

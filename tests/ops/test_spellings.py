@@ -168,6 +168,12 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         (A,),
     ),
     "searchsorted": (lambda v, x: (np.searchsorted(v, x), v.searchsorted(1.5, side="right")), (np.arange(3.0), A)),
+    "open sizes": (
+        lambda x, m, i: (np.nonzero(x), m.nonzero(), np.where(m), np.unique(i, return_counts=True), np.unique(x)),
+        (A, MASK, INT),
+    ),
+    "counts": (lambda i, v: (np.bincount(i), np.bincount(i, v, 9), np.repeat(v, i)), (np.array([1, 3, 2]), V)),
+    "compress": (lambda x: (np.compress([True, False, True], x, 1), x.compress(x[0] > 0.5, 1)), (A,)),
     "repeat": (lambda x: (x.repeat(2), np.repeat(x, 3, axis=1)), (A,)),
     "trace": (lambda x: (np.trace(x), x.trace(1)), (A,)),
     "triangles": (lambda x: (np.tril(x), np.triu(x, 1)), (S,)),
@@ -187,6 +193,15 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "partition": (lambda x: (np.partition(x, 1), np.argpartition(x, 2, axis=0)), (A,)),
     "diag": (lambda v: (np.diag(v), np.diag(v, k=1)), (V,)),
     "roll and tile": (lambda x: (np.roll(x, 1), np.roll(x, -1, axis=1), np.tile(x, 2), np.tile(x, (2, 1, 1))), (A,)),
+    "roll along axes": (
+        lambda x: (
+            np.roll(x, (1, 2), (0, 1)),
+            np.roll(x, 1, axis=(0, 0)),
+            np.roll(x, [-1, 1], 1),
+            np.roll(x, (3,), -1),
+        ),
+        (A,),
+    ),
     "linspace": (lambda a, *, np=np: (np.linspace(0, a, 7), np.linspace(a, 1.0, 4, endpoint=False)), (2.5,)),
     # operators
     "arithmetic": (lambda x, y: (x + y, x - 1, 2 * x, x / y, x // 2.0, x % y, -x, +x, abs(x), divmod(x, 2)), (A, B)),
@@ -310,7 +325,7 @@ def refusal(function: Callable[..., Any], *args: Any) -> str:
         (lambda x: x @ 2, (A,)),
         (lambda x: np.einsum("ij->ji", x), (A,)),
         (lambda x: x.sum(axis=0, bogus=1), (A,)),
-        (lambda x: np.unique(x), (A,)),
+        (lambda x: np.unique(x, axis=0), (A,)),
         (lambda i, *, np=np: np.asarray(i, "q"), (INT,)),  # a view: the dtype is equal to its own, but another
         (lambda x, y: np.sum(x, axis=0, out=y), (A, np.ones((2, 3)))),
         (lambda x, y: np.sum(x, axis=0, keepdims=True, out=y), (A, V)),

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from dynamo_lite.backends.numba import TARGET
 
+from dynamo_lite.graph.interpret import symbol_values
+from dynamo_lite.graph.scalar import evaluate
 from dynamo_lite.lower import lower
-from dynamo_lite.schedule import DoesNotPay, estimate, paying_sizes, schedule
+from dynamo_lite.schedule import DoesNotPay, estimate, paying_iterations, paying_sizes, schedule
 from tests.schedule.programs import PROGRAMS
 from tests.schedule.tracing import for_range, trace
 
@@ -114,6 +116,55 @@ def test_loops_in_loops_do() -> None:
         return x
 
     assert pays(table, 5, np.ones((6, 6)))
+
+
+def store_sums(n: Any, m: Any, x: Any) -> Any:
+    """Single elements, n * m times, stored into an array that has to be copied first."""
+
+    def outer(i: Any) -> Any:
+        def inner(j: Any, s: Any) -> Any:
+            return (s + x[j] * 0.5,)
+
+        x[i] = for_range((0, m, 1), (x[i],), inner)[0]
+        return ()
+
+    for_range((0, n, 1), (), outer)
+    return x
+
+
+def enough(function: Any, *arguments: Any) -> Any:
+    """Whether another call's iterations are enough for its array, by what the example says; and how the sizes do."""
+    graph = lower(trace(function, *arguments))
+    found = paying_iterations(graph, schedule(graph, TARGET), arguments, TARGET)
+    assert found is not None
+    rest, condition = found
+    assert paying_sizes(estimate(graph, rest, arguments, TARGET)) == (0, sys.maxsize)
+    return lambda *others: evaluate(condition, symbol_values(graph, others))
+
+
+@pytest.mark.parametrize("n", [2, 3000])
+@pytest.mark.parametrize("size", [6000, 1_000_000])
+def test_copies_of_what_a_loop_writes_are_weighed_with_the_iterations_of_the_call(n: int, size: int) -> None:
+    pays_for = enough(store_sums, n, 20, np.ones(size))
+    assert not pays_for(2, 20, BIG)
+    assert pays_for(3000, 20, BIG) and pays_for(20, 3000, BIG)
+    assert pays_for(20, 20, np.ones(1000))
+    assert not pays_for(0, 0, BIG)
+
+
+def test_iterations_that_are_known_or_are_sizes_need_no_condition() -> None:
+    for bounds in ((0, 10, 1), None):
+
+        def program(x: Any, bounds: Any = bounds) -> Any:
+            def body(i: Any) -> Any:
+                x[i] = x[i] * 0.5
+                return ()
+
+            for_range(bounds or (0, x.shape[0], 1), (), body)
+            return x
+
+        graph = lower(trace(program, BIG))
+        assert paying_iterations(graph, schedule(graph, TARGET), [BIG], TARGET) is None
 
 
 def test_a_product_whose_size_depends_on_the_iteration_does() -> None:

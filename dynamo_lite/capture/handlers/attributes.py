@@ -22,6 +22,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    RecordValue,
     SequenceValue,
     Value,
     a_kind,
@@ -83,6 +84,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             if not callable(found):
                 raise Break("unsupported-operation", f"attribute {name} of {a_kind(owner)}")
             return MethodValue(None, ConstantValue(None, None), owner, name)
+        case RecordValue() if name in owner.cls._fields:  # type: ignore[attr-defined]
+            return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
         case MethodValue() if name == "__self__":
             return owner.self
         case MethodValue() if name == "__func__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamo_lite import ops
 from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import split
 from dynamo_lite.capture.folding import check_items, python_result
@@ -24,6 +25,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    RecordValue,
     SequenceValue,
     SliceValue,
     TextValue,
@@ -204,6 +206,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 return SequenceValue(None, container.kind, container.items[key])
             except (IndexError, TypeError, ValueError) as error:  # a slice of floats, one with step 0
                 raise Break("python-exception", type(error).__name__) from None
+        case RecordValue():
+            return get_item(machine, SequenceValue(None, tuple, container.items), index)
         case DictValue() if (found := _looked_up(machine, container, index)) is not None:
             return found
         case DictValue():
@@ -218,6 +222,11 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             ]
             numbers = [bound.value for bound in bounds if isinstance(bound, ConstantValue)]
             return python_result(range(*numbers).__getitem__, as_constant(machine, index))
+        case ObjectValue() if (spelling := ops.subscript(container.concrete)) is not None:
+            assert container.source is not None
+            machine.tracer.facts.state("is", container.source, container.concrete)
+            items = index.items if isinstance(index, SequenceValue) and index.kind is tuple else [index]
+            return numpy_rules.bind(machine, spelling, items, {})
         case ObjectValue():
             return machine.call_special(container, "__getitem__", [index])
         case TextValue() if (item := item_of(machine, container, index)) is not None:

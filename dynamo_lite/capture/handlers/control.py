@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynamo_lite.capture.branches import data_condition
 from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.loop_plans import plan_of, stays_loop
 from dynamo_lite.capture.loops import for_numbered
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import is_numbered
+from dynamo_lite.capture.numpy_rules import call_numpy, read_number
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -31,8 +33,9 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.capture.words import source_text
-from dynamo_lite.graph.scalar import ScalarOp, kind_of, make
-from dynamo_lite.pycode import Instr, begins_range
+from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.scalar import ScalarOp, kind_of, make, negate, simplify
+from dynamo_lite.pycode import Code, Instr, begins_range, handlers_at
 
 
 def known_truth(machine: Machine, value: Value) -> bool:
@@ -71,9 +74,56 @@ def known_truth(machine: Machine, value: Value) -> bool:
     raise Break("unsupported-operation", f"the truth of {a_kind(value)}")
 
 
+def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
+    """The truth of what the jump at `place` pops. Where only the run knows it, and one way does nothing but raise, the
+    program goes the other way, and declines where that is wrong: plain Python then raises."""
+    value = machine.pop(frame)
+    raising = None if machine.tracer.regions or machine.tracer.peeling else _raising_way(frame.code, place)
+    condition = None if raising is None else data_condition(machine, value)
+    if condition is None:
+        return known_truth(machine, value)
+    if isinstance(condition, Node):
+        whole = call_numpy(machine, np.int64, [ArrayValue(None, condition)], {})
+        number = read_number(machine, whole, asked=True) if whole is not None else None
+        assert isinstance(number, NumberValue)
+        condition = ScalarOp("ne", "bool", (number.expr, 0))
+    machine.tracer.require(negate(condition) if raising else simplify(condition))
+    return not raising
+
+
+def _raising_way(code: Code, place: int) -> bool | None:
+    """The truth for which a jump leads to instructions that only raise; None where neither does, or both."""
+    jump = code.instrs[place]
+    if jump.op not in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE") or jump.target is None:
+        return None
+    behind, target = _only_raises(code, place + 1), _only_raises(code, jump.target)
+    return None if behind == target else target == (jump.op == "POP_JUMP_IF_TRUE")
+
+
+def _only_raises(code: Code, index: int) -> bool:
+    """Whether what begins there ends with a `raise` that nothing here handles, whatever happens on the way."""
+    for _ in range(_LONGEST_RAISE):
+        instr = code.instrs[index]
+        if handlers_at(code, index) is not None:
+            return False
+        if instr.op == "RAISE_VARARGS":
+            return True
+        if instr.op == "JUMP" and instr.target is not None and instr.target > index:
+            index = instr.target
+        elif instr.target is not None or instr.op in _ENDS:
+            return False
+        else:
+            index += 1
+    return False
+
+
+_LONGEST_RAISE = 60  # instructions
+_ENDS = frozenset({"JUMP", "RETURN_VALUE", "YIELD_VALUE", "RERAISE"})
+
+
 @handles("TO_BOOL")
 def to_bool(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.push(ConstantValue(None, known_truth(machine, machine.pop(frame))))
+    frame.push(ConstantValue(None, _truth_of_jump(machine, frame, frame.index)))
 
 
 @handles("UNARY_NOT")
@@ -83,13 +133,13 @@ def unary_not(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("POP_JUMP_IF_TRUE")
 def pop_jump_if_true(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if known_truth(machine, machine.pop(frame)):
+    if _truth_of_jump(machine, frame, frame.index - 1):
         jump(machine, frame, instr)
 
 
 @handles("POP_JUMP_IF_FALSE")
 def pop_jump_if_false(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if not known_truth(machine, machine.pop(frame)):
+    if not _truth_of_jump(machine, frame, frame.index - 1):
         jump(machine, frame, instr)
 
 

@@ -1,0 +1,110 @@
+"""NumPy functions that are several operations: their rules, in the words of capture, beside those of call_rules.py.
+
+Enters a call's values; leaves those of its results. What NumPy computes with arrays on the way, bounds say, are sizes.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from dynamo_lite import ops
+from dynamo_lite.capture import masks, numpy_rules
+from dynamo_lite.capture.call_rules import Args, Kwargs, only, rule
+from dynamo_lite.capture.handlers.containers import get_item
+from dynamo_lite.capture.machine import Machine, as_constant
+from dynamo_lite.capture.numbers import number_binary
+from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, NumberValue, SequenceValue, SliceValue, Value
+
+
+@rule(np.meshgrid)
+def _meshgrid(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """What NumPy does, but for setting shapes in place."""
+    options = {name: as_constant(machine, value) for name, value in kwargs.items()}
+    indexing, sparse = options.pop("indexing", "xy"), options.pop("sparse", False)
+    if options.pop("copy", True) is not True or options or indexing not in ("xy", "ij") or type(sparse) is not bool:
+        raise Break("op-without-rule", "np.meshgrid in this form")
+    places = list(range(len(args)))
+    if indexing == "xy" and len(args) > 1:
+        places[:2] = [1, 0]
+    parts: list[ArrayValue] = []
+    for arg, place in zip(args, places, strict=True):
+        vector = numpy_rules.call_numpy(machine, np.asanyarray, [arg], {})
+        shape = [ConstantValue(None, -1 if axis == place else 1) for axis in range(len(args))]
+        assert isinstance(vector, ArrayValue)
+        part = numpy_rules.call_method(machine, vector, "reshape", list(shape), {})
+        assert isinstance(part, ArrayValue)
+        parts.append(part)
+    sizes = {place: part.node.array_type.shape[place] for place, part in zip(places, parts, strict=True)}
+    whole = SequenceValue(None, tuple, [machine.tracer.number(sizes[axis]) for axis in range(len(args))])
+    made: Args = []
+    for part in parts:
+        if not sparse and len(args) > 1:
+            wide = numpy_rules.call_numpy(machine, np.broadcast_to, [part, whole], {})
+            assert isinstance(wide, ArrayValue)
+            part = wide
+        made.append(numpy_rules.call_method(machine, part, "copy", [], {}))
+    return SequenceValue(None, tuple, made)
+
+
+@rule(np._core.multiarray.count_nonzero)
+def _count_nonzero(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = only(args, kwargs)
+    if not isinstance(value, ArrayValue):
+        raise Break("op-without-rule", "np.count_nonzero of no array")
+    try:
+        count = masks.count_nonzero(machine.tracer, value.node)
+    except ops.OpError as error:
+        raise numpy_rules.no_rule(error) from None
+    number = NumberValue(None, count)
+    return number if _COUNTS_INT else numpy_rules.call_numpy(machine, np.intp, [number], {}) or number
+
+
+_COUNTS_INT = not isinstance(np.count_nonzero(np.ones(2)), np.generic)  # NumPy 2.3 and before; later a NumPy scalar
+
+
+@rule(np.array_split)
+def _array_split(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The slices that NumPy takes, without the array of bounds that it computes them by: these are sizes."""
+    names = ("ary", "indices_or_sections", "axis")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    array, sections = given.pop("ary", None), given.pop("indices_or_sections", None)
+    axis = as_constant(machine, given.pop("axis", ConstantValue(None, 0)))
+    if (
+        len(args) > len(names)
+        or given
+        or not isinstance(array, ArrayValue)
+        or sections is None
+        or type(axis) is not int
+    ):
+        raise Break("op-without-rule", "np.array_split in this form")
+    type_ = array.node.array_type
+    if type_.scalar or not -type_.ndim <= axis < type_.ndim:
+        raise Break("op-without-rule", "np.array_split along no axis of the array")
+    length: Value = machine.tracer.number(type_.shape[axis])
+    begins: Args = [ConstantValue(None, 0)]
+    if isinstance(sections, SequenceValue):
+        begins += sections.items
+    else:
+        count = as_constant(machine, sections)
+        if type(count) is not int or not 0 < count <= MAX_SPLIT:
+            raise Break("op-without-rule", "np.array_split into so many parts")
+        divisor = ConstantValue(None, count)
+        each = number_binary(machine.tracer, "//", length, divisor)
+        longer = as_constant(machine, number_binary(machine.tracer, "%", length, divisor))
+        for place in range(count - 1):
+            end = number_binary(machine.tracer, "+", begins[-1], each)
+            begins.append(number_binary(machine.tracer, "+", end, ConstantValue(None, int(place < longer))))
+    places = [ConstantValue(None, axis), ConstantValue(None, 0)]
+    front = numpy_rules.call_numpy(machine, np.swapaxes, [array, *places], {})
+    parts: Args = []
+    for begin, end in pairwise([*begins, length]):
+        assert front is not None
+        part = get_item(machine, front, SliceValue(None, begin, end, ConstantValue(None, None)))
+        assert isinstance(part, ArrayValue)
+        parts.append(numpy_rules.call_method(machine, part, "swapaxes", list(places), {}))
+    return SequenceValue(None, list, parts)
+
+
+MAX_SPLIT = 1000  # parts of an array
