@@ -21,8 +21,10 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define Py_BUILD_CORE 1
 #undef _PyGC_FINALIZED /* a public macro of 3.12 whose name pycore_gc.h defines again, as a function */
+#include <internal/pycore_dict.h>
 #include <internal/pycore_frame.h>
 #include <internal/pycore_pystate.h>
 #if PY_VERSION_HEX >= 0x030C0000
@@ -83,6 +85,46 @@ int
 dl_pyframe_n_free(PyCodeObject *code)
 {
     return code->co_nfreevars;
+}
+
+/* The dictionary that keeps the attributes of object itself; borrowed, NULL where there is none. Makes none. */
+static PyObject *
+own_dict(PyObject *object)
+{
+#if DL_KNOWN_PYTHON
+    if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_MANAGED_DICT)) {
+#if PY_VERSION_HEX >= 0x030D0000
+        return (PyObject *)_PyObject_GetManagedDict(object);
+#else
+        /* NB: pycore_object.h clashes with Python.h here. On 3.12 an odd pointer leads to values, which are no dictionary. */
+        PyObject *own = ((PyObject **)object)[-3];
+        return (uintptr_t)own & 1 ? NULL : own;
+#endif
+    }
+#endif
+    PyObject **place = _PyObject_GetDictPtr(object);
+    return place == NULL ? NULL : *place;
+}
+
+int
+dl_pyframe_names_are_plain(PyObject *object)
+{
+    PyObject *dict = own_dict(object);
+    if (dict == NULL) {
+        return 1;
+    }
+#if DL_KNOWN_PYTHON
+    if (((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL) {
+        return 1; /* strings only */
+    }
+#endif
+    Py_ssize_t at = 0;
+    for (PyObject *key; PyDict_Next(dict, &at, &key, NULL);) {
+        if (PyType_HasFeature(Py_TYPE(key), Py_TPFLAGS_HEAPTYPE)) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 int

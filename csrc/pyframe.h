@@ -91,6 +91,10 @@ PyObject *dl_pyframe_slot_names(PyCodeObject *code);
 /* How many of those are free variables. */
 int dl_pyframe_n_free(PyCodeObject *code);
 
+/* True when looking a name up among the attributes of object itself runs no code: no key there is of a class of Python's,
+   whose __eq__ it might call. */
+int dl_pyframe_names_are_plain(PyObject *object);
+
 /* True once the interpreter is being torn down: no Python callback should run any more. */
 int dl_pyframe_is_finalizing(void);
 

@@ -19,6 +19,7 @@ from dynamo_lite.guards.words import OPERANDS, Op
 
 MISSING: Any = object()
 INT64 = range(-(2**63), 2**63)
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, say
 
 
 def check(ops: Sequence[Op], inputs: Sequence[int], func: object, slots: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -60,9 +61,15 @@ def _class_lookup(cls: type, name: str) -> Any:
     return next((vars(base)[name] for base in type.mro(cls) if name in vars(base)), MISSING)
 
 
+def _own(value: Any) -> Mapping[str, Any] | None:
+    """The attributes of `value` itself; None where looking one up may run a key's own __eq__."""
+    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    return None if any(type(key).__flags__ & HEAP_TYPE for key in own) else own
+
+
 def _read_attr(_: _State, base: Any, name: str) -> Any:
     if type(base) is types.ModuleType:
-        return vars(base).get(name, MISSING)
+        return (_own(base) or {}).get(name, MISSING)
     if isinstance(base, type):
         value = _class_lookup(base, name)
         made = value is not MISSING and hasattr(type(value), "__get__") and not isinstance(value, types.FunctionType)
@@ -73,7 +80,9 @@ def _read_attr(_: _State, base: Any, name: str) -> Any:
             return value.__get__(base, type(base))
         except AttributeError:
             return MISSING
-    own = object.__getattribute__(base, "__dict__") if type(base).__dictoffset__ else {}
+    own = _own(base)
+    if own is None:
+        return MISSING
     if name in own:
         return own[name]
     if isinstance(value, staticmethod):
@@ -189,7 +198,9 @@ def _test_length(_: _State, value: Any, length: int) -> bool:
 
 
 def _test_lacks(_: _State, value: Any, name: str) -> bool:
-    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    own = _own(value)
+    if own is None:
+        return False
     found = _class_lookup(type(value), name)
     if isinstance(found, types.MemberDescriptorType):
         return _read_attr(_, value, name) is MISSING
@@ -197,7 +208,9 @@ def _test_lacks(_: _State, value: Any, name: str) -> bool:
 
 
 def _test_method(_: _State, value: Any, name: str, function: Any) -> bool:
-    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    own = _own(value)
+    if own is None:
+        return False
     found = own[name] if name in own else _class_lookup(type(value), name)
     if name not in own and isinstance(found, staticmethod | classmethod):
         found = found.__func__

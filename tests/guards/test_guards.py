@@ -422,6 +422,47 @@ def test_keys_that_run_code_do_no_harm() -> None:
         Guards(ops, (1,)).check(function, ({"list": [1, 2]}, {Raises(): 0}))
 
 
+def test_no_key_beside_an_attribute_runs_code() -> None:
+    """An attribute among keys of Python classes is not looked up at all: not in an object, and not in a module."""
+    compared: list[object] = []
+
+    class Evil:
+        def __init__(self, name: str) -> None:
+            self.hash = hash(name)
+
+        def __hash__(self) -> int:
+            return self.hash
+
+        def __eq__(self, other: object) -> bool:
+            compared.append(other)
+            return False
+
+    class Cached:
+        value = functools.cached_property(lambda self: 1)
+
+    def checked(cls: type, *ops: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return [("arg", 0, 0), ("type_version", 0, cls, version_tag(cls)), *ops]
+
+    cases: list[tuple[Callable[[], Any], str, list[tuple[Any, ...]]]] = [
+        (Plain, "value", checked(Plain, ("attr", 1, 0, "value"))),
+        (Plain, "kind", checked(Plain, ("attr", 1, 0, "kind"))),
+        (Plain, "method", checked(Plain, ("method", 0, "method", Plain.method))),
+        (Plain, "absent", checked(Plain, ("lacks", 0, "absent"))),
+        (Cached, "value", checked(Cached, ("attr", 1, 0, "value"))),
+        (lambda: types.ModuleType("module"), "value", [("arg", 0, 0), ("attr", 1, 0, "value")]),
+    ]
+    for make, name, ops in cases:
+        for key, passes in ((1, True), (("a", None), True), (Evil(name), False)):
+            thing = make()
+            if name == "value":
+                vars(thing)[name] = 1
+            assert both(ops, (0,), function, (thing,))
+            vars(thing)[key] = 0
+            compared.clear()
+            assert bool(both(ops, (0,), function, (thing,))) is passes
+            assert not compared
+
+
 def test_globals_and_closures() -> None:
     """Names as LOAD_GLOBAL finds them, and cells of the function that is called."""
     namespace: dict[str, Any] = {"a": 1}
