@@ -135,8 +135,15 @@ read_lookup(PyObject *dict, PyObject *key)
     return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) ? read_key(dict, key) : NULL;
 }
 
-/* The attribute where the object itself or its class keeps it. NB: NULL, too, where a key beside it may run code when it
- * is looked up, here and in the tests below: plain Python looks it up once, and may find another one after that. */
+/* dict[name] of a namespace. NB: NULL, too, where a key beside it may run code when it is looked up, as with attributes
+ * below: plain Python looks it up once, and may find another one after that. */
+static PyObject *
+read_name(PyObject *dict, PyObject *name)
+{
+    return dl_pyframe_keys_are_plain(dict) ? PyDict_GetItemWithError(dict, name) : NULL;
+}
+
+/* The attribute where the object itself or its class keeps it. */
 static PyObject *
 read_attr(const DlGuardOp *op, PyObject *base)
 {
@@ -344,7 +351,7 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             value = op->object[0];
             goto set;
         case GLOBAL:
-            value = PyDict_GetItemWithError(op->object[0], op->object[1]);
+            value = read_name(op->object[0], op->object[1]);
             goto set;
         case CELL:
             value = read_cell(func, op->n[0]);
@@ -392,10 +399,7 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             regs[op->reg[0]] = value;
             continue;
         case DICT_LACKS:
-            passes = PyDict_GetItemWithError(op->object[0], op->object[1]) == NULL;
-            if (passes && PyErr_Occurred()) {
-                return -1;
-            }
+            passes = dl_pyframe_keys_are_plain(op->object[0]) && read_name(op->object[0], op->object[1]) == NULL;
             break;
         case IS:
             passes = regs[op->reg[0]] == op->object[0];
@@ -727,7 +731,8 @@ static PyObject *
 names_are_plain(PyObject *module, PyObject *object)
 {
     (void)module;
-    return PyBool_FromLong(dl_pyframe_names_are_plain(object));
+    return PyBool_FromLong(PyDict_CheckExact(object) ? dl_pyframe_keys_are_plain(object)
+                                                     : dl_pyframe_names_are_plain(object));
 }
 
 /* version_tag(cls) -> int. */
@@ -754,7 +759,7 @@ static PyMethodDef functions[] = {
     {"text_array", text_array_of, METH_O,
      "text_array(text): the characters of a str or bytes as a read-only array over its memory; None for other objects."},
     {"names_are_plain", names_are_plain, METH_O,
-     "names_are_plain(obj) -> whether looking a name up in the __dict__ of obj itself runs no code."},
+     "names_are_plain(obj) -> whether looking a name up in a namespace, or in the __dict__ of obj, runs no code."},
     {"version_tag", version_tag, METH_O,
      "version_tag(cls) -> int that changes with the class and its bases; 0 where CPython gives out no more."},
     {NULL, NULL, 0, NULL},

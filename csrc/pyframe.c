@@ -106,13 +106,20 @@ own_dict(PyObject *object)
     return place == NULL ? NULL : *place;
 }
 
-int
-dl_pyframe_names_are_plain(PyObject *object)
+/* Whether objects of type compare as those of the static type do that it derives from: by C code. */
+static int
+compares_in_c(const PyTypeObject *type)
 {
-    PyObject *dict = own_dict(object);
-    if (dict == NULL) {
-        return 1;
+    const PyTypeObject *base = type;
+    while (base != NULL && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        base = base->tp_base;
     }
+    return base != NULL && base->tp_richcompare == type->tp_richcompare;
+}
+
+int
+dl_pyframe_keys_are_plain(PyObject *dict)
+{
 #if DL_KNOWN_PYTHON
     if (((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL) {
         return 1; /* strings only */
@@ -120,11 +127,18 @@ dl_pyframe_names_are_plain(PyObject *object)
 #endif
     Py_ssize_t at = 0;
     for (PyObject *key; PyDict_Next(dict, &at, &key, NULL);) {
-        if (PyType_HasFeature(Py_TYPE(key), Py_TPFLAGS_HEAPTYPE)) {
+        if (!compares_in_c(Py_TYPE(key))) {
             return 0;
         }
     }
     return 1;
+}
+
+int
+dl_pyframe_names_are_plain(PyObject *object)
+{
+    PyObject *dict = own_dict(object);
+    return dict == NULL || dl_pyframe_keys_are_plain(dict);
 }
 
 int

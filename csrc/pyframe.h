@@ -91,8 +91,9 @@ PyObject *dl_pyframe_slot_names(PyCodeObject *code);
 /* How many of those are free variables. */
 int dl_pyframe_n_free(PyCodeObject *code);
 
-/* True when looking a name up among the attributes of object itself runs no code: no key there is of a class of Python's,
-   whose __eq__ it might call. */
+/* True when looking a name up in dict, or among the attributes of object itself, runs no code: no key there is of a class
+   with its own __eq__, which it might call. */
+int dl_pyframe_keys_are_plain(PyObject *dict);
 int dl_pyframe_names_are_plain(PyObject *object);
 
 /* True once the interpreter is being torn down: no Python callback should run any more. */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import gc
 import itertools
@@ -422,9 +423,10 @@ def test_keys_that_run_code_do_no_harm() -> None:
         Guards(ops, (1,)).check(function, ({"list": [1, 2]}, {Raises(): 0}))
 
 
-def test_no_key_beside_an_attribute_runs_code() -> None:
-    """An attribute among keys of Python classes is not looked up at all: not in an object, and not in a module."""
+def test_no_key_beside_a_name_runs_code() -> None:
+    """A name among keys that have their own __eq__ is not looked up at all: in an object, a module, or globals."""
     compared: list[object] = []
+    namespace: dict[Any, Any] = {}
 
     class Evil:
         def __init__(self, name: str) -> None:
@@ -436,6 +438,12 @@ def test_no_key_beside_an_attribute_runs_code() -> None:
         def __eq__(self, other: object) -> bool:
             compared.append(other)
             return False
+
+    class Text(str):
+        """Compares as str does."""
+
+    class Choice(enum.StrEnum):
+        A = "a"
 
     class Cached:
         value = functools.cached_property(lambda self: 1)
@@ -450,16 +458,20 @@ def test_no_key_beside_an_attribute_runs_code() -> None:
         (Plain, "absent", checked(Plain, ("lacks", 0, "absent"))),
         (Cached, "value", checked(Cached, ("attr", 1, 0, "value"))),
         (lambda: types.ModuleType("module"), "value", [("arg", 0, 0), ("attr", 1, 0, "value")]),
+        (lambda: function, "value", [("arg", 0, 0), ("global", 1, namespace, "value")]),
+        (lambda: function, "absent", [("arg", 0, 0), ("dict_lacks", namespace, "absent")]),
     ]
     for make, name, ops in cases:
-        for key, passes in ((1, True), (("a", None), True), (Evil(name), False)):
+        for key in (1, ("a", None), Text("a"), Choice.A, Plain(), Evil(name)):
+            namespace.clear()
             thing = make()
+            own = namespace if thing is function else vars(thing)
             if name == "value":
-                vars(thing)[name] = 1
+                own[name] = 1
             assert both(ops, (0,), function, (thing,))
-            vars(thing)[key] = 0
+            own[key] = 0
             compared.clear()
-            assert bool(both(ops, (0,), function, (thing,))) is passes
+            assert bool(both(ops, (0,), function, (thing,))) is not isinstance(key, Evil)
             assert not compared
 
 

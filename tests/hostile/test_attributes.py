@@ -121,3 +121,37 @@ def test_keys_with_their_own_eq_are_asked_as_often_as_plainly(compiler: Compile)
                     results.append(fn(x, Gain(deletes=True)).tolist())
                 outcomes.append((results, len(asked)))
             assert outcomes[0] == outcomes[1], (name, value, before)
+
+
+def test_keys_with_their_own_eq_beside_globals_are_asked_as_often_as_plainly(compiler: Compile) -> None:
+    class Counts:
+        def __init__(self, name: str) -> None:
+            self.hash = hash(name)
+
+        def __hash__(self) -> int:
+            return self.hash
+
+        def __eq__(self, other: object) -> bool:
+            asked.append(other)
+            return False
+
+    def reads(x: Any) -> Any:
+        return abs(x * weight) + 1.0  # type: ignore[name-defined] # noqa: F821
+
+    asked: list[object] = []
+    x = np.arange(4.0)
+    for name in ("weight", "abs"):
+        for before in (0, 3):  # calls without that key: of those, the compiled code has guards
+            outcomes = []
+            for compiles in (False, True):
+                namespace: dict[Any, Any] = {"weight": 2.0}
+                fn: Any = types.FunctionType(reads.__code__.replace(), namespace)
+                if compiles:
+                    fn = compiler(fn, options={"cost_model": False})
+                results = [fn(x).tolist() for _ in range(before)]
+                namespace.clear()
+                namespace.update({Counts(name): 0, "weight": 3.0})
+                asked.clear()
+                results += [fn(x).tolist() for _ in range(3)]
+                outcomes.append((results, len(asked)))
+            assert outcomes[0] == outcomes[1], (name, before)

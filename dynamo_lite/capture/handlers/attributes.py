@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite._C import names_are_plain
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
@@ -27,7 +26,15 @@ from dynamo_lite.capture.value import (
     Value,
     a_kind,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, is_changed_unread, present, realise
+from dynamo_lite.capture.wrap import (
+    IMMUTABLE_TYPE,
+    MISSING,
+    check_names,
+    class_lookup,
+    is_changed_unread,
+    present,
+    realise,
+)
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.pycode import Instr, null_below_callable
 
@@ -95,7 +102,7 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
     obj = owner.value
     source = owner.source or constant(obj)
     if isinstance(obj, types.ModuleType):
-        _check_names(obj, name)
+        check_names(obj, name)
         found = vars(obj).get(name, MISSING)
         if found is MISSING:
             raise Break("unsupported-operation", f"attribute {name} of a module")
@@ -147,12 +154,6 @@ def _missing(machine: Machine, source: Source, name: str) -> AttributeMissing:
     return AttributeMissing(name)
 
 
-def _check_names(obj: object, name: str) -> None:
-    """Break where looking `name` up in the object's __dict__ may run a key's own __eq__: plain Python does it once."""
-    if not names_are_plain(obj):
-        raise Break("unsupported-operation", f"attribute {name} beside keys of __dict__ that have their own __eq__")
-
-
 def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     """An attribute of an ordinary object, found as object.__getattribute__ finds it, without running user code."""
     cls, obj, source = owner.cls, owner.concrete, owner.source
@@ -179,7 +180,7 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
         return present(machine.tracer, source.attr(name), value)
     if found is not MISSING and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
-    _check_names(obj, name)
+    check_names(obj, name)
     attributes = getattr(obj, "__dict__", None)
     if type(attributes) is dict and name in attributes:
         return present(machine.tracer, source.attr(name), attributes[name])
