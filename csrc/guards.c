@@ -399,7 +399,8 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             regs[op->reg[0]] = value;
             continue;
         case DICT_LACKS:
-            passes = dl_pyframe_keys_are_plain(op->object[0]) && read_name(op->object[0], op->object[1]) == NULL;
+            passes = dl_pyframe_keys_are_plain(op->object[0])
+                     && PyDict_GetItemWithError(op->object[0], op->object[1]) == NULL;
             break;
         case IS:
             passes = regs[op->reg[0]] == op->object[0];

@@ -4,10 +4,8 @@
    does. 3.12 exports no function for it, so its data-stack discipline is written out here; 3.13 exports one. From 3.14 a
    frame holds tagged references (_PyStackRef), and C recursion is bounded by the stack's address (dl_pyframe_check_stack
    as everywhere here). Interpreters built with tail calls have the same evaluator and the same frames. */
-#define _GNU_SOURCE /* pthread_getattr_np */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <pthread.h>
 #include <stdint.h>
 
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
@@ -87,9 +85,8 @@ dl_pyframe_n_free(PyCodeObject *code)
     return code->co_nfreevars;
 }
 
-/* The dictionary that keeps the attributes of object itself; borrowed, NULL where there is none. Makes none. */
-static PyObject *
-own_dict(PyObject *object)
+PyObject *
+dl_pyframe_own_dict(PyObject *object)
 {
 #if DL_KNOWN_PYTHON
     if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_MANAGED_DICT)) {
@@ -106,39 +103,15 @@ own_dict(PyObject *object)
     return place == NULL ? NULL : *place;
 }
 
-/* Whether objects of type compare as those of the static type do that it derives from: by C code. */
-static int
-compares_in_c(const PyTypeObject *type)
-{
-    const PyTypeObject *base = type;
-    while (base != NULL && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-        base = base->tp_base;
-    }
-    return base != NULL && base->tp_richcompare == type->tp_richcompare;
-}
-
 int
-dl_pyframe_keys_are_plain(PyObject *dict)
+dl_pyframe_has_string_keys(PyObject *dict)
 {
 #if DL_KNOWN_PYTHON
-    if (((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL) {
-        return 1; /* strings only */
-    }
+    return ((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
+#else
+    (void)dict;
+    return 0;
 #endif
-    Py_ssize_t at = 0;
-    for (PyObject *key; PyDict_Next(dict, &at, &key, NULL);) {
-        if (!compares_in_c(Py_TYPE(key))) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-int
-dl_pyframe_names_are_plain(PyObject *object)
-{
-    PyObject *dict = own_dict(object);
-    return dict == NULL || dl_pyframe_keys_are_plain(dict);
 }
 
 int
@@ -314,48 +287,6 @@ dl_pyframe_is_waited_for(void)
 #else
     return _Py_atomic_load_relaxed(&PyThreadState_Get()->interp->ceval.gil_drop_request) != 0;
 #endif
-}
-
-enum { STACK_RESERVE = 512 * 1024 }; /* for what runs below the check: NumPy, BLAS, the interpreter's own errors */
-
-/* The lowest address of this thread's C stack; 0 when the platform does not tell or the stack is small. */
-static uintptr_t
-stack_base(void)
-{
-    static _Thread_local struct { int known; uintptr_t base; } stack;
-    if (!stack.known) {
-        stack.known = 1;
-        pthread_attr_t attributes;
-        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-            void *base;
-            size_t size;
-            if (pthread_attr_getstack(&attributes, &base, &size) == 0 && size > 2 * STACK_RESERVE) {
-                stack.base = (uintptr_t)base;
-            }
-            pthread_attr_destroy(&attributes);
-        }
-    }
-    return stack.base;
-}
-
-int
-dl_pyframe_stack_is_low(void)
-{
-    char here;
-    uintptr_t base = stack_base();
-    return base != 0 && (uintptr_t)&here - base < STACK_RESERVE; /* false on a foreign stack (coroutine libraries) */
-}
-
-int
-dl_pyframe_check_stack(void)
-{
-    /* NB: 3.11 counts calls through C against the same limit as pure Python calls, which use no C stack: with a raised
-       sys.setrecursionlimit() a deep recursion through C would crash where pure Python runs on. */
-    if (dl_pyframe_stack_is_low()) {
-        PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: the thread's C stack is used up");
-        return -1;
-    }
-    return 0;
 }
 
 /* Whether calling func does nothing before it has taken new references to its arguments. */
