@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "guards_table.h"
+#include "pyframe.h"
 
 enum { SMALL_REGISTERS = 48, SMALL_VALUES = 64 };
 
@@ -134,20 +135,31 @@ read_lookup(PyObject *dict, PyObject *key)
     return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) ? read_key(dict, key) : NULL;
 }
 
+/* dict[name] of a namespace. NB: NULL, too, where a key beside it may run code when it is looked up, as with attributes
+ * below: plain Python looks it up once, and may find another one after that. */
+static PyObject *
+read_name(PyObject *dict, PyObject *name)
+{
+    return dl_pyframe_keys_are_plain(dict) ? PyDict_GetItemWithError(dict, name) : NULL;
+}
+
 /* The attribute where the object itself or its class keeps it. */
 static PyObject *
 read_attr(const DlGuardOp *op, PyObject *base)
 {
     PyObject *name = op->object[0];
-    if (op->mode == FROM_MODULE) {
-        return PyModule_CheckExact(base) ? PyDict_GetItemWithError(PyModule_GetDict(base), name) : NULL;
-    }
     if (op->mode == FROM_CLASS) {
         PyObject *value = PyType_Check(base) ? _PyType_Lookup((PyTypeObject *)base, name) : NULL;
         if (value != NULL && Py_TYPE(value)->tp_descr_get != NULL && !PyFunction_Check(value)) {
             return NULL; /* a property, classmethod ...: reading it makes something else */
         }
         return value;
+    }
+    if (!dl_pyframe_names_are_plain(base)) {
+        return NULL;
+    }
+    if (op->mode == FROM_MODULE) {
+        return PyModule_CheckExact(base) ? PyDict_GetItemWithError(PyModule_GetDict(base), name) : NULL;
     }
     if (op->mode == FROM_DICT) {
         PyObject *dict = PyObject_GenericGetDict(base, NULL); /* the object keeps it */
@@ -184,6 +196,9 @@ read_item(PyObject *base, int64_t index)
 static int
 method_passes(const DlGuardOp *op, PyObject *object)
 {
+    if (!dl_pyframe_names_are_plain(object)) {
+        return 0;
+    }
     PyObject *value = _PyObject_GenericGetAttrWithDict(object, op->object[0], NULL, 1);
     if (value == NULL) {
         return 0;
@@ -197,6 +212,9 @@ method_passes(const DlGuardOp *op, PyObject *object)
 static int
 lacks_passes(const DlGuardOp *op, PyObject *object)
 {
+    if (!dl_pyframe_names_are_plain(object)) {
+        return 0;
+    }
     PyObject *value = _PyObject_GenericGetAttrWithDict(object, op->object[0], NULL, 1);
     Py_XDECREF(value);
     return value == NULL && !PyErr_Occurred();
@@ -333,7 +351,7 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             value = op->object[0];
             goto set;
         case GLOBAL:
-            value = PyDict_GetItemWithError(op->object[0], op->object[1]);
+            value = read_name(op->object[0], op->object[1]);
             goto set;
         case CELL:
             value = read_cell(func, op->n[0]);
@@ -381,10 +399,8 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             regs[op->reg[0]] = value;
             continue;
         case DICT_LACKS:
-            passes = PyDict_GetItemWithError(op->object[0], op->object[1]) == NULL;
-            if (passes && PyErr_Occurred()) {
-                return -1;
-            }
+            passes = dl_pyframe_keys_are_plain(op->object[0])
+                     && PyDict_GetItemWithError(op->object[0], op->object[1]) == NULL;
             break;
         case IS:
             passes = regs[op->reg[0]] == op->object[0];
@@ -711,6 +727,15 @@ static PyTypeObject guards_type = {
     .tp_repr = guards_repr,
 };
 
+/* names_are_plain(obj) -> bool. */
+static PyObject *
+names_are_plain(PyObject *module, PyObject *object)
+{
+    (void)module;
+    return PyBool_FromLong(PyDict_CheckExact(object) ? dl_pyframe_keys_are_plain(object)
+                                                     : dl_pyframe_names_are_plain(object));
+}
+
 /* version_tag(cls) -> int. */
 static PyObject *
 version_tag(PyObject *module, PyObject *type)
@@ -734,6 +759,8 @@ text_array_of(PyObject *module, PyObject *object)
 static PyMethodDef functions[] = {
     {"text_array", text_array_of, METH_O,
      "text_array(text): the characters of a str or bytes as a read-only array over its memory; None for other objects."},
+    {"names_are_plain", names_are_plain, METH_O,
+     "names_are_plain(obj) -> whether looking a name up in a namespace, or in the __dict__ of obj, runs no code."},
     {"version_tag", version_tag, METH_O,
      "version_tag(cls) -> int that changes with the class and its bases; 0 where CPython gives out no more."},
     {NULL, NULL, 0, NULL},

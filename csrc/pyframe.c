@@ -4,10 +4,8 @@
    does. 3.12 exports no function for it, so its data-stack discipline is written out here; 3.13 exports one. From 3.14 a
    frame holds tagged references (_PyStackRef), and C recursion is bounded by the stack's address (dl_pyframe_check_stack
    as everywhere here). Interpreters built with tail calls have the same evaluator and the same frames. */
-#define _GNU_SOURCE /* pthread_getattr_np */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <pthread.h>
 #include <stdint.h>
 
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030F0000 && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
@@ -21,8 +19,10 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define Py_BUILD_CORE 1
 #undef _PyGC_FINALIZED /* a public macro of 3.12 whose name pycore_gc.h defines again, as a function */
+#include <internal/pycore_dict.h>
 #include <internal/pycore_frame.h>
 #include <internal/pycore_pystate.h>
 #if PY_VERSION_HEX >= 0x030C0000
@@ -83,6 +83,35 @@ int
 dl_pyframe_n_free(PyCodeObject *code)
 {
     return code->co_nfreevars;
+}
+
+PyObject *
+dl_pyframe_own_dict(PyObject *object)
+{
+#if DL_KNOWN_PYTHON
+    if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_MANAGED_DICT)) {
+#if PY_VERSION_HEX >= 0x030D0000
+        return (PyObject *)_PyObject_GetManagedDict(object);
+#else
+        /* NB: pycore_object.h clashes with Python.h here. On 3.12 an odd pointer leads to values, which are no dictionary. */
+        PyObject *own = ((PyObject **)object)[-3];
+        return (uintptr_t)own & 1 ? NULL : own;
+#endif
+    }
+#endif
+    PyObject **place = _PyObject_GetDictPtr(object);
+    return place == NULL ? NULL : *place;
+}
+
+int
+dl_pyframe_has_string_keys(PyObject *dict)
+{
+#if DL_KNOWN_PYTHON
+    return ((PyDictObject *)dict)->ma_keys->dk_kind != DICT_KEYS_GENERAL;
+#else
+    (void)dict;
+    return 0;
+#endif
 }
 
 int
@@ -258,48 +287,6 @@ dl_pyframe_is_waited_for(void)
 #else
     return _Py_atomic_load_relaxed(&PyThreadState_Get()->interp->ceval.gil_drop_request) != 0;
 #endif
-}
-
-enum { STACK_RESERVE = 512 * 1024 }; /* for what runs below the check: NumPy, BLAS, the interpreter's own errors */
-
-/* The lowest address of this thread's C stack; 0 when the platform does not tell or the stack is small. */
-static uintptr_t
-stack_base(void)
-{
-    static _Thread_local struct { int known; uintptr_t base; } stack;
-    if (!stack.known) {
-        stack.known = 1;
-        pthread_attr_t attributes;
-        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-            void *base;
-            size_t size;
-            if (pthread_attr_getstack(&attributes, &base, &size) == 0 && size > 2 * STACK_RESERVE) {
-                stack.base = (uintptr_t)base;
-            }
-            pthread_attr_destroy(&attributes);
-        }
-    }
-    return stack.base;
-}
-
-int
-dl_pyframe_stack_is_low(void)
-{
-    char here;
-    uintptr_t base = stack_base();
-    return base != 0 && (uintptr_t)&here - base < STACK_RESERVE; /* false on a foreign stack (coroutine libraries) */
-}
-
-int
-dl_pyframe_check_stack(void)
-{
-    /* NB: 3.11 counts calls through C against the same limit as pure Python calls, which use no C stack: with a raised
-       sys.setrecursionlimit() a deep recursion through C would crash where pure Python runs on. */
-    if (dl_pyframe_stack_is_low()) {
-        PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded: the thread's C stack is used up");
-        return -1;
-    }
-    return 0;
 }
 
 /* Whether calling func does nothing before it has taken new references to its arguments. */

@@ -91,6 +91,17 @@ PyObject *dl_pyframe_slot_names(PyCodeObject *code);
 /* How many of those are free variables. */
 int dl_pyframe_n_free(PyCodeObject *code);
 
+/* The dictionary that keeps the attributes of object itself; borrowed, NULL where there is none. Makes none. */
+PyObject *dl_pyframe_own_dict(PyObject *object);
+
+/* True when all keys of dict are known to be strings themselves. */
+int dl_pyframe_has_string_keys(PyObject *dict);
+
+/* True when looking a name up in dict, or among the attributes of object itself, runs no code: no key there is of a class
+   with its own __eq__, which it might call. */
+int dl_pyframe_keys_are_plain(PyObject *dict);
+int dl_pyframe_names_are_plain(PyObject *object);
+
 /* True once the interpreter is being torn down: no Python callback should run any more. */
 int dl_pyframe_is_finalizing(void);
 

@@ -259,6 +259,9 @@ class CompiledFunction(Generic[_P, _R]):
 def text_array(text: object, /) -> np.ndarray[Any, Any] | None:
     """The characters of a str or bytes as a read-only array over its memory; None for other objects."""
 
+def names_are_plain(obj: object, /) -> bool:
+    """Whether looking a name up in a namespace, or in the __dict__ of obj, runs no code: no key has its own __eq__."""
+
 def version_tag(cls: type, /) -> int:
     """A number that changes with the class and its bases; 0 where CPython gives out no more."""
 

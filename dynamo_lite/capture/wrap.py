@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite._C import CompiledFunction, text_array
+from dynamo_lite._C import CompiledFunction, names_are_plain, text_array
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source, global_
@@ -263,6 +263,12 @@ def _comes_and_goes(source: Source) -> bool:
 
 
 MISSING = object()
+
+
+def check_names(holder: object, name: str) -> None:
+    """Break where looking `name` up in a namespace or a __dict__ may run a key's own __eq__; plainly it runs once."""
+    if not names_are_plain(holder):
+        raise Break("unsupported-operation", f"{name} is looked up beside keys with their own __eq__")
 
 
 def class_lookup(cls: type, name: str) -> Any:

@@ -19,6 +19,8 @@ from dynamo_lite.guards.words import OPERANDS, Op
 
 MISSING: Any = object()
 INT64 = range(-(2**63), 2**63)
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, say
+_COMPARISONS = ("__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__")
 
 
 def check(ops: Sequence[Op], inputs: Sequence[int], func: object, slots: tuple[Any, ...]) -> tuple[Any, ...] | None:
@@ -60,9 +62,32 @@ def _class_lookup(cls: type, name: str) -> Any:
     return next((vars(base)[name] for base in type.mro(cls) if name in vars(base)), MISSING)
 
 
+def _own(value: Any) -> Mapping[str, Any] | None:
+    """The attributes of `value` itself; None where looking one up may run a key's own __eq__."""
+    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    return own if _keys_are_plain(own) else None
+
+
+def _keys_are_plain(namespace: Mapping[Any, Any]) -> bool:
+    return all(type(key) is str or _compares_in_c(type(key)) for key in namespace)
+
+
+def _compares_in_c(cls: type) -> bool:
+    """Whether its objects compare as those of the C type do that it derives from."""
+    base = cls
+    while base.__flags__ & HEAP_TYPE:
+        assert base.__base__ is not None
+        base = base.__base__
+    return all(_class_lookup(cls, name) is _class_lookup(base, name) for name in _COMPARISONS)
+
+
+def _read_name(_: _State, namespace: dict[str, Any], name: str) -> Any:
+    return dict.get(namespace, name, MISSING) if _keys_are_plain(namespace) else MISSING
+
+
 def _read_attr(_: _State, base: Any, name: str) -> Any:
     if type(base) is types.ModuleType:
-        return vars(base).get(name, MISSING)
+        return (_own(base) or {}).get(name, MISSING)
     if isinstance(base, type):
         value = _class_lookup(base, name)
         made = value is not MISSING and hasattr(type(value), "__get__") and not isinstance(value, types.FunctionType)
@@ -73,7 +98,9 @@ def _read_attr(_: _State, base: Any, name: str) -> Any:
             return value.__get__(base, type(base))
         except AttributeError:
             return MISSING
-    own = object.__getattribute__(base, "__dict__") if type(base).__dictoffset__ else {}
+    own = _own(base)
+    if own is None:
+        return MISSING
     if name in own:
         return own[name]
     if isinstance(value, staticmethod):
@@ -112,7 +139,7 @@ def _read_arg(state: _State, slot: int) -> Any:
 READS: Mapping[str, Callable[..., Any]] = {
     "arg": _read_arg,
     "const": lambda _, value: value,
-    "global": lambda _, namespace, name: dict.get(namespace, name, MISSING),
+    "global": _read_name,
     "cell": _read_cell,
     "attr": _read_attr,
     "item": _read_item,
@@ -189,7 +216,9 @@ def _test_length(_: _State, value: Any, length: int) -> bool:
 
 
 def _test_lacks(_: _State, value: Any, name: str) -> bool:
-    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    own = _own(value)
+    if own is None:
+        return False
     found = _class_lookup(type(value), name)
     if isinstance(found, types.MemberDescriptorType):
         return _read_attr(_, value, name) is MISSING
@@ -197,7 +226,9 @@ def _test_lacks(_: _State, value: Any, name: str) -> bool:
 
 
 def _test_method(_: _State, value: Any, name: str, function: Any) -> bool:
-    own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+    own = _own(value)
+    if own is None:
+        return False
     found = own[name] if name in own else _class_lookup(type(value), name)
     if name not in own and isinstance(found, staticmethod | classmethod):
         found = found.__func__
@@ -233,7 +264,7 @@ def _symbols(expr: Scalar) -> list[Symbol]:
 
 
 TESTS: Mapping[str, Callable[..., bool]] = {
-    "dict_lacks": lambda _, namespace, name: not dict.__contains__(namespace, name),
+    "dict_lacks": lambda _, namespace, name: _keys_are_plain(namespace) and name not in namespace,
     "is": lambda _, value, wanted: value is wanted,
     "type": lambda _, value, wanted: type(value) is wanted,
     "type_version": lambda _, value, wanted, tag: type(value) is wanted and _C.version_tag(wanted) == tag,

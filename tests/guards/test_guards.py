@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import gc
 import itertools
@@ -422,6 +423,58 @@ def test_keys_that_run_code_do_no_harm() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Guards(ops, (1,)).check(function, ({"list": [1, 2]}, {Raises(): 0}))
+
+
+def test_no_key_beside_a_name_runs_code() -> None:
+    """A name among keys that have their own __eq__ is not looked up at all: in an object, a module, or globals."""
+    compared: list[object] = []
+    namespace: dict[Any, Any] = {}
+
+    class Evil:
+        def __init__(self, name: str) -> None:
+            self.hash = hash(name)
+
+        def __hash__(self) -> int:
+            return self.hash
+
+        def __eq__(self, other: object) -> bool:
+            compared.append(other)
+            return False
+
+    class Text(str):
+        """Compares as str does."""
+
+    class Choice(enum.StrEnum):
+        A = "a"
+
+    class Cached:
+        value = functools.cached_property(lambda self: 1)
+
+    def checked(cls: type, *ops: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return [("arg", 0, 0), ("type_version", 0, cls, version_tag(cls)), *ops]
+
+    cases: list[tuple[Callable[[], Any], str, list[tuple[Any, ...]]]] = [
+        (Plain, "value", checked(Plain, ("attr", 1, 0, "value"))),
+        (Plain, "kind", checked(Plain, ("attr", 1, 0, "kind"))),
+        (Plain, "method", checked(Plain, ("method", 0, "method", Plain.method))),
+        (Plain, "absent", checked(Plain, ("lacks", 0, "absent"))),
+        (Cached, "value", checked(Cached, ("attr", 1, 0, "value"))),
+        (lambda: types.ModuleType("module"), "value", [("arg", 0, 0), ("attr", 1, 0, "value")]),
+        (lambda: function, "value", [("arg", 0, 0), ("global", 1, namespace, "value")]),
+        (lambda: function, "absent", [("arg", 0, 0), ("dict_lacks", namespace, "absent")]),
+    ]
+    for make, name, ops in cases:
+        for key in (1, ("a", None), Text("a"), Choice.A, Plain(), Evil(name)):
+            namespace.clear()
+            thing = make()
+            own = namespace if thing is function else vars(thing)
+            if name == "value":
+                own[name] = 1
+            assert both(ops, (0,), function, (thing,))
+            own[key] = 0
+            compared.clear()
+            assert bool(both(ops, (0,), function, (thing,))) is not isinstance(key, Evil)
+            assert not compared
 
 
 def test_globals_and_closures() -> None:

@@ -27,7 +27,15 @@ from dynamo_lite.capture.value import (
     Value,
     a_kind,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, is_changed_unread, present, realise
+from dynamo_lite.capture.wrap import (
+    IMMUTABLE_TYPE,
+    MISSING,
+    check_names,
+    class_lookup,
+    is_changed_unread,
+    present,
+    realise,
+)
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.pycode import Instr, null_below_callable
 
@@ -97,6 +105,7 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
     obj = owner.value
     source = owner.source or constant(obj)
     if isinstance(obj, types.ModuleType):
+        check_names(obj, name)
         found = vars(obj).get(name, MISSING)
         if found is MISSING:
             raise Break("unsupported-operation", f"attribute {name} of a module")
@@ -174,6 +183,7 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
         return present(machine.tracer, source.attr(name), value)
     if found is not MISSING and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
+    check_names(obj, name)
     attributes = getattr(obj, "__dict__", None)
     if type(attributes) is dict and name in attributes:
         return present(machine.tracer, source.attr(name), attributes[name])

@@ -11,7 +11,7 @@ from dynamo_lite.capture.machine import Machine, as_constant, handles, read_cell
 from dynamo_lite.capture.source import global_
 from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.value import Break, CellValue, ConstantValue, LazyValue, NullValue, SequenceValue, Value
-from dynamo_lite.capture.wrap import present
+from dynamo_lite.capture.wrap import check_names, present
 from dynamo_lite.pycode import Instr
 
 
@@ -54,9 +54,11 @@ def delete_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("LOAD_GLOBAL")
 def load_global(machine: Machine, frame: Frame, instr: Instr) -> None:
     name = instr.arg
+    check_names(frame.namespace, name)
     if name in frame.namespace:
         frame.push(present(machine.tracer, global_(frame.namespace, name), frame.namespace[name]))
         return
+    check_names(frame.builtins, name)
     if name not in frame.builtins:
         raise Break("python-exception", f"NameError: {name}")
     machine.tracer.facts.state_lacks(frame.namespace, name)
