@@ -164,7 +164,7 @@ class NumberWriter:
             root = self.as_float(operands[0])
             low = lines.quiet_compare("oge", FLOAT64, [root, lines.zero(FLOAT64)])
             self.lines.decline_if(lines.do(f"xor i1 {low}, true"), "number")
-            return Number("float", exact_ops.ROWS["sqrt", "f"].emit(lines, FLOAT64, [root]))
+            return Number("float", emit_row(lines, "sqrt", FLOAT64, [root]))
         a, b = (self.as_float(operand) for operand in operands)
         if name in ("add", "sub", "mul"):
             result = emit_row(lines, _ARITHMETIC[name], FLOAT64, [a, b])
