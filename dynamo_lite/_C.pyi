@@ -210,6 +210,7 @@ class CacheEntry:
         least: int = 0,
         most: int = ...,
         exits: tuple[types.FunctionType, ...] = ...,
+        stores: bool = ...,
     ) -> None: ...
     def retire(self, reason: str, /) -> None:
         """From now on calls that pass the guards run plainly."""
@@ -277,6 +278,7 @@ def set_skip(code: HasCode, skip: bool, reason: int = 0, owner: object = None) -
 def counters(code: HasCode | None = None, /) -> dict[str, int]:
     """hits misses native_calls plain_calls declines breaks retired leaves: of code, or of the process."""
 
+def let_in() -> None: ...
 def uninterrupted(function: Callable[..., _T], /, *args: Any) -> _T:
     """``function(*args)``, during which signals' handlers and exceptions of other threads wait."""
 

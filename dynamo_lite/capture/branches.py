@@ -27,6 +27,7 @@ from dynamo_lite.capture.leaving import way_number
 from dynamo_lite.capture.loop_code import joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.places import Snapshot, changed, place_at, put, restore, snapshot
 from dynamo_lite.capture.region import close_branches
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
 from dynamo_lite.capture.state import Frame, LoopKey, Region, Retry, Tracer, Ways
@@ -70,6 +71,7 @@ class _End:
     locals: dict[str, Value]
     contents: dict[str, Value | None]
     stack: list[Value]
+    held: Snapshot
 
 
 @dataclass(eq=False)
@@ -207,6 +209,7 @@ class Walk:
         line, way, places = frame.line, self.way, self.places
         state = mutable_state(tracer, {id(cell) for cell in frame.cells.values() if cell.concrete is None})
         before = dict(frame.locals), {name: cell.contents for name, cell in frame.cells.items()}, frame.stack[:]
+        held = snapshot(tracer)
         ends: list[_End] = []
         for truth in (True, False):
             if ends:
@@ -230,14 +233,16 @@ class Walk:
                 raise
             tracer.regions.pop()
             contents = {name: cell.contents for name, cell in frame.cells.items()}
-            ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:]))
+            now = snapshot(tracer)
+            ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:], now))
+            restore(tracer, held)
             if not unchanged(tracer, state):
                 what = "a list, dict or iterator that a branch changes"
                 self._avoid(name, condition, "loop-state", what, unrolled=True)
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
         frame.line, self.way = line, way
         self.places = places.union(*(end.places for end in ends))
-        return self._merge(condition, ends[0], ends[1], join)
+        return self._merge(condition, ends[0], ends[1], join, held)
 
     def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool = False) -> None:
         """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be.
@@ -290,9 +295,13 @@ class Walk:
 
     # -- merging ----------------------------------------------------------------------------------
 
-    def _merge(self, condition: GoesOn, then: _End, orelse: _End, join: int | None) -> GoesOn | None:
-        """The state behind both ways; whether the loop goes on, where they meet at the end of the iteration."""
-        frame = self.frame
+    def _merge(
+        self, condition: GoesOn, then: _End, orelse: _End, join: int | None, before: Snapshot
+    ) -> GoesOn | None:
+        """The state behind both ways; whether the loop goes on, where they meet at the end of the iteration.
+        before: what places held where the ways part."""
+        frame, tracer = self.frame, self.machine.tracer
+        own = {id(cell) for cell in frame.cells.values()}
         merge = _Merge(self.machine.tracer, self.refuse, then.region, orelse.region)
         wanted = [self._live(end, join) for end in (then, orelse)]
         locals_: dict[str, Value] = {}
@@ -305,6 +314,11 @@ class Walk:
             name: merge.local(name, (value, orelse.contents[name]), (True, True))
             for name, value in then.contents.items()
         }
+        places: list[tuple[Value, Any, Value | None]] = []
+        for owner, key in changed(tracer, before, then.held) + changed(tracer, before, orelse.held):
+            if id(owner) not in own and not any((owner, key) == known[:2] for known in places):
+                pair = place_at(tracer, owner, key, then.held), place_at(tracer, owner, key, orelse.held)
+                places.append((owner, key, merge.local(str(key), pair, (True, True))))
         if len(then.stack) != len(orelse.stack):
             self.refuse("loop-state", "what lies on the stack behind an if")
         stack = [
@@ -313,6 +327,8 @@ class Walk:
         goes_on = None if join is not None else self._goes_on(condition, then, orelse, merge)
         node = merge.close(condition)
         self._restore(locals_, contents, stack)
+        for owner, key, value in places:
+            put(owner, key, value)
         if join is not None:
             frame.index = join
         if isinstance(goes_on, int) and not isinstance(goes_on, bool):  # the place of a number that the choice yields

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from dynamo_lite.capture.places import stores
 from dynamo_lite.capture.residual import rest_of
 from dynamo_lite.capture.state import Frame, LoopExit, Tracer
 from dynamo_lite.capture.value import (
@@ -81,11 +82,12 @@ def note_exit(
         values = {name: held(name) for name in frame.locals if name != way_number(header)}
         locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
         stack = [_as_now(value, memo) for value in (frame.stack if numbers is None else frame.stack[:-1])]
+        kept = [(owner, key, _as_now(value, memo)) for owner, key, value in stores(tracer)]
     except CannotLeave:
         return False
     if numbers is not None:
         stack.append(IteratorValue(None, CallValue(None, rest_of, [numbers, TakenValue()]), kind="range"))
-    tracer.exits.append(LoopExit(loop, header, stack, locals_))
+    tracer.exits.append(LoopExit(loop, header, stack, locals_, kept))
     return True
 
 

@@ -40,8 +40,9 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     if not loops and target.tail is None:
         target.items.append(item)
         return
-    if any(tracer.regions[place].lists[target] != target.reads for place in loops):
-        raise Break("loop-state", "a list, which it also reads")
+    if target.tail is None and any(tracer.regions[place].lists[target] != target.reads for place in loops):
+        target.known.append(item)  # which the loop refuses, unless the iteration has taken one off
+        return
     values, packed = _appended(tracer, realise(tracer, item))
     if target.tail is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
@@ -28,9 +28,25 @@ from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
 from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one, under
 from dynamo_lite.capture.numbers import as_scalar, length_of, with_index
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
+from dynamo_lite.capture.places import (
+    Place,
+    Snapshot,
+    changed,
+    contents,
+    find_owner,
+    get,
+    name_of,
+    place_at,
+    put,
+    restore,
+    snapshot,
+    unread,
+    was_looked_at,
+)
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree, unchanged
-from dynamo_lite.capture.state import ENDLESS, Frame, LoopPlan, Retry, Ways
+from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.state import ENDLESS, Frame, LoopPlan, Retry, StoresShow, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -43,7 +59,7 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.capture.words import undecided
-from dynamo_lite.capture.wrap import realise
+from dynamo_lite.capture.wrap import present, realise
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
@@ -61,11 +77,13 @@ from dynamo_lite.graph.scalar import (
 from dynamo_lite.pycode import begins_at, handlers_at, liveness
 from dynamo_lite.pycode.flow import natural_loop
 
-Path: TypeAlias = tuple[str | int, ...]
+Name: TypeAlias = str | Place  # of a local, or a place
+Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
 
 MAX_PEELED = 2
 MANY_WAYS = 3
 MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
+MAX_PLACES = 64
 MAX_NUMBERS = 16  # csrc/loop.c has room for so many
 
 
@@ -195,6 +213,8 @@ class _Attempt:
     became: dict[Path, NumberValue] = field(default_factory=dict)  # numbers after an iteration
     results: dict[Value, ResultValue] = field(default_factory=dict)  # what such a value is behind the loop
     eithers: dict[Path, Either] = field(default_factory=dict)  # scalars that are NumPy's or Python's: their parts
+    owners: dict[Place, Value] = field(default_factory=dict)  # of the places that it changes
+    around: dict[Place, Value | None] = field(default_factory=dict)  # what these hold before the loop
     learned: bool = False  # something about numbers, so that the next attempt is another
     late: bool = False  # something has its value only behind an iteration
     goes_on: GoesOn = True  # whether there is another iteration
@@ -222,6 +242,10 @@ class _Attempt:
         live = live_at[self.header] | cells
         if apart:
             self.stored |= {self.way_name}
+        self._find_places()
+        places = frozenset(self.owners)
+        self.stored, behind, live = self.stored | places, behind | places, live | places
+        self.read |= {place for place in places if self.plan.places[place]}
         before = self._enter_locals(live)
         if is_while:
             self._bound(before)
@@ -236,15 +260,16 @@ class _Attempt:
         walk = Walk(self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts)
         self.walk = walk
         around = frame.stack[:]
-        state = mutable_state(tracer, {id(frame.cells[name]) for name in cells})
+        aside = {id(frame.cells[name]) for name in cells}
         watch(tracer, self.region, reachable(tracer))
         try:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
+            state, held = mutable_state(tracer, aside), snapshot(tracer)
             if apart:
                 frame.locals[self.way_name] = ConstantValue(None, 0)
             self._run_body(walk)
-            if frame.stack != around or not unchanged(tracer, state):
+            if frame.stack != around or not self._only_places(state, held, aside):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
             after = behind | cells | ({self.way_name} if apart else frozenset())
             if apart and self.goes_on is False:
@@ -273,6 +298,56 @@ class _Attempt:
         if number is not None and not isinstance(number, ConstantValue):
             under = int(iterator is not None)
             frame.ways = Ways(number, tuple((place, under + walk.gone.get(place, 0)) for place in apart))
+
+    def _find_places(self) -> None:
+        """The owners of the places that earlier attempts have seen to change, and what is there before the loop."""
+        tracer = self.machine.tracer
+        for place in self.plan.places:
+            owner = find_owner(tracer, place, self._reach)
+            if owner is None:
+                self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
+            if owner.source is not None:
+                tracer.stored.setdefault(owner, dict(contents(owner)))
+            self.owners[place] = owner
+            self.around[place] = get(tracer, owner, place.key)
+
+    def _reach(self, source: Source) -> Value:
+        """What a source names, looked at step by step as the code does that."""
+        machine, base = self.machine, source.base
+        match source.kind:
+            case "slot":
+                return realise(machine.tracer, machine.slots[source.key[1]])
+            case "global":
+                namespace, name = source.key[0].value, source.key[1]
+                return realise(machine.tracer, present(machine.tracer, source, namespace[name]))
+            case "attr" | "item" | "key" if base is not None:
+                owner = self._reach(base)
+                held = get(machine.tracer, owner, source.key)
+                if held is not None and held.source == source:
+                    return realise(machine.tracer, held)
+        self._refuse("side-effect-attribute", str(source))
+
+    def _only_places(self, state: list[tuple[Value, tuple[Any, ...]]], before: Snapshot, aside: set[int]) -> bool:
+        """Whether the iteration has changed nothing but the places of this attempt; raises Retry where the next one
+        is to carry others, too. before: what places held when it began."""
+        tracer = self.machine.tracer
+        after = snapshot(tracer)
+        own = {(id(owner), place.key) for place, owner in self.owners.items()}
+        for owner, key in changed(tracer, before, after):
+            if id(owner) in aside or (id(owner), key) in own:
+                continue
+            where = name_of(tracer, owner)
+            place = Place(where, key)
+            if where is None or place in self.plan.places or len(self.plan.places) == MAX_PLACES:
+                return False
+            self.plan.places[place] = was_looked_at(place_at(tracer, owner, key, before))
+            self.learned = True
+        if self.learned:
+            raise Retry
+        restore(tracer, before)
+        only = unchanged(tracer, state)
+        restore(tracer, after)
+        return only
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
         self.plan.refused = (reason, detail)
@@ -324,12 +399,14 @@ class _Attempt:
         self.frame.stack.append(place)
         return not held.isdisjoint(under(iterator))
 
-    def _enter_locals(self, live: frozenset[str]) -> dict[str, Value]:
+    def _enter_locals(self, live: frozenset[Name]) -> dict[Name, Value]:
         """The values at the header of what the loop assigns; what nobody reads again is dropped."""
-        before: dict[str, Value] = {}
-        for name in sorted(self.stored):
+        before: dict[Name, Value] = {}
+        for name in sorted(self.stored, key=str):
             value = self._get(name)
-            if value is not None and name in live:
+            if isinstance(name, Place) and not self._is_read(name):
+                self._set(name, unread(self.plan, name))
+            elif value is not None and name in live:
                 before[name] = realise(self.machine.tracer, value)
                 forms = self.plan.eithers.get(name)
                 either = None if forms is None else enter_either(self.machine.tracer, before[name], forms)
@@ -339,7 +416,13 @@ class _Attempt:
                 self._set(name, None)
         return before
 
-    def _bound(self, before: dict[str, Value]) -> None:
+    def _is_read(self, place: Place) -> bool:
+        """Whether what a place holds before the loop is carried into it: an iteration reads it, or it is like what
+        iterations put there."""
+        value = self.around[place]
+        return value is not None and (self.plan.places[place] or isinstance(value, ArrayValue))
+
+    def _bound(self, before: dict[Name, Value]) -> None:
         """Number the iterations of a `while i < n` in which i grows by the same int each time and n stays: as many as
         there are at most, so that i < n is known in all of them. Whether to go on is asked all the same."""
         frame, facts = self.frame, self.machine.tracer.graph.facts
@@ -361,12 +444,17 @@ class _Attempt:
                 self.bounds = 0, count, 1
                 return
 
-    def _get(self, name: str) -> Value | None:
-        """What a local, or a closure variable of this frame's own, holds."""
+    def _get(self, name: Name) -> Value | None:
+        """What a place, a local, or a closure variable of this frame's own holds."""
+        if isinstance(name, Place):
+            return get(self.machine.tracer, self.owners[name], name.key)
         cell = self.frame.cells.get(name)
         return self.frame.locals.get(name) if cell is None else cell.contents
 
-    def _set(self, name: str, value: Value | None) -> None:
+    def _set(self, name: Name, value: Value | None) -> None:
+        if isinstance(name, Place):
+            put(self.owners[name], name.key, value)
+            return
         cell = self.frame.cells.get(name)
         if cell is not None:
             cell.contents = value
@@ -433,11 +521,11 @@ class _Attempt:
 
     # -- after the body ---------------------------------------------------------------------------
 
-    def _compare_locals(self, before: dict[str, Value], live: frozenset[str], after: frozenset[str]) -> None:
+    def _compare_locals(self, before: dict[Name, Value], live: frozenset[Name], after: frozenset[Name]) -> None:
         """Compare what the live locals held before and after one iteration; raises Retry where something is learned.
         after: those that are live behind the loop."""
         differing: Path | None = None
-        for name in sorted(self.stored & (live | after)):
+        for name in sorted(self.stored & (live | after), key=str):
             try:
                 self._compare((name,), before.get(name), self._get(name), name in self.read)
             except _Differs as found:
@@ -467,7 +555,7 @@ class _Attempt:
                 self._compare((*path, place), one, other, read)
             return
         if len(path) == 1 and (forms := forms_of(tracer, before, after)) is not None:
-            self.plan.eithers[str(path[0])] = forms
+            self.plan.eithers[path[0]] = forms
             self.plan.steps.pop(path, None)
             self.plan.numbers.discard(path)
             self.plan.numbers.add((*path, 0))
@@ -572,18 +660,18 @@ class _Attempt:
 
     # -- behind the loop --------------------------------------------------------------------------
 
-    def _leave(self, before: dict[str, Value], entered: frozenset[str], live: frozenset[str]) -> None:
+    def _leave(self, before: dict[Name, Value], entered: frozenset[Name], live: frozenset[Name]) -> None:
         """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
         self._carry_final(live)
-        late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
+        late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(path[0]))]
         late += [path for path in self.next if path[0] in live and path != (self.way_name,)]  # else it is as before
         tracer.regions.pop()
         if self.region.pauses:
             self._see_whether_alone()
         if (late or self.late) and not self._runs_at_all():
             for name in self.stored:
-                self._set(name, before.get(name))
+                self._set(name, self.around[name] if isinstance(name, Place) else before.get(name))
             return
         inputs = {path: node for path, (_, node) in self.leaves.items()}
         initial = {path: value.node for path, (value, _) in self.leaves.items()}
@@ -604,7 +692,14 @@ class _Attempt:
         }
         rest = None if self.exit_index is None else RangeValue(None, *self.bounds)
         held = partial(self._left, before=before, places=places, results=results)
-        leaves = note_exit(tracer, self.frame, self.header, loop, rest, held)
+        try:
+            for place in self.owners:
+                self._set(place, held(place))
+            leaves = note_exit(tracer, self.frame, self.header, loop, rest, held)
+        except CannotLeave:
+            leaves = False
+        if tracer.stored and not leaves and not tracer.regions:
+            raise StoresShow
         if self.region.pauses and not leaves:
             self._refuse_pauses()
         if self.region.pauses:
@@ -645,13 +740,14 @@ class _Attempt:
         self._refuse(reason, detail)
 
     def _left(
-        self, name: str, before: dict[str, Value], places: dict[Path, int], results: dict[int, Node]
+        self, name: Name, before: dict[Name, Value], places: dict[Path, int], results: dict[int, Node]
     ) -> Value | None:
         """What a local holds when the loop is left between two iterations."""
         if name not in self.stored:
             return self._get(name)
         path: Path = (name,)
-        if name not in before and path not in self.final and path not in self.next:
+        handed = path in self.final or path in self.next or (isinstance(name, Place) and path in self.leaves)
+        if name not in before and not handed:
             return None
         return self._value_left(path, before.get(name), places, results)
 
@@ -681,7 +777,7 @@ class _Attempt:
             return any(self._changes(realise(self.machine.tracer, item)) for item in value.items)
         return isinstance(value, NumberValue) and self.machine.tracer.varies(value.expr)
 
-    def _carry_final(self, live: frozenset[str]) -> None:
+    def _carry_final(self, live: frozenset[Name]) -> None:
         """Hand out, too, what is computed from carried numbers and read behind the loop."""
         tracer = self.machine.tracer
         for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value)]:

@@ -17,7 +17,17 @@ from dynamo_lite._C import version_tag
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.value import ArrayValue, Break, CellValue, ConstantValue, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    CellValue,
+    ConstantValue,
+    NamespaceValue,
+    NumberValue,
+    ObjectValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.words import number_words
 from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
@@ -129,6 +139,10 @@ class Retry(Exception):
     """An attempt to keep a loop a loop has taught something (its LoopPlan): capture begins again."""
 
 
+class StoresShow(Exception):
+    """Somebody could see what was stored to objects from outside before the segment ends: stores are to break it."""
+
+
 LoopKey: TypeAlias = tuple[Any, ...]
 Place: TypeAlias = tuple[str, str, int, int | None]  # a line of a function: resume functions have it at the same place
 
@@ -169,7 +183,8 @@ class LoopPlan:
     peel: how many iterations run before the loop proper. steps: by path (a local's name, places in tuples) the int
     that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
     do not. eithers: the locals that hold one kind of value after some iterations and another after others, with the
-    forms of both (eithers.py). promises: conditions on the index that are guarded to hold in every iteration, or in
+    forms of both (eithers.py). places: those besides locals that an iteration changes (places.py), and whether the
+    next one may read them. promises: conditions on the index that are guarded to hold in every iteration, or in
     none, as text. apart: where ways out of it begin that are no part of it: the frame goes on there.
     avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that
     may go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is
@@ -182,10 +197,11 @@ class LoopPlan:
     line: int
     function: str
     peel: int = 0
-    steps: dict[tuple[str | int, ...], int] = field(default_factory=dict)
-    numbers: set[tuple[str | int, ...]] = field(default_factory=set)
-    fixed: set[tuple[str | int, ...]] = field(default_factory=set)
-    eithers: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    numbers: set[tuple[Any, ...]] = field(default_factory=set)
+    fixed: set[tuple[Any, ...]] = field(default_factory=set)
+    eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
+    places: dict[Any, bool] = field(default_factory=dict)
     promises: set[str] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
@@ -215,7 +231,7 @@ class Region:
     bounds: tuple[Scalar, Scalar, Scalar]
     carried: list[Node] = field(default_factory=list)
     stored: set[Node] = field(default_factory=set)
-    numbers: dict[tuple[str | int, ...], Symbol] = field(default_factory=dict)
+    numbers: dict[tuple[Any, ...], Symbol] = field(default_factory=dict)
     lists: dict[SequenceValue, int] = field(default_factory=dict)
     before: set[Scalar] = field(default_factory=set)
     pauses: list[Scalar] | None = None
@@ -234,6 +250,7 @@ class LoopExit:
     index: int
     stack: list[Value]
     locals: dict[str, Value]
+    stores: list[tuple[Value, Any, Value]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +274,7 @@ class Tracer:
         pauses: bool = True,
         constants: bool = True,
         restraints: Restraints | None = None,
+        defers: bool = True,
     ) -> None:
         self.root = Graph()
         self.restraints = Restraints() if restraints is None else restraints
@@ -281,6 +299,10 @@ class Tracer:
         self.appended: dict[Scalar, list[tuple[LoopKey, ...]]] = {}  # numbers that lists get, and on which ways
         self.grown: dict[int, Grown] = {}  # by id the lists from outside that get something
         self.lists: list[Source] = []  # those from outside whose items are known
+        self.defers = defers  # what is stored to objects from outside, residual code stores when the segment ends
+        self.stored: dict[Value, dict[Any, Value]] = {}  # what such objects held before the first store
+        self.checked: dict[Value, set[Any]] = {}  # and where it is known that storing is all that happens
+        self.namespaces: dict[int, NamespaceValue] = {}  # by id of the dict
         self.peeling = False  # an iteration that runs before its loop is being traced
         self.slicing = False  # a slice is being taken
         self.exits: list[LoopExit] = []
@@ -294,8 +316,13 @@ class Tracer:
         for _, value in self.wrapped.values():
             if hasattr(value, "concrete"):
                 value.concrete = None
+            if isinstance(value, ObjectValue):
+                value.stored.clear()
         for cell in self.cells:
             cell.contents = None
+        self.namespaces.clear()
+        self.stored.clear()
+        self.checked.clear()
         self.cells.clear()
         self.wrapped.clear()
         self.arrays.clear()
@@ -346,7 +373,7 @@ class Tracer:
         known = {number.name for path, number in outermost.numbers.items() if path not in plan.numbers}
         return (self.indices | self.carried) & symbols_of(condition) <= known | {outermost.index.name}
 
-    def carry_number(self, region: Region, path: tuple[str | int, ...], kind: str) -> Symbol:
+    def carry_number(self, region: Region, path: tuple[Any, ...], kind: str) -> Symbol:
         """A number that the loop of `region` carries, as its body knows it."""
         number = Symbol(f"n{len(self.carried)}", kind, 0)
         self.carried.add(number.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dynamo_lite.capture import lists, numpy_rules
+from dynamo_lite.capture import lists, numpy_rules, places
 from dynamo_lite.capture.branches import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
@@ -178,10 +178,21 @@ def binary_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("STORE_SUBSCR")
 def store_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if is_changed_unread(machine.tracer, frame.stack[-2]):
+    if not _replaces(machine, frame.stack[-2], frame.stack[-1]) and is_changed_unread(machine.tracer, frame.stack[-2]):
         raise Break("side-effect-container", f"item assignment to {a_kind(frame.stack[-2])}")
     value, container, index = machine.popn(frame, 3)
     set_item(machine, container, index, value)
+
+
+def _replaces(machine: Machine, container: Value, index: Value) -> bool:
+    """Whether an item of a list or dict from outside is replaced by another one: then its length stays."""
+    concrete = container.concrete if isinstance(container, LazyValue) else None
+    if type(concrete) not in (list, dict) or not machine.tracer.defers:
+        return False
+    key = realise(machine.tracer, index)
+    if not isinstance(key, ConstantValue) or isinstance(key, TextValue) or type(key.value) not in (int, str):
+        return False
+    return key.value in (concrete if type(concrete) is dict else range(len(concrete)))
 
 
 @handles("DELETE_SUBSCR")
@@ -265,19 +276,27 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
 
         split(machine, value, store)
         return
+    reason = "side-effect-container", f"item assignment to {a_kind(container)}"
     match container:
         case ArrayValue():
             numpy_rules.set_item(machine, container, index, value)
             return
-        case SequenceValue() if container.kind is list and container.source is None:
+        case SequenceValue() if container.kind is list and (container.source is None or is_known(machine, index)):
             key = constant_index(machine, index)
-            if isinstance(key, int) and -len(container.items) <= key < len(container.items):
-                container.items[key] = value
+            length = len(container.items)
+            if isinstance(key, int) and -length <= key < length:
+                places.store(machine.tracer, container, key % length, value, *reason)
                 return
-        case DictValue() if container.source is None:
-            container.items[dict_key(machine, index)] = value
+        case DictValue() if container.source is None or is_known(machine, index):
+            key = dict_key(machine, index)
+            places.store(machine.tracer, container, key, value, *reason)
             return
-    raise Break("side-effect-container", f"item assignment to {a_kind(container)}")
+    raise Break(*reason)
+
+
+def is_known(machine: Machine, index: Value) -> bool:
+    """Whether an index is a constant, without asking a guard."""
+    return isinstance(index, ConstantValue) and not isinstance(index, TextValue)
 
 
 def length(machine: Machine, value: Value) -> Value:
