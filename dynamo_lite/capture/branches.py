@@ -23,7 +23,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.leaving import way_number
+from dynamo_lite.capture.leaving import index_name, way_number
 from dynamo_lite.capture.loop_code import joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
@@ -36,7 +36,6 @@ from dynamo_lite.capture.value import (
     Break,
     ConstantValue,
     EitherValue,
-    GoneValue,
     IteratorValue,
     NumberValue,
     SequenceValue,
@@ -80,7 +79,9 @@ class Walk:
 
     loop: its instructions, those on the way out of it too. iterator: of a `for`, which lies on the stack. refuse: what
     to do where it cannot be traced, with a break's reason and detail; it does not return. apart: where else it may go
-    on behind the loop; the local `number` says where. starts: where ways out begin; way: the one that is being traced.
+    on behind the loop, or in the middle of an iteration; the local `number` says where. starts: where ways out begin;
+    way: the one that is being traced. leave_at: told where an iteration may be left for what cannot be traced there; it
+    returns if that cannot be.
     """
 
     machine: Machine
@@ -93,6 +94,8 @@ class Walk:
     apart: tuple[int, ...] = ()
     starts: frozenset[int] = frozenset()
     way: int | None = None
+    leave_at: Callable[[int], None] | None = None
+    inside: frozenset[int] = frozenset()
     gone: dict[int, int] = field(default_factory=dict)  # values on the stack there, besides the iterator
     places: set[int] = field(default_factory=set)  # where it may go on behind the loop
     leaves: bool = False  # some way does
@@ -184,14 +187,14 @@ class Walk:
         frame, index = self.frame, self.frame.index
         number = as_scalar(ways.number)
         assert number is not None
-        (place, gone), *others = ways.places
+        (place, under), *others = ways.places
         join = meeting(frame.code, self.loop, self.header, (index, *(place for place, _ in ways.places)))
 
         def begin(truth: bool) -> None:
             frame.index = place if truth else index
             frame.ways = None
             if truth:
-                frame.stack += [GoneValue() for _ in range(gone)]
+                frame.stack += under
             elif others:
                 frame.ways = Ways(ways.number, tuple(others), ways.first + 1)
 
@@ -215,6 +218,7 @@ class Walk:
             if ends:
                 self._restore(*before)
             begin(truth)
+            arm = frame.index if frame.ways is None else None
             frame.line, self.way, self.places = line, way, set()
             name = (*self._key(), *key, truth)
             region = tracer.open_branch(name, condition, truth)
@@ -222,10 +226,12 @@ class Walk:
                 goes_on = self.run(join, begins=False)
             except Break as reason:
                 self._avoid(name, condition, reason.reason, reason.detail)
+                self._part(arm, before)
                 raise
             except Undecided as reason:
                 if not tracer.may_promise(reason.condition):
                     self._avoid(name, condition, "loop-dependent", undecided(tracer, reason.condition), unrolled=True)
+                    self._part(arm, before)
                 raise
             except Returned:
                 if tracer.tells_pauses(condition) and tracer.regions[0].is_of_known_length():
@@ -239,6 +245,7 @@ class Walk:
             if not unchanged(tracer, state):
                 what = "a list, dict or iterator that a branch changes"
                 self._avoid(name, condition, "loop-state", what, unrolled=True)
+                self._part(arm, before)
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
         frame.line, self.way = line, way
         self.places = places.union(*(end.places for end in ends))
@@ -255,6 +262,11 @@ class Walk:
             line = root.line or root.code.firstlineno
             tracer.plans[tracer.regions[0].key].avoided[key] = reason, detail, line
             raise Retry
+
+    def _part(self, arm: int | None, before: tuple[Any, Any, list[Value]]) -> None:
+        """Have the iteration left where a way begins that cannot be traced, if that can be."""
+        if self.way is None and arm is not None and self.leave_at is not None and len(before[2]) == self.depth:
+            self.leave_at(arm)
 
     def _avoids(self, condition: GoesOn) -> bool:
         """Go on with one way from the jump at hand where no native iteration goes the other one."""
@@ -341,7 +353,7 @@ class Walk:
         live = liveness(self.frame.code)
         if join is not None:
             return live[join]
-        after = frozenset((self.number,)) if self.apart else frozenset()
+        after = frozenset((self.number, index_name(self.header))) if self.apart else frozenset()
         if end.goes_on is not False:
             after |= live[self.header]
             if self.iterator is not None:

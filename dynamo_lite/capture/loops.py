@@ -20,9 +20,18 @@ from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
 from dynamo_lite.capture.eithers import Either, enter_either, forms_of, put_together
 from dynamo_lite.capture.iterators import iterate
-from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit, reads_frame, way_number
+from dynamo_lite.capture.leaving import (
+    CannotLeave,
+    counted,
+    done_at,
+    index_name,
+    note_exit,
+    reads_frame,
+    rest_behind,
+    way_number,
+)
 from dynamo_lite.capture.lists import shares_numbers, watch
-from dynamo_lite.capture.loop_code import exposed, stored_names, tests, ways_out, whole_loop
+from dynamo_lite.capture.loop_code import exposed, stored_names, tests, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, key_of, plan_of
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
 from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one, under
@@ -45,12 +54,14 @@ from dynamo_lite.capture.places import (
 )
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree, unchanged
-from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import ENDLESS, Frame, LoopPlan, Retry, StoresShow, Ways
+from dynamo_lite.capture.source import Source, constant
+from dynamo_lite.capture.state import ENDLESS, Frame, LoopPlan, Retry, Rounds, StoresShow, Ways, place_of
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CallValue,
     ConstantValue,
+    GoneValue,
     IteratorValue,
     NumberValue,
     RangeValue,
@@ -228,6 +239,9 @@ class _Attempt:
         whole = self.machine.while_loops(frame.code)[self.header] if is_while else None
         natural = natural_loop(frame.code, self.header, False) if whole is None else whole
         self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.apart))
+        inside = natural & self.plan.apart
+        self.loop = without(frame.code, self.loop, self.header, inside)
+        self.at_name = index_name(self.header) if inside else ""
         if exit_index is None:
             self._refuse("loop-exit", "nothing that it tests")
         apart = tuple(sorted(self.plan.apart))
@@ -241,7 +255,7 @@ class _Attempt:
         self.read = exposed(frame.code, self.loop, self.header, behind) | cells
         live = live_at[self.header] | cells
         if apart:
-            self.stored |= {self.way_name}
+            self.stored |= {self.way_name, self.at_name} - {""}
         self._find_places()
         places = frozenset(self.owners)
         self.stored, behind, live = self.stored | places, behind | places, live | places
@@ -258,6 +272,9 @@ class _Attempt:
             self.region.pauses = []
         starts = ways_out(frame.code, natural) - {exit_index}
         walk = Walk(self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts)
+        walk.inside = inside
+        if outermost and (iterator is None or iterator.kind == "range"):
+            walk.leave_at = self._leave_at
         self.walk = walk
         around = frame.stack[:]
         aside = {id(frame.cells[name]) for name in cells}
@@ -268,10 +285,12 @@ class _Attempt:
             state, held = mutable_state(tracer, aside), snapshot(tracer)
             if apart:
                 frame.locals[self.way_name] = ConstantValue(None, 0)
+            if inside:
+                frame.locals[self.at_name] = NumberValue(None, self.region.index)
             self._run_body(walk)
             if frame.stack != around or not self._only_places(state, held, aside):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            after = behind | cells | ({self.way_name} if apart else frozenset())
+            after = behind | cells | ({self.way_name, self.at_name} if apart else frozenset())
             if apart and self.goes_on is False:
                 self._refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
@@ -294,10 +313,42 @@ class _Attempt:
         self._leave(before, live, after)
         if is_while:
             frame.index = exit_index
-        number = frame.locals.pop(self.way_name, None)
+        number, at = (frame.locals.pop(name, None) for name in (self.way_name, self.at_name))
         if number is not None and not isinstance(number, ConstantValue):
-            under = int(iterator is not None)
-            frame.ways = Ways(number, tuple((place, under + walk.gone.get(place, 0)) for place in apart))
+            frame.ways = self._ways(number, at, walk, iterator is not None)
+
+    def _ways(self, number: Value, at: Value | None, walk: Walk, is_for: bool) -> Ways:
+        """Where the frame may go on besides behind the loop."""
+        places: list[tuple[int, tuple[Value, ...]]] = []
+        for place in walk.apart:
+            under: tuple[Value, ...] = tuple(GoneValue() for _ in range(is_for + walk.gone.get(place, 0)))
+            if place in walk.inside and is_for:
+                assert at is not None
+                rest = CallValue(None, rest_behind, [RangeValue(None, *self.bounds), at])
+                under = (IteratorValue(None, rest, kind="range"),)
+            places.append((place, under))
+        if not walk.inside or at is None:
+            return Ways(number, tuple(places))
+        tracer = self.machine.tracer
+        rounds = Rounds(tracer.restraints, place_of(self.frame.code, self.header))
+        source = constant(rounds)
+        tracer.state_class("type_version", source, Rounds)
+        tracer.facts.state("is", source.attr("rare"), True)
+        bounds = [tracer.number(bound) for bound in (self.bounds[0], self.bounds[2])]
+        done = CallValue(None, done_at, [*bounds, at])
+        return Ways(number, tuple(places), inside=walk.inside, done=(rounds, done))
+
+    def _leave_at(self, place: int) -> None:
+        """Let the iteration be left at the beginning of a way that cannot be traced, and the loop be entered again
+        behind it; not where that has happened too often, or somebody could see another frame there."""
+        code, tracer = self.frame.code, self.machine.tracer
+        busy = place_of(code, self.header) in tracer.restraints.busy
+        if busy or place in self.plan.apart or reads_frame(code) or handlers_at(code, place) is not None:
+            return
+        if self.region.is_of_known_length():
+            return
+        self.plan.apart.add(place)
+        raise Retry
 
     def _find_places(self) -> None:
         """The owners of the places that earlier attempts have seen to change, and what is there before the loop."""
@@ -665,7 +716,7 @@ class _Attempt:
         tracer = self.machine.tracer
         self._carry_final(live)
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(path[0]))]
-        late += [path for path in self.next if path[0] in live and path != (self.way_name,)]  # else it is as before
+        late += [path for path in self.next if path[0] in live and path[0] not in (self.way_name, self.at_name)]  # else it is as before
         tracer.regions.pop()
         if self.region.pauses:
             self._see_whether_alone()
@@ -798,7 +849,7 @@ class _Attempt:
             if path in self.next:
                 tracer.alternatives[number.name] = self.begins[path], self.next[path]
         if len(tracer.regions) == 1:
-            self._tell_apart([path for path in self.next if path[0] in live])
+            self._tell_apart([path for path in self.next if path[0] in live and path[0] != self.at_name])
         if len(self.next) > MAX_NUMBERS:
             self._refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
 

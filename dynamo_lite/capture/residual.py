@@ -504,15 +504,19 @@ class Residual:
         number = self.temporary()
         self.emit("STORE_FAST", number)
         memo = dict(self._memo)
-        for count, (place, gone) in enumerate((*ways.places, (index, 0)), ways.first):
+        end: tuple[int, tuple[Value, ...]] = (index, ())
+        for count, (place, under) in enumerate((*ways.places, end), ways.first):
             other = Label()
-            values = [*stack, *(GoneValue() for _ in range(gone))]
+            values = [*stack, *under]
             if count < ways.first + len(ways.places):
                 self.emit("LOAD_FAST", number)
                 self.emit("LOAD_CONST", count)
                 self.emit("COMPARE_OP", "==")
                 self.emit("POP_JUMP_IF_FALSE", None, other)
             self._memo = dict(memo)
+            if ways.done is not None and place in ways.inside:
+                self.call(ways.done[0].note, [ways.done[1]])
+                self.emit("POP_TOP")
             kinds, names, bound = self._settle(place, values, locals_, live[place], params)
             if all(map(is_gone, values)) and self._extends(place, False):
                 for value in values:

@@ -51,6 +51,7 @@ from dynamo_lite.graph.scalar import (
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import Code
 
+MANY_EXITS, FEW_ROUNDS = 16, 3  # see Rounds
 OPERATION = 10  # units of work that an operation takes; interpreting an instruction is one
 NUMPY = str(Path(np.__file__).parent)  # where its own functions stand
 
@@ -90,12 +91,35 @@ class GeneratorEscapes(Exception):
 @dataclass(frozen=True, slots=True)
 class Ways:
     """Where a frame may go on behind a loop that some ways leave to other places than its end: `number` says at which
-    of `places`, which count from `first`, or is 0 if not there. Of each there is where it is and how many values that
-    nobody looks at any more, the loop's iterator for one, lie on the stack there."""
+    of `places`, which count from `first`, or is 0 if not there. Of each there is where it is and what lies on the stack
+    there besides: values that nobody looks at any more, or what is left of the loop's range. inside: those in the middle
+    of an iteration; done: how many came before, and who counts that."""
 
     number: Value
-    places: tuple[tuple[int, int], ...]
+    places: tuple[tuple[int, tuple[Value, ...]], ...]
     first: int = 1
+    inside: frozenset[int] = frozenset()
+    done: tuple[Rounds, Value] | None = None
+
+
+class Rounds:
+    """How many iterations a loop does before it is left in the middle of one. Where these are few, it is not rare to
+    leave it, as a guard of its program says: the next capture leaves it at the end of iterations only."""
+
+    def __init__(self, restraints: Restraints, place: Place) -> None:
+        self.rare = True
+        self._restraints, self._place = restraints, place
+        self._exits = self._done = 0
+
+    def note(self, done: int) -> None:
+        """The loop has been left after so many iterations."""
+        self._exits += 1
+        self._done += done
+        if self._exits == MANY_EXITS:
+            self.rare = self._done >= FEW_ROUNDS * MANY_EXITS
+            self._exits = self._done = 0
+            if not self.rare:
+                self._restraints.busy.add(self._place)
 
 
 @dataclass(eq=False, slots=True)
@@ -153,7 +177,8 @@ class Restraints:
     numbers they no longer take for constants.
 
     recursive: functions that are not inlined into themselves; own: functions that are not inlined at all, both by where
-    they are defined. loops: the first lines of loops of which a capture takes one iteration only. numbers: what
+    they are defined. loops: the first lines of loops of which a capture takes one iteration only. busy: those of loops
+    that were left in the middle of an iteration too often. numbers: what
     variables of modules held that were taken for constants; something else for one that changes. A resume function
     has its function's.
     """
@@ -161,11 +186,12 @@ class Restraints:
     recursive: set[Place] = field(default_factory=set)
     own: set[Place] = field(default_factory=set)
     loops: set[Place] = field(default_factory=set)
+    busy: set[Place] = field(default_factory=set)
     numbers: dict[Source, Any] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
-        for places in (self.recursive, self.own, self.loops):
+        for places in (self.recursive, self.own, self.loops, self.busy):
             places.clear()
         self.numbers.clear()
 

@@ -47,7 +47,7 @@ def text_of(seed: int, prints: bool = True) -> str:
         if kind < 0.6:
             return [f"{pick.choice(NUMBERS)} = {number()}"]
         if kind < 0.66:
-            return [f"{pick.choice(NUMBERS)} += {pick.choice(('1', '0.5', 'j'))}"]
+            return [f"{pick.choice(NUMBERS)} += {pick.choice(('1', '0.5', 'j + 1'))}"]
         if kind < 0.7:
             return [f"{pick.choice(PLACES)} *= 0.5"]
         if kind < 0.74:
