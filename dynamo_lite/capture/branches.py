@@ -160,7 +160,10 @@ class Walk:
         self.leaves = True
         self.places.add(frame.index)
         gone = frame.stack[self.depth :]
-        if self.gone.setdefault(frame.index, len(gone)) != len(gone) or not all(map(is_gone, gone)):
+        # Outside of the loop nobody goes on with the iterator of one that was unrolled in it.
+        only = all(is_gone(value) or isinstance(value, IteratorValue) for value in gone)
+        others = self.gone.setdefault(frame.index, len(gone)) != len(gone)
+        if others or not only or (gone and frame.index in self.inside):
             self.refuse("loop-exit", "a way on which its stack is another")
         del frame.stack[self.depth :]
         frame.locals[self.number] = ConstantValue(None, 1 + self.apart.index(frame.index))
@@ -328,7 +331,12 @@ class Walk:
         }
         places: list[tuple[Value, Any, Value | None]] = []
         for owner, key in changed(tracer, before, then.held) + changed(tracer, before, orelse.held):
-            if id(owner) not in own and not any((owner, key) == known[:2] for known in places):
+            if isinstance(owner, IteratorValue):  # where one way has ended the loop that it is of, it is the other's
+                ends = [end.held[owner][key] for end in (then, orelse) if owner in end.held]
+                if len(ends) == 2 and changed(tracer, {owner: then.held[owner]}, {owner: orelse.held[owner]}):
+                    self.refuse("loop-state", "a list, dict or iterator that a branch changes")
+                places += [(owner, key, end) for end in ends]
+            elif id(owner) not in own and not any((owner, key) == known[:2] for known in places):
                 pair = place_at(tracer, owner, key, then.held), place_at(tracer, owner, key, orelse.held)
                 places.append((owner, key, merge.local(str(key), pair, (True, True))))
         if len(then.stack) != len(orelse.stack):

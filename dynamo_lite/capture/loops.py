@@ -245,21 +245,21 @@ class _Attempt:
         if exit_index is None:
             self._refuse("loop-exit", "nothing that it tests")
         apart = tuple(sorted(self.plan.apart))
-        self.stored = stored_names(frame.code, self.loop)
+        names = stored_names(frame.code, self.loop)
         # Closures may read a cell at any time, and what is in a cell of outside no loop can change.
-        cells = self.stored & frame.cells.keys()
+        cells = names & frame.cells.keys()
         if any(frame.cells[name].concrete is not None for name in cells):
             self._refuse("side-effect-cell", min(cells))
         live_at = liveness(frame.code)
         behind = live_at[exit_index].union(*(live_at[place] for place in apart))
-        self.read = exposed(frame.code, self.loop, self.header, behind) | cells
-        live = live_at[self.header] | cells
+        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind) | cells
         if apart:
-            self.stored |= {self.way_name, self.at_name} - {""}
+            names |= {self.way_name, self.at_name} - {""}
         self._find_places()
-        places = frozenset(self.owners)
-        self.stored, behind, live = self.stored | places, behind | places, live | places
-        self.read |= {place for place in places if self.plan.places[place]}
+        places: frozenset[Name] = frozenset(self.owners)
+        self.stored: frozenset[Name] = places.union(names)
+        live = places.union(live_at[self.header], cells)
+        self.read |= frozenset(place for place, is_read in self.plan.places.items() if is_read)
         before = self._enter_locals(live)
         if is_while:
             self._bound(before)
@@ -290,12 +290,12 @@ class _Attempt:
             self._run_body(walk)
             if frame.stack != around or not self._only_places(state, held, aside):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            after = behind | cells | ({self.way_name, self.at_name} if apart else frozenset())
+            after = places.union(behind, cells, {self.way_name, self.at_name} if apart else ())
             if apart and self.goes_on is False:
                 self._refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
                 # What one way leaves as it was depends on the iteration before.
-                self.read |= exposed(frame.code, self.loop, self.header, behind, self.stored)
+                self.read |= exposed(frame.code, self.loop, self.header, behind, names)
             self._compare_locals(before, live, after)
             if iterator is not None and walk.leaves and self._is_held(iterator):
                 self._refuse("loop-state", "an iterator from before the loop, which it may leave early")
@@ -389,7 +389,8 @@ class _Attempt:
                 continue
             where = name_of(tracer, owner)
             place = Place(where, key)
-            if where is None or place in self.plan.places or len(self.plan.places) == MAX_PLACES:
+            known = place in self.plan.places or len(self.plan.places) == MAX_PLACES
+            if where is None or known or isinstance(owner, IteratorValue):
                 return False
             self.plan.places[place] = was_looked_at(place_at(tracer, owner, key, before))
             self.learned = True
@@ -716,7 +717,8 @@ class _Attempt:
         tracer = self.machine.tracer
         self._carry_final(live)
         late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(path[0]))]
-        late += [path for path in self.next if path[0] in live and path[0] not in (self.way_name, self.at_name)]  # else it is as before
+        own = (self.way_name, self.at_name)
+        late += [path for path in self.next if path[0] in live and path[0] not in own]  # else it is as before
         tracer.regions.pop()
         if self.region.pauses:
             self._see_whether_alone()

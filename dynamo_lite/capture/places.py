@@ -8,8 +8,8 @@ residual code stores the last value of each place, once:
     self.t = self.t + dt; self.u = f(self.u)       program: f;  residual: self.t = ..., self.u = ...
 
 A loop carries the places that its body changes as it carries locals (loops.py), and a choice merges them (branches.py).
-INVARIANT: whoever could see an object from outside before the segment ends breaks the graph; a program that declines has
-stored nothing.
+INVARIANT: what could see an object from outside before the segment ends breaks the graph; a program that declines
+has stored nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from dynamo_lite.capture.value import (
     CellValue,
     ConstantValue,
     DictValue,
+    IteratorValue,
     LazyValue,
     NamespaceValue,
     NumberValue,
@@ -71,6 +72,8 @@ def contents(owner: Value) -> Contents:
             return dict(enumerate(owner.known))
         case CellValue() if owner.contents is not None:
             return {None: owner.contents}
+        case IteratorValue():
+            return {None: ConstantValue(None, (owner.taken, owner.ended))}
     return {}
 
 
@@ -87,6 +90,8 @@ def put(owner: Value, key: Any, value: Value | None) -> None:
             owner.known[key] = value
         case CellValue():
             owner.contents = value
+        case IteratorValue() if isinstance(value, ConstantValue):
+            owner.taken, owner.ended = value.value
         case ObjectValue() | NamespaceValue() | DictValue():
             held = contents(owner)
             if value is None:
@@ -131,7 +136,7 @@ def _own_attribute(owner: ObjectValue, name: str) -> Any:
 
 
 def store(tracer: Tracer, owner: Value, key: Any, value: Value, reason: str, detail: str) -> None:
-    """Let a place hold `value`. Where the owner is from outside and storing there could be seen, it breaks for `reason`."""
+    """Let a place hold `value`; breaks for `reason` where it is of an object from outside and more would happen."""
     held = contents(owner).get(key)
     if owner.source is not None:
         if key not in tracer.checked.setdefault(owner, set()):
@@ -150,7 +155,7 @@ def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
     match owner:
         case ObjectValue():
             cls = owner.cls
-            if cls.__setattr__ is not object.__setattr__ or issubclass(cls, type):
+            if class_lookup(cls, "__setattr__") is not vars(object)["__setattr__"] or issubclass(cls, type):
                 return False
             tracer.state_class("type_version", owner.source, cls)
             found = class_lookup(cls, key)
@@ -218,10 +223,11 @@ def _source_of(owner: Value, key: Any) -> Source | None:
 
 def state_owners(tracer: Tracer) -> None:
     """Guard that each object that is stored to is none of the others that are looked at."""
-    looked_at = [value for _, value in tracer.wrapped.values() if value.source is not None]
+    others = [value for _, value in tracer.wrapped.values() if value.source is not None]
     for owner in tracer.stored:
-        for other in looked_at:
-            if other is owner or type(other) is not type(owner) or other in tracer.stored and id(other) < id(owner):
+        others = [other for other in others if other is not owner]
+        for other in others:
+            if type(other) is not type(owner):
                 continue
             if isinstance(owner, ObjectValue) and isinstance(other, ObjectValue) and owner.cls is not other.cls:
                 continue
@@ -240,7 +246,7 @@ def snapshot(tracer: Tracer) -> Snapshot:
     return {owner: dict(contents(owner)) for owner in owners}
 
 
-_OWNERS = (ObjectValue, NamespaceValue, DictValue, SequenceValue, CellValue)
+_OWNERS = (ObjectValue, NamespaceValue, DictValue, SequenceValue, CellValue, IteratorValue)
 
 
 def restore(tracer: Tracer, before: Snapshot) -> None:
@@ -266,6 +272,8 @@ def put_all(owner: Value, held: Contents) -> None:
         case CellValue():
             if owner.concrete is None:
                 owner.contents = held.get(None)
+        case IteratorValue():
+            put(owner, None, held[None])
         case ObjectValue() | NamespaceValue() | DictValue():
             now = contents(owner)
             now.clear()
@@ -282,8 +290,16 @@ def changed(tracer: Tracer, before: Snapshot, after: Snapshot) -> list[tuple[Val
         other = after.get(owner, one)
         if isinstance(owner, SequenceValue) and len(one) != len(other):
             continue  # which is no change of places
+        if isinstance(owner, IteratorValue) and _got(one) == _got(other):
+            continue
         found += [(owner, key) for key in dict.fromkeys((*one, *other)) if one.get(key) is not other.get(key)]
     return found
+
+
+def _got(held: Contents) -> Any:
+    """How far an iterator had got."""
+    got = held[None]
+    return got.value if isinstance(got, ConstantValue) else None
 
 
 def find_owner(tracer: Tracer, place: Place, reach: Callable[[Source], Value]) -> Value | None:

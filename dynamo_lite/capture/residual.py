@@ -107,7 +107,7 @@ class Residual:
 
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
     inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
-    stores: owners from outside, keys and values that are to be stored (places.py); None where nothing in the segment is.
+    stores: owners from outside, keys and values that are to be stored (places.py); None where the segment stores none.
     """
 
     code: Code
@@ -404,9 +404,8 @@ class Residual:
 
     def _load_stores(self) -> list[tuple[Value, Any, str, str]]:
         """Load what is to be stored, and where: by the names of temporaries."""
-        return [
-            (owner, key, self._to_temporary(value), self._to_temporary(owner)) for owner, key, value in self.stores or ()
-        ]
+        stores = self.stores or ()
+        return [(owner, key, self._to_temporary(value), self._to_temporary(owner)) for owner, key, value in stores]
 
     def _store(self, kept: list[tuple[Value, Any, str, str]]) -> None:
         """Store to objects from outside, once all is loaded; interrupts have waited for that."""

@@ -98,7 +98,7 @@ def reachable(tracer: Tracer) -> list[Value]:
 
 
 def reached_by_name(tracer: Tracer) -> dict[Value, Hashable]:
-    """Every value that some frame holds, or that a value holds, by a path to it that each attempt of a capture knows."""
+    """Every value that some frame holds, or that a value holds, by a path to it that all attempts of a capture know."""
     found: dict[Value, Hashable] = {}
     work: list[tuple[Value | None, tuple[Hashable, ...]]] = []
     for depth, frame in enumerate(tracer.frames):
@@ -193,4 +193,6 @@ def _parts(value: Value) -> list[Value | None]:
     return []
 
 
-__all__ = ["held_cells", "is_tuple", "mutable_state", "reachable", "reached_by_name", "same", "types_agree", "unchanged"]
+__all__ = [
+    *("held_cells", "is_tuple", "mutable_state", "reachable", "reached_by_name", "same", "types_agree", "unchanged"),
+]

@@ -92,8 +92,8 @@ class GeneratorEscapes(Exception):
 class Ways:
     """Where a frame may go on behind a loop that some ways leave to other places than its end: `number` says at which
     of `places`, which count from `first`, or is 0 if not there. Of each there is where it is and what lies on the stack
-    there besides: values that nobody looks at any more, or what is left of the loop's range. inside: those in the middle
-    of an iteration; done: how many came before, and who counts that."""
+    there besides: values that nobody looks at any more, or what is left of the loop's range. inside: those in the
+    middle of an iteration; done: how many came before, and who counts that."""
 
     number: Value
     places: tuple[tuple[int, tuple[Value, ...]], ...]

@@ -291,7 +291,7 @@ class NamespaceValue(Value):
 
 @dataclass(eq=False, slots=True)
 class UnreadValue(Value):
-    """What stands in a place that every iteration of a loop sets before it reads it; who looks at it, ``look`` tells."""
+    """What stands in a place that each iteration of a loop sets before it reads it; who looks at it, ``look`` tells."""
 
     look: Callable[[], Value] = field(default=None)  # type: ignore[assignment]
 

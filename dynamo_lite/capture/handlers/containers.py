@@ -186,13 +186,13 @@ def store_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def _replaces(machine: Machine, container: Value, index: Value) -> bool:
     """Whether an item of a list or dict from outside is replaced by another one: then its length stays."""
-    concrete = container.concrete if isinstance(container, LazyValue) else None
+    concrete: Any = container.concrete if isinstance(container, LazyValue) else None
     if type(concrete) not in (list, dict) or not machine.tracer.defers:
         return False
     key = realise(machine.tracer, index)
     if not isinstance(key, ConstantValue) or isinstance(key, TextValue) or type(key.value) not in (int, str):
         return False
-    return key.value in (concrete if type(concrete) is dict else range(len(concrete)))
+    return bool(key.value in concrete if isinstance(concrete, dict) else 0 <= key.value < len(concrete))
 
 
 @handles("DELETE_SUBSCR")
@@ -288,8 +288,7 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
                 places.store(machine.tracer, container, key % length, value, *reason)
                 return
         case DictValue() if container.source is None or is_known(machine, index):
-            key = dict_key(machine, index)
-            places.store(machine.tracer, container, key, value, *reason)
+            places.store(machine.tracer, container, dict_key(machine, index), value, *reason)
             return
     raise Break(*reason)
 
