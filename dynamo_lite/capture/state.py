@@ -51,7 +51,7 @@ from dynamo_lite.graph.scalar import (
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import Code
 
-MANY_EXITS, FEW_ROUNDS = 16, 3  # see Rounds
+MANY_EXITS, FEW_ROUNDS = 16, 2  # see Rounds
 OPERATION = 10  # units of work that an operation takes; interpreting an instruction is one
 NUMPY = str(Path(np.__file__).parent)  # where its own functions stand
 
