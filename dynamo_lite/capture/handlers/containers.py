@@ -185,9 +185,12 @@ def store_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 
 def _replaces(machine: Machine, container: Value, index: Value) -> bool:
-    """Whether an item of a list or dict from outside is replaced by another one: then its length stays."""
+    """Whether a loop replaces an item of a list or dict from outside by another one, so that its length stays.
+
+    (Outside of loops the store breaks the graph: the length may be another one at each call.)"""
+    tracer = machine.tracer
     concrete: Any = container.concrete if isinstance(container, LazyValue) else None
-    if type(concrete) not in (list, dict) or not machine.tracer.defers:
+    if type(concrete) not in (list, dict) or not tracer.defers or not (tracer.regions or tracer.peeling):
         return False
     key = realise(machine.tracer, index)
     if not isinstance(key, ConstantValue) or isinstance(key, TextValue) or type(key.value) not in (int, str):
