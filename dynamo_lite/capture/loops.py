@@ -14,54 +14,42 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn
 
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
 from dynamo_lite.capture.eithers import Either, enter_either, forms_of, put_together
-from dynamo_lite.capture.iterators import iterate
 from dynamo_lite.capture.leaving import (
     CannotLeave,
     counted,
-    done_at,
     index_name,
     note_exit,
     reads_frame,
-    rest_behind,
     way_number,
 )
 from dynamo_lite.capture.lists import shares_numbers, watch
-from dynamo_lite.capture.loop_code import exposed, stored_names, tests, ways_out, whole_loop, without
-from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, key_of, plan_of
-from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
-from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one, under
-from dynamo_lite.capture.numbers import as_scalar, length_of, with_index
+from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
+from dynamo_lite.capture.loop_places import Name, Path, State, Unreached, bounds_of, find_owners, only_places, ways_of
+from dynamo_lite.capture.loop_plans import key_of
+from dynamo_lite.capture.machine import Machine, Returned
+from dynamo_lite.capture.numbered import item_at, under
+from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.places import (
     Place,
     Snapshot,
-    changed,
-    contents,
-    find_owner,
     get,
-    name_of,
-    place_at,
     put,
-    restore,
     snapshot,
     unread,
-    was_looked_at,
 )
 from dynamo_lite.capture.region import close_region
-from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree, unchanged
-from dynamo_lite.capture.source import Source, constant
-from dynamo_lite.capture.state import ENDLESS, Frame, LoopPlan, Retry, Rounds, StoresShow, Ways, place_of
+from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree
+from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow, place_of
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
-    CallValue,
     ConstantValue,
-    GoneValue,
     IteratorValue,
     NumberValue,
     RangeValue,
@@ -70,7 +58,7 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.capture.words import undecided
-from dynamo_lite.capture.wrap import present, realise
+from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
@@ -88,107 +76,10 @@ from dynamo_lite.graph.scalar import (
 from dynamo_lite.pycode import begins_at, handlers_at, liveness
 from dynamo_lite.pycode.flow import natural_loop
 
-Name: TypeAlias = str | Place  # of a local, or a place
-Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
-
 MAX_PEELED = 2
 MANY_WAYS = 3
 MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
-MAX_PLACES = 64
 MAX_NUMBERS = 16  # csrc/loop.c has room for so many
-
-
-# -- the loop --------------------------------------------------------------------------------------
-
-
-def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_index: int) -> bool:
-    """FOR_ITER over numbered items: an iteration of its own while the plan says so, then the loop as a whole. False for
-    a range that is to be unrolled: its items are then known."""
-    tracer, header = machine.tracer, frame.index - 1
-    if has_ended(iterator):
-        frame.stack.pop()
-        frame.index = exit_index
-        return True
-    plan = plan_of(tracer, frame, header)
-    if iterator.kind == "range" and (plan.refused is not None or not tracer.native_loops):
-        if not is_comprehended(frame):
-            plan.outcome = "segments"
-            raise Break("loop-goes-on", "a range")  # which an exit of the loop brought
-        iterator.kind, iterator.items = "iter", iterate(machine, iterator.of).items
-        plan.outcome = "unrolled"
-        return False
-    if plan.refused is not None:
-        raise Break("loop-over-unknown-iterator", "an array")
-    if (bounds := numbering(tracer, iterator)) is None:
-        plan.refused = ("loop-state", "iterators of different lengths")
-        raise Retry
-    start, stop, step = bounds
-    known = not any(map(is_symbolic, bounds))
-    short = iterator.kind != "range" and known and length_of(bounds) <= ALWAYS_UNROLLED
-    start = make("add", start, make("mul", step, iterator.taken))
-    if tracer.relate(make("eq", step, 0)):
-        raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
-    forward = tracer.relate(make("ge", step, 1))
-    more = make("lt", start, stop) if forward else make("gt", start, stop)
-    alone = iterator.taken in plan.alone
-    if short or iterator.taken < plan.peel or alone:
-        if tracer.relate(more):
-            plan.outcome = "" if short else "paused" if alone or plan.avoided else "begun"
-            tracer.peeling = not short
-            item = item_at(machine, iterator, start)
-            take_one(iterator)
-            frame.push(item)
-            return True
-    elif tracer.graph.facts.decide(more) is not False:
-        _enter(machine, frame, header)
-        _Attempt(machine, frame, header, exit_index, plan, iterator.taken, (start, stop, step), more, forward).run()
-        machine.entered.pop()
-    plan.outcome = "unrolled" if short else "native"
-    tracer.peeling = False
-    frame.stack.pop()
-    end(iterator)
-    frame.index = exit_index
-    return True
-
-
-def while_loop(machine: Machine, frame: Frame) -> bool:
-    """In front of the body of a `while`: keep the loop a loop, or let this iteration run by itself. The test at the top
-    was true; the one at the bottom tells after an iteration whether to go on."""
-    tracer, header = machine.tracer, frame.index
-    if not tracer.native_loops or frame.code.flags & _GENERATOR:
-        return False
-    plan = plan_of(tracer, frame, header)
-    if handlers_at(frame.code, header) is not None:
-        plan.refused = plan.refused or ("exception-handler-active", "the loop")
-    if plan.refused is not None:
-        plan.outcome = "segments"
-        if tracer.regions:
-            raise Break(*plan.refused)
-        return False
-    if machine.entered and machine.entered[-1] == (id(frame), header):
-        return False
-    met = frame.visits[header] = frame.visits.get(header, 0) + 1
-    if met <= plan.peel or met in plan.alone:
-        plan.outcome = "paused" if met in plan.alone or plan.avoided else plan.outcome
-        return False
-    _enter(machine, frame, header)
-    _Attempt(machine, frame, header, None, plan, met, (0, ENDLESS, 1), True, True).run()
-    machine.entered.pop()
-    plan.outcome = "native"
-    return True
-
-
-LOOP_ENTRIES.append(while_loop)
-
-
-def _enter(machine: Machine, frame: Frame, header: int) -> None:
-    """Note that the loop at `header` is being traced; raises Break where a way out of an inner one has led there."""
-    if (id(frame), header) in machine.entered:
-        raise Break("loop-exit", "break, to the next iteration of a loop around it")
-    machine.entered.append((id(frame), header))
-
-
-_GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 
 
 class _Differs(Exception):
@@ -200,7 +91,7 @@ class _Differs(Exception):
 
 
 @dataclass(eq=False)
-class _Attempt:
+class Attempt:
     """One attempt to trace the body of a loop once for all iterations."""
 
     machine: Machine
@@ -255,14 +146,19 @@ class _Attempt:
         self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind) | cells
         if apart:
             names |= {self.way_name, self.at_name} - {""}
-        self._find_places()
+        tracer = self.machine.tracer
+        try:
+            self.owners = find_owners(self.machine, self.plan)
+        except Unreached as found:
+            self._refuse(*found.args)
+        self.around = {place: get(tracer, owner, place.key) for place, owner in self.owners.items()}
         places: frozenset[Name] = frozenset(self.owners)
         self.stored: frozenset[Name] = places.union(names)
         live = places.union(live_at[self.header], cells)
         self.read |= frozenset(place for place, is_read in self.plan.places.items() if is_read)
         before = self._enter_locals(live)
         if is_while:
-            self._bound(before)
+            self.bounds = bounds_of(tracer, frame, self.header, self.plan, before, self.stored) or self.bounds
         start, stop, step = self.bounds
         self.region = tracer.open_region(key_of(tracer, frame, self.header), start, stop, step)
         iterator = None if is_while else frame.stack[-1]
@@ -315,28 +211,7 @@ class _Attempt:
             frame.index = exit_index
         number, at = (frame.locals.pop(name, None) for name in (self.way_name, self.at_name))
         if number is not None and not isinstance(number, ConstantValue):
-            frame.ways = self._ways(number, at, walk, iterator is not None)
-
-    def _ways(self, number: Value, at: Value | None, walk: Walk, is_for: bool) -> Ways:
-        """Where the frame may go on besides behind the loop."""
-        places: list[tuple[int, tuple[Value, ...]]] = []
-        for place in walk.apart:
-            under: tuple[Value, ...] = tuple(GoneValue() for _ in range(is_for + walk.gone.get(place, 0)))
-            if place in walk.inside and is_for:
-                assert at is not None
-                rest = CallValue(None, rest_behind, [RangeValue(None, *self.bounds), at])
-                under = (IteratorValue(None, rest, kind="range"),)
-            places.append((place, under))
-        if not walk.inside or at is None:
-            return Ways(number, tuple(places))
-        tracer = self.machine.tracer
-        rounds = Rounds(tracer.restraints, place_of(self.frame.code, self.header))
-        source = constant(rounds)
-        tracer.state_class("type_version", source, Rounds)
-        tracer.facts.state("is", source.attr("rare"), True)
-        bounds = [tracer.number(bound) for bound in (self.bounds[0], self.bounds[2])]
-        done = CallValue(None, done_at, [*bounds, at])
-        return Ways(number, tuple(places), inside=walk.inside, done=(rounds, done))
+            frame.ways = ways_of(tracer, frame.code, walk, number, at, self.bounds, not is_while)
 
     def _leave_at(self, place: int) -> None:
         """Let the iteration be left at the beginning of a way that cannot be traced, and the loop be entered again
@@ -350,56 +225,10 @@ class _Attempt:
         self.plan.apart.add(place)
         raise Retry
 
-    def _find_places(self) -> None:
-        """The owners of the places that earlier attempts have seen to change, and what is there before the loop."""
-        tracer = self.machine.tracer
-        for place in self.plan.places:
-            owner = find_owner(tracer, place, self._reach)
-            if owner is None:
-                self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            if owner.source is not None:
-                tracer.stored.setdefault(owner, dict(contents(owner)))
-            self.owners[place] = owner
-            self.around[place] = get(tracer, owner, place.key)
-
-    def _reach(self, source: Source) -> Value:
-        """What a source names, looked at step by step as the code does that."""
-        machine, base = self.machine, source.base
-        match source.kind:
-            case "slot":
-                return realise(machine.tracer, machine.slots[source.key[1]])
-            case "global":
-                namespace, name = source.key[0].value, source.key[1]
-                return realise(machine.tracer, present(machine.tracer, source, namespace[name]))
-            case "attr" | "item" | "key" if base is not None:
-                owner = self._reach(base)
-                held = get(machine.tracer, owner, source.key)
-                if held is not None and held.source == source:
-                    return realise(machine.tracer, held)
-        self._refuse("side-effect-attribute", str(source))
-
-    def _only_places(self, state: list[tuple[Value, tuple[Any, ...]]], before: Snapshot, aside: set[int]) -> bool:
-        """Whether the iteration has changed nothing but the places of this attempt; raises Retry where the next one
-        is to carry others, too. before: what places held when it began."""
-        tracer = self.machine.tracer
-        after = snapshot(tracer)
+    def _only_places(self, state: State, held: Snapshot, aside: set[int]) -> bool:
+        """Whether the iteration has changed nothing but the places of this attempt."""
         own = {(id(owner), place.key) for place, owner in self.owners.items()}
-        for owner, key in changed(tracer, before, after):
-            if id(owner) in aside or (id(owner), key) in own:
-                continue
-            where = name_of(tracer, owner)
-            place = Place(where, key)
-            known = place in self.plan.places or len(self.plan.places) == MAX_PLACES
-            if where is None or known or isinstance(owner, IteratorValue):
-                return False
-            self.plan.places[place] = was_looked_at(place_at(tracer, owner, key, before))
-            self.learned = True
-        if self.learned:
-            raise Retry
-        restore(tracer, before)
-        only = unchanged(tracer, state)
-        restore(tracer, after)
-        return only
+        return only_places(self.machine.tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own)
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
         self.plan.refused = (reason, detail)
@@ -473,28 +302,6 @@ class _Attempt:
         iterations put there."""
         value = self.around[place]
         return value is not None and (self.plan.places[place] or isinstance(value, ArrayValue))
-
-    def _bound(self, before: dict[Name, Value]) -> None:
-        """Number the iterations of a `while i < n` in which i grows by the same int each time and n stays: as many as
-        there are at most, so that i < n is known in all of them. Whether to go on is asked all the same."""
-        frame, facts = self.frame, self.machine.tracer.graph.facts
-        for left, op, right in tests(frame.code, self.header):
-            step = self.plan.steps.get((left,), 0)
-            rises = op in ("<", "<=")
-            if not step or (step > 0) != rises or right in self.stored or left not in before:
-                continue
-            begin = as_scalar(before[left])
-            value = frame.locals.get(right) if isinstance(right, str) else ConstantValue(None, right)
-            limit = None if value is None else as_scalar(realise(self.machine.tracer, value))
-            if begin is None or limit is None or kind_of(begin) != "int" or kind_of(limit) != "int":
-                continue
-            distance = make("sub", limit, begin) if rises else make("sub", begin, limit)
-            distance = make("add", distance, 1) if op.endswith("=") else distance
-            if facts.decide(make("ge", distance, 1)):
-                by = abs(step)
-                count = distance if by == 1 else make("floordiv", make("add", distance, by - 1), by)
-                self.bounds = 0, count, 1
-                return
 
     def _get(self, name: Name) -> Value | None:
         """What a place, a local, or a closure variable of this frame's own holds."""
@@ -943,4 +750,4 @@ class _Attempt:
         return count if self.machine.tracer.graph.facts.decide(make("ge", distance, 0)) else make("max", count, 0)
 
 
-__all__ = ["for_numbered"]
+__all__ = ["Attempt"]
