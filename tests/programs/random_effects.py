@@ -91,7 +91,9 @@ def text_of(seed: int, prints: bool = True) -> str:
         if loops == 0 or pick.random() < 0.5:
             loop(1, "    ")
         else:
-            lines.extend("    " + line for line in statement() if "break" not in line and "continue" not in line)
+            made = statement()
+            if not any("break" in line or "continue" in line for line in made):  # which stand in loops
+                lines.extend("    " + line for line in made)
     del depth
     lines.append("    return x, y, k, t, i, j")
     return "\n".join(lines) + "\n"
