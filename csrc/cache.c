@@ -71,17 +71,18 @@ take_condition(DlEntry *self, PyObject *condition)
 }
 
 /* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize, exits=(),
- *            pays=None). */
+ *            pays=None, stores=False). */
 static PyObject *
 entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"guards", "program", "residual", "plain_on_decline", "calls_python", "least",
-                            "most",   "exits",   "pays",     NULL};
+                            "most",   "exits",   "pays",             "stores",       NULL};
     PyObject *guards, *program, *residual, *exits = NULL, *pays = NULL;
-    int plain_on_decline = 1, calls_python = 1;
+    int plain_on_decline = 1, calls_python = 1, stores = 0;
     Py_ssize_t least = 0, most = PY_SSIZE_T_MAX;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnnO!O:CacheEntry", names, &guards, &program, &residual,
-                                     &plain_on_decline, &calls_python, &least, &most, &PyTuple_Type, &exits, &pays)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnnO!Op:CacheEntry", names, &guards, &program, &residual,
+                                     &plain_on_decline, &calls_python, &least, &most, &PyTuple_Type, &exits, &pays,
+                                     &stores)) {
         return NULL;
     }
     PyObject *parts[] = {guards, program, residual};
@@ -102,6 +103,7 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->exits = exits && PyTuple_GET_SIZE(exits) > 0 ? Py_NewRef(exits) : NULL;
     self->plain_on_decline = (char)plain_on_decline;
     self->calls_python = (char)calls_python;
+    self->stores = (char)stores;
     self->least = least;
     self->most = most;
     self->retired = program == Py_None && residual == Py_None; /* nothing to run: what passes the guards runs plainly */

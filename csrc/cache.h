@@ -40,6 +40,7 @@ typedef struct {
     PyObject *exits;    /* tuple of what takes residual's place where a program ends at that exit; or NULL */
     char guards_native, program_native;
     char plain_on_decline; /* false: a decline is raised as _C.Declined */
+    char stores;           /* residual and exits store to objects from outside, and call let_in() when that is done */
     char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */
     PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */
     char retired;          /* when the guards pass, run plainly: more time went into declines than into runs */

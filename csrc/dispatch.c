@@ -547,7 +547,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     int plain = entry->retired || is_out_of_range(entry, &inputs);
     note_plain(cache, slots, n_slots, on_miss, plain);
     PyObject *residual = NULL;
-    DlWorld world = {entry->guards, func, slots, n_slots};
+    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
     DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, &inputs, &outputs, &residual);
     values_clear(&inputs);
     if (outcome == DL_PLAIN) {
@@ -560,7 +560,14 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
         else {
             uint64_t gains = dl_thread.gains;
             int tried = entry->calls_python && dl_hook_try(&entry->watch, scope, on_miss);
+            DlDeferral deferral;
+            if (entry->stores) {
+                dl_interrupts_defer(&deferral, NULL);
+            }
             *value = call_residual(residual, func, slots, n_slots, owned, &outputs);
+            if (entry->stores) {
+                *value = dl_interrupts_resume(&deferral, *value);
+            }
             if (tried) {
                 dl_hook_judge(&entry->watch, gains);
             }

@@ -32,8 +32,10 @@ dl_interrupts_defer(DlDeferral *deferral, PyObject *func)
 PyObject *
 dl_interrupts_resume(DlDeferral *deferral, PyObject *result)
 {
-    current = deferral->outer;
-    dl_pyframe_release_interrupts(&deferral->kept);
+    if (!deferral->over) {
+        current = deferral->outer;
+        dl_pyframe_release_interrupts(&deferral->kept);
+    }
     if (deferral->type == NULL) {
         return result;
     }
@@ -133,7 +135,21 @@ uninterrupted(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n_a
     return dl_interrupts_resume(&deferral, PyObject_Vectorcall(args[0], args + 1, (size_t)(n_args - 1), NULL));
 }
 
+/* let_in(): called by residual code that has stored what its program left to it. */
+static PyObject *
+let_in_now(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
+{
+    DlDeferral *deferral = current;
+    if (deferral != NULL && deferral->func == NULL) {
+        deferral->over = 1;
+        current = deferral->outer;
+        dl_pyframe_release_interrupts(&deferral->kept);
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"let_in", let_in_now, METH_NOARGS, "let_in(): what waited while residual code stored is let in."},
     {"uninterrupted", (PyCFunction)(void (*)(void))uninterrupted, METH_FASTCALL,
      "uninterrupted(function, *args): call it; signals' handlers and exceptions of other threads wait for its end."},
     {"safe_point", safe_point, METH_NOARGS,

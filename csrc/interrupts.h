@@ -9,10 +9,11 @@
 
 #include "pyframe.h"
 
-/* A stretch of C code that runs dynamo_lite's own Python code. */
+/* A stretch of C code that runs dynamo_lite's own Python code, or residual code up to where it calls let_in(). */
 typedef struct DlDeferral {
     struct DlDeferral *outer;
     DlKept kept;
+    int over;          /* let_in() has ended it */
     PyObject *func;    /* borrowed: the user's function that is being compiled; NULL: nothing is let in before the end */
     int line;          /* of it, where the user's code stands; 0: where it begins */
     int64_t noticed;   /* when the first interrupt that waits was noticed, in ns; 0: none */

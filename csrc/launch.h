@@ -22,6 +22,7 @@ typedef struct {
     PyObject *guards, *func;
     PyObject *const *slots;
     Py_ssize_t n_slots;
+    int stores; /* residual code stores to objects, which a handler of a signal would find as they were before the call */
 } DlWorld;
 
 /* Run: 0 with new references in `outputs`, 1 when it declined (no error set), -1 with an error set.

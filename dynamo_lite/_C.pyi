@@ -213,6 +213,7 @@ class CacheEntry:
         most: int = ...,
         exits: tuple[types.FunctionType, ...] = ...,
         pays: object = None,
+        stores: bool = ...,
     ) -> None: ...
     def retire(self, reason: str, /) -> None:
         """From now on calls that pass the guards run plainly."""
@@ -283,6 +284,7 @@ def set_skip(code: HasCode, skip: bool, reason: int = 0, owner: object = None) -
 def counters(code: HasCode | None = None, /) -> dict[str, int]:
     """hits misses native_calls plain_calls declines breaks retired leaves: of code, or of the process."""
 
+def let_in() -> None: ...
 def uninterrupted(function: Callable[..., _T], /, *args: Any) -> _T:
     """``function(*args)``, during which signals' handlers and exceptions of other threads wait."""
 

@@ -98,14 +98,13 @@ def compile_segment(
     residual = None if why else capture.residual
     exits = capture.exits if isinstance(program, _C.Program) else ()
     entry = _C.CacheEntry(
-        guards,
-        program,
-        residual,
+        *(guards, program, residual),
         calls_python=capture.ends != "return",
         least=least,
         most=most,
         exits=exits,
         pays=pays,
+        stores=capture.stores,
     )
     clock.stage("entry")
     words = GuardsOf(guards, function.__code__)

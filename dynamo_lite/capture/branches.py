@@ -23,10 +23,11 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
-from dynamo_lite.capture.leaving import way_number
+from dynamo_lite.capture.leaving import index_name, way_number
 from dynamo_lite.capture.loop_code import joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.places import Snapshot, changed, place_at, put, restore, snapshot
 from dynamo_lite.capture.region import close_branches
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
 from dynamo_lite.capture.state import Frame, LoopKey, Region, Retry, Tracer, Ways
@@ -35,7 +36,6 @@ from dynamo_lite.capture.value import (
     Break,
     ConstantValue,
     EitherValue,
-    GoneValue,
     IteratorValue,
     NumberValue,
     SequenceValue,
@@ -70,6 +70,7 @@ class _End:
     locals: dict[str, Value]
     contents: dict[str, Value | None]
     stack: list[Value]
+    held: Snapshot
 
 
 @dataclass(eq=False)
@@ -78,7 +79,9 @@ class Walk:
 
     loop: its instructions, those on the way out of it too. iterator: of a `for`, which lies on the stack. refuse: what
     to do where it cannot be traced, with a break's reason and detail; it does not return. apart: where else it may go
-    on behind the loop; the local `number` says where. starts: where ways out begin; way: the one that is being traced.
+    on behind the loop, or in the middle of an iteration; the local `number` says where. starts: where ways out begin;
+    way: the one that is being traced. leave_at: told where an iteration may be left for what cannot be traced there; it
+    returns if that cannot be.
     """
 
     machine: Machine
@@ -91,6 +94,8 @@ class Walk:
     apart: tuple[int, ...] = ()
     starts: frozenset[int] = frozenset()
     way: int | None = None
+    leave_at: Callable[[int], None] | None = None
+    inside: frozenset[int] = frozenset()
     gone: dict[int, int] = field(default_factory=dict)  # values on the stack there, besides the iterator
     places: set[int] = field(default_factory=set)  # where it may go on behind the loop
     leaves: bool = False  # some way does
@@ -155,7 +160,10 @@ class Walk:
         self.leaves = True
         self.places.add(frame.index)
         gone = frame.stack[self.depth :]
-        if self.gone.setdefault(frame.index, len(gone)) != len(gone) or not all(map(is_gone, gone)):
+        # Outside of the loop nobody goes on with the iterator of one that was unrolled in it.
+        only = all(is_gone(value) or isinstance(value, IteratorValue) for value in gone)
+        others = self.gone.setdefault(frame.index, len(gone)) != len(gone)
+        if others or not only or (gone and frame.index in self.inside):
             self.refuse("loop-exit", "a way on which its stack is another")
         del frame.stack[self.depth :]
         frame.locals[self.number] = ConstantValue(None, 1 + self.apart.index(frame.index))
@@ -182,14 +190,14 @@ class Walk:
         frame, index = self.frame, self.frame.index
         number = as_scalar(ways.number)
         assert number is not None
-        (place, gone), *others = ways.places
+        (place, under), *others = ways.places
         join = meeting(frame.code, self.loop, self.header, (index, *(place for place, _ in ways.places)))
 
         def begin(truth: bool) -> None:
             frame.index = place if truth else index
             frame.ways = None
             if truth:
-                frame.stack += [GoneValue() for _ in range(gone)]
+                frame.stack += under
             elif others:
                 frame.ways = Ways(ways.number, tuple(others), ways.first + 1)
 
@@ -207,11 +215,13 @@ class Walk:
         line, way, places = frame.line, self.way, self.places
         state = mutable_state(tracer, {id(cell) for cell in frame.cells.values() if cell.concrete is None})
         before = dict(frame.locals), {name: cell.contents for name, cell in frame.cells.items()}, frame.stack[:]
+        held = snapshot(tracer)
         ends: list[_End] = []
         for truth in (True, False):
             if ends:
                 self._restore(*before)
             begin(truth)
+            arm = frame.index if frame.ways is None else None
             frame.line, self.way, self.places = line, way, set()
             name = (*self._key(), *key, truth)
             region = tracer.open_branch(name, condition, truth)
@@ -219,10 +229,12 @@ class Walk:
                 goes_on = self.run(join, begins=False)
             except Break as reason:
                 self._avoid(name, condition, reason.reason, reason.detail)
+                self._part(arm, before)
                 raise
             except Undecided as reason:
                 if not tracer.may_promise(reason.condition):
                     self._avoid(name, condition, "loop-dependent", undecided(tracer, reason.condition), unrolled=True)
+                    self._part(arm, before)
                 raise
             except Returned:
                 if tracer.tells_pauses(condition) and tracer.regions[0].is_of_known_length():
@@ -230,14 +242,17 @@ class Walk:
                 raise
             tracer.regions.pop()
             contents = {name: cell.contents for name, cell in frame.cells.items()}
-            ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:]))
+            now = snapshot(tracer)
+            ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:], now))
+            restore(tracer, held)
             if not unchanged(tracer, state):
                 what = "a list, dict or iterator that a branch changes"
                 self._avoid(name, condition, "loop-state", what, unrolled=True)
+                self._part(arm, before)
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
         frame.line, self.way = line, way
         self.places = places.union(*(end.places for end in ends))
-        return self._merge(condition, ends[0], ends[1], join)
+        return self._merge(condition, ends[0], ends[1], join, held)
 
     def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool = False) -> None:
         """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be.
@@ -250,6 +265,11 @@ class Walk:
             line = root.line or root.code.firstlineno
             tracer.plans[tracer.regions[0].key].avoided[key] = reason, detail, line
             raise Retry
+
+    def _part(self, arm: int | None, before: tuple[Any, Any, list[Value]]) -> None:
+        """Have the iteration left where a way begins that cannot be traced, if that can be."""
+        if self.way is None and arm is not None and self.leave_at is not None and len(before[2]) == self.depth:
+            self.leave_at(arm)
 
     def _avoids(self, condition: GoesOn) -> bool:
         """Go on with one way from the jump at hand where no native iteration goes the other one."""
@@ -290,9 +310,13 @@ class Walk:
 
     # -- merging ----------------------------------------------------------------------------------
 
-    def _merge(self, condition: GoesOn, then: _End, orelse: _End, join: int | None) -> GoesOn | None:
-        """The state behind both ways; whether the loop goes on, where they meet at the end of the iteration."""
-        frame = self.frame
+    def _merge(
+        self, condition: GoesOn, then: _End, orelse: _End, join: int | None, before: Snapshot
+    ) -> GoesOn | None:
+        """The state behind both ways; whether the loop goes on, where they meet at the end of the iteration.
+        before: what places held where the ways part."""
+        frame, tracer = self.frame, self.machine.tracer
+        own = {id(cell) for cell in frame.cells.values()}
         merge = _Merge(self.machine.tracer, self.refuse, then.region, orelse.region)
         wanted = [self._live(end, join) for end in (then, orelse)]
         locals_: dict[str, Value] = {}
@@ -305,6 +329,16 @@ class Walk:
             name: merge.local(name, (value, orelse.contents[name]), (True, True))
             for name, value in then.contents.items()
         }
+        places: list[tuple[Value, Any, Value | None]] = []
+        for owner, key in changed(tracer, before, then.held) + changed(tracer, before, orelse.held):
+            if isinstance(owner, IteratorValue):  # where one way has ended the loop that it is of, it is the other's
+                ends = [end.held[owner][key] for end in (then, orelse) if owner in end.held]
+                if len(ends) == 2 and changed(tracer, {owner: then.held[owner]}, {owner: orelse.held[owner]}):
+                    self.refuse("loop-state", "a list, dict or iterator that a branch changes")
+                places += [(owner, key, end) for end in ends]
+            elif id(owner) not in own and not any((owner, key) == known[:2] for known in places):
+                pair = place_at(tracer, owner, key, then.held), place_at(tracer, owner, key, orelse.held)
+                places.append((owner, key, merge.local(str(key), pair, (True, True))))
         if len(then.stack) != len(orelse.stack):
             self.refuse("loop-state", "what lies on the stack behind an if")
         stack = [
@@ -313,6 +347,8 @@ class Walk:
         goes_on = None if join is not None else self._goes_on(condition, then, orelse, merge)
         node = merge.close(condition)
         self._restore(locals_, contents, stack)
+        for owner, key, value in places:
+            put(owner, key, value)
         if join is not None:
             frame.index = join
         if isinstance(goes_on, int) and not isinstance(goes_on, bool):  # the place of a number that the choice yields
@@ -325,7 +361,7 @@ class Walk:
         live = liveness(self.frame.code)
         if join is not None:
             return live[join]
-        after = frozenset((self.number,)) if self.apart else frozenset()
+        after = frozenset((self.number, index_name(self.header))) if self.apart else frozenset()
         if end.goes_on is not False:
             after |= live[self.header]
             if self.iterator is not None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from dynamo_lite.capture.places import stores
 from dynamo_lite.capture.residual import rest_of
 from dynamo_lite.capture.state import Frame, LoopExit, Tracer
 from dynamo_lite.capture.value import (
@@ -52,6 +53,11 @@ def way_number(header: int) -> str:
     return f".way{header}"
 
 
+def index_name(header: int) -> str:
+    """The local that holds the index of the iteration in which a loop was left."""
+    return f".at{header}"
+
+
 class CannotLeave(Exception):
     """Nobody could go on in the middle of this loop: its program declines instead."""
 
@@ -77,15 +83,17 @@ def note_exit(
         if iterator.kind != "range":
             return False
     memo: dict[Value, Value] = {}
+    own = (way_number(header), index_name(header))
     try:
-        values = {name: held(name) for name in frame.locals if name != way_number(header)}
+        values = {name: held(name) for name in frame.locals if name not in own}
         locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
         stack = [_as_now(value, memo) for value in (frame.stack if numbers is None else frame.stack[:-1])]
+        kept = [(owner, key, _as_now(value, memo)) for owner, key, value in stores(tracer)]
     except CannotLeave:
         return False
     if numbers is not None:
         stack.append(IteratorValue(None, CallValue(None, rest_of, [numbers, TakenValue()]), kind="range"))
-    tracer.exits.append(LoopExit(loop, header, stack, locals_))
+    tracer.exits.append(LoopExit(loop, header, stack, locals_, kept))
     return True
 
 
@@ -121,9 +129,21 @@ def counted(begin: Value, step: int) -> Value:
     return CallValue(None, grown, [begin, ConstantValue(None, step), TakenValue()])
 
 
+def rest_behind(numbers: range, at: int) -> range:
+    """The range behind its number `at`."""
+    return range(at + numbers.step, numbers.stop, numbers.step)
+
+
+def done_at(start: int, step: int, at: int) -> int:
+    """How many iterations come before that of the number `at`."""
+    return (at - start) // step
+
+
 def grown(begin: int, step: int, taken: int) -> int:
     """The int that residual code works out for ``counted``."""
     return begin + step * taken
 
 
-__all__ = ["CannotLeave", "counted", "note_exit", "reads_frame", "way_number"]
+__all__ = [
+    *("CannotLeave", "counted", "done_at", "index_name", "note_exit", "reads_frame", "rest_behind", "way_number"),
+]

@@ -17,7 +17,7 @@ number is one that the iteration has computed and that nobody else gets.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from dynamo_lite import ops
 from dynamo_lite.capture.machine import Machine
@@ -30,7 +30,7 @@ from dynamo_lite.graph.node import Argument
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of
 from dynamo_lite.graph.types import LIST
 
-Path: TypeAlias = tuple[str | int, ...]
+Path: TypeAlias = tuple[Any, ...]
 
 
 def append(machine: Machine, target: SequenceValue, item: Value) -> None:
@@ -40,8 +40,9 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     if not loops and target.tail is None:
         target.items.append(item)
         return
-    if any(tracer.regions[place].lists[target] != target.reads for place in loops):
-        raise Break("loop-state", "a list, which it also reads")
+    if target.tail is None and any(tracer.regions[place].lists[target] != target.reads for place in loops):
+        target.known.append(item)  # which the loop refuses, unless the iteration has taken one off
+        return
     values, packed = _appended(tracer, realise(tracer, item))
     if target.tail is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
@@ -134,7 +135,7 @@ def _exclude(one: tuple[LoopKey, ...], other: tuple[LoopKey, ...]) -> bool:
 
 
 def shares_numbers(
-    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[str]
+    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[Any]
 ) -> bool:
     """Whether a list has got a number that another one gets in a later iteration, or the code behind the loop.
 

@@ -118,6 +118,18 @@ def whole_loop(
     return frozenset(found), exit_index
 
 
+def without(code: Code, loop: frozenset[int], header: int, places: frozenset[int]) -> frozenset[int]:
+    """The instructions of a loop that are reached without `places`."""
+    found: set[int] = set()
+    work = [header]
+    while work:
+        index = work.pop()
+        if index in loop and index not in found and index not in places:
+            found.add(index)
+            work += successors(code, index)
+    return frozenset(found) if places else loop
+
+
 def _ends(code: Code, loop: frozenset[int], ways: list[int]) -> list[int]:
     """The ways out on which the test at the bottom of a `while` ends it, or all that lie as deep in the stack."""
     depths = stack_depth(code)

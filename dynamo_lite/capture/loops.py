@@ -14,23 +14,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
 from dynamo_lite.capture.eithers import Either, enter_either, forms_of, put_together
-from dynamo_lite.capture.iterators import iterate
-from dynamo_lite.capture.leaving import CannotLeave, counted, note_exit, reads_frame, way_number
+from dynamo_lite.capture.leaving import (
+    CannotLeave,
+    counted,
+    index_name,
+    note_exit,
+    reads_frame,
+    way_number,
+)
 from dynamo_lite.capture.lists import shares_numbers, watch
-from dynamo_lite.capture.loop_code import exposed, stored_names, tests, ways_out, whole_loop
-from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, key_of, plan_of
-from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine, Returned
-from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one, under
-from dynamo_lite.capture.numbers import as_scalar, length_of, with_index
+from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
+from dynamo_lite.capture.loop_places import Name, Path, State, Unreached, bounds_of, find_owners, only_places, ways_of
+from dynamo_lite.capture.loop_plans import key_of
+from dynamo_lite.capture.machine import Machine, Returned
+from dynamo_lite.capture.numbered import item_at, under
+from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
+from dynamo_lite.capture.places import (
+    Place,
+    Snapshot,
+    get,
+    put,
+    snapshot,
+    unread,
+)
 from dynamo_lite.capture.region import close_region
-from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree, unchanged
-from dynamo_lite.capture.state import ENDLESS, Frame, LoopPlan, Retry, Ways
+from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree
+from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow, place_of
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -61,105 +76,10 @@ from dynamo_lite.graph.scalar import (
 from dynamo_lite.pycode import begins_at, handlers_at, liveness
 from dynamo_lite.pycode.flow import natural_loop
 
-Path: TypeAlias = tuple[str | int, ...]
-
 MAX_PEELED = 2
 MANY_WAYS = 3
 MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
 MAX_NUMBERS = 16  # csrc/loop.c has room for so many
-
-
-# -- the loop --------------------------------------------------------------------------------------
-
-
-def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_index: int) -> bool:
-    """FOR_ITER over numbered items: an iteration of its own while the plan says so, then the loop as a whole. False for
-    a range that is to be unrolled: its items are then known."""
-    tracer, header = machine.tracer, frame.index - 1
-    if has_ended(iterator):
-        frame.stack.pop()
-        frame.index = exit_index
-        return True
-    plan = plan_of(tracer, frame, header)
-    if iterator.kind == "range" and (plan.refused is not None or not tracer.native_loops):
-        if not is_comprehended(frame):
-            plan.outcome = "segments"
-            raise Break("loop-goes-on", "a range")  # which an exit of the loop brought
-        iterator.kind, iterator.items = "iter", iterate(machine, iterator.of).items
-        plan.outcome = "unrolled"
-        return False
-    if plan.refused is not None:
-        raise Break("loop-over-unknown-iterator", "an array")
-    if (bounds := numbering(tracer, iterator)) is None:
-        plan.refused = ("loop-state", "iterators of different lengths")
-        raise Retry
-    start, stop, step = bounds
-    known = not any(map(is_symbolic, bounds))
-    short = iterator.kind != "range" and known and length_of(bounds) <= ALWAYS_UNROLLED
-    start = make("add", start, make("mul", step, iterator.taken))
-    if tracer.relate(make("eq", step, 0)):
-        raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
-    forward = tracer.relate(make("ge", step, 1))
-    more = make("lt", start, stop) if forward else make("gt", start, stop)
-    alone = iterator.taken in plan.alone
-    if short or iterator.taken < plan.peel or alone:
-        if tracer.relate(more):
-            plan.outcome = "" if short else "paused" if alone or plan.avoided else "begun"
-            tracer.peeling = not short
-            item = item_at(machine, iterator, start)
-            take_one(iterator)
-            frame.push(item)
-            return True
-    elif tracer.graph.facts.decide(more) is not False:
-        _enter(machine, frame, header)
-        _Attempt(machine, frame, header, exit_index, plan, iterator.taken, (start, stop, step), more, forward).run()
-        machine.entered.pop()
-    plan.outcome = "unrolled" if short else "native"
-    tracer.peeling = False
-    frame.stack.pop()
-    end(iterator)
-    frame.index = exit_index
-    return True
-
-
-def while_loop(machine: Machine, frame: Frame) -> bool:
-    """In front of the body of a `while`: keep the loop a loop, or let this iteration run by itself. The test at the top
-    was true; the one at the bottom tells after an iteration whether to go on."""
-    tracer, header = machine.tracer, frame.index
-    if not tracer.native_loops or frame.code.flags & _GENERATOR:
-        return False
-    plan = plan_of(tracer, frame, header)
-    if handlers_at(frame.code, header) is not None:
-        plan.refused = plan.refused or ("exception-handler-active", "the loop")
-    if plan.refused is not None:
-        plan.outcome = "segments"
-        if tracer.regions:
-            raise Break(*plan.refused)
-        return False
-    if machine.entered and machine.entered[-1] == (id(frame), header):
-        return False
-    met = frame.visits[header] = frame.visits.get(header, 0) + 1
-    if met <= plan.peel or met in plan.alone:
-        plan.outcome = "paused" if met in plan.alone or plan.avoided else plan.outcome
-        return False
-    _enter(machine, frame, header)
-    _Attempt(machine, frame, header, None, plan, met, (0, ENDLESS, 1), True, True).run()
-    machine.entered.pop()
-    plan.outcome = "native"
-    return True
-
-
-LOOP_ENTRIES.append(while_loop)
-
-
-def _enter(machine: Machine, frame: Frame, header: int) -> None:
-    """Note that the loop at `header` is being traced; raises Break where a way out of an inner one has led there."""
-    if (id(frame), header) in machine.entered:
-        raise Break("loop-exit", "break, to the next iteration of a loop around it")
-    machine.entered.append((id(frame), header))
-
-
-_GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 
 
 class _Differs(Exception):
@@ -171,7 +91,7 @@ class _Differs(Exception):
 
 
 @dataclass(eq=False)
-class _Attempt:
+class Attempt:
     """One attempt to trace the body of a loop once for all iterations."""
 
     machine: Machine
@@ -195,6 +115,8 @@ class _Attempt:
     became: dict[Path, NumberValue] = field(default_factory=dict)  # numbers after an iteration
     results: dict[Value, ResultValue] = field(default_factory=dict)  # what such a value is behind the loop
     eithers: dict[Path, Either] = field(default_factory=dict)  # scalars that are NumPy's or Python's: their parts
+    owners: dict[Place, Value] = field(default_factory=dict)  # of the places that it changes
+    around: dict[Place, Value | None] = field(default_factory=dict)  # what these hold before the loop
     learned: bool = False  # something about numbers, so that the next attempt is another
     late: bool = False  # something has its value only behind an iteration
     goes_on: GoesOn = True  # whether there is another iteration
@@ -208,23 +130,35 @@ class _Attempt:
         whole = self.machine.while_loops(frame.code)[self.header] if is_while else None
         natural = natural_loop(frame.code, self.header, False) if whole is None else whole
         self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.apart))
+        inside = natural & self.plan.apart
+        self.loop = without(frame.code, self.loop, self.header, inside)
+        self.at_name = index_name(self.header) if inside else ""
         if exit_index is None:
             self._refuse("loop-exit", "nothing that it tests")
         apart = tuple(sorted(self.plan.apart))
-        self.stored = stored_names(frame.code, self.loop)
+        names = stored_names(frame.code, self.loop)
         # Closures may read a cell at any time, and what is in a cell of outside no loop can change.
-        cells = self.stored & frame.cells.keys()
+        cells = names & frame.cells.keys()
         if any(frame.cells[name].concrete is not None for name in cells):
             self._refuse("side-effect-cell", min(cells))
         live_at = liveness(frame.code)
         behind = live_at[exit_index].union(*(live_at[place] for place in apart))
-        self.read = exposed(frame.code, self.loop, self.header, behind) | cells
-        live = live_at[self.header] | cells
+        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind) | cells
         if apart:
-            self.stored |= {self.way_name}
+            names |= {self.way_name, self.at_name} - {""}
+        tracer = self.machine.tracer
+        try:
+            self.owners = find_owners(self.machine, self.plan)
+        except Unreached as found:
+            self._refuse(*found.args)
+        self.around = {place: get(tracer, owner, place.key) for place, owner in self.owners.items()}
+        places: frozenset[Name] = frozenset(self.owners)
+        self.stored: frozenset[Name] = places.union(names)
+        live = places.union(live_at[self.header], cells)
+        self.read |= frozenset(place for place, is_read in self.plan.places.items() if is_read)
         before = self._enter_locals(live)
         if is_while:
-            self._bound(before)
+            self.bounds = bounds_of(tracer, frame, self.header, self.plan, before, self.stored) or self.bounds
         start, stop, step = self.bounds
         self.region = tracer.open_region(key_of(tracer, frame, self.header), start, stop, step)
         iterator = None if is_while else frame.stack[-1]
@@ -234,24 +168,30 @@ class _Attempt:
             self.region.pauses = []
         starts = ways_out(frame.code, natural) - {exit_index}
         walk = Walk(self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts)
+        walk.inside = inside
+        if outermost and (iterator is None or iterator.kind == "range"):
+            walk.leave_at = self._leave_at
         self.walk = walk
         around = frame.stack[:]
-        state = mutable_state(tracer, {id(frame.cells[name]) for name in cells})
+        aside = {id(frame.cells[name]) for name in cells}
         watch(tracer, self.region, reachable(tracer))
         try:
             for name, value in before.items():
                 self._set(name, self._enter(value, (name,)))
+            state, held = mutable_state(tracer, aside), snapshot(tracer)
             if apart:
                 frame.locals[self.way_name] = ConstantValue(None, 0)
+            if inside:
+                frame.locals[self.at_name] = NumberValue(None, self.region.index)
             self._run_body(walk)
-            if frame.stack != around or not unchanged(tracer, state):
+            if frame.stack != around or not self._only_places(state, held, aside):
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            after = behind | cells | ({self.way_name} if apart else frozenset())
+            after = places.union(behind, cells, {self.way_name, self.at_name} if apart else ())
             if apart and self.goes_on is False:
                 self._refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):
                 # What one way leaves as it was depends on the iteration before.
-                self.read |= exposed(frame.code, self.loop, self.header, behind, self.stored)
+                self.read |= exposed(frame.code, self.loop, self.header, behind, names)
             self._compare_locals(before, live, after)
             if iterator is not None and walk.leaves and self._is_held(iterator):
                 self._refuse("loop-state", "an iterator from before the loop, which it may leave early")
@@ -269,10 +209,26 @@ class _Attempt:
         self._leave(before, live, after)
         if is_while:
             frame.index = exit_index
-        number = frame.locals.pop(self.way_name, None)
+        number, at = (frame.locals.pop(name, None) for name in (self.way_name, self.at_name))
         if number is not None and not isinstance(number, ConstantValue):
-            under = int(iterator is not None)
-            frame.ways = Ways(number, tuple((place, under + walk.gone.get(place, 0)) for place in apart))
+            frame.ways = ways_of(tracer, frame.code, walk, number, at, self.bounds, not is_while)
+
+    def _leave_at(self, place: int) -> None:
+        """Let the iteration be left at the beginning of a way that cannot be traced, and the loop be entered again
+        behind it; not where that has happened too often, or somebody could see another frame there."""
+        code, tracer = self.frame.code, self.machine.tracer
+        busy = place_of(code, self.header) in tracer.restraints.busy
+        if busy or place in self.plan.apart or reads_frame(code) or handlers_at(code, place) is not None:
+            return
+        if self.region.is_of_known_length():
+            return
+        self.plan.apart.add(place)
+        raise Retry
+
+    def _only_places(self, state: State, held: Snapshot, aside: set[int]) -> bool:
+        """Whether the iteration has changed nothing but the places of this attempt."""
+        own = {(id(owner), place.key) for place, owner in self.owners.items()}
+        return only_places(self.machine.tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own)
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
         self.plan.refused = (reason, detail)
@@ -324,12 +280,14 @@ class _Attempt:
         self.frame.stack.append(place)
         return not held.isdisjoint(under(iterator))
 
-    def _enter_locals(self, live: frozenset[str]) -> dict[str, Value]:
+    def _enter_locals(self, live: frozenset[Name]) -> dict[Name, Value]:
         """The values at the header of what the loop assigns; what nobody reads again is dropped."""
-        before: dict[str, Value] = {}
-        for name in sorted(self.stored):
+        before: dict[Name, Value] = {}
+        for name in sorted(self.stored, key=str):
             value = self._get(name)
-            if value is not None and name in live:
+            if isinstance(name, Place) and not self._is_read(name):
+                self._set(name, unread(self.plan, name))
+            elif value is not None and name in live:
                 before[name] = realise(self.machine.tracer, value)
                 forms = self.plan.eithers.get(name)
                 either = None if forms is None else enter_either(self.machine.tracer, before[name], forms)
@@ -339,34 +297,23 @@ class _Attempt:
                 self._set(name, None)
         return before
 
-    def _bound(self, before: dict[str, Value]) -> None:
-        """Number the iterations of a `while i < n` in which i grows by the same int each time and n stays: as many as
-        there are at most, so that i < n is known in all of them. Whether to go on is asked all the same."""
-        frame, facts = self.frame, self.machine.tracer.graph.facts
-        for left, op, right in tests(frame.code, self.header):
-            step = self.plan.steps.get((left,), 0)
-            rises = op in ("<", "<=")
-            if not step or (step > 0) != rises or right in self.stored or left not in before:
-                continue
-            begin = as_scalar(before[left])
-            value = frame.locals.get(right) if isinstance(right, str) else ConstantValue(None, right)
-            limit = None if value is None else as_scalar(realise(self.machine.tracer, value))
-            if begin is None or limit is None or kind_of(begin) != "int" or kind_of(limit) != "int":
-                continue
-            distance = make("sub", limit, begin) if rises else make("sub", begin, limit)
-            distance = make("add", distance, 1) if op.endswith("=") else distance
-            if facts.decide(make("ge", distance, 1)):
-                by = abs(step)
-                count = distance if by == 1 else make("floordiv", make("add", distance, by - 1), by)
-                self.bounds = 0, count, 1
-                return
+    def _is_read(self, place: Place) -> bool:
+        """Whether what a place holds before the loop is carried into it: an iteration reads it, or it is like what
+        iterations put there."""
+        value = self.around[place]
+        return value is not None and (self.plan.places[place] or isinstance(value, ArrayValue))
 
-    def _get(self, name: str) -> Value | None:
-        """What a local, or a closure variable of this frame's own, holds."""
+    def _get(self, name: Name) -> Value | None:
+        """What a place, a local, or a closure variable of this frame's own holds."""
+        if isinstance(name, Place):
+            return get(self.machine.tracer, self.owners[name], name.key)
         cell = self.frame.cells.get(name)
         return self.frame.locals.get(name) if cell is None else cell.contents
 
-    def _set(self, name: str, value: Value | None) -> None:
+    def _set(self, name: Name, value: Value | None) -> None:
+        if isinstance(name, Place):
+            put(self.owners[name], name.key, value)
+            return
         cell = self.frame.cells.get(name)
         if cell is not None:
             cell.contents = value
@@ -433,11 +380,11 @@ class _Attempt:
 
     # -- after the body ---------------------------------------------------------------------------
 
-    def _compare_locals(self, before: dict[str, Value], live: frozenset[str], after: frozenset[str]) -> None:
+    def _compare_locals(self, before: dict[Name, Value], live: frozenset[Name], after: frozenset[Name]) -> None:
         """Compare what the live locals held before and after one iteration; raises Retry where something is learned.
         after: those that are live behind the loop."""
         differing: Path | None = None
-        for name in sorted(self.stored & (live | after)):
+        for name in sorted(self.stored & (live | after), key=str):
             try:
                 self._compare((name,), before.get(name), self._get(name), name in self.read)
             except _Differs as found:
@@ -467,7 +414,7 @@ class _Attempt:
                 self._compare((*path, place), one, other, read)
             return
         if len(path) == 1 and (forms := forms_of(tracer, before, after)) is not None:
-            self.plan.eithers[str(path[0])] = forms
+            self.plan.eithers[path[0]] = forms
             self.plan.steps.pop(path, None)
             self.plan.numbers.discard(path)
             self.plan.numbers.add((*path, 0))
@@ -572,18 +519,19 @@ class _Attempt:
 
     # -- behind the loop --------------------------------------------------------------------------
 
-    def _leave(self, before: dict[str, Value], entered: frozenset[str], live: frozenset[str]) -> None:
+    def _leave(self, before: dict[Name, Value], entered: frozenset[Name], live: frozenset[Name]) -> None:
         """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
         self._carry_final(live)
-        late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(str(path[0])))]
-        late += [path for path in self.next if path[0] in live and path != (self.way_name,)]  # else it is as before
+        late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(path[0]))]
+        own = (self.way_name, self.at_name)
+        late += [path for path in self.next if path[0] in live and path[0] not in own]  # else it is as before
         tracer.regions.pop()
         if self.region.pauses:
             self._see_whether_alone()
         if (late or self.late) and not self._runs_at_all():
             for name in self.stored:
-                self._set(name, before.get(name))
+                self._set(name, self.around[name] if isinstance(name, Place) else before.get(name))
             return
         inputs = {path: node for path, (_, node) in self.leaves.items()}
         initial = {path: value.node for path, (value, _) in self.leaves.items()}
@@ -604,7 +552,14 @@ class _Attempt:
         }
         rest = None if self.exit_index is None else RangeValue(None, *self.bounds)
         held = partial(self._left, before=before, places=places, results=results)
-        leaves = note_exit(tracer, self.frame, self.header, loop, rest, held)
+        try:
+            for place in self.owners:
+                self._set(place, held(place))
+            leaves = note_exit(tracer, self.frame, self.header, loop, rest, held)
+        except CannotLeave:
+            leaves = False
+        if tracer.stored and not leaves and not tracer.regions:
+            raise StoresShow
         if self.region.pauses and not leaves:
             self._refuse_pauses()
         if self.region.pauses:
@@ -645,13 +600,14 @@ class _Attempt:
         self._refuse(reason, detail)
 
     def _left(
-        self, name: str, before: dict[str, Value], places: dict[Path, int], results: dict[int, Node]
+        self, name: Name, before: dict[Name, Value], places: dict[Path, int], results: dict[int, Node]
     ) -> Value | None:
         """What a local holds when the loop is left between two iterations."""
         if name not in self.stored:
             return self._get(name)
         path: Path = (name,)
-        if name not in before and path not in self.final and path not in self.next:
+        handed = path in self.final or path in self.next or (isinstance(name, Place) and path in self.leaves)
+        if name not in before and not handed:
             return None
         return self._value_left(path, before.get(name), places, results)
 
@@ -681,7 +637,7 @@ class _Attempt:
             return any(self._changes(realise(self.machine.tracer, item)) for item in value.items)
         return isinstance(value, NumberValue) and self.machine.tracer.varies(value.expr)
 
-    def _carry_final(self, live: frozenset[str]) -> None:
+    def _carry_final(self, live: frozenset[Name]) -> None:
         """Hand out, too, what is computed from carried numbers and read behind the loop."""
         tracer = self.machine.tracer
         for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value)]:
@@ -702,7 +658,7 @@ class _Attempt:
             if path in self.next:
                 tracer.alternatives[number.name] = self.begins[path], self.next[path]
         if len(tracer.regions) == 1:
-            self._tell_apart([path for path in self.next if path[0] in live])
+            self._tell_apart([path for path in self.next if path[0] in live and path[0] != self.at_name])
         if len(self.next) > MAX_NUMBERS:
             self._refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
 
@@ -794,4 +750,4 @@ class _Attempt:
         return count if self.machine.tracer.graph.facts.decide(make("ge", distance, 0)) else make("max", count, 0)
 
 
-__all__ = ["for_numbered"]
+__all__ = ["Attempt"]

@@ -106,6 +106,7 @@ class Machine:
     def run_root(self, frame: Frame, stop_at: int | None) -> Value | Stop | None:
         """Run the root frame: its return value, a Stop where it breaks, or None when `stop_at` steps have been run."""
         self.tracer.frames.append(frame)
+        self.slots = dict(frame.locals)
         self.root_steps = step = 0
         depth = 1
         while True:

@@ -14,6 +14,7 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import ALLOWED, Machine, as_constant
+from dynamo_lite.capture.state import StoresShow
 from dynamo_lite.capture.value import ArrayValue, Break, NumberValue, Value
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Dim, evaluate, is_symbolic, symbols_of
@@ -23,6 +24,8 @@ def call_allowed(
     machine: Machine, function: types.FunctionType, args: list[Value], kwargs: dict[str, Value]
 ) -> Value:
     """function(*args, **kwargs) as one op."""
+    if machine.tracer.stored:
+        raise StoresShow
     template: list[Any] = []
     operands: list[Any] = []
     for arg in args:

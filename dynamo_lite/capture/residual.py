@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite._C import let_in
 from dynamo_lite.capture.iterators import dict_has_changed
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, LoopExit, SkipFrame, Ways
@@ -37,6 +38,7 @@ from dynamo_lite.capture.value import (
     MethodValue,
     NullValue,
     NumberValue,
+    ObjectValue,
     RangeValue,
     RecordValue,
     ResultValue,
@@ -106,6 +108,7 @@ class Residual:
 
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
     inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
+    stores: owners from outside, keys and values that are to be stored (places.py); None where the segment stores none.
     """
 
     code: Code
@@ -113,6 +116,7 @@ class Residual:
     jump: Callable[[Target], Any]
     outputs: list[Argument] = field(default_factory=list)
     inputs: list[Source] = field(default_factory=list)
+    stores: list[tuple[Value, Any, Value]] | None = None
     loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
@@ -396,8 +400,31 @@ class Residual:
     def returns(self, value: Value, position: Position) -> None:
         """The segment ends with the user's return."""
         self.position = position
+        kept = self._load_stores()
         self.load(value)
+        self._store(kept)
         self.emit("RETURN_VALUE")
+
+    def _load_stores(self) -> list[tuple[Value, Any, str, str]]:
+        """Load what is to be stored, and where: by the names of temporaries."""
+        stores = self.stores or ()
+        return [(owner, key, self._to_temporary(value), self._to_temporary(owner)) for owner, key, value in stores]
+
+    def _store(self, kept: list[tuple[Value, Any, str, str]]) -> None:
+        """Store to objects from outside, once all is loaded; interrupts have waited for that."""
+        for owner, key, value, target in kept:
+            self.emit("LOAD_FAST", value)
+            self.emit("LOAD_FAST", target)
+            if isinstance(owner, ObjectValue):
+                self.emit("STORE_ATTR", key)
+            else:
+                self.emit("LOAD_CONST", key)
+                self.emit("STORE_SUBSCR")
+        if self.stores is not None:
+            self.emit("LOAD_CONST", let_in)
+            self.push_null_and_swap()
+            self.emit("CALL", 0)
+            self.emit("POP_TOP")
 
     def choice(self, value: EitherValue) -> None:
         """Push the one of two values that it is. Both are made, so that their parts are there on either way."""
@@ -479,15 +506,19 @@ class Residual:
         number = self.temporary()
         self.emit("STORE_FAST", number)
         memo = dict(self._memo)
-        for count, (place, gone) in enumerate((*ways.places, (index, 0)), ways.first):
+        end: tuple[int, tuple[Value, ...]] = (index, ())
+        for count, (place, under) in enumerate((*ways.places, end), ways.first):
             other = Label()
-            values = [*stack, *(GoneValue() for _ in range(gone))]
+            values = [*stack, *under]
             if count < ways.first + len(ways.places):
                 self.emit("LOAD_FAST", number)
                 self.emit("LOAD_CONST", count)
                 self.emit("COMPARE_OP", "==")
                 self.emit("POP_JUMP_IF_FALSE", None, other)
             self._memo = dict(memo)
+            if ways.done is not None and place in ways.inside:
+                self.call(ways.done[0].note, [ways.done[1]])
+                self.emit("POP_TOP")
             kinds, names, bound = self._settle(place, values, locals_, live[place], params)
             if all(map(is_gone, values)) and self._extends(place, False):
                 for value in values:
@@ -518,11 +549,13 @@ class Residual:
         kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
         names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
         self._cell_names = {name: self._to_temporary(cell) for name, cell in self.cells.items()}
+        stores = self._load_stores()
         kinds = tuple(
             "null" if name is None else "range" if _is_rest(value) else "value"
             for name, value in zip(names, stack, strict=True)
         )
         self._store_locals(kept, params)
+        self._store(stores)
         return kinds, names, tuple(sorted(kept))
 
     def _store_locals(self, kept: dict[str, Value], params: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ changes in place has been changed. loops.py and branches.py ask: what is the sam
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 from dynamo_lite.capture.state import Frame, Tracer
@@ -21,7 +21,9 @@ from dynamo_lite.capture.value import (
     IteratorValue,
     LazyValue,
     MethodValue,
+    NamespaceValue,
     NumberValue,
+    ObjectValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -83,15 +85,32 @@ def _same_constant(before: Any, after: Any) -> bool:
 
 
 def reachable(tracer: Tracer) -> list[Value]:
-    """Every value that some frame holds, or that a value holds."""
+    """Every value that some frame holds, or that a value holds, or an object from outside that is stored to."""
     found: dict[Value, None] = {}
     work: list[Value | None] = [value for frame in tracer.frames for value in _held(frame)]
+    work += [*tracer.stored, *tracer.namespaces.values()]
     while work:
         value = work.pop()
         if value is not None and value not in found:
             found[value] = None
             work += _parts(value)
     return list(found)
+
+
+def reached_by_name(tracer: Tracer) -> dict[Value, Hashable]:
+    """Every value that some frame holds, or that a value holds, by a path to it that all attempts of a capture know."""
+    found: dict[Value, Hashable] = {}
+    work: list[tuple[Value | None, tuple[Hashable, ...]]] = []
+    for depth, frame in enumerate(tracer.frames):
+        work += [(value, (depth, name)) for name, value in sorted(frame.locals.items())]
+        work += [(cell, (depth, "cell", name)) for name, cell in sorted(frame.cells.items())]
+        work += [(value, (depth, place)) for place, value in enumerate(frame.stack)]
+    work += [(owner, ("stored", place)) for place, owner in enumerate(tracer.stored)]
+    for value, name in work:  # grows
+        if value is not None and value not in found:
+            found[value] = name if value.source is None else value.source
+            work += [(part, (*name, place)) for place, part in enumerate(_parts(value))]
+    return found
 
 
 def held_cells(frame: Frame, own: dict[str, CellValue]) -> dict[str, CellValue]:
@@ -141,6 +160,8 @@ _STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
     SequenceValue: lambda value: [*value.known, value.tail],
     DictValue: lambda value: [*value.items, *value.items.values()],
     CellValue: lambda value: [value.contents],
+    ObjectValue: lambda value: [*value.stored, *value.stored.values()],
+    NamespaceValue: lambda value: [*value.stored, *value.stored.values()],
     IteratorValue: lambda value: [*value.items, value.taken, value.ended],
     GeneratorValue: lambda value: [value.ended, value.frame.index, *_held(value.frame)],
 }
@@ -153,6 +174,8 @@ def _parts(value: Value) -> list[Value | None]:
             return [value.known]
         case SequenceValue() | DictValue():
             return list(value.known if isinstance(value, SequenceValue) else value.items.values())
+        case ObjectValue() | NamespaceValue():
+            return list(value.stored.values())
         case CellValue():
             return [value.contents]
         case IteratorValue():
@@ -170,4 +193,6 @@ def _parts(value: Value) -> list[Value | None]:
     return []
 
 
-__all__ = ["held_cells", "is_tuple", "mutable_state", "reachable", "same", "types_agree", "unchanged"]
+__all__ = [
+    *("held_cells", "is_tuple", "mutable_state", "reachable", "reached_by_name", "same", "types_agree", "unchanged"),
+]

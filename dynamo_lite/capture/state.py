@@ -17,7 +17,17 @@ from dynamo_lite._C import version_tag
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.facts import Facts
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.value import ArrayValue, Break, CellValue, ConstantValue, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    CellValue,
+    ConstantValue,
+    NamespaceValue,
+    NumberValue,
+    ObjectValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.capture.words import number_words
 from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
@@ -41,6 +51,7 @@ from dynamo_lite.graph.scalar import (
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import Code
 
+MANY_EXITS, FEW_ROUNDS = 16, 2  # see Rounds
 OPERATION = 10  # units of work that an operation takes; interpreting an instruction is one
 NUMPY = str(Path(np.__file__).parent)  # where its own functions stand
 
@@ -80,12 +91,35 @@ class GeneratorEscapes(Exception):
 @dataclass(frozen=True, slots=True)
 class Ways:
     """Where a frame may go on behind a loop that some ways leave to other places than its end: `number` says at which
-    of `places`, which count from `first`, or is 0 if not there. Of each there is where it is and how many values that
-    nobody looks at any more, the loop's iterator for one, lie on the stack there."""
+    of `places`, which count from `first`, or is 0 if not there. Of each there is where it is and what lies on the stack
+    there besides: values that nobody looks at any more, or what is left of the loop's range. inside: those in the
+    middle of an iteration; done: how many came before, and who counts that."""
 
     number: Value
-    places: tuple[tuple[int, int], ...]
+    places: tuple[tuple[int, tuple[Value, ...]], ...]
     first: int = 1
+    inside: frozenset[int] = frozenset()
+    done: tuple[Rounds, Value] | None = None
+
+
+class Rounds:
+    """How many iterations a loop does before it is left in the middle of one. Where these are few, it is not rare to
+    leave it, as a guard of its program says: the next capture leaves it at the end of iterations only."""
+
+    def __init__(self, restraints: Restraints, place: Place) -> None:
+        self.rare = True
+        self._restraints, self._place = restraints, place
+        self._exits = self._done = 0
+
+    def note(self, done: int) -> None:
+        """The loop has been left after so many iterations."""
+        self._exits += 1
+        self._done += done
+        if self._exits == MANY_EXITS:
+            self.rare = self._done >= FEW_ROUNDS * MANY_EXITS
+            self._exits = self._done = 0
+            if not self.rare:
+                self._restraints.busy.add(self._place)
 
 
 @dataclass(eq=False, slots=True)
@@ -129,6 +163,10 @@ class Retry(Exception):
     """An attempt to keep a loop a loop has taught something (its LoopPlan): capture begins again."""
 
 
+class StoresShow(Exception):
+    """Somebody could see what was stored to objects from outside before the segment ends: stores are to break it."""
+
+
 LoopKey: TypeAlias = tuple[Any, ...]
 Place: TypeAlias = tuple[str, str, int, int | None]  # a line of a function: resume functions have it at the same place
 
@@ -139,7 +177,8 @@ class Restraints:
     numbers they no longer take for constants.
 
     recursive: functions that are not inlined into themselves; own: functions that are not inlined at all, both by where
-    they are defined. loops: the first lines of loops of which a capture takes one iteration only. numbers: what
+    they are defined. loops: the first lines of loops of which a capture takes one iteration only. busy: those of loops
+    that were left in the middle of an iteration too often. numbers: what
     variables of modules held that were taken for constants; something else for one that changes. A resume function
     has its function's.
     """
@@ -147,11 +186,12 @@ class Restraints:
     recursive: set[Place] = field(default_factory=set)
     own: set[Place] = field(default_factory=set)
     loops: set[Place] = field(default_factory=set)
+    busy: set[Place] = field(default_factory=set)
     numbers: dict[Source, Any] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
-        for places in (self.recursive, self.own, self.loops):
+        for places in (self.recursive, self.own, self.loops, self.busy):
             places.clear()
         self.numbers.clear()
 
@@ -169,7 +209,8 @@ class LoopPlan:
     peel: how many iterations run before the loop proper. steps: by path (a local's name, places in tuples) the int
     that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
     do not. eithers: the locals that hold one kind of value after some iterations and another after others, with the
-    forms of both (eithers.py). promises: conditions on the index that are guarded to hold in every iteration, or in
+    forms of both (eithers.py). places: those besides locals that an iteration changes (places.py), and whether the
+    next one may read them. promises: conditions on the index that are guarded to hold in every iteration, or in
     none, as text. apart: where ways out of it begin that are no part of it: the frame goes on there.
     avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that
     may go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is
@@ -182,10 +223,11 @@ class LoopPlan:
     line: int
     function: str
     peel: int = 0
-    steps: dict[tuple[str | int, ...], int] = field(default_factory=dict)
-    numbers: set[tuple[str | int, ...]] = field(default_factory=set)
-    fixed: set[tuple[str | int, ...]] = field(default_factory=set)
-    eithers: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    numbers: set[tuple[Any, ...]] = field(default_factory=set)
+    fixed: set[tuple[Any, ...]] = field(default_factory=set)
+    eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
+    places: dict[Any, bool] = field(default_factory=dict)
     promises: set[str] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
@@ -215,7 +257,7 @@ class Region:
     bounds: tuple[Scalar, Scalar, Scalar]
     carried: list[Node] = field(default_factory=list)
     stored: set[Node] = field(default_factory=set)
-    numbers: dict[tuple[str | int, ...], Symbol] = field(default_factory=dict)
+    numbers: dict[tuple[Any, ...], Symbol] = field(default_factory=dict)
     lists: dict[SequenceValue, int] = field(default_factory=dict)
     before: set[Scalar] = field(default_factory=set)
     pauses: list[Scalar] | None = None
@@ -234,6 +276,7 @@ class LoopExit:
     index: int
     stack: list[Value]
     locals: dict[str, Value]
+    stores: list[tuple[Value, Any, Value]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +300,7 @@ class Tracer:
         pauses: bool = True,
         constants: bool = True,
         restraints: Restraints | None = None,
+        defers: bool = True,
     ) -> None:
         self.root = Graph()
         self.restraints = Restraints() if restraints is None else restraints
@@ -281,6 +325,10 @@ class Tracer:
         self.appended: dict[Scalar, list[tuple[LoopKey, ...]]] = {}  # numbers that lists get, and on which ways
         self.grown: dict[int, Grown] = {}  # by id the lists from outside that get something
         self.lists: list[Source] = []  # those from outside whose items are known
+        self.defers = defers  # what is stored to objects from outside, residual code stores when the segment ends
+        self.stored: dict[Value, dict[Any, Value]] = {}  # what such objects held before the first store
+        self.checked: dict[Value, set[Any]] = {}  # and where it is known that storing is all that happens
+        self.namespaces: dict[int, NamespaceValue] = {}  # by id of the dict
         self.peeling = False  # an iteration that runs before its loop is being traced
         self.slicing = False  # a slice is being taken
         self.exits: list[LoopExit] = []
@@ -294,8 +342,13 @@ class Tracer:
         for _, value in self.wrapped.values():
             if hasattr(value, "concrete"):
                 value.concrete = None
+            if isinstance(value, ObjectValue):
+                value.stored.clear()
         for cell in self.cells:
             cell.contents = None
+        self.namespaces.clear()
+        self.stored.clear()
+        self.checked.clear()
         self.cells.clear()
         self.wrapped.clear()
         self.arrays.clear()
@@ -346,7 +399,7 @@ class Tracer:
         known = {number.name for path, number in outermost.numbers.items() if path not in plan.numbers}
         return (self.indices | self.carried) & symbols_of(condition) <= known | {outermost.index.name}
 
-    def carry_number(self, region: Region, path: tuple[str | int, ...], kind: str) -> Symbol:
+    def carry_number(self, region: Region, path: tuple[Any, ...], kind: str) -> Symbol:
         """A number that the loop of `region` carries, as its body knows it."""
         number = Symbol(f"n{len(self.carried)}", kind, 0)
         self.carried.add(number.name)

@@ -19,6 +19,7 @@ from dynamo_lite.capture import handlers, numpy_functions, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, read_cell, root_frame
+from dynamo_lite.capture.places import state_owners, stores
 from dynamo_lite.capture.residual import TAKEN, Residual, Target
 from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.state import (
@@ -29,6 +30,7 @@ from dynamo_lite.capture.state import (
     Restraints,
     Retry,
     SkipFrame,
+    StoresShow,
     Tracer,
     place_of,
 )
@@ -65,6 +67,7 @@ class Capture:
 
     residual None: the program's first output is the return value. ends: "return", "break" or "rest" (the rest of the
     frame is plain Python). jumps: what `jump` made, one for each way out. loops: those that were met, and their fate.
+    stores: residual code stores to objects from outside, until when no interrupt is let in.
     """
 
     graph: Graph
@@ -77,6 +80,7 @@ class Capture:
     jumps: tuple[Any, ...]
     loops: tuple[LoopPlan, ...] = ()
     exits: tuple[types.FunctionType, ...] = ()
+    stores: bool = False
 
     @property
     def computes(self) -> bool:
@@ -161,7 +165,9 @@ def _trace(
     plans: dict[LoopKey, LoopPlan] = {}
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
-        tracer = Tracer(config.node_limit, config.unroll_limit, native_loops, plans, pauses, constants, restraints)
+        tracer = Tracer(
+            config.node_limit, config.unroll_limit, native_loops, plans, pauses, constants, restraints, defers
+        )
         tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
@@ -173,7 +179,7 @@ def _trace(
         except budget.OutOfWork:
             return tracer, frame, _restrain(tracer, machine.root_steps)
 
-    shows_locals = False
+    shows_locals, defers = False, True
     before = len(tracers)
     while True:
         native_loops = config.native_loops and not shows_locals and len(tracers) - before < MAX_ATTEMPTS
@@ -184,6 +190,9 @@ def _trace(
             tracer, frame, result = run(None, native_loops)
         except Retry:
             continue  # what the attempt has taught is in the plans
+        except StoresShow:
+            defers = False
+            continue
         begun = [plan for plan in plans.values() if plan.outcome == "begun"]
         if isinstance(result, Stop) and begun and native_loops:  # behind the break it is no loop any more
             for plan in begun:
@@ -200,6 +209,7 @@ def _trace(
         return jumps[-1]
 
     residual = Residual(code, function.__globals__, remember)
+    residual.stores = stores(tracer) if tracer.stored else None
     record = None
     ends = "return"
     if isinstance(result, Stop):
@@ -210,6 +220,7 @@ def _trace(
             raise SkipFrame("frame-introspection", reader)
         tracer, frame, again = run(stop.step, native_loops)
         assert again is None, "capture is not deterministic"
+        residual.stores = stores(tracer) if tracer.stored else None
         index = frame.index
         instr = code.instrs[index]
         # A resume function makes cells of its own, with the same contents; but for those that a function which lives on
@@ -248,10 +259,10 @@ def _trace(
         else:
             formats = stop.reason == "format-string"
             residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
-    elif isinstance(result, ArrayValue) and result.source is None:
+    elif residual.stores is None and isinstance(result, ArrayValue) and result.source is None:
         residual.output(result.node)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
-    elif isinstance(result, NumberValue) and result.source is None:
+    elif residual.stores is None and isinstance(result, NumberValue) and result.source is None:
         residual.output(result.expr)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
     else:
@@ -265,12 +276,14 @@ def _trace(
     tracer.canonicalise(graph)
     state_distinct(tracer)
     state_others(tracer)
+    state_owners(tracer)
     for source in residual.loaded:  # it exists, or plain Python raises in its place, before any store
         tracer.facts.register(source)
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
     examples = tuple(tracer.example_inputs)
     for plan in plans.values():
-        plan.eithers.clear()  # which may refer to the caller's objects
+        for learned in (plan.eithers, plan.places, plan.steps, plan.numbers, plan.fixed):
+            learned.clear()  # which may refer to the caller's objects
     return Capture(
         graph,
         tracer.facts.ops,
@@ -282,6 +295,7 @@ def _trace(
         tuple(jumps),
         tuple(plan for plan in plans.values() if plan.outcome),
         exits,
+        bool(tracer.stored),
     )
 
 
@@ -363,7 +377,8 @@ def make_exits(
             own.append(jump(target))
             return own[-1]
 
-        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs)
+        kept = exit_.stores if tracer.stored else None
+        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs, stores=kept)
         try:
             residual.leaves(exit_, liveness(code)[exit_.index], names)
         except (GeneratorEscapes, SkipFrame):

@@ -282,10 +282,28 @@ class CellValue(Value):
 
 @dataclass(eq=False, slots=True)
 class ObjectValue(Value):
-    """An object from outside whose attributes may be read: its exact type is guarded."""
+    """An object from outside whose attributes may be read: its exact type is guarded.
+
+    stored: the attributes that this segment has set (places.py)."""
 
     cls: type = object
     concrete: Any = None
+    stored: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class NamespaceValue(Value):
+    """The variables of a module, of which this segment has ``stored`` some."""
+
+    concrete: dict[str, Any] = field(default_factory=dict)
+    stored: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class UnreadValue(Value):
+    """What stands in a place that each iteration of a loop sets before it reads it; who looks at it, ``look`` tells."""
+
+    look: Callable[[], Value] = field(default=None)  # type: ignore[assignment]
 
 
 def is_gone(value: Value) -> bool:

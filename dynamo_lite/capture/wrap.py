@@ -32,6 +32,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     SequenceValue,
     TextValue,
+    UnreadValue,
     Value,
 )
 from dynamo_lite.graph.scalar import Dim
@@ -67,7 +68,7 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
     if id(obj) in tracer.grown:
         raise Break("loop-list", str(source))
     known = tracer.wrapped.get(id(obj))
-    if known is not None and isinstance(known[1], ArrayValue) and known[1].source is not None:
+    if known is not None and known[1].source is not None and _is_one(known[1]):
         if known[1].source != source:
             tracer.facts.state_pair("same", source, known[1].source)
         return known[1]
@@ -91,6 +92,13 @@ def wrap(tracer: Tracer, obj: Any, source: Source) -> Value:
     if isinstance(value, ArrayValue):
         tracer.arrays[value.node] = value
     return value
+
+
+def _is_one(value: Value) -> bool:
+    """Whether an object that is reached on two ways is to be one value: a change is seen on both."""
+    return isinstance(value, ArrayValue | ObjectValue | DictValue) or (
+        isinstance(value, SequenceValue) and value.kind is list
+    )
 
 
 def _wrap_array(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Value:
@@ -205,6 +213,8 @@ def _wrap_identity(tracer: Tracer, obj: Any, source: Source) -> Value:
 
 def realise(tracer: Tracer, value: Value) -> Value:
     """A lazy value looked at for the first time: wrapped, its guard stated; other values as they are."""
+    if isinstance(value, UnreadValue):
+        return value.look()
     if not isinstance(value, LazyValue):
         return value
     if value.known is None:

@@ -173,7 +173,7 @@ def test_list_identity_survives_residual_code() -> None:
 @pytest.mark.parametrize(
     ("source", "reason"),
     [
-        ("def f(x):\n    global G\n    G = x + 1", "side-effect-global"),
+        ("def f(x):\n    global G\n    del G", "side-effect-global"),
         ("def f(x):\n    from math import no_such_name\n    return x + 1", "import-statement"),
         ("def f(x):\n    return sorted(x)", "c-function"),
         ("def f(x):\n    return x.tolist()", "data-dependent-number"),

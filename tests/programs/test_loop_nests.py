@@ -238,7 +238,7 @@ def appends(x, n):  # type: ignore[no-untyped-def]
     return seen
 
 
-@case(vector, plain=True)
+@case(vector, versions=2)
 def fills_a_dict(x, n):  # type: ignore[no-untyped-def]
     seen = {}
     for i in range(n):

@@ -438,9 +438,9 @@ NATIVE = (
     both_conditions, one_of_two, several, otherwise, every_k, backwards, bounds, counts, counts_down, converges,
     breaks_out, continues, has_an_else, prints_behind, two_loops, only_prints, choices, choices_around,
     logs_in_a_callee, elements, elements_nested, old_and_new, in_place, starts_as_a_number, timed, appended,
-    counted_in_a_dict, floats,
+    floats,
 )  # fmt: skip
-NEEDS_NO_PAUSE = (raises, appended_here, returns)
+NEEDS_NO_PAUSE = (raises, appended_here, returns, counted_in_a_dict)
 OTHERS = (all_later_ones, all_earlier_ones, divides, *NEEDS_NO_PAUSE)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture import numpy_rules, places
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import AttributeMissing, Frame
@@ -63,9 +63,13 @@ def load_method(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("STORE_ATTR", "DELETE_ATTR")
 def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if isinstance(realise(machine.tracer, frame.stack[-1]), ArrayValue):
+    owner = realise(machine.tracer, frame.stack[-1])
+    if isinstance(owner, ArrayValue):
         raise Break("op-without-rule", f"setting attribute {instr.arg} of an array")
-    raise Break("side-effect-attribute", instr.arg)
+    if instr.op == "DELETE_ATTR" or not isinstance(owner, ObjectValue):
+        raise Break("side-effect-attribute", instr.arg)
+    places.store(machine.tracer, owner, instr.arg, frame.stack[-2], "side-effect-attribute", instr.arg)
+    del frame.stack[-2:]
 
 
 def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
@@ -105,6 +109,9 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
     obj = owner.value
     source = owner.source or constant(obj)
     if isinstance(obj, types.ModuleType):
+        stored = machine.tracer.namespaces.get(id(vars(obj)))
+        if stored is not None and name in stored.stored:
+            return stored.stored[name]
         check_names(obj, name)
         found = vars(obj).get(name, MISSING)
         if found is MISSING:
@@ -161,6 +168,8 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     """An attribute of an ordinary object, found as object.__getattribute__ finds it, without running user code."""
     cls, obj, source = owner.cls, owner.concrete, owner.source
     assert source is not None
+    if name in owner.stored:
+        return owner.stored[name]
     if issubclass(cls, _RANDOM):
         raise Break("random", f"{cls.__qualname__}.{name}")
     generic = cls.__getattribute__ is object.__getattribute__

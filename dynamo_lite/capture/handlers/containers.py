@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dynamo_lite import ops
-from dynamo_lite.capture import lists, numpy_rules
+from dynamo_lite.capture import lists, numpy_rules, places
 from dynamo_lite.capture.branches import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
@@ -180,10 +180,24 @@ def binary_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("STORE_SUBSCR")
 def store_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if is_changed_unread(machine.tracer, frame.stack[-2]):
+    if not _replaces(machine, frame.stack[-2], frame.stack[-1]) and is_changed_unread(machine.tracer, frame.stack[-2]):
         raise Break("side-effect-container", f"item assignment to {a_kind(frame.stack[-2])}")
     value, container, index = machine.popn(frame, 3)
     set_item(machine, container, index, value)
+
+
+def _replaces(machine: Machine, container: Value, index: Value) -> bool:
+    """Whether a loop replaces an item of a list or dict from outside by another one, so that its length stays.
+
+    (Outside of loops the store breaks the graph: the length may be another one at each call.)"""
+    tracer = machine.tracer
+    concrete: Any = container.concrete if isinstance(container, LazyValue) else None
+    if type(concrete) not in (list, dict) or not tracer.defers or not (tracer.regions or tracer.peeling):
+        return False
+    key = realise(machine.tracer, index)
+    if not isinstance(key, ConstantValue) or isinstance(key, TextValue) or type(key.value) not in (int, str):
+        return False
+    return bool(key.value in concrete if isinstance(concrete, dict) else 0 <= key.value < len(concrete))
 
 
 @handles("DELETE_SUBSCR")
@@ -274,19 +288,26 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
 
         split(machine, value, store)
         return
+    reason = "side-effect-container", f"item assignment to {a_kind(container)}"
     match container:
         case ArrayValue():
             numpy_rules.set_item(machine, container, index, value)
             return
-        case SequenceValue() if container.kind is list and container.source is None:
+        case SequenceValue() if container.kind is list and (container.source is None or is_known(machine, index)):
             key = constant_index(machine, index)
-            if isinstance(key, int) and -len(container.items) <= key < len(container.items):
-                container.items[key] = value
+            length = len(container.items)
+            if isinstance(key, int) and -length <= key < length:
+                places.store(machine.tracer, container, key % length, value, *reason)
                 return
-        case DictValue() if container.source is None:
-            container.items[dict_key(machine, index)] = value
+        case DictValue() if container.source is None or is_known(machine, index):
+            places.store(machine.tracer, container, dict_key(machine, index), value, *reason)
             return
-    raise Break("side-effect-container", f"item assignment to {a_kind(container)}")
+    raise Break(*reason)
+
+
+def is_known(machine: Machine, index: Value) -> bool:
+    """Whether an index is a constant, without asking a guard."""
+    return isinstance(index, ConstantValue) and not isinstance(index, TextValue)
 
 
 def length(machine: Machine, value: Value) -> Value:

@@ -6,8 +6,8 @@ import numpy as np
 
 from dynamo_lite.capture.branches import data_condition
 from dynamo_lite.capture.iterators import iterate, next_item
+from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.loop_plans import plan_of, stays_loop
-from dynamo_lite.capture.loops import for_numbered
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import is_numbered
 from dynamo_lite.capture.numpy_rules import call_numpy, read_number

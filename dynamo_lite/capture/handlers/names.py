@@ -6,6 +6,7 @@ import builtins
 import sys
 import types
 
+from dynamo_lite.capture import places
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.machine import Machine, as_constant, handles, read_cell
 from dynamo_lite.capture.source import global_
@@ -54,6 +55,10 @@ def delete_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("LOAD_GLOBAL")
 def load_global(machine: Machine, frame: Frame, instr: Instr) -> None:
     name = instr.arg
+    module = machine.tracer.namespaces.get(id(frame.namespace))
+    if module is not None and name in module.stored:
+        frame.push(module.stored[name])
+        return
     check_names(frame.namespace, name)
     if name in frame.namespace:
         frame.push(present(machine.tracer, global_(frame.namespace, name), frame.namespace[name]))
@@ -67,7 +72,11 @@ def load_global(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("STORE_GLOBAL", "DELETE_GLOBAL")
 def store_global(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("side-effect-global", instr.arg)
+    if instr.op == "DELETE_GLOBAL":
+        raise Break("side-effect-global", instr.arg)
+    module = places.namespace(machine.tracer, frame.namespace)
+    places.store(machine.tracer, module, instr.arg, frame.stack[-1], "side-effect-global", instr.arg)
+    frame.stack.pop()
 
 
 @handles("MAKE_CELL")

@@ -1,0 +1,152 @@
+"""What an attempt at a loop finds around the body: the owners of places, how many iterations a `while` has at most, and
+where the frame goes on behind the loop.
+
+Enters a frame at the loop's header, or what an iteration has left; leaves what the attempt (loops.py) carries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from dynamo_lite.capture.branches import Walk
+from dynamo_lite.capture.leaving import done_at, rest_behind
+from dynamo_lite.capture.loop_code import tests
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.places import (
+    Place,
+    Snapshot,
+    changed,
+    contents,
+    find_owner,
+    get,
+    name_of,
+    place_at,
+    restore,
+    snapshot,
+    was_looked_at,
+)
+from dynamo_lite.capture.sameness import unchanged
+from dynamo_lite.capture.source import Source, constant
+from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Rounds, Tracer, Ways, place_of
+from dynamo_lite.capture.value import CallValue, ConstantValue, GoneValue, IteratorValue, RangeValue, Value
+from dynamo_lite.capture.wrap import present, realise
+from dynamo_lite.graph.scalar import Scalar, kind_of, make
+from dynamo_lite.pycode import Code
+
+Name: TypeAlias = str | Place  # of a local, or a place
+Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
+State: TypeAlias = list[tuple[Value, tuple[Any, ...]]]
+Bounds: TypeAlias = tuple[Scalar, Scalar, Scalar]
+
+MAX_PLACES = 64
+
+
+class Unreached(Exception):
+    """The owner of a place is not where an earlier attempt has found it: a break's reason and detail."""
+
+
+def find_owners(machine: Machine, plan: LoopPlan) -> dict[Place, Value]:
+    """The owners of the places that earlier attempts have seen to change."""
+    tracer = machine.tracer
+    owners: dict[Place, Value] = {}
+    for place in plan.places:
+        owner = find_owner(tracer, place, lambda source: _reach(machine, source))
+        if owner is None:
+            raise Unreached("loop-state", "a list, dict, cell or iterator from before the loop")
+        if owner.source is not None:
+            tracer.stored.setdefault(owner, dict(contents(owner)))
+        owners[place] = owner
+    return owners
+
+
+def _reach(machine: Machine, source: Source) -> Value:
+    """What a source names, looked at step by step as the code does that."""
+    base = source.base
+    match source.kind:
+        case "slot":
+            return realise(machine.tracer, machine.slots[source.key[1]])
+        case "global":
+            namespace, name = source.key[0].value, source.key[1]
+            return realise(machine.tracer, present(machine.tracer, source, namespace[name]))
+        case "attr" | "item" | "key" if base is not None:
+            held = get(machine.tracer, _reach(machine, base), source.key)
+            if held is not None and held.source == source:
+                return realise(machine.tracer, held)
+    raise Unreached("side-effect-attribute", str(source))
+
+
+def only_places(
+    tracer: Tracer, plan: LoopPlan, state: State, before: Snapshot, is_known: Callable[[int, Any], bool]
+) -> bool:
+    """Whether an iteration has changed nothing but the places of this attempt; raises Retry where the next one is to
+    carry others, too. before: what places held when it began. is_known: whether one, of an owner by its id, is carried.
+    """
+    after = snapshot(tracer)
+    learned = False
+    for owner, key in changed(tracer, before, after):
+        if is_known(id(owner), key):
+            continue
+        where = name_of(tracer, owner)
+        place = Place(where, key)
+        if where is None or isinstance(owner, IteratorValue) or place in plan.places or len(plan.places) == MAX_PLACES:
+            return False
+        plan.places[place] = was_looked_at(place_at(tracer, owner, key, before))
+        learned = True
+    if learned:
+        raise Retry
+    restore(tracer, before)
+    only = unchanged(tracer, state)
+    restore(tracer, after)
+    return only
+
+
+def bounds_of(
+    tracer: Tracer, frame: Frame, header: int, plan: LoopPlan, before: Mapping[Name, Value], stored: frozenset[Name]
+) -> Bounds | None:
+    """Number the iterations of a `while i < n` in which i grows by the same int each time and n stays: as many as there
+    are at most, so that i < n is known in all of them. Whether to go on is asked all the same."""
+    for left, op, right in tests(frame.code, header):
+        step = plan.steps.get((left,), 0)
+        rises = op in ("<", "<=")
+        if not step or (step > 0) != rises or right in stored or left not in before:
+            continue
+        begin = as_scalar(before[left])
+        value = frame.locals.get(right) if isinstance(right, str) else ConstantValue(None, right)
+        limit = None if value is None else as_scalar(realise(tracer, value))
+        if begin is None or limit is None or kind_of(begin) != "int" or kind_of(limit) != "int":
+            continue
+        distance = make("sub", limit, begin) if rises else make("sub", begin, limit)
+        distance = make("add", distance, 1) if op.endswith("=") else distance
+        if tracer.graph.facts.decide(make("ge", distance, 1)):
+            by = abs(step)
+            count = distance if by == 1 else make("floordiv", make("add", distance, by - 1), by)
+            return 0, count, 1
+    return None
+
+
+def ways_of(
+    tracer: Tracer, code: Code, walk: Walk, number: Value, at: Value | None, bounds: Bounds, is_for: bool
+) -> Ways:
+    """Where the frame may go on besides behind the loop. at: the index of the iteration that was left in its middle."""
+    places: list[tuple[int, tuple[Value, ...]]] = []
+    for place in walk.apart:
+        under: tuple[Value, ...] = tuple(GoneValue() for _ in range(is_for + walk.gone.get(place, 0)))
+        if place in walk.inside and is_for:
+            assert at is not None
+            rest = CallValue(None, rest_behind, [RangeValue(None, *bounds), at])
+            under = (IteratorValue(None, rest, kind="range"),)
+        places.append((place, under))
+    if not walk.inside or at is None:
+        return Ways(number, tuple(places))
+    rounds = Rounds(tracer.restraints, place_of(code, walk.header))
+    source = constant(rounds)
+    tracer.state_class("type_version", source, Rounds)
+    tracer.facts.state("is", source.attr("rare"), True)
+    ends = [tracer.number(bound) for bound in (bounds[0], bounds[2])]
+    done = CallValue(None, done_at, [*ends, at])
+    return Ways(number, tuple(places), inside=walk.inside, done=(rounds, done))
+
+
+__all__ = ["Name", "Path", "State", "Unreached", "bounds_of", "find_owners", "only_places", "ways_of"]

@@ -1,0 +1,341 @@
+"""Places: what code can change and read again besides its variables.
+
+An attribute of an object, a variable of a module, a key of a dict, an item of a list, a closure variable: each is an
+owner (a value of the interpreter that holds others) and a key. An owner that was made in this segment holds what the
+code has put there. One from outside does, too: what is stored is known to capture alone until the segment ends, when
+residual code stores the last value of each place, once:
+
+    self.t = self.t + dt; self.u = f(self.u)       program: f;  residual: self.t = ..., self.u = ...
+
+A loop carries the places that its body changes as it carries locals (loops.py), and a choice merges them (branches.py).
+INVARIANT: what could see an object from outside before the segment ends breaks the graph; a program that declines
+has stored nothing.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dynamo_lite.capture.sameness import reachable, reached_by_name
+from dynamo_lite.capture.source import Source, constant, global_
+from dynamo_lite.capture.state import LoopPlan, Retry, Tracer
+from dynamo_lite.capture.value import (
+    Break,
+    CellValue,
+    ConstantValue,
+    DictValue,
+    IteratorValue,
+    LazyValue,
+    NamespaceValue,
+    NumberValue,
+    ObjectValue,
+    SequenceValue,
+    UnreadValue,
+    Value,
+)
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, present
+
+Contents: TypeAlias = dict[Any, Value]
+Snapshot: TypeAlias = dict[Value, Contents]
+
+# Types of which nothing happens when an object dies that has been stored over.
+_QUIET = frozenset({np.ndarray, int, float, complex, bool, str, bytes, types.NoneType})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place, as one attempt of a capture names it to the next. where: the path to its owner."""
+
+    where: Hashable
+    key: Any
+
+    def __str__(self) -> str:
+        return str(self.key) if isinstance(self.where, Source) else f"item_{self.key}"
+
+
+# -- what owners hold ------------------------------------------------------------------------------
+
+
+def contents(owner: Value) -> Contents:
+    """What an owner holds, by key; of an object or a module what this segment has stored."""
+    match owner:
+        case ObjectValue() | NamespaceValue():
+            return owner.stored
+        case DictValue():
+            return owner.items
+        case SequenceValue():
+            return dict(enumerate(owner.known))
+        case CellValue() if owner.contents is not None:
+            return {None: owner.contents}
+        case IteratorValue():
+            return {None: ConstantValue(None, (owner.taken, owner.ended))}
+    return {}
+
+
+def get(tracer: Tracer, owner: Value, key: Any) -> Value | None:
+    """What a place holds; None if nothing."""
+    held = contents(owner).get(key)
+    return entry(tracer, owner, key) if held is None else held
+
+
+def put(owner: Value, key: Any, value: Value | None) -> None:
+    """Let a place hold `value`; None: what it held before the segment, or nothing."""
+    match owner:
+        case SequenceValue() if value is not None:
+            owner.known[key] = value
+        case CellValue():
+            owner.contents = value
+        case IteratorValue() if isinstance(value, ConstantValue):
+            owner.taken, owner.ended = value.value
+        case ObjectValue() | NamespaceValue() | DictValue():
+            held = contents(owner)
+            if value is None:
+                held.pop(key, None)
+            else:
+                held[key] = value
+
+
+def entry(tracer: Tracer, owner: Value, key: Any) -> Value | None:
+    """What an attribute of an object or a variable of a module was before the segment; None if there was none."""
+    match owner:
+        case ObjectValue():
+            assert owner.source is not None
+            tracer.state_class("type_version", owner.source, owner.cls)
+            found = _own_attribute(owner, key)
+            return None if found is MISSING else present(tracer, owner.source.attr(key), found)
+        case NamespaceValue() if key in owner.concrete:
+            return present(tracer, global_(owner.concrete, key), owner.concrete[key])
+    return None
+
+
+def namespace(tracer: Tracer, concrete: dict[str, Any]) -> NamespaceValue:
+    """The variables of a module as an owner."""
+    known = tracer.namespaces.get(id(concrete))
+    if known is None:
+        known = tracer.namespaces[id(concrete)] = NamespaceValue(constant(concrete), concrete)
+    return known
+
+
+def _own_attribute(owner: ObjectValue, name: str) -> Any:
+    """What the object itself has under that name, or MISSING."""
+    found = class_lookup(owner.cls, name)
+    if isinstance(found, types.MemberDescriptorType):
+        try:
+            return found.__get__(owner.concrete, owner.cls)
+        except AttributeError:
+            return MISSING
+    return getattr(owner.concrete, "__dict__", {}).get(name, MISSING)
+
+
+# -- storing ---------------------------------------------------------------------------------------
+
+
+def store(tracer: Tracer, owner: Value, key: Any, value: Value, reason: str, detail: str) -> None:
+    """Let a place hold `value`; breaks for `reason` where it is of an object from outside and more would happen."""
+    held = contents(owner).get(key)
+    if owner.source is not None:
+        if key not in tracer.checked.setdefault(owner, set()):
+            if not tracer.defers or not _may_store(tracer, owner, key):
+                raise Break(reason, detail)
+            tracer.checked[owner].add(key)
+        if owner not in tracer.stored:
+            tracer.stored[owner] = dict(contents(owner))
+    if not (isinstance(held, LazyValue) and held.known is value):  # which it holds already
+        put(owner, key, value)
+
+
+def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
+    """Whether storing is all that happens; states what has to hold for that."""
+    assert owner.source is not None
+    match owner:
+        case ObjectValue():
+            cls = owner.cls
+            if class_lookup(cls, "__setattr__") is not vars(object)["__setattr__"] or issubclass(cls, type):
+                return False
+            tracer.state_class("type_version", owner.source, cls)
+            found = class_lookup(cls, key)
+            slot = isinstance(found, types.MemberDescriptorType)
+            if slot and found.__objclass__.__flags__ & IMMUTABLE_TYPE:
+                return False
+            if not slot and type(getattr(owner.concrete, "__dict__", None)) is not dict:
+                return False
+            old = _own_attribute(owner, key)
+            if old is MISSING:
+                if found is not MISSING and not slot:
+                    return False
+                tracer.facts.state("lacks", owner.source, key)
+                return True
+            if not slot and (hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")):
+                return False
+            return _dies_quietly(tracer, owner.source.attr(key), old)
+        case NamespaceValue():
+            if type(owner.concrete) is not dict:
+                return False
+            if key not in owner.concrete:
+                tracer.facts.state_lacks(owner.concrete, key)
+                return True
+            return _dies_quietly(tracer, global_(owner.concrete, key), owner.concrete[key])
+        case DictValue() | SequenceValue():
+            old = tracer.stored.get(owner, contents(owner)).get(key)
+            if old is None:
+                return isinstance(owner, DictValue)
+            if isinstance(old, LazyValue) and old.source is not None:
+                return _dies_quietly(tracer, old.source, old.concrete)
+            return isinstance(old, NumberValue | ConstantValue)  # of a table
+    return False
+
+
+def _dies_quietly(tracer: Tracer, source: Source, old: Any) -> bool:
+    if type(old) not in _QUIET and not issubclass(type(old), np.generic):
+        return False
+    tracer.facts.state("type", source, type(old))
+    return True
+
+
+def stores(tracer: Tracer) -> list[tuple[Value, Any, Value]]:
+    """What residual code has to store: owners from outside, keys, and values, in the order of the first stores."""
+    found: list[tuple[Value, Any, Value]] = []
+    for owner, before in tracer.stored.items():
+        for key, value in contents(owner).items():
+            is_entry = isinstance(value, LazyValue) and value.source == _source_of(owner, key)
+            if before.get(key) is not value and not is_entry:
+                found.append((owner, key, value))
+    return found
+
+
+def _source_of(owner: Value, key: Any) -> Source | None:
+    """How what a place holds before the segment is reached."""
+    assert owner.source is not None
+    match owner:
+        case ObjectValue():
+            return owner.source.attr(key)
+        case NamespaceValue():
+            return global_(owner.concrete, key)
+        case SequenceValue():
+            return owner.source.item(key)
+    return Source("key", owner.source, key)
+
+
+def state_owners(tracer: Tracer) -> None:
+    """Guard that each object that is stored to is none of the others that are looked at."""
+    others = [value for _, value in tracer.wrapped.values() if value.source is not None]
+    for owner in tracer.stored:
+        others = [other for other in others if other is not owner]
+        for other in others:
+            if type(other) is not type(owner):
+                continue
+            if isinstance(owner, ObjectValue) and isinstance(other, ObjectValue) and owner.cls is not other.cls:
+                continue
+            if isinstance(owner, SequenceValue) and isinstance(other, SequenceValue) and other.kind is not list:
+                continue
+            assert owner.source is not None and other.source is not None
+            tracer.facts.state_pair("distinct", owner.source, other.source)
+
+
+# -- in loops and choices --------------------------------------------------------------------------
+
+
+def snapshot(tracer: Tracer) -> Snapshot:
+    """What every owner that can be reached holds now."""
+    owners = (value for value in reachable(tracer) if isinstance(value, _OWNERS))
+    return {owner: dict(contents(owner)) for owner in owners}
+
+
+_OWNERS = (ObjectValue, NamespaceValue, DictValue, SequenceValue, CellValue, IteratorValue)
+
+
+def restore(tracer: Tracer, before: Snapshot) -> None:
+    """Let every place hold what it held. A list that has become longer or shorter is left to the caller."""
+    for owner in tracer.stored:
+        if owner not in before:
+            put_all(owner, tracer.stored[owner])
+    for owner, held in before.items():
+        put_all(owner, held)
+
+
+def place_at(tracer: Tracer, owner: Value, key: Any, held: Snapshot) -> Value | None:
+    """What a place held then."""
+    found = held.get(owner, tracer.stored.get(owner, {})).get(key)
+    return entry(tracer, owner, key) if found is None else found
+
+
+def put_all(owner: Value, held: Contents) -> None:
+    match owner:
+        case SequenceValue():
+            if len(held) == len(owner.known):
+                owner.known[:] = held.values()
+        case CellValue():
+            if owner.concrete is None:
+                owner.contents = held.get(None)
+        case IteratorValue():
+            put(owner, None, held[None])
+        case ObjectValue() | NamespaceValue() | DictValue():
+            now = contents(owner)
+            now.clear()
+            now.update(held)
+
+
+def changed(tracer: Tracer, before: Snapshot, after: Snapshot) -> list[tuple[Value, Any]]:
+    """The places that hold something else; of owners that were there before, or came from outside since."""
+    found: list[tuple[Value, Any]] = []
+    for owner in dict.fromkeys((*before, *tracer.stored)):
+        if isinstance(owner, CellValue) and owner.concrete is not None:
+            continue  # only read
+        one = before.get(owner, tracer.stored.get(owner, {}))
+        other = after.get(owner, one)
+        if isinstance(owner, SequenceValue) and len(one) != len(other):
+            continue  # which is no change of places
+        if isinstance(owner, IteratorValue) and _got(one) == _got(other):
+            continue
+        found += [(owner, key) for key in dict.fromkeys((*one, *other)) if one.get(key) is not other.get(key)]
+    return found
+
+
+def _got(held: Contents) -> Any:
+    """How far an iterator had got."""
+    got = held[None]
+    return got.value if isinstance(got, ConstantValue) else None
+
+
+def find_owner(tracer: Tracer, place: Place, reach: Callable[[Source], Value]) -> Value | None:
+    """The owner of a place that an earlier attempt has named. reach: looks at what a source names."""
+    if isinstance(place.where, Source):
+        known = next((one for one in tracer.namespaces.values() if one.source == place.where), None)
+        if known is not None:
+            return known
+        if place.where.kind == "const" and type(place.where.key.value) is dict:
+            return namespace(tracer, place.where.key.value)
+        return reach(place.where)
+    names = reached_by_name(tracer)
+    return next((owner for owner, name in names.items() if name == place.where), None)
+
+
+def name_of(tracer: Tracer, owner: Value) -> Hashable | None:
+    """A name for an owner that other attempts know, too; None if there is none."""
+    return owner.source if owner.source is not None else reached_by_name(tracer).get(owner)
+
+
+def unread(plan: LoopPlan, place: Place) -> UnreadValue:
+    """What stands in a place that an iteration sets before it reads it, as far as is known."""
+
+    def look() -> Value:
+        plan.places[place] = True
+        raise Retry
+
+    return UnreadValue(None, look)
+
+
+def was_looked_at(value: Value | None) -> bool:
+    """Whether somebody may have read what was in a place before."""
+    return value is not None and not (isinstance(value, LazyValue) and value.known is None)
+
+
+__all__ = [
+    *("Contents", "Place", "Snapshot", "changed", "contents", "entry", "find_owner", "get", "name_of", "namespace"),
+    *("place_at", "put", "restore", "snapshot", "state_owners", "store", "stores", "unread", "was_looked_at"),
+]
