@@ -202,7 +202,8 @@ dl_world_let_in(DlRun *run, int64_t time, DlDecline reason)
 {
     DlRun *outermost = run->outermost;
     DlWatch watch;
-    if (!can_let_in(outermost)) {
+    /* NB: a handler could look at a generator that has been drawn from, and whose state is not the user's yet */
+    if (!can_let_in(outermost) || (reason == DL_REASON_SIGNAL && outermost->draws != NULL)) {
         return dl_decline(run, reason);
     }
     if (outermost->let_in != 0 && time - outermost->let_in < RARELY * outermost->cost) {

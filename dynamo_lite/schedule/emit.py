@@ -223,7 +223,8 @@ class _Emitter:
         else:
             dsts = (self.register(node),)
         function, args, keywords = call(node)
-        step = Call(dsts, types, function, self.operands(args), tuple(keywords.items()))  # type: ignore[arg-type]
+        number = node.op == "draw" and node.params["number"]
+        step = Call(dsts, types, function, self.operands(args), tuple(keywords.items()), number)  # type: ignore[arg-type]
         self.steps.append(step)
 
     def operands(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

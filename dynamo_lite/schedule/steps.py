@@ -139,7 +139,7 @@ class Call:
 
     args and kwargs hold Reg, Scalars and constants, also nested in tuples and lists. It runs with every floating-point
     error that is not ignored turned into an exception; any exception declines. A result whose type differs from
-    `types` (one for each dst) declines.
+    `types` (one for each dst) declines. number: it gives a Python number, where `types` has a NumPy scalar.
     """
 
     dsts: tuple[int, ...]
@@ -147,6 +147,7 @@ class Call:
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: tuple[tuple[str, Any], ...] = ()
+    number: bool = False
 
 
 @dataclass(frozen=True, slots=True)
