@@ -31,8 +31,9 @@ def draw(machine: Machine, owner: Value, function: Any, args: list[Value], kwarg
     method = ops.draws.find(function)
     if not isinstance(owner, ObjectValue) or method is None or type(owner.concrete) is not method.kind:
         raise Break("random", callable_name(function))
-    if not ops.draws.is_allowed(type(owner.concrete._bit_generator)):
-        raise Break("random", f"{callable_name(function)} of a {type(owner.concrete._bit_generator).__name__}")
+    bits: type = type(getattr(owner.concrete, "_bit_generator"))  # noqa: B009  (NumPy's stubs do not have it)
+    if not ops.draws.is_allowed(bits):
+        raise Break("random", f"{callable_name(function)} of a {bits.__name__}")
     operands, params = _bound(machine, method, function, args, kwargs)
     bound = ops.Bound("draw", (_generator(machine, owner), *operands), params)
     result = numpy_rules.complete(machine, bound)

@@ -61,7 +61,9 @@ def graphs(fast: Any) -> list[Any]:
     return [segment.capture.graph for segment in fast._compilation.segments]
 
 
-def require_same(fn: Callable[..., Any], make: Callable[[], tuple[Any, ...]], backend: str = "numba", n: int = 3) -> Any:
+def require_same(
+    fn: Callable[..., Any], make: Callable[[], tuple[Any, ...]], backend: str = "numba", n: int = 3
+) -> Any:
     """Compare `n` calls on the same arguments, which so go on; the compiled function."""
     fast = compiled(fn, backend)
     mine, theirs = make(), make()
@@ -291,7 +293,8 @@ for make in (np.random.PCG64, np.random.MT19937):
     for thread in threads: thread.join()
     again = np.random.Generator(make(7))
     drawn = [again.random(SIZE).sum() for _ in range(len(others) + 5 * ROUNDS)]
-    assert dynamo_lite.ops.draws._state(again) == dynamo_lite.ops.draws._state(g), "numbers were drawn twice, or not at all"
+    state = dynamo_lite.ops.draws._state
+    assert state(again) == state(g), "numbers were drawn twice, or not at all"
     assert abs(sum(drawn) - sum(others) - sum(totals)) < 1e-6 * sum(drawn), "some numbers were drawn twice"
     assert set(others) <= set(drawn)
 print("ran", fast.stats())
