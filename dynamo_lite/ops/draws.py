@@ -36,7 +36,8 @@ _DISTRIBUTIONS: dict[str, dict[str, float]] = {
     **{"logseries": {"p": 0.5}, "negative_binomial": {"n": 1, "p": 0.5}, "noncentral_chisquare": {"df": 1, "nonc": 1}},
     **{"noncentral_f": {"dfnum": 1, "dfden": 1, "nonc": 1}, "pareto": {"a": 1}, "poisson": {"lam": 1}},
     **{"power": {"a": 1}, "rayleigh": {"scale": 1}, "standard_cauchy": {}, "standard_exponential": {}},
-    **{"standard_gamma": {"shape": 1}, "standard_normal": {}, "standard_t": {"df": 1}, "triangular": {"left": 0, "mode": 0.5, "right": 1}},
+    **{"standard_gamma": {"shape": 1}, "standard_normal": {}, "standard_t": {"df": 1}},
+    **{"triangular": {"left": 0, "mode": 0.5, "right": 1}},
     **{"uniform": {"low": 0, "high": 1}, "vonmises": {"mu": 0, "kappa": 1}, "wald": {"mean": 1, "scale": 1}},
     **{"weibull": {"a": 1}, "zipf": {"a": 2}, "random": {}},
 }

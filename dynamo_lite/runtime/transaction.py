@@ -27,7 +27,8 @@ def transaction(
 ) -> Callable[..., Sequence[Any]]:
     """`function` with NumPy's floating-point errors raised (those that `np.geterr()` does not ignore) and, where it
     raises, the written inputs, the lists and the random generators put back and Declined raised. on_failure is told
-    of the exception first, and may raise another. Results of other types than the graph's are such a failure (TypeError)."""
+    of the exception first, and may raise another. Results of other types than the graph's are such a failure
+    (TypeError)."""
     roots = {origin for node in graph.nodes for origin in written(node)}
     loops = any(map(is_structured, graph.nodes))
     lists = [place for place, node in enumerate(graph.inputs) if isinstance(node, Node) and node.type == LIST]
