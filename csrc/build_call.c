@@ -120,7 +120,8 @@ int
 dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
 {
     step->function = PyObject_GetAttrString(object, "function");
-    if (step->function == NULL || build_arguments(builder, object, step) < 0) {
+    step->number = step->function ? dl_build_bool(object, "number") : -1;
+    if (step->number < 0 || build_arguments(builder, object, step) < 0) {
         return -1;
     }
     PyObject *dsts = dl_build_tuple(object, "dsts");
@@ -152,6 +153,10 @@ dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
         if (dl_build_set(builder, (int32_t)reg, object) < 0) {
             goto done;
         }
+    }
+    if (step->number && n != 1) {
+        dl_build_refuse(builder, "a number has one destination", object);
+        goto done;
     }
     status = build_size(builder, object, step) < 0 ? -1 : dl_product_build(step);
 done:

@@ -87,12 +87,37 @@ yield_size(DlRun *run, const DlCallStep *step, PyObject *result)
     return dl_yields_set(run, &step->yields, &number);
 }
 
+/* Put the value of a Python number into a register, as a NumPy scalar. */
+static DlStatus
+take_number(DlRun *run, const DlType *type, DlReg *reg, PyObject *object)
+{
+    DlNumber number;
+    int is_float = PyFloat_CheckExact(object), overflow = 0;
+    if (is_float && type->descr->type_num == NPY_DOUBLE) {
+        number.f = PyFloat_AS_DOUBLE(object);
+    }
+    else if (PyLong_CheckExact(object) && type->descr->type_num == NPY_INT64) {
+        number.i = PyLong_AsLongLongAndOverflow(object, &overflow);
+    }
+    else {
+        return dl_decline(run, DL_REASON_RESULT);
+    }
+    if (overflow) {
+        return dl_decline(run, DL_REASON_NUMBER);
+    }
+    dl_reg_take_number(reg, number, is_float ? DL_FLOAT : DL_INT);
+    return 0;
+}
+
 /* Hand the result, or its items, to the registers. */
 static DlStatus
 take_results(DlRun *run, const DlCallStep *step, PyObject *result)
 {
     if (step->n_dsts == 0) {
         return 0;
+    }
+    if (step->number) {
+        return take_number(run, &step->types[0], &run->regs[step->dsts[0]], result);
     }
     int several = PyTuple_Check(result) || (step->n_dsts > 1 && PyList_Check(result));
     if (several ? Py_SIZE(result) != step->n_dsts : step->n_dsts > 1) {

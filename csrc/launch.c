@@ -229,6 +229,12 @@ load_registers(DlRun *run)
         if (PyArray_CheckExact(input)) {
             dl_reg_take_array(&run->regs[i], (PyArrayObject *)input);
         }
+        else if (dl_draws_has(input)) {
+            Py_DECREF(input);
+            if (dl_draws_take(run, &run->regs[i], run->inputs[i]) != 0) {
+                return 1;
+            }
+        }
         else {
             dl_reg_take(&run->regs[i], input);
             dl_list_note(&run->regs[i]);
@@ -285,6 +291,16 @@ take_results(DlRun *run, PyObject **outputs)
     return status;
 }
 
+/* Let go of what was handed out. */
+static void
+drop_outputs(const DlRun *run, PyObject **outputs)
+{
+    int n = run->end ? run->end->n_outputs + 1 : run->program->n_outputs;
+    for (int i = 0; i < n; i++) {
+        Py_CLEAR(outputs[i]);
+    }
+}
+
 int
 dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
@@ -330,6 +346,9 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
         dl_fp_set(0);
         status = dl_steps_run(&run, 0);
         status = status ? status : take_results(&run, outputs);
+        if (status == 0 && run.draws != NULL && (status = dl_draws_commit(&run)) != 0) {
+            drop_outputs(&run, outputs);
+        }
         dl_errstate_leave(&run);
         dl_fp_set(before);
     }
@@ -339,6 +358,7 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
     if (status != 0) {
         dl_list_undo(&run);
     }
+    dl_draws_end(&run);
     if (status < 0 && !run.raised && PyErr_ExceptionMatches(PyExc_MemoryError)) {
         PyErr_Clear(); /* plain Python may get by with less, or raise it where it belongs */
         status = dl_decline(&run, DL_REASON_MEMORY);
@@ -561,7 +581,7 @@ int
 dl_launch_register(PyObject *module)
 {
     if (dl_numpy_import() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
-        || dl_blocks_register(module) < 0) {
+        || dl_blocks_register(module) < 0 || dl_draws_register(module) < 0) {
         return -1;
     }
     dl_fold_register();

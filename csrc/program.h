@@ -1,6 +1,6 @@
 /* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
  * layout.c, kernel_map.c, reduce.c, calls.c, loop.c, cond.c, masked.c and lists.c carry out one kind each, blocks.c
- * several by rows; registers.c and errstate.c serve them all; world.c lets others run in between.
+ * several by rows; draws.c has the random generators; registers.c and errstate.c serve them all; world.c lets others run in between.
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
  * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
@@ -179,6 +179,7 @@ typedef struct {
     PyObject *names;    /* owned: keyword names, or NULL */
     DlYields yields;    /* of one number at most: how long a result is along an axis */
     int size_of, axis;
+    int number;         /* it gives a Python number, where a NumPy scalar of that value is meant */
 } DlCallStep;
 
 typedef struct DlProgram DlProgram;
@@ -336,6 +337,7 @@ struct DlProgram {
 };
 
 typedef struct DlSaved DlSaved;
+typedef struct DlDraws DlDraws;
 
 /* Arrays that died during a loop and wait for a result of their geometry (pool.c). */
 enum { DL_POOL = 8 };
@@ -353,6 +355,7 @@ typedef struct DlRun {
     unsigned flags;        /* floating-point flags gathered so far */
     DlDecline reason;       /* why it declines */
     DlSaved *saved;        /* what to write back when it declines */
+    DlDraws *draws;        /* of the outermost run: the twins of the random generators that go in */
     PyObject *errstate;    /* owned: token of the context variable while errors raise, or NULL */
     int knows_reported;
     unsigned reported;     /* flags that are not ignored, once that is known */
@@ -590,6 +593,15 @@ DlStatus dl_list_append(DlRun *run, const DlAppendStep *step);
 /* Note how long a list is that goes in, if this register holds one; take back what was appended to all of them. */
 void dl_list_note(DlReg *reg);
 void dl_list_undo(DlRun *run);
+
+/* ---- draws.c ---- */
+/* Whether an input is a random generator; put its twin into the register. */
+int dl_draws_has(PyObject *object);
+DlStatus dl_draws_take(DlRun *run, DlReg *reg, PyObject *object);
+/* Give the user's generators the states of their twins, or decline; let go of them. */
+DlStatus dl_draws_commit(DlRun *run);
+void dl_draws_end(DlRun *run);
+int dl_draws_register(PyObject *module);
 
 /* ---- build.c, garbage.c ---- */
 

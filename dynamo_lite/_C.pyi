@@ -164,6 +164,15 @@ class Program:
 def size_blocks(least: int, bytes: int, /) -> tuple[int, int]:
     """For tests: run by rows where an array has `least` bytes, so many bytes at a time; what was before."""
 
+def learn_draws(generator: type, legacy: Any, /) -> None:
+    """The types that programs draw from: Generator, and that of a RandomState."""
+
+def allow_draws(type_: type, /) -> None:
+    """A type of bit generators that programs draw from."""
+
+def draw_twin(generator: Any, function: Callable[[Any], Any], /) -> Any:
+    """function(twin of the generator), whose state then is the generator's; TypeError: it has none."""
+
 def leave_loops(every: int, /) -> None:
     """For tests: leave native loops behind every so many iterations; 0: only where a signal or a thread waits."""
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import lists, numpy_rules
+from dynamo_lite.capture import draws, lists, numpy_rules
 from dynamo_lite.capture.branches import choose, data_condition, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
@@ -93,7 +93,10 @@ def call(machine: Machine, function: Value, args: Args, kwargs: Kwargs) -> Value
         case MethodValue():
             if isinstance(function.self, ArrayValue) and isinstance(function.function, ConstantValue):
                 return numpy_rules.call_method(machine, function.self, function.name, args, kwargs)
-            return call(machine, machine.realised(function.function), [function.self, *args], kwargs)
+            target = machine.realised(function.function)
+            if isinstance(target, ConstantValue) and draws.is_draw(target):
+                return draws.draw(machine, function.self, target.value, args, kwargs)
+            return call(machine, target, [function.self, *args], kwargs)
         case ConstantValue():
             return call_known(machine, function, args, kwargs)
         case ObjectValue():

@@ -288,6 +288,15 @@ class Grown:
     node: Node
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A random generator that the program draws from, and the graph's input for it."""
+
+    concrete: Any
+    source: Source
+    node: Node
+
+
 class Tracer:
     """What one capture has built so far. INVARIANT: ``inputs[i]`` is the source of ``root.inputs[i]``."""
 
@@ -324,6 +333,7 @@ class Tracer:
         self.written: set[Node] = set()
         self.appended: dict[Scalar, list[tuple[LoopKey, ...]]] = {}  # numbers that lists get, and on which ways
         self.grown: dict[int, Grown] = {}  # by id the lists from outside that get something
+        self.drawn: dict[int, Drawn] = {}  # by id the random generators
         self.lists: list[Source] = []  # those from outside whose items are known
         self.defers = defers  # what is stored to objects from outside, residual code stores when the segment ends
         self.stored: dict[Value, dict[Any, Value]] = {}  # what such objects held before the first store
@@ -353,6 +363,7 @@ class Tracer:
         self.wrapped.clear()
         self.arrays.clear()
         self.grown.clear()
+        self.drawn.clear()
         self.example_inputs.clear()
 
     def state_class(self, kind: str, source: Source, cls: type) -> None:

@@ -46,3 +46,4 @@ LIST = ArrayType(np.dtype(object), (), True)  # a Python list, which the program
 def number_type(number: Scalar) -> ArrayType:
     """The NumPy scalar that a loop hands out for a number that it carries."""
     return ArrayType(NUMBER_DTYPES[_KINDS[kind_of(number)]], (), True)
+GENERATOR = ArrayType(np.dtype(object), ())  # a random generator, which the program draws from (ops/draws.py)

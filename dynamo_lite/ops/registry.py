@@ -33,7 +33,7 @@ from dynamo_lite.graph.opdef import (
     define,
 )
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, simplify
-from dynamo_lite.graph.types import MAX_DIMS, ArrayType
+from dynamo_lite.graph.types import GENERATOR, MAX_DIMS, ArrayType
 from dynamo_lite.ops.conversion import enter, is_pending
 from dynamo_lite.ops.parameters import DType, Operand, Parameters, parameters_of, supported, type_of
 
@@ -240,7 +240,7 @@ def asker(graph: Graph, relate: Relate | None) -> Relate:
 def infer(op: str, args: tuple[Argument, ...], params: dict[str, Any], relate: Relate) -> ResultType:
     """The type that `op` yields; raises OpError, also for one that graphs do not have."""
     for arg in args:
-        if isinstance(arg, Node) and isinstance(arg.type, ArrayType):
+        if isinstance(arg, Node) and isinstance(arg.type, ArrayType) and arg.type != GENERATOR:
             supported(arg.type.dtype)
     result = REGISTRY[op].infer(args, params, relate)
     for type_ in result if isinstance(result, tuple) else (result,):

@@ -18,18 +18,21 @@ from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.rewrite import is_structured, written
 from dynamo_lite.graph.scalar import Number, evaluate, kind_of, symbols_of
-from dynamo_lite.graph.types import LIST, ArrayType
+from dynamo_lite.graph.types import GENERATOR, LIST, ArrayType
+from dynamo_lite.ops.draws import journal
 
 
 def transaction(
     graph: Graph, function: Callable[..., Sequence[Any]], on_failure: Callable[[Exception], None] | None = None
 ) -> Callable[..., Sequence[Any]]:
     """`function` with NumPy's floating-point errors raised (those that `np.geterr()` does not ignore) and, where it
-    raises, the written inputs and the lists put back and Declined raised. on_failure is told of the exception first,
-    and may raise another. Results of other types than the graph's are such a failure (TypeError)."""
+    raises, the written inputs, the lists and the random generators put back and Declined raised. on_failure is told
+    of the exception first, and may raise another. Results of other types than the graph's are such a failure
+    (TypeError)."""
     roots = {origin for node in graph.nodes for origin in written(node)}
     loops = any(map(is_structured, graph.nodes))
     lists = [place for place, node in enumerate(graph.inputs) if isinstance(node, Node) and node.type == LIST]
+    drawn = [place for place, node in enumerate(graph.inputs) if isinstance(node, Node) and node.type == GENERATOR]
     changed = sorted(node.params["index"] for node in roots if node.kind is NodeKind.INPUT)
 
     def strictly(*inputs: Any) -> Sequence[Any]:
@@ -51,6 +54,7 @@ def transaction(
             raise Declined("another thread waits")
         saved = [(inputs[index], inputs[index].copy()) for index in changed]
         lengths = [(inputs[index], len(inputs[index])) for index in lists]
+        journals = [journal(inputs[index]) for index in drawn]
         try:
             # NumPy keeps errstate in a context variable: a KeyboardInterrupt anywhere cannot leave ours behind.
             return contextvars.copy_context().run(strictly, *inputs)
@@ -59,6 +63,8 @@ def transaction(
                 array[...] = before
             for list_, length in lengths:
                 del list_[length:]
+            for put_back in reversed(journals):
+                put_back()
             if not isinstance(error, Exception) or isinstance(error, MemoryError | Declined):
                 raise
             if on_failure is not None and not isinstance(error, FloatingPointError):

@@ -16,6 +16,7 @@ import numpy as np
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import REGISTRY, OpDef
 from dynamo_lite.ops.borders import bordered
+from dynamo_lite.ops.draws import arguments
 from dynamo_lite.ops.operators import BINARY, UNARY
 
 Direct: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -83,6 +84,8 @@ def call(node: Node) -> Direct:
         names = _UFUNC_METHODS[node.op]
         keywords = {names.get(key, key): value for key, value in params.items() if key != "ufunc"}
         return getattr(params["ufunc"], node.op), node.args, keywords
+    if node.op == "draw":
+        return params["method"], *arguments(node.args, params)
     if node.op == "concatenate":
         return np.concatenate, (node.args,), params
     if node.op == "reshape" and _is_array(node.args[0]):

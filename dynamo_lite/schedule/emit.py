@@ -225,7 +225,8 @@ class _Emitter:
         function, args, keywords = call(node)
         place, operands = place_of_size(node), self.operands(args)
         yields = () if place is None else node.params["yields"]
-        step = Call(dsts, types, function, operands, tuple(keywords.items()), yields, place or (0, 0))  # type: ignore[arg-type]
+        number = node.op == "draw" and node.params["number"]
+        step = Call(dsts, types, function, operands, tuple(keywords.items()), yields, place or (0, 0), number)  # type: ignore[arg-type]
         self.steps.append(step)
 
     def operands(self, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -140,7 +140,7 @@ class Call:
     args and kwargs hold Reg, Scalars and constants, also nested in tuples and lists. It runs with every floating-point
     error that is not ignored turned into an exception; any exception declines. A result whose type differs from
     `types` (one for each dst) declines. yields: to the steps behind, the size that result `place[0]` has along axis
-    `place[1]`, if only the run knows that.
+    `place[1]`, if only the run knows that. number: it gives a Python number, where `types` has a NumPy scalar.
     """
 
     dsts: tuple[int, ...]
@@ -150,6 +150,7 @@ class Call:
     kwargs: tuple[tuple[str, Any], ...] = ()
     yields: tuple[Symbol, ...] = ()
     place: tuple[int, int] = (0, 0)
+    number: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,8 @@ def test_infer_says_what_evaluate_gives(name: str) -> None:
         pytest.skip("tested with the ops that have several results")
     if name in ("new_list", "append"):
         pytest.skip("lists: tests/programs/test_loop_lists.py")
+    if name == "draw":
+        pytest.skip("random draws: tests/programs/test_draws.py")
     if name == "user_call":
         pytest.skip("functions of the user's: tests/programs/test_ordinary_code.py")
     assert op.samples, "an op has samples"

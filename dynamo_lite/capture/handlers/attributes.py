@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules, places
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
@@ -47,7 +48,6 @@ CHANGING_METHODS = frozenset(
 
 # C types whose members are objects; those of others may be C numbers, of which each read makes an object.
 _OBJECT_MEMBERS = (range, slice)
-_RANDOM = (np.random.Generator, np.random.RandomState)
 
 
 @handles("LOAD_ATTR")
@@ -170,8 +170,11 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     assert source is not None
     if name in owner.stored:
         return owner.stored[name]
-    if issubclass(cls, _RANDOM):
-        raise Break("random", f"{cls.__qualname__}.{name}")
+    if issubclass(cls, ops.draws.KINDS):
+        found = class_lookup(cls, name)
+        if cls not in ops.draws.KINDS or ops.draws.find(found) is None:
+            raise Break("random", f"{cls.__qualname__}.{name}")
+        return MethodValue(None, ConstantValue(constant(found), found), owner, name)
     generic = cls.__getattribute__ is object.__getattribute__
     if not generic or issubclass(cls, type):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
