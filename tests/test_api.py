@@ -91,7 +91,7 @@ def test_what_a_callable_calls_is_compiled(make: Callable[[], Any]) -> None:
 def test_making_an_object_compiles_its_init() -> None:
     fast = dynamo_lite.compile(Curve)
     assert fast(100).offsets.tobytes() == Curve(100).offsets.tobytes()
-    assert fast.explain().breaks[0].id == "side-effect-attribute"
+    assert not fast.explain().breaks and fast.stats()["native_calls"]
 
 
 @pytest.mark.parametrize(
@@ -187,8 +187,8 @@ def test_a_loop_that_breaks_is_noted_once() -> None:
 
 @pytest.mark.usefixtures("no_mode")
 def test_a_break_in_a_library_says_when_to_call_it() -> None:
-    (found,) = dynamo_lite.explain(lambda x: np.unique(x * 2.0 + 1.0) + 1)(X).breaks
-    assert "in _unique1d, called here" in found.message
+    (found,) = dynamo_lite.explain(lambda x: np.polyfit(x * 2.0, x, 1) + 1)(X).breaks
+    assert "in polyfit, called here" in found.message
     assert found.hint.startswith("This is library code")
 
 

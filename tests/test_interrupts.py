@@ -90,7 +90,7 @@ def test_a_timeout_in_capture_is_raised(monkeypatch: pytest.MonkeyPatch, number:
     assert stats["native_calls"] == 1 and stats["plain_calls"] == 0 and stats["compiles"] == 1
 
 
-@pytest.mark.parametrize("place", ["_text", "generate"])
+@pytest.mark.parametrize("place", ["function_of", "emit_function"])
 def test_a_timeout_while_a_kernel_is_compiled_is_raised(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     compiled = getattr(kernel_compiler, place)
 
