@@ -23,7 +23,7 @@ import numpy as np
 
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
-from dynamo_lite.capture.state import LoopPlan, Retry, Tracer
+from dynamo_lite.capture.state import LoopPlan, Retry, StoresShow, Tracer
 from dynamo_lite.capture.value import (
     Break,
     CellValue,
@@ -237,6 +237,37 @@ def state_owners(tracer: Tracer) -> None:
             tracer.facts.state_pair("distinct", owner.source, other.source)
 
 
+def check_variables(tracer: Tracer) -> None:
+    """Raise StoresShow where an owner that is stored to could be the very __dict__ of another one.
+
+    An attribute that the object has and the dict's keys, which are guarded, do not hold shows that they are two.
+    """
+    if not tracer.stored:
+        return
+    objects = [value for _, value in tracer.wrapped.values() if isinstance(value, ObjectValue)]
+    objects = [one for one in objects if type(getattr(one.concrete, "__dict__", None)) is dict]
+    modules = any(isinstance(owner, NamespaceValue) for owner in tracer.stored)
+    for obj, value in tracer.wrapped.values():
+        if type(obj) is not dict or value.source is None:
+            continue
+        stored = value in tracer.stored
+        if "__name__" in obj and (stored or modules):  # a module's
+            raise StoresShow
+        for one in objects:
+            if (stored or one in tracer.stored) and not (
+                isinstance(value, DictValue) and _attributes(tracer, one) - obj.keys()
+            ):
+                raise StoresShow
+
+
+def _attributes(tracer: Tracer, owner: ObjectValue) -> set[str]:
+    """Attributes of which the guards say that the object itself has them."""
+    sources = (value.source for _, value in tracer.wrapped.values())
+    found = {source.key for source in sources if source and source.kind == "attr" and source.base == owner.source}
+    found.update(owner.stored)
+    return {name for name in found if name in vars(owner.concrete) and class_lookup(owner.cls, name) is MISSING}
+
+
 # -- in loops and choices --------------------------------------------------------------------------
 
 
@@ -336,6 +367,18 @@ def was_looked_at(value: Value | None) -> bool:
 
 
 __all__ = [
-    *("Contents", "Place", "Snapshot", "changed", "contents", "entry", "find_owner", "get", "name_of", "namespace"),
+    *(
+        "Contents",
+        "Place",
+        "Snapshot",
+        "changed",
+        "check_variables",
+        "contents",
+        "entry",
+        "find_owner",
+        "get",
+        "name_of",
+        "namespace",
+    ),
     *("place_at", "put", "restore", "snapshot", "state_owners", "store", "stores", "unread", "was_looked_at"),
 ]

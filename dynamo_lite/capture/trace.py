@@ -19,7 +19,7 @@ from dynamo_lite.capture import handlers, numpy_functions, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, read_cell, root_frame
-from dynamo_lite.capture.places import state_owners, stores
+from dynamo_lite.capture.places import check_variables, state_owners, stores
 from dynamo_lite.capture.residual import TAKEN, Residual, Target
 from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.state import (
@@ -188,6 +188,7 @@ def _trace(
             plan.outcome = ""
         try:
             tracer, frame, result = run(None, native_loops)
+            check_variables(tracer)
         except Retry:
             continue  # what the attempt has taught is in the plans
         except StoresShow:

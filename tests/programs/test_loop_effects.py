@@ -304,3 +304,55 @@ def test_random_effects(start: int, prints: bool) -> None:
             finally:
                 _C.leave_loops(0)
             assert got == wanted, f"seed {seed}, call {call}\n{text}"
+
+
+class Holder:
+    """An object whose __dict__ goes by another name, too."""
+
+    x: Any
+
+
+def stores_beside_its_variables(holder: Any, variables: Any, x: Any) -> Any:
+    variables["x"] = x * 2.0
+    y = holder.x + 1.0
+    holder.x = y
+    return variables["x"], y
+
+
+def loops_beside_its_variables(holder: Any, variables: Any, x: Any) -> Any:
+    for _ in range(7):
+        holder.x = holder.x * 0.5 + x
+        variables["x"] = variables["x"] + 1.0
+    return holder.x, variables["x"]
+
+
+COUNT = 0.0
+
+
+def stores_beside_the_globals(variables: Any, x: Any) -> Any:
+    global COUNT
+    COUNT = x * 3.0
+    variables["COUNT"] = x + 1.0
+    return COUNT, variables["COUNT"]
+
+
+@pytest.mark.parametrize("function", [stores_beside_its_variables, loops_beside_its_variables])
+@pytest.mark.parametrize("order", [(False, True, False), (True, False)])
+def test_an_object_and_its_dict_are_one_place(function: Any, order: tuple[bool, ...]) -> None:
+    x = np.arange(5.0)
+    fast = dynamo_lite.compile(function)
+    for own in order:
+        results = []
+        for call in (function, fast):
+            holder = Holder()
+            holder.x = x * 7.0
+            variables = holder.__dict__ if own else {"x": x + 2.0}
+            results.append((call(holder, variables, x), holder.x, variables["x"]))
+        assert repr(results[0]) == repr(results[1])
+
+
+def test_a_module_and_its_dict_are_one_place() -> None:
+    x = np.arange(5.0)
+    fast = dynamo_lite.compile(stores_beside_the_globals)
+    for variables in (globals(), {"COUNT": 1}, globals()):
+        assert repr(fast(variables, x)) == repr(stores_beside_the_globals(variables, x))
