@@ -361,7 +361,7 @@ _ALL = (
     Program("thousand_steps", thousand_steps, lambda m: (m.array(m.n),), size=1000),
     Program("printing_steps", printing_steps, lambda m: (m.array(m.n),), size=1000, breaks=True),
     Program("predict", predict, _model, size=10_000),
-    Program("dropout", dropout, lambda m: (Dropout(0.25, 7), m.matrix()), breaks=True),
+    Program("dropout", dropout, lambda m: (Dropout(0.25, 7), m.matrix())),
     Program(
         "clipped_layer",
         clipped_layer,
