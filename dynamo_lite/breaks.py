@@ -89,7 +89,7 @@ _ROWS = (
         "random",
         "break",
         "{detail} draws random numbers, so it has to run exactly once and in order",
-        "Draw all numbers first, in one call of the right size, then compute.",
+        "Draw by a method that stays in the graph (normal, random, uniform, integers ... with a size), or draw first.",
     ),
     Reason(
         "recursive-call",
