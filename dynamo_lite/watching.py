@@ -9,11 +9,8 @@ from __future__ import annotations
 
 import operator
 import types
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dynamo_lite import _C, budget, policy
 from dynamo_lite.config import config
@@ -23,7 +20,6 @@ from dynamo_lite.pycode import (
     Code,
     Loop,
     decoded,
-    liveness,
     loops,
     polled,
     runs_out,
@@ -197,25 +193,12 @@ class Watch:
             is_range = is_own and type(item) is _RANGE_ITERATOR
             kinds.append("range" if is_range else "value")
             items.append(_rest(item) if is_range else item)
-        # What is dead is left behind where nobody notices, as at a graph break: so the same place finds the same code.
-        live = liveness(decoded(function.__code__))[poll.place.header]
-        found = zip(names, values, strict=True)
-        kept = sorted((name, at) for at, (name, value) in enumerate(found) if name in live or not _droppable(value))
-        jump = compiler.jump(function, poll.place.header, tuple(kinds), tuple(name for name, _ in kept))
+        bound = sorted(zip(names, values, strict=True), key=operator.itemgetter(0))  # in the order of graph breaks
+        jump = compiler.jump(function, poll.place.header, tuple(kinds), tuple(name for name, _ in bound))
         if jump is None:
             return None
         self.loops_entered += 1
-        return jump(*items, *(values[at] for _, at in kept))
-
-
-_PLAIN_TYPES = (np.generic, int, float, complex, str, bytes, type(None))
-
-
-def _droppable(value: object) -> bool:
-    """Whether nobody can see when a reference to `value` goes: plain data, and arrays that own theirs."""
-    if type(value) is np.ndarray:
-        return value.base is None and not weakref.getweakrefcount(value)
-    return isinstance(value, _PLAIN_TYPES) and type(value).__module__ in ("builtins", "numpy")
+        return jump(*items, *(value for _, value in bound))
 
 
 def _computes(value: object) -> bool:

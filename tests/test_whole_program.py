@@ -220,6 +220,19 @@ def test_a_loop_is_entered_as_often_as_it_takes_without_getting_deeper() -> None
     assert seen[0] == seen[1]
 
 
+def shows_locals(x: Any, n: int) -> Any:
+    before = x * 3.0
+    for _ in range(n):
+        x = x * 0.5 + 1.0
+    return sorted(locals()), eval("before.sum()"), x.sum()
+
+
+def test_code_that_reads_its_frame_finds_all_of_it_behind_a_loop() -> None:
+    made = watched.compile_loops(shows_locals)
+    assert repr(made(np.ones(50), 30)) == repr(shows_locals(np.ones(50), 30))
+    assert made.stats()["entered"]
+
+
 def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
     def counts(x: Any) -> None:
         for i in range(10):
