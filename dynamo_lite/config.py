@@ -84,8 +84,8 @@ class Config:
     run_budget: int = option(
         5,
         "DYNAMO_LITE_RUN_BUDGET",
-        "Percent of a program's CPU time that `run` may spend on compiling, importing the compiler included; a third "
-        "of what compiled code has saved comes on top.",
+        "Percent of a program's CPU time, taken so far or to be expected of the loop at hand, that `run` may spend on "
+        "compiling, importing the compiler included; a third of what compiled code has saved comes on top.",
         low=0,
     )
     cost_model: bool = option(
