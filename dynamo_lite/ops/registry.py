@@ -427,6 +427,8 @@ def check_number(value: Scalar, dtype: DType, ask: Relate, assignment: bool = Fa
                 cell[()] = value
         except (OverflowError, ValueError, TypeError, FloatingPointError) as error:
             raise OpError(f"{value} as {dtype}: {error}") from None
+        if dtype.kind == "b" and not assignment and type(value) is int and not -(2**63) <= value < 2**63:
+            raise OpError(f"{value} is an int64 before it is true")
         return
     if value.kind == "float" and dtype.kind in "iu":
         raise OpError(f"the float {value} as {dtype} depends on its value")
