@@ -1,6 +1,7 @@
 /* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
  * layout.c, kernel_map.c, reduce.c, calls.c, loop.c, cond.c, masked.c and lists.c carry out one kind each, blocks.c
- * several by rows; draws.c has the random generators; registers.c and errstate.c serve them all; world.c lets others run in between.
+ * several by rows; draws.c has the random generators; registers.c and errstate.c serve them all; world.c lets others
+ * run in between.
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
  * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.

@@ -626,15 +626,17 @@ def _bind_copyto(
     ask: Relate, dst: ExistingArray, src: OperandArg, casting: Casting = "same_kind", where: MaskOrTrue = True
 ) -> Bound:
     target, source = dst, src
+    if isinstance(source, Node | np.generic):
+        dtype = type_of(source).dtype
+    else:
+        dtype = np.dtype({"bool": bool, **WEAK}[kind_of(source)])
+    if not np.can_cast(dtype, target.array_type.dtype, casting):  # type: ignore[arg-type]
+        raise OpError(f"cannot copy {dtype} to {target.array_type.dtype} with casting={casting!r}")
     if where is not True:
         chosen = pending("where", (where, source, target), {})
         if chosen.array_type.dtype != target.array_type.dtype or where.array_type.dtype.kind != "b":
             raise OpError("np.copyto with where= of other dtypes")
         return Bound("same", (chosen,), {}, target, casting, "none")
-    if not isinstance(source, Node | np.generic) and casting != "unsafe":
-        number = np.dtype({"bool": bool, **WEAK}[kind_of(source)])
-        if not np.can_cast(number, target.array_type.dtype, casting):  # type: ignore[arg-type]
-            raise OpError(f"cannot copy {source} to {target.array_type.dtype} with casting={casting!r}")
     return Bound("same", (source,), {}, target, casting, "none")
 
 

@@ -61,7 +61,7 @@ FOUND = (
         "np.add.reduce(d, 0, None, (o,))",
         "np.add.reduce(d, out=(o,))",
     ),
-    "np.copyto(o, a, False)",
+    *("np.copyto(o, a, False)", "np.copyto(o, f, casting='no', where=m)", "np.tile([], 3)", "np.tile(a[:0], 2)"),
     # casts and wide numbers
     *("np.add(a, 1, casting='equiv')", "np.add(a, 1, dtype=np.complex128, casting='equiv')"),
     *("np.sqrt(2, casting='no')", "np.clip(a, 0.0, 1.0, dtype=np.float32, casting='equiv')"),

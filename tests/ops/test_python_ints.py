@@ -1,4 +1,4 @@
-"""Python ints of all sizes beside arrays of all dtypes, for each ufunc of two operands: result or exception as NumPy's."""
+"""Python ints of all sizes beside arrays of all dtypes, for each ufunc of two operands: as NumPy has it."""
 
 from __future__ import annotations
 
