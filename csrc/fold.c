@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "abi.h"
+
 enum { LEAF = 128, MAX_LEAVES = 8 }; /* numbers of a leaf; leaves of up to 4 * LEAF numbers */
 
 /* Compile a loop for several processors; the one at hand chooses. Vector width does not change results. */
@@ -230,4 +232,38 @@ dl_fold_find(const char *ufunc, const PyArray_Descr *descr)
         }
     }
     return NULL;
+}
+
+int
+dl_fold_number(const DlFold *fold)
+{
+    return fold != NULL ? (int)(fold - folds) : -1;
+}
+
+/* cell = fold of n >= 1 items in NumPy's order. NB: as deep as NumPy itself goes; there are at most DL_MOST_VECTOR. */
+static int
+fold_halves(const DlFold *fold, const char *data, npy_intp n, npy_intp stride, char *cell)
+{
+    if (!fold->pairwise || n <= LEAF) {
+        return fold->leaf(data, n, stride, cell);
+    }
+    double second[2];
+    npy_intp half = dl_fold_half(n, fold->kind == 'c');
+    int unsure = fold_halves(fold, data, half, stride, cell);
+    unsure |= fold_halves(fold, data + half * stride, n - half, stride, (char *)second);
+    return unsure | fold->rows(cell, (char *)second, 1);
+}
+
+int32_t
+dl_fold_vector(npy_intp number, char *result, const char *data, npy_intp n, npy_intp stride)
+{
+    const DlFold *fold = &folds[number];
+    if (n < 1 || n > DL_MOST_VECTOR) {
+        return 1;
+    }
+    double cell[2];
+    int unsure = fold_halves(fold, data, n, stride, (char *)cell);
+    fold->start(result, 1);
+    unsure |= fold->rows(result, (char *)cell, 1);
+    return unsure || (fold->doubtful != NULL && fold->doubtful(result, 1));
 }

@@ -555,25 +555,26 @@ static PyTypeObject program_type = {
     .tp_repr = program_repr,
 };
 
-/* has_fold(ufunc, dtype): whether reduce_fold.c knows NumPy's order of operations. */
+/* find_fold(ufunc, dtype): the row of fold.c that has NumPy's order of operations, -1 if none has. */
 static PyObject *
-has_fold(PyObject *Py_UNUSED(module), PyObject *args)
+find_fold(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *ufunc;
     PyArray_Descr *descr;
-    if (!PyArg_ParseTuple(args, "OO!:has_fold", &ufunc, &PyArrayDescr_Type, &descr)) {
+    if (!PyArg_ParseTuple(args, "OO!:find_fold", &ufunc, &PyArrayDescr_Type, &descr)) {
         return NULL;
     }
     PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
     const char *text = name ? PyUnicode_AsUTF8(name) : NULL;
-    PyObject *result = text ? PyBool_FromLong(dl_fold_find(text, descr) != NULL) : NULL;
+    PyObject *result = text ? PyLong_FromLong(dl_fold_number(dl_fold_find(text, descr))) : NULL;
     Py_XDECREF(name);
     return result;
 }
 
 static PyMethodDef functions[] = {
-    {"has_fold", has_fold, METH_VARARGS,
-     "has_fold(ufunc, dtype): whether a Reduce of it is done without NumPy's reduce, most of the time."},
+    {"find_fold", find_fold, METH_VARARGS,
+     "find_fold(ufunc, dtype): the number of the fold by which a Reduce of it is done without NumPy's reduce, most of the "
+     "time; -1 if there is none."},
     {NULL, NULL, 0, NULL},
 };
 

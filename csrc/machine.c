@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "build.h"
+#include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"
 #include "pyframe.h"
@@ -109,6 +110,30 @@ room(npy_intp *block, npy_intp number, npy_intp bytes)
         own->memory = aligned_alloc(DL_SCRATCH_ALIGNMENT, (size_t)own->bytes);
     }
     return own->memory;
+}
+
+/* Exchange the memory of two rooms. */
+static int32_t
+swap(npy_intp *block, npy_intp one, npy_intp other)
+{
+    Room *rooms = ((Watch *)block[DL_WORD_RUN])->rooms, first = rooms[one];
+    rooms[one] = rooms[other];
+    rooms[other] = first;
+    return 0;
+}
+
+/* Copy a vector into packed memory of its own. */
+static int32_t
+copy(char *to, const char *from, npy_intp n, npy_intp stride, npy_intp itemsize)
+{
+    if (stride == itemsize) {
+        memcpy(to, from, (size_t)(n * itemsize));
+        return 0;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        memcpy(to + i * itemsize, from + i * stride, (size_t)itemsize);
+    }
+    return 0;
 }
 
 /* One element of an array of indices; 1 where it is beyond 64 bits. */
@@ -487,7 +512,18 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
             dl_reg_take(dst, Py_NewRef(object));
             continue;
         }
-        dl_reg_take_cell(dst, run->regs[step->operands[k].index].descr, word);
+        const DlReg *given = &run->regs[step->operands[k].index];
+        if (step->machine->ndims[k] < 0) {
+            dl_reg_take_cell(dst, given->descr, word);
+            continue;
+        }
+        Py_INCREF(given->descr);
+        PyObject *array = PyArray_NewFromDescr(&PyArray_Type, given->descr, given->nd, given->shape, NULL, NULL, 0, NULL);
+        if (array == NULL) {
+            return -1;
+        }
+        memcpy(PyArray_DATA((PyArrayObject *)array), (const void *)word[0], (size_t)PyArray_NBYTES((PyArrayObject *)array));
+        dl_reg_take_fresh(dst, array);
     }
     DlNumber numbers[DL_MAX_CARRIED_NUMBERS];
     for (int j = 0; j < body->body->n_numbers; j++, word++) {
@@ -558,9 +594,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
     watch.read = dl_world_clock();
     watch.status = 1;
-    if (self->n_vectors) {
-        memset(watch.rooms, 0, sizeof watch.rooms);
-    }
+    memset(watch.rooms, 0, sizeof watch.rooms);
     npy_intp *words = block.block;
     words[DL_WORD_LOOK] = (npy_intp)&look;
     words[DL_WORD_RUN] = (npy_intp)&watch;
@@ -575,9 +609,6 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     npy_intp *results = fill_block(run, step, words + DL_HEAD_WORDS);
     int32_t returned = variant->address(words, 0);
     status = stopped(run, self, returned, watch.status);
-    for (int i = 0; self->n_vectors && i < DL_MOST_ROOMS; i++) {
-        free(watch.rooms[i].memory);
-    }
     outermost->leaves &= !leaves;
     uint64_t taken = ((uint64_t)words[DL_WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;
     if (by < 0) {
@@ -591,6 +622,9 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
         run->flags |= DL_FP_OVER;
     }
     status = status ? status : take_results(run, step, results, &watch);
+    for (int i = 0; i < DL_MOST_ROOMS; i++) {
+        free(watch.rooms[i].memory);
+    }
     DlStatus closed = dl_block_close(&block, run, variant, 0);
     status = status ? status : closed;
     return status ? status : dl_flags_check(run);

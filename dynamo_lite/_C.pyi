@@ -179,7 +179,7 @@ def leave_loops(every: int, /) -> None:
 def has_other_threads() -> bool:
     """Whether this interpreter has more than one thread."""
 
-def has_fold(ufunc: np.ufunc, dtype: np.dtype[Any], /) -> bool:
+def find_fold(ufunc: np.ufunc, dtype: np.dtype[Any], /) -> int:
     """Whether a Reduce of it is done without NumPy's reduce, most of the time."""
 
 class CacheEntry:

@@ -16,15 +16,23 @@ from dynamo_lite.backends.numba.functions import folds
 from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forward
 from dynamo_lite.backends.numba.machine import machine_form
 
+import numpy as np
+
 from dynamo_lite import _C, budget
 from dynamo_lite.config import current, current_seconds
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
 from dynamo_lite.program.element_ops import is_exact, may_raise
 from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule
-from dynamo_lite.schedule.steps import Kernel, Machine
+from dynamo_lite.schedule.steps import DType, Kernel, Machine
 
-TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, _C.has_fold, folds, machine_form)
+
+def has_fold(ufunc: np.ufunc, dtype: DType) -> bool:
+    """Whether a Reduce is done without NumPy's reduce, most of the time."""
+    return _C.find_fold(ufunc, dtype) >= 0
+
+
+TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine_form)
 
 
 def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:

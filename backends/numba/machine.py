@@ -10,14 +10,13 @@ and then the call declines: nothing that it wrote is kept. block: see `layout`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from dynamo_lite.backends.numba.emit import literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
-from dynamo_lite.backends.numba.machine_lists import ListWriter
+from dynamo_lite.backends.numba.machine_arrays import ArrayWriter, Either, Handed
 from dynamo_lite.backends.numba.machine_numbers import FLOAT64, LEAST, MOST, NotScalar, Number
 from dynamo_lite.backends.numba.machine_steps import (
     BOOL,
@@ -34,6 +33,7 @@ from dynamo_lite.backends.numba.machine_vectors import NAME
 from dynamo_lite._C import abi, machine_block
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.schedule.steps import (
+    Alloc,
     Append,
     Call,
     Cond,
@@ -42,6 +42,7 @@ from dynamo_lite.schedule.steps import (
     Machine,
     Map,
     Read,
+    Reduce,
     Reg,
     Require,
     Schedule,
@@ -105,11 +106,10 @@ def generate(machine: Machine, classes: str) -> tuple[str, tuple[tuple[np.ufunc,
     return text, tuple(writer.loops), writer.scratch_bytes
 
 
-Either: TypeAlias = Callable[[str, str | None, str | None], str]  # a phi of that LLVM type
 _DTYPES = {"bool": BOOL, "int": INT64, "float": FLOAT64}  # of the NumPy scalars that hold numbers
 
 
-class _Writer(ListWriter):
+class _Writer(ArrayWriter):
     def __init__(self, machine: Machine, classes: str) -> None:
         self.machine = machine
         self.classes = classes
@@ -145,16 +145,18 @@ class _Writer(ListWriter):
         )
         if pace.least == pace.most:
             pace = Number("int", str(pace.least), pace.least, pace.most)
-        finals = self.iterate(loop, frame, first, stop, pace, last, "all")
+        firsts = self.initial(loop, frame)
+        finals = self.iterate(loop, frame, firsts, first, stop, pace, last, "all")
         self.require_distinct(finals)
         self.require_own_objects()
         for word, final in zip(self.layout.results, finals, strict=True):
             if isinstance(final, Number) and final.kind == "bool":
                 self.store_word("i64", lines.do(f"zext i1 {final.name} to i64"), word)
                 continue
-            self.store_word(llvm_type(final), final.name, word)
-            if isinstance(final, Value):
-                self.store_word("i64", lines.do(f"zext i8 {final.origin} to i64"), word + abi.RESULT_ORIGIN)
+            self.store_word(llvm_type(final), name_of(final), word)
+            held = final.held if isinstance(final, Array) else final
+            if isinstance(held, Value):
+                self.store_word("i64", lines.do(f"zext i8 {held.origin} to i64"), word + abi.RESULT_ORIGIN)
         if self.overflows:
             self.entry += ["  %overflow = alloca i64, align 8", "  store i64 0, ptr %overflow, align 8"]
             self.store_word("i64", lines.do("load i64, ptr %overflow, align 8"), abi.WORD_OVERFLOW)
@@ -167,12 +169,13 @@ class _Writer(ListWriter):
             lines.put(f"  ret i32 {RETURNED[failure]}")
         return self.module()
 
-    def require_distinct(self, finals: list[Value | Number]) -> None:
+    def require_distinct(self, finals: list[Handed]) -> None:
         """No two results may be one object that an iteration has made: by induction, if no value goes on as two."""
         outermost = {name for name in self.phis if name.startswith("%all.")}
         seen: set[str] = set()
         for final in finals:
-            work = list(final.makers) if isinstance(final, Value) else []
+            held = final.held if isinstance(final, Array) else final
+            work = list(held.makers) if isinstance(held, Value) else []
             makers: set[str] = set()
             while work:
                 name = work.pop()
@@ -235,7 +238,7 @@ class _Writer(ListWriter):
         if self.classes[place] in "ci" and ndim:
             strides[-1 if self.classes[place] == "c" else 0] = str(dtype.itemsize)
         axes = tuple(frozenset(((place, axis),)) for axis in range(ndim))
-        return Array(dtype, pointer, sizes, tuple(strides), axes, place)
+        return Array(dtype, pointer, sizes, tuple(strides), axes, place, Value(dtype, pointer, str(1 + place)))
 
     # Control
 
@@ -253,12 +256,12 @@ class _Writer(ListWriter):
             else:
                 inner.numbers[place] = self.number(operand, frame)
         empty, last = self.bounds(start, stop, by)
+        firsts = self.initial(loop, inner)
         stem, before, budget = lines.name("loop"), lines.block, self.budget
         lines.put(f"  br i1 {empty}, label %{stem}.exit, label %{stem}.enter")
         lines.label(f"{stem}.enter")
-        firsts = self.initial(loop, inner)
         self.enter_body(loop.body, inner)
-        finals = self.iterate(loop, inner, start, stop, by, last, stem)
+        finals = self.iterate(loop, inner, firsts, start, stop, by, last, stem)
         inside, inner_budget = lines.block, self.budget
         lines.put(f"  br label %{stem}.exit")
         lines.label(f"{stem}.exit")
@@ -270,12 +273,15 @@ class _Writer(ListWriter):
         self.results(loop, frame, firsts, finals, either)
 
     def results(
-        self, step: Loop | Cond, frame: Frame, ones: list[Value | Number], others: list[Value | Number], either: Either
+        self, step: Loop | Cond, frame: Frame, ones: list[Handed], others: list[Handed], either: Either
     ) -> None:
         """Put what a step yields, from the one side or the other, into its registers and numbers."""
-        merged: list[Value | Number] = []
+        merged: list[Handed] = []
         for one, other in zip(ones, others, strict=True):
-            name = either(llvm_type(one), one.name, other.name)
+            if isinstance(one, Array) and isinstance(other, Array):
+                merged.append(self.merge_arrays(one, other, either))
+                continue
+            name = either(llvm_type(one), name_of(one), name_of(other))
             if isinstance(one, Value) and isinstance(other, Value):
                 leaves = one.origin is not None and other.origin is not None
                 origin = either("i8", one.origin, other.origin) if leaves else None
@@ -286,7 +292,7 @@ class _Writer(ListWriter):
         for symbol, number in zip(step.yields, numbers, strict=False):
             frame.numbers[symbol.input] = number
         for dst, value in zip(step.dsts, merged, strict=True):
-            if isinstance(value, Value):
+            if not isinstance(value, Number):
                 frame.registers[dst] = value
                 continue
             name = self.lines.do(f"zext i1 {value.name} to i8") if value.kind == "bool" else value.name
@@ -299,7 +305,8 @@ class _Writer(ListWriter):
         lines.put(f"  br i1 {condition}, label %{stem}.then, label %{stem}.else")
         ends: list[str] = []
         budgets: list[str] = []
-        sides: list[list[Value | Number]] = []
+        sides: list[list[Handed]] = []
+        rooms: dict[int, Array] = {}  # by the number of the output, of vectors
         for name, branch in (("then", step.then), ("else", step.orelse)):
             lines.label(f"{stem}.{name}")
             self.budget = budget
@@ -311,8 +318,9 @@ class _Writer(ListWriter):
                 else:
                     inner.numbers[place] = self.number(operand, around)
             self.enter_body(branch, inner)
+            mark = self.rooms
             self.body(branch, inner)
-            sides.append([self.output(output, inner) for output in branch.outputs])
+            sides.append(self.settle([self.output(output, inner) for output in branch.outputs], rooms, mark))
             budgets.append(self.budget)
             ends.append(lines.block)
             lines.put(f"  br label %{stem}.end")
@@ -322,13 +330,15 @@ class _Writer(ListWriter):
             return lines.do(f"phi {kind} [ {one}, %{ends[0]} ], [ {other}, %{ends[1]} ]")
 
         self.budget = either("i64", *budgets)
-        if list(map(_form, sides[0])) != list(map(_form, sides[1])):
-            raise NotScalar("a choice between unlike values")
+        self.require_alike(sides[0], sides[1])
         self.results(step, frame, sides[0], sides[1], either)
 
-    def output(self, output: Any, frame: Frame) -> Value | Number:
+    def output(self, output: Any, frame: Frame) -> Handed:
         """What a branch yields."""
-        return self.scalar(output, frame) if isinstance(output, Reg) else self.number(output, frame)
+        if not isinstance(output, Reg):
+            return self.number(output, frame)
+        value = self.register(output.index, frame)
+        return value if isinstance(value, Array) else self.scalar(output, frame)
 
     def truth(self, condition: Any, frame: Frame) -> str:
         """A condition, as an i1."""
@@ -368,11 +378,14 @@ class _Writer(ListWriter):
         backward = lines.do(f"sub i64 {start.name}, {reach}")
         return empty, lines.do(f"select i1 {up}, i64 {forward}, i64 {backward}")
 
-    def initial(self, loop: Loop, frame: Frame) -> list[Value | Number]:
-        """What the results are before the first iteration: NumPy scalars, then numbers."""
-        result: list[Value | Number] = []
+    def initial(self, loop: Loop, frame: Frame) -> list[Handed]:
+        """What the results are before the first iteration: NumPy scalars and vectors, then numbers."""
+        result: list[Handed] = []
         for place in carried_places(loop):
             value = frame.registers[place] if place <= len(loop.carried) else frame.numbers[place]
+            if isinstance(value, Array) and place not in loop.body.written:
+                result.append(self.slot(value))
+                continue
             carries = True if isinstance(value, Number) else getattr(value, "origin", None) is not None
             if not carries:
                 raise NotScalar("what is carried is no NumPy scalar and no int or float")
@@ -381,13 +394,21 @@ class _Writer(ListWriter):
         return result
 
     def iterate(
-        self, loop: Loop, frame: Frame, start: Number, stop: Number, by: Number, last: str, stem: str
-    ) -> list[Value | Number]:
-        """The iterations of a loop that has at least one; what it carries out. frame: what goes into the body."""
+        self,
+        loop: Loop,
+        frame: Frame,
+        firsts: list[Handed],
+        start: Number,
+        stop: Number,
+        by: Number,
+        last: str,
+        stem: str,
+    ) -> list[Handed]:
+        """The iterations of a loop that has at least one; what it carries out. frame: what goes into the body; firsts:
+        what is carried into the first iteration."""
         lines = self.lines
         if stays_in_registers(loop.body):
             raise NotScalar("statements on arrays that one kernel iterates")
-        firsts = self.initial(loop, frame)
         before = lines.block
         lines.put(f"  br label %{stem}.head")
         lines.label(f"{stem}.head")
@@ -396,19 +417,27 @@ class _Writer(ListWriter):
         budget = f"%{stem}.budget"
         lines.put(f"  {budget} = phi i64 [ {self.budget}, %{before} ], [ {budget}.next, %{stem}.next ]")
         holes = {}  # where the phis of what is carried will stand
+        slots: list[Array] = []
         for place, first in zip(carried_places(loop), firsts, strict=True):
             name = f"%{stem}.carried{place}"
             holes[place] = len(lines.text)
             lines.text += ["", ""]
             if isinstance(first, Number):
                 frame.numbers[place] = Number(first.kind, name)
-            else:
-                frame.registers[place] = Value(first.dtype, name, f"{name}.origin", frozenset((name,)))
+                continue
+            held = Value(first.dtype, name, f"{name}.origin", frozenset((name,)))
+            if isinstance(first, Array):
+                assert first.room is not None
+                slots.append(self.packed(first.dtype, first.sizes[0], first.axes[0], first.room, held))
+            frame.registers[place] = slots[-1] if isinstance(first, Array) else held
         frame.numbers[0] = Number("int", index, *_index_range(start, stop, by))
         self.budget = budget
+        mark = self.rooms
         self.body(loop.body, frame)
         outputs = loop.body.outputs[: len(firsts)]
         finals = [self.final(output, first, frame) for output, first in zip(outputs, firsts, strict=True)]
+        moved = iter(self.move(slots, [final for final in finals if isinstance(final, Array)], mark))
+        finals = [next(moved) if isinstance(final, Array) else final for final in finals]
         self.finals += [final for final in finals if isinstance(final, Value)]
         done = lines.do(f"icmp eq i64 {index}, {last}")
         stops = ""
@@ -440,11 +469,12 @@ class _Writer(ListWriter):
         for (place, hole), first, final in zip(holes.items(), firsts, finals, strict=True):
             name, end = f"%{stem}.carried{place}", f"%{stem}.next"
             kind = llvm_type(final)
-            lines.text[hole] = f"  {name} = phi {kind} [ {first.name}, %{before} ], [ {final.name}, {end} ]"
-            if isinstance(first, Value) and isinstance(final, Value):
-                origins = f"[ {first.origin}, %{before} ], [ {final.origin}, {end} ]"
+            lines.text[hole] = f"  {name} = phi {kind} [ {name_of(first)}, %{before} ], [ {name_of(final)}, {end} ]"
+            one, other = (value.held if isinstance(value, Array) else value for value in (first, final))
+            if isinstance(one, Value) and isinstance(other, Value):
+                origins = f"[ {one.origin}, %{before} ], [ {other.origin}, {end} ]"
                 lines.text[hole + 1] = f"  {name}.origin = phi i8 {origins}"
-                self.phis[name] = first.makers | final.makers
+                self.phis[name] = one.makers | other.makers
         lines.label(f"{stem}.done")
         if stem == "all" and stops:
             self.store_word("i64", lines.do(f"zext i1 {stops} to i64"), abi.WORD_ENDED)
@@ -461,10 +491,13 @@ class _Writer(ListWriter):
         lines.put("  br label %all.done")
         lines.label(f"{stem}.on")
 
-    def final(self, output: Any, first: Value | Number, frame: Frame) -> Value | Number:
+    def final(self, output: Any, first: Handed, frame: Frame) -> Handed:
         """A value that a body hands on, in place of `first`."""
         if isinstance(output, Reg):
             value = self.register(output.index, frame)
+            if isinstance(first, Array) and isinstance(value, Array):
+                self.require_whole(value)
+                return value
             alike = isinstance(first, Value) and isinstance(value, Value) and value.dtype == first.dtype
             if alike and isinstance(value, Value) and value.origin is not None:
                 return value
@@ -503,6 +536,10 @@ class _Writer(ListWriter):
             frame.numbers[step.yields[0].input] = replace(self.read_scalar(step, frame), read=True)
         elif isinstance(step, Append):
             self.append(step, frame)
+        elif isinstance(step, Reduce):
+            self.reduce(step, frame)
+        elif isinstance(step, Alloc):
+            self.alloc(step, frame)
         elif isinstance(step, Require):
             fails = self.lines.do(f"xor i1 {self.truth(step.condition, frame)}, true")
             self.lines.decline_if(fails, "condition")
@@ -517,10 +554,6 @@ def _index_range(start: Number, stop: Number, by: Number) -> tuple[int, int]:
     if by.most < 0:
         return min(start.most, stop.least + 1), start.most
     return LEAST, MOST
-
-
-def _form(value: Value | Number) -> DType | str:
-    return value.dtype if isinstance(value, Value) else value.kind
 
 
 def holds_loop(schedule: Schedule) -> bool:
@@ -546,8 +579,15 @@ def carried_places(loop: Loop) -> list[int]:
     return [*range(1, 1 + len(loop.carried)), *range(1 + total - numbers, 1 + total)]
 
 
-def llvm_type(value: Value | Number) -> str:
+def name_of(value: Handed) -> str:
+    """The name of a value that is handed on, a vector's address."""
+    return value.pointer if isinstance(value, Array) else value.name
+
+
+def llvm_type(value: Handed) -> str:
     """The LLVM type of a value that is handed on."""
+    if isinstance(value, Array):
+        return "ptr"
     if isinstance(value, Number):
         return {"bool": "i1", "int": "i64", "float": "double"}[value.kind]
     return scalar_type(value.dtype)

@@ -77,7 +77,8 @@ class Element:
 @dataclass(frozen=True, slots=True)
 class Array:
     """An array: its first element, sizes and strides in bytes. axes: for each axis those that are at least as long.
-    base: the value that goes in, or what is made, whose memory it shows; None: a single element's own."""
+    base: the value that goes in, or what is made, whose memory it shows; None: a single element's own. held: the object
+    that it is, as a NumPy scalar's; None of a view. room: the number of the room that it fills."""
 
     dtype: DType
     pointer: str
@@ -85,6 +86,8 @@ class Array:
     strides: tuple[str, ...]
     axes: tuple[frozenset[Axis], ...]
     base: int | None
+    held: Value | None = None
+    room: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class VectorWriter(StepWriter):
             if into:
                 writes.append(self.target(out, dtypes[value], length, reads, frame))
         axes = frozenset(axis for array in (*reads, *writes) for axis in array.axes[0])
-        if not axes:
+        if not axes and length.most > abi.MOST_VECTOR:
             raise NotScalar("a map over nothing that goes in")
         self.vectors |= axes
         places = list(reads)
@@ -159,14 +159,21 @@ class VectorWriter(StepWriter):
 
     def room(self, dtype: DType, length: Number, axes: frozenset[Axis]) -> Array:
         """Memory for a vector that this step makes; it keeps it until it runs again."""
-        lines, number = self.lines, self.rooms
+        number = self.rooms
         if number == abi.MOST_ROOMS:
             raise NotScalar("too many arrays")
         self.rooms += 1
+        pointer = self.room_pointer(number, dtype, length)
+        strides = (str(dtype.itemsize),)
+        return Array(dtype, pointer, (length,), strides, (axes,), -1 - number, fresh(dtype, pointer), number)
+
+    def room_pointer(self, number: int, dtype: DType, length: Number) -> str:
+        """Where room `number` lies, of so many elements."""
+        lines = self.lines
         size = lines.do(f"mul i64 {length.name}, {dtype.itemsize}")
         pointer = self.helper("room", "ptr", f"ptr %block, i64 {number}, i64 {size}")
         lines.decline_if(lines.do(f"icmp eq ptr {pointer}, null"), "failed")
-        return Array(dtype, pointer, (length,), (str(dtype.itemsize),), (axes,), -1 - number)
+        return pointer
 
     def call_kernel(self, step: Map, places: list[Array], n_operands: int, length: Number) -> None:
         """Run a kernel; where it does not return 0, neither does the function."""

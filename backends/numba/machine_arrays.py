@@ -1,0 +1,177 @@
+"""Writes what machine loops do with whole vectors beside kernels: carry them, choose between two, make and reduce them.
+
+Enters a step, or what a loop carries, with the Frame of its body; leaves lines, or NotScalar. A vector that a step makes
+lies in a *room*, memory that csrc/machine.c keeps for that step. One that a loop carries, or that a choice yields, has a
+room of its own: at the end of an iteration, or of a branch, it changes rooms with the vector that is handed on, which
+costs nothing; what lies elsewhere (an array that goes in, an unchanged one) is copied. INVARIANT: a room of which
+memory is given away was made in that iteration or branch, so that nobody reads it there any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from dynamo_lite.backends.numba.llvm_text import scalar_type
+from dynamo_lite.backends.numba.machine_lists import ListWriter
+from dynamo_lite.backends.numba.machine_numbers import NotScalar, Number
+from dynamo_lite.backends.numba.machine_steps import Array, Axis, Frame, Value, fresh
+
+from dynamo_lite import _C
+from dynamo_lite._C import abi
+from dynamo_lite.schedule.steps import Alloc, DType, Map, Reduce, Reg
+
+Either: TypeAlias = Callable[[str, str | None, str | None], str]  # a phi of that LLVM type
+Handed: TypeAlias = Value | Number | Array  # what loops carry and choices yield
+
+
+class ArrayWriter(ListWriter):
+    """Whole vectors."""
+
+    def packed(self, dtype: DType, length: Number, axes: frozenset[Axis], number: int, held: Value) -> Array:
+        """A vector that fills room `number`."""
+        return Array(dtype, held.name, (length,), (str(dtype.itemsize),), (axes,), -1 - number, held, number)
+
+    def slot(self, given: Array) -> Array:
+        """A copy of a vector that goes into a loop, in a room for what the loop carries in its place."""
+        held = self.require_whole(given)
+        room = self.room(given.dtype, given.sizes[0], given.axes[0])
+        assert room.room is not None
+        self.vectors |= given.axes[0]
+        self.copy(room.pointer, given)
+        return self.packed(given.dtype, given.sizes[0], given.axes[0], room.room, replace(held, name=room.pointer))
+
+    def require_whole(self, array: Array) -> Value:
+        """What an array is that is handed on: an object, no view that somebody has made."""
+        if len(array.sizes) != 1 or array.held is None or array.held.origin is None:
+            raise NotScalar("what is handed on is no whole vector")
+        return array.held
+
+    def copy(self, pointer: str, source: Array) -> None:
+        words = (source.pointer, source.sizes[0].name, source.strides[0], str(source.dtype.itemsize))
+        self.helper("copy", "i32", "ptr {}, ptr {}, i64 {}, i64 {}, i64 {}".format(pointer, *words))
+
+    def move(self, targets: Sequence[Array], sources: Sequence[Array], mark: int) -> list[Array]:
+        """Bring the sources into the rooms of the targets, all at once; the vectors there. mark: rooms from that number
+        on, and the targets' own, give their memory away."""
+        own = {target.room: target.room for target in targets}  # where what was in a room lies now
+        waiting: list[tuple[Array, Array]] = []
+        taken: set[int | None] = set()
+        changed = False
+        for target, source in zip(targets, sources, strict=True):
+            assert target.room is not None
+            if source.dtype != target.dtype:
+                raise NotScalar("what is handed on is of another dtype")
+            self.require_size(source, target.sizes[0])
+            at = own.get(source.room, source.room)
+            if source.room is None or (source.room < mark and source.room not in own):
+                waiting.append((target, source))
+                continue
+            if source.room in taken:
+                raise NotScalar("one array that is handed on as two")
+            taken.add(source.room)
+            if at == target.room:
+                continue
+            assert at is not None
+            self.helper("swap", "i32", f"ptr %block, i64 {target.room}, i64 {at}")
+            changed = True
+            moved = {room: now for room, now in own.items() if now in (target.room, at)}
+            own |= {room: at if now == target.room else target.room for room, now in moved.items()}
+            own.setdefault(source.room, target.room)
+        result = []
+        for target in targets:
+            assert target.room is not None
+            pointer = target.pointer
+            if changed or any(target is one for one, _ in waiting):
+                pointer = self.room_pointer(target.room, target.dtype, target.sizes[0])
+            result.append(pointer)
+        for target, source in waiting:
+            self.copy(result[[one is target for one in targets].index(True)], source)
+        return [
+            self.packed(
+                target.dtype,
+                target.sizes[0],
+                target.axes[0] | source.axes[0],
+                target.room or 0,
+                replace(self.require_whole(source), name=pointer),
+            )
+            for target, source, pointer in zip(targets, sources, result, strict=True)
+        ]
+
+    def require_alike(self, ones: list[Handed], others: list[Handed]) -> None:
+        if list(map(_form, ones)) != list(map(_form, others)):
+            raise NotScalar("a choice between unlike values")
+
+    def settle(self, outputs: list[Handed], rooms: dict[int, Array], mark: int) -> list[Handed]:
+        """Bring the vectors that a branch yields into the rooms of the choice. mark: the first room of the branch's."""
+        arrays = {place: output for place, output in enumerate(outputs) if isinstance(output, Array)}
+        for place, array in arrays.items():
+            self.require_whole(array)
+            if place not in rooms:
+                rooms[place] = replace(array, pointer="", room=self.rooms)
+                self.rooms += 1
+        targets = [replace(array, pointer="", room=rooms[place].room) for place, array in arrays.items()]
+        moved = dict(zip(arrays, self.move(targets, list(arrays.values()), mark), strict=True))
+        return [moved.get(place, output) for place, output in enumerate(outputs)]
+
+    def merge_arrays(self, one: Array, other: Array, either: Either) -> Array:
+        """The vector in a room, from the one side or the other."""
+        first, second = self.require_whole(one), self.require_whole(other)
+        assert one.room is not None and one.room == other.room
+        name = either("ptr", one.pointer, other.pointer)
+        held = Value(one.dtype, name, either("i8", first.origin, second.origin), first.makers | second.makers)
+        size, length = one.sizes[0], other.sizes[0]
+        if size.name != length.name:
+            name = either("i64", size.name, length.name)
+            size = Number("int", name, min(size.least, length.least), max(size.most, length.most))
+        return self.packed(one.dtype, size, one.axes[0] | other.axes[0], one.room, held)
+
+    def alloc(self, step: Alloc, frame: Frame) -> None:
+        """A new vector, maybe filled."""
+        if len(step.shape) != 1 or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
+            raise NotScalar("a new array of several axes")
+        length = self.number(step.shape[0], frame)
+        if length.least < 0 or length.most > abi.MOST_VECTOR:
+            raise NotScalar("a new array of a size that is not known")
+        array = self.room(step.dtype, length, frozenset())
+        if step.fill is not None:
+            kind = scalar_type(step.dtype)
+            value = self.operand(step.fill, step.dtype, frame)
+            cell = self.lines.name("%cell")
+            self.entry.append(f"  {cell} = alloca [16 x i8], align 16")
+            self.lines.put(f"  store {kind} {value}, ptr {cell}, align {step.dtype.alignment}")
+            self.copy(array.pointer, Array(step.dtype, cell, (length,), ("0",), (frozenset(),), None))
+        frame.registers[step.dst] = array
+
+    def reduce(self, step: Reduce, frame: Frame) -> None:
+        """A vector reduced to a NumPy scalar, by the arithmetic of csrc/fold.c."""
+        if not step.scalar or step.keepdims or len(step.shape) != 1 or step.axes != (0,):
+            raise NotScalar("a reduction that is no NumPy scalar")
+        number = _C.find_fold(step.ufunc, step.dtype)
+        kernel = step.kernel
+        (value,) = kernel.results
+        dtypes = [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
+        if number < 0 or dtypes[value] != step.dtype or step.dtype.itemsize > 8:
+            raise NotScalar(f"{step.ufunc.__name__}.reduce of {dtypes[value]}")
+        operand = step.operands[value] if value < len(step.operands) else None
+        array = self.register(operand.index, frame) if isinstance(operand, Reg) else None
+        if not isinstance(array, Array):
+            inside = Frame(dict(frame.registers), frame.numbers, frame.cache, frame.places, frame.n_inputs)
+            self.map(Map(kernel, step.operands, step.shape, (step.dst,), (False,), (False,)), inside)
+            array = inside.registers[step.dst]
+        length = self.number(step.shape[0], frame)
+        if not isinstance(array, Array) or len(array.sizes) != 1 or array.dtype != step.dtype:
+            raise NotScalar("a reduction of what is no vector")
+        self.require_size(array, length)
+        self.vectors |= array.axes[0]
+        words = f"ptr %helper.result, ptr {array.pointer}, i64 {length.name}, i64 {array.strides[0]}"
+        failed = self.helper("fold", "i32", f"i64 {number}, {words}")
+        self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "fold")
+        kind = scalar_type(step.dtype)
+        result = self.lines.do(f"load {kind}, ptr %helper.result, align {step.dtype.alignment}")
+        frame.registers[step.dst] = fresh(step.dtype, result)
+
+
+def _form(value: Handed) -> tuple[str, DType | str]:
+    return type(value).__name__, value.kind if isinstance(value, Number) else value.dtype
