@@ -240,30 +240,40 @@ dl_fold_number(const DlFold *fold)
     return fold != NULL ? (int)(fold - folds) : -1;
 }
 
-/* cell = fold of n >= 1 items in NumPy's order. NB: as deep as NumPy itself goes; there are at most DL_MOST_VECTOR. */
+/* Whether all zeros among n real numbers have one sign: then an extreme that is zero is that zero. */
 static int
-fold_halves(const DlFold *fold, const char *data, npy_intp n, npy_intp stride, char *cell)
+zeros_are_alike(const char *data, npy_intp n, npy_intp stride, int bytes)
 {
-    if (!fold->pairwise || n <= LEAF) {
-        return fold->leaf(data, n, stride, cell);
+    int seen[2] = {0, 0};
+    for (npy_intp i = 0; i < n; i++, data += stride) {
+        double wide;
+        float narrow;
+        memcpy(bytes == 8 ? (void *)&wide : (void *)&narrow, data, (size_t)bytes);
+        wide = bytes == 8 ? wide : (double)narrow;
+        if (wide == 0) {
+            seen[signbit(wide) != 0] = 1;
+        }
     }
-    double second[2];
-    npy_intp half = dl_fold_half(n, fold->kind == 'c');
-    int unsure = fold_halves(fold, data, half, stride, cell);
-    unsure |= fold_halves(fold, data + half * stride, n - half, stride, (char *)second);
-    return unsure | fold->rows(cell, (char *)second, 1);
+    return !(seen[0] && seen[1]);
 }
 
 int32_t
 dl_fold_vector(npy_intp number, char *result, const char *data, npy_intp n, npy_intp stride)
 {
     const DlFold *fold = &folds[number];
+    if (n == 0 && (strcmp(fold->ufunc, "add") == 0 || strcmp(fold->ufunc, "logical_or") == 0)) {
+        memset(result, 0, (size_t)fold->bytes);
+        return 0;
+    }
     if (n < 1 || n > DL_MOST_VECTOR) {
         return 1;
     }
     double cell[2];
-    int unsure = fold_halves(fold, data, n, stride, (char *)cell);
+    int unsure = fold->leaf(data, n, stride, (char *)cell);
     fold->start(result, 1);
     unsure |= fold->rows(result, (char *)cell, 1);
-    return unsure || (fold->doubtful != NULL && fold->doubtful(result, 1));
+    if (!unsure && fold->doubtful != NULL && fold->doubtful(result, 1)) {
+        unsure = fold->pairwise || !zeros_are_alike(data, n, stride, fold->bytes);
+    }
+    return unsure;
 }

@@ -18,6 +18,7 @@ enum {
     FIRST_BUDGET = 10000, /* iterations, before it looks for the first time */
     SLOW_BUDGET = 10,     /* the same, where they handle vectors */
     MOST_BUDGET = 10000000,
+    RESTS = 100,       /* calls, after one that had to run step by step */
     TICK_NS = 2000000, /* about how often it looks for signals and threads that wait */
 };
 
@@ -28,9 +29,10 @@ struct DlMachine {
     int *types;      /* type number of each value that is no number */
     int *vectors;    /* pairs of a value and an axis, of at most DL_MOST_VECTOR elements; -1: the code looks itself */
     int n_vectors;
+    int rests;       /* for so many calls the loop runs step by step */
 };
 
-/* Memory for a vector that the code makes; kept for the next one. */
+/* Memory for a vector that the code makes; kept for the next one. NB: abi.def has it as words. */
 typedef struct {
     char *memory;
     npy_intp bytes;
@@ -99,27 +101,17 @@ power_float(float a, float b)
     return result;
 }
 
-/* Memory of at least so many bytes; NULL where there is none. */
+/* Memory of more than so many bytes; NULL where there is none. */
 static char *
 room(npy_intp *block, npy_intp number, npy_intp bytes)
 {
     Room *own = &((Watch *)block[DL_WORD_RUN])->rooms[number];
-    if (own->memory == NULL || own->bytes < bytes) {
+    if (own->memory == NULL || own->bytes <= bytes) {
         free(own->memory);
         own->bytes = (2 * bytes / DL_SCRATCH_ALIGNMENT + 1) * DL_SCRATCH_ALIGNMENT;
         own->memory = aligned_alloc(DL_SCRATCH_ALIGNMENT, (size_t)own->bytes);
     }
     return own->memory;
-}
-
-/* Exchange the memory of two rooms. */
-static int32_t
-swap(npy_intp *block, npy_intp one, npy_intp other)
-{
-    Room *rooms = ((Watch *)block[DL_WORD_RUN])->rooms, first = rooms[one];
-    rooms[one] = rooms[other];
-    rooms[other] = first;
-    return 0;
 }
 
 /* Copy a vector into packed memory of its own. */
@@ -562,12 +554,26 @@ stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
     return dl_decline(run, DL_REASON_KERNEL);
 }
 
+/* Whether the code has stopped where NumPy's own calls know what it does not, and has changed nothing: then the loop runs
+ * step by step, from its begin. */
+static int
+starts_again(const DlMachine *self, const DlLoopStep *step, int32_t returned)
+{
+    for (int i = 0; i < step->n_operands; i++) {
+        if (self->types[i] == NPY_OBJECT) {
+            return 0; /* a list, which it may have appended to */
+        }
+    }
+    return returned == DL_RETURNED_FOLD && step->body->n_written == 0;
+}
+
 DlStatus
 dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t length, uint64_t planned)
 {
     DlMachine *self = step->machine;
     uint8_t classes[DL_MAX_OPERANDS];
-    if (!fits(run, step, classes)) {
+    if (self->rests > 0 || !fits(run, step, classes)) {
+        self->rests -= self->rests > 0;
         return 2;
     }
     DlVariant *variant;
@@ -604,11 +610,14 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     words[DL_WORD_BY] = by;
     words[DL_WORD_LEAVE] = 0;
     words[DL_WORD_ENDED] = 0;
+    words[DL_WORD_ROOMS] = (npy_intp)watch.rooms;
     words[DL_WORD_LAST] = (npy_intp)((uint64_t)start + (planned - 1) * (uint64_t)by);
     words[DL_WORD_HELPERS] = (npy_intp)helpers;
     npy_intp *results = fill_block(run, step, words + DL_HEAD_WORDS);
+    unsigned before = dl_fp_get();
     int32_t returned = variant->address(words, 0);
-    status = stopped(run, self, returned, watch.status);
+    self->rests = starts_again(self, step, returned) ? RESTS : 0;
+    status = self->rests > 0 ? 2 : stopped(run, self, returned, watch.status);
     outermost->leaves &= !leaves;
     uint64_t taken = ((uint64_t)words[DL_WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;
     if (by < 0) {
@@ -624,6 +633,10 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     status = status ? status : take_results(run, step, results, &watch);
     for (int i = 0; i < DL_MOST_ROOMS; i++) {
         free(watch.rooms[i].memory);
+    }
+    if (self->rests > 0) { /* as if it had not run */
+        dl_fp_set(before);
+        block.flags = 0;
     }
     DlStatus closed = dl_block_close(&block, run, variant, 0);
     status = status ? status : closed;

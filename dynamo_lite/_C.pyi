@@ -86,6 +86,8 @@ class Abi(NamedTuple):
     WORD_HELPERS: int
     WORD_LEAVE: int
     WORD_ENDED: int
+    WORD_ROOMS: int
+    ROOM_WORDS: int
     HEAD_WORDS: int
     OF_NUMBER: int
     OF_SCALAR: int
@@ -180,7 +182,7 @@ def has_other_threads() -> bool:
     """Whether this interpreter has more than one thread."""
 
 def find_fold(ufunc: np.ufunc, dtype: np.dtype[Any], /) -> int:
-    """Whether a Reduce of it is done without NumPy's reduce, most of the time."""
+    """The number of the fold by which a Reduce is done without NumPy's reduce, most of the time, or -1."""
 
 class CacheEntry:
     """guards -> program -> residual: one way to run a code object natively.

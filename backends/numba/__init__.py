@@ -11,12 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from dynamo_lite.backends.numba.compile import compile_kernel
 from dynamo_lite.backends.numba.functions import folds
 from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forward
 from dynamo_lite.backends.numba.machine import machine_form
-
-import numpy as np
 
 from dynamo_lite import _C, budget
 from dynamo_lite.config import current, current_seconds

@@ -149,6 +149,7 @@ class _Writer(ArrayWriter):
         finals = self.iterate(loop, frame, firsts, first, stop, pace, last, "all")
         self.require_distinct(finals)
         self.require_own_objects()
+        self.require_unwritten()
         for word, final in zip(self.layout.results, finals, strict=True):
             if isinstance(final, Number) and final.kind == "bool":
                 self.store_word("i64", lines.do(f"zext i1 {final.name} to i64"), word)

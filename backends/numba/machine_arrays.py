@@ -1,9 +1,9 @@
 """Writes what machine loops do with whole vectors beside kernels: carry them, choose between two, make and reduce them.
 
-Enters a step, or what a loop carries, with the Frame of its body; leaves lines, or NotScalar. A vector that a step makes
-lies in a *room*, memory that csrc/machine.c keeps for that step. One that a loop carries, or that a choice yields, has a
-room of its own: at the end of an iteration, or of a branch, it changes rooms with the vector that is handed on, which
-costs nothing; what lies elsewhere (an array that goes in, an unchanged one) is copied. INVARIANT: a room of which
+Enters a step, or what a loop carries, with the Frame of its body; leaves lines, or NotScalar. A vector that a step
+makes lies in a *room*, memory that csrc/machine.c keeps for that step. One that a loop carries, or that a choice yields,
+has a room of its own: at the end of an iteration, or of a branch, it changes rooms with the vector that is handed on,
+which costs nothing; what lies elsewhere (an array that goes in, an unchanged one) is copied. INVARIANT: a room whose
 memory is given away was made in that iteration or branch, so that nobody reads it there any more.
 """
 
@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+import numpy as np
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_lists import ListWriter
 from dynamo_lite.backends.numba.machine_numbers import NotScalar, Number
@@ -27,7 +28,16 @@ Handed: TypeAlias = Value | Number | Array  # what loops carry and choices yield
 
 
 class ArrayWriter(ListWriter):
-    """Whole vectors."""
+    """Whole vectors. copied: the bases of arrays of which there are two copies, in place of one object."""
+
+    def __init__(self, words: int, strict: bool) -> None:
+        super().__init__(words, strict)
+        self.copied: set[int | None] = set()
+
+    def require_unwritten(self) -> None:
+        """Nobody may tell a copy from the object itself."""
+        if self.copied & self.stored:
+            raise NotScalar("a store into an array that is handed on")
 
     def packed(self, dtype: DType, length: Number, axes: frozenset[Axis], number: int, held: Value) -> Array:
         """A vector that fills room `number`."""
@@ -39,7 +49,7 @@ class ArrayWriter(ListWriter):
         room = self.room(given.dtype, given.sizes[0], given.axes[0])
         assert room.room is not None
         self.vectors |= given.axes[0]
-        self.copy(room.pointer, given)
+        self.duplicate(room.pointer, room.room, given)
         return self.packed(given.dtype, given.sizes[0], given.axes[0], room.room, replace(held, name=room.pointer))
 
     def require_whole(self, array: Array) -> Value:
@@ -47,6 +57,10 @@ class ArrayWriter(ListWriter):
         if len(array.sizes) != 1 or array.held is None or array.held.origin is None:
             raise NotScalar("what is handed on is no whole vector")
         return array.held
+
+    def duplicate(self, pointer: str, room: int, source: Array) -> None:
+        self.copied |= {source.base, -1 - room}
+        self.copy(pointer, source)
 
     def copy(self, pointer: str, source: Array) -> None:
         words = (source.pointer, source.sizes[0].name, source.strides[0], str(source.dtype.itemsize))
@@ -74,7 +88,7 @@ class ArrayWriter(ListWriter):
             if at == target.room:
                 continue
             assert at is not None
-            self.helper("swap", "i32", f"ptr %block, i64 {target.room}, i64 {at}")
+            self.swap(target.room, at)
             changed = True
             moved = {room: now for room, now in own.items() if now in (target.room, at)}
             own |= {room: at if now == target.room else target.room for room, now in moved.items()}
@@ -87,7 +101,8 @@ class ArrayWriter(ListWriter):
                 pointer = self.room_pointer(target.room, target.dtype, target.sizes[0])
             result.append(pointer)
         for target, source in waiting:
-            self.copy(result[[one is target for one in targets].index(True)], source)
+            assert target.room is not None
+            self.duplicate(result[[one is target for one in targets].index(True)], target.room, source)
         return [
             self.packed(
                 target.dtype,
@@ -98,6 +113,13 @@ class ArrayWriter(ListWriter):
             )
             for target, source, pointer in zip(targets, sources, result, strict=True)
         ]
+
+    def swap(self, one: int, other: int) -> None:
+        """Let two rooms exchange their memory."""
+        lines, words = self.lines, (*self.room_words(one), *self.room_words(other))
+        values = [lines.do(f"load i64, ptr {word}, align 8") for word in words]
+        for value, word in zip((*values[2:], *values[:2]), words, strict=True):
+            lines.put(f"  store i64 {value}, ptr {word}, align 8")
 
     def require_alike(self, ones: list[Handed], others: list[Handed]) -> None:
         if list(map(_form, ones)) != list(map(_form, others)):
@@ -165,12 +187,80 @@ class ArrayWriter(ListWriter):
             raise NotScalar("a reduction of what is no vector")
         self.require_size(array, length)
         self.vectors |= array.axes[0]
-        words = f"ptr %helper.result, ptr {array.pointer}, i64 {length.name}, i64 {array.strides[0]}"
-        failed = self.helper("fold", "i32", f"i64 {number}, {words}")
-        self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "fold")
-        kind = scalar_type(step.dtype)
-        result = self.lines.do(f"load {kind}, ptr %helper.result, align {step.dtype.alignment}")
+        lines, kind = self.lines, scalar_type(step.dtype)
+
+        def ask() -> str:
+            words = f"ptr %helper.result, ptr {array.pointer}, i64 {length.name}, i64 {array.strides[0]}"
+            failed = self.helper("fold", "i32", f"i64 {number}, {words}")
+            lines.decline_if(lines.do(f"icmp ne i32 {failed}, 0"), "fold")
+            return lines.do(f"load {kind}, ptr %helper.result, align {step.dtype.alignment}")
+
+        if step.ufunc is np.add and step.dtype.char in "fd" and array.strides[0] == str(step.dtype.itemsize):
+            self.functions.setdefault(f"sum.{kind}", small_sum(kind))
+            short = lines.do(f"call {kind} @sum.{kind}(ptr {array.pointer}, i64 {length.name}) #0")
+            unsure, long = lines.is_nan(step.dtype, short), lines.do(f"icmp ugt i64 {length.name}, {LEAF}")
+            result = lines.aside(lines.do(f"or i1 {unsure}, {long}"), ask, kind, short)
+        else:
+            result = ask()
         frame.registers[step.dst] = fresh(step.dtype, result)
+
+
+LEAF = 128  # numbers that NumPy adds up in eight accumulators
+
+
+def small_sum(kind: str) -> list[str]:
+    """The function ``sum.kind(ptr, n)``: the sum of n <= LEAF packed numbers, of more 0, in the order of NumPy's
+    pairwise_sum (numpy/_core/src/umath/loops_utils.h.src): csrc/fold_pairwise.h has it for any layout."""
+    vector = f"<8 x {kind}>"
+    align = 8 if kind == "double" else 4
+    lines = [
+        f"define internal {kind} @sum.{kind}(ptr %a, i64 %n) alwaysinline {{",
+        "entry:",
+        f"  %long = icmp ugt i64 %n, {LEAF}",
+        "  br i1 %long, label %no, label %yes",
+        "no:",
+        f"  ret {kind} 0.0",
+        "yes:",
+        "  %small = icmp ult i64 %n, 8",
+        "  br i1 %small, label %rest, label %blocks",
+        "blocks:",
+        f"  %first = load {vector}, ptr %a, align {align}",
+        "  %whole = and i64 %n, -8",
+        "  br label %head",
+        "head:",
+        "  %i = phi i64 [ 8, %blocks ], [ %i.next, %body ]",
+        f"  %r = phi {vector} [ %first, %blocks ], [ %r.next, %body ]",
+        "  %on = icmp ult i64 %i, %whole",
+        "  br i1 %on, label %body, label %tree",
+        "body:",
+        f"  %at = getelementptr {kind}, ptr %a, i64 %i",
+        f"  %more = load {vector}, ptr %at, align {align}",
+        f"  %r.next = fadd {vector} %r, %more",
+        "  %i.next = add i64 %i, 8",
+        "  br label %head",
+        "tree:",
+        *(f"  %r{lane} = extractelement {vector} %r, i64 {lane}" for lane in range(8)),
+        *(f"  %p{lane} = fadd {kind} %r{lane}, %r{lane + 1}" for lane in range(0, 8, 2)),
+        *(f"  %q{lane} = fadd {kind} %p{lane}, %p{lane + 2}" for lane in range(0, 8, 4)),
+        f"  %all = fadd {kind} %q0, %q4",
+        "  br label %rest",
+        "rest:",
+        "  %j = phi i64 [ 0, %yes ], [ %whole, %tree ], [ %j.next, %one ]",
+        f"  %sum = phi {kind} [ -0.0, %yes ], [ %all, %tree ], [ %sum.next, %one ]",
+        "  %left = icmp ult i64 %j, %n",
+        "  br i1 %left, label %one, label %end",
+        "one:",
+        f"  %from = getelementptr {kind}, ptr %a, i64 %j",
+        f"  %number = load {kind}, ptr %from, align {align}",
+        f"  %sum.next = fadd {kind} %sum, %number",
+        "  %j.next = add i64 %j, 1",
+        "  br label %rest",
+        "end:",
+        f"  %result = fadd {kind} %sum, 0.0",  # NumPy begins at 0.0
+        f"  ret {kind} %result",
+        "}",
+    ]
+    return lines
 
 
 def _form(value: Handed) -> tuple[str, DType | str]:

@@ -120,6 +120,7 @@ class StepWriter(NumberWriter):
         super().__init__()
         self.scratch_word, self.loop_words, _ = kernel_block(words // abi.PLACE_WORDS, 0)
         self.entry: list[str] = []
+        self.stored: set[int | None] = set()  # the bases of arrays that are written
         self.loops: list[tuple[np.ufunc, tuple[DType, ...]]] = []
 
     def register(self, index: int, frame: Frame) -> Register:
@@ -212,6 +213,7 @@ class StepWriter(NumberWriter):
                 target = self.register(out, frame)
                 if not isinstance(target, Element) or target.dtype != value.dtype:
                     raise NotScalar("a target that is no element")
+                self.stored.add(target.base)
                 kind = scalar_type(target.dtype)
                 lines.put(f"  store {kind} {name}, ptr {target.pointer}, align {target.dtype.alignment}")
             elif scalar:
@@ -397,6 +399,7 @@ class StepWriter(NumberWriter):
             lines.decline_if(changed, "convert")
         else:
             raise NotScalar(f"a store of {source} among integers")
+        self.stored.add(target.base)
         lines.put(f"  store {scalar_type(target.dtype)} {stored}, ptr {target.pointer}, align {target.dtype.alignment}")
 
     def converted(self, arg: Any, dtype: DType, frame: Frame) -> str:

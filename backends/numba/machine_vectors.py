@@ -36,8 +36,10 @@ class VectorWriter(StepWriter):
         self.vectors: set[Axis] = set()
         self.strict = strict
         self.kernels: dict[str, list[str]] = {}
+        self.functions: dict[str, list[str]] = {}
         self.scratch_bytes = 0
         self.rooms = 0
+        self.known_rooms: set[int] = set()  # whose words' addresses are worked out
 
     def call(self, step: Call, frame: Frame) -> None:
         if step.function in PRODUCTS:
@@ -155,6 +157,7 @@ class VectorWriter(StepWriter):
             same = (read.pointer, read.strides) == (target.pointer, target.strides)
             if read.base == target.base and not same:
                 raise NotScalar("a target whose memory is read")
+        self.stored.add(target.base)
         return target
 
     def room(self, dtype: DType, length: Number, axes: frozenset[Axis]) -> Array:
@@ -171,9 +174,29 @@ class VectorWriter(StepWriter):
         """Where room `number` lies, of so many elements."""
         lines = self.lines
         size = lines.do(f"mul i64 {length.name}, {dtype.itemsize}")
-        pointer = self.helper("room", "ptr", f"ptr %block, i64 {number}, i64 {size}")
-        lines.decline_if(lines.do(f"icmp eq ptr {pointer}, null"), "failed")
-        return pointer
+        at = self.room_words(number)
+        pointer, there = lines.do(f"load ptr, ptr {at[0]}, align 8"), lines.do(f"load i64, ptr {at[1]}, align 8")
+
+        def ask() -> str:
+            made = self.helper("room", "ptr", f"ptr %block, i64 {number}, i64 {size}")
+            lines.decline_if(lines.do(f"icmp eq ptr {made}, null"), "failed")
+            return made
+
+        return lines.aside(lines.do(f"icmp ule i64 {there}, {size}"), ask, "ptr", pointer)
+
+    def room_words(self, number: int) -> tuple[str, str]:
+        """Where the address of a room stands, and how many bytes it has."""
+        name = f"%room{number}"
+        if number not in self.known_rooms:
+            self.known_rooms.add(number)
+            word = abi.ROOM_WORDS * number
+            self.entry += [
+                f"  {name}.rooms.at = getelementptr i64, ptr %block, i64 {abi.WORD_ROOMS}",
+                f"  {name}.rooms = load ptr, ptr {name}.rooms.at, align 8",
+                f"  {name}.address = getelementptr i64, ptr {name}.rooms, i64 {word}",
+                f"  {name}.bytes = getelementptr i64, ptr {name}.rooms, i64 {word + 1}",
+            ]
+        return f"{name}.address", f"{name}.bytes"
 
     def call_kernel(self, step: Map, places: list[Array], n_operands: int, length: Number) -> None:
         """Run a kernel; where it does not return 0, neither does the function."""
@@ -227,8 +250,8 @@ class VectorWriter(StepWriter):
         return name
 
     def kernel_texts(self) -> list[str]:
-        """The functions of the kernels; what they declare is declared once."""
-        result = []
+        """The functions of the kernels, and others that are called; what kernels declare is declared once."""
+        result = [line for text in self.functions.values() for line in text]
         for name, text in self.kernels.items():
             for line in text:
                 if line.startswith("declare "):
