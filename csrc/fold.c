@@ -277,3 +277,24 @@ dl_fold_vector(npy_intp number, char *result, const char *data, npy_intp n, npy_
     }
     return unsure;
 }
+
+int32_t
+dl_fold_axes(npy_intp number, char *results, const char *data, npy_intp outer, npy_intp n, npy_intp inner)
+{
+    const DlFold *fold = &folds[number];
+    npy_intp row = inner * fold->bytes;
+    int unsure = outer < 1 || n < 1 || inner < 1;
+    for (npy_intp i = 0; i < outer && !unsure; i++, results += row) {
+        if (inner == 1) { /* a run, which has an order of its own */
+            unsure = dl_fold_vector(number, results, data, n, row);
+            data += n * row;
+            continue;
+        }
+        fold->start(results, inner);
+        for (npy_intp j = 0; j < n; j++, data += row) {
+            unsure |= fold->rows(results, data, inner);
+        }
+        unsure |= fold->doubtful != NULL && fold->doubtful(results, inner);
+    }
+    return unsure;
+}

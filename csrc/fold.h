@@ -35,6 +35,8 @@ const DlFold *dl_fold_find(const char *ufunc, const PyArray_Descr *descr);
 /* The number of a row for find_fold, -1 where there is none; and result = the reduction of n items by that row, or not 0. */
 int dl_fold_number(const DlFold *fold);
 int32_t dl_fold_vector(npy_intp number, char *result, const char *data, npy_intp n, npy_intp stride);
+/* The same along the middle one of three axes of packed memory. */
+int32_t dl_fold_axes(npy_intp number, char *results, const char *data, npy_intp outer, npy_intp n, npy_intp inner);
 
 /* Where NumPy's pairwise sum of more than 128 numbers splits n items; a complex item is two numbers. */
 static inline npy_intp

@@ -27,7 +27,7 @@ struct DlMachine {
     int n_words;
     int *ndims;      /* of each value, or DL_OF_SCALAR, DL_OF_NUMBER */
     int *types;      /* type number of each value that is no number */
-    int *vectors;    /* pairs of a value and an axis, of at most DL_MOST_VECTOR elements; -1: the code looks itself */
+    int *vectors;    /* rows of DL_VECTOR_WORDS: pairs of a value and an axis, whose sizes make at most DL_MOST_VECTOR */
     int n_vectors;
     int rests;       /* for so many calls the loop runs step by step */
 };
@@ -114,16 +114,16 @@ room(npy_intp *block, npy_intp number, npy_intp bytes)
     return own->memory;
 }
 
-/* Copy a vector into packed memory of its own. */
+/* Copy n elements to memory of their own. */
 static int32_t
-copy(char *to, const char *from, npy_intp n, npy_intp stride, npy_intp itemsize)
+copy(char *to, npy_intp to_stride, const char *from, npy_intp n, npy_intp stride, npy_intp itemsize)
 {
-    if (stride == itemsize) {
+    if (stride == itemsize && to_stride == itemsize) {
         memcpy(to, from, (size_t)(n * itemsize));
         return 0;
     }
     for (npy_intp i = 0; i < n; i++) {
-        memcpy(to + i * itemsize, from + i * stride, (size_t)itemsize);
+        memcpy(to + i * to_stride, from + i * stride, (size_t)itemsize);
     }
     return 0;
 }
@@ -309,26 +309,34 @@ read_values(DlMachine *self, PyObject *dtypes, PyObject *ndims)
     return 0;
 }
 
-/* Read which axes of which values are handled as a whole; 0 or -1. */
+/* Read what has to be short, or in order; 0 or -1. */
 static int
 read_vectors(DlMachine *self, PyObject *object)
 {
-    PyObject *pairs = dl_build_tuple(object, "vectors");
-    int n = pairs ? (int)PyTuple_GET_SIZE(pairs) : 0, status = pairs ? 0 : -1;
-    self->vectors = pairs ? dl_build_rows(2 * n, sizeof *self->vectors) : NULL;
+    PyObject *rows = dl_build_tuple(object, "vectors");
+    int n = rows ? (int)PyTuple_GET_SIZE(rows) : 0, status = rows ? 0 : -1;
+    self->vectors = rows ? dl_build_rows(DL_VECTOR_WORDS * n, sizeof *self->vectors) : NULL;
     status = self->vectors ? status : -1;
     for (int i = 0; i < n && status == 0; i++, self->n_vectors++) {
-        int *pair = self->vectors + 2 * i;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(pairs, i), "ii", &pair[0], &pair[1])) {
-            status = -1;
+        int *row = self->vectors + DL_VECTOR_WORDS * i;
+        PyObject *given = PyTuple_GET_ITEM(rows, i);
+        Py_ssize_t words = PyTuple_Check(given) ? PyTuple_GET_SIZE(given) : 0;
+        int right = words > 0 && words <= DL_VECTOR_WORDS && words % 2 == 0;
+        for (int j = 0; j < DL_VECTOR_WORDS; j++) {
+            row[j] = right && j < words ? (int)PyLong_AsLong(PyTuple_GET_ITEM(given, j)) : -1;
         }
-        else if (pair[0] != -1
-                 && (pair[0] < 0 || pair[0] >= self->kernel.n_operands || pair[1] < 0 || pair[1] >= self->ndims[pair[0]])) {
-            PyErr_SetString(PyExc_ValueError, "Machine.vectors: no such axis");
+        for (int j = 0; right && j < words; j += 2) {
+            int value = row[j], least = words == 2 ? DL_IN_ORDER : 0;
+            right = (value == -1 && words == 2)
+                    || (value >= 0 && value < self->kernel.n_operands && row[j + 1] >= least
+                        && row[j + 1] < self->ndims[value]);
+        }
+        if (PyErr_Occurred() || !right) {
+            PyErr_SetString(PyExc_ValueError, "Machine.vectors: no such axes");
             status = -1;
         }
     }
-    Py_XDECREF(pairs);
+    Py_XDECREF(rows);
     return status;
 }
 
@@ -388,6 +396,19 @@ dl_machine_clear(DlMachine *self)
 
 /* ---- running ---- */
 
+static int
+lies_packed(const DlReg *reg)
+{
+    npy_intp bytes = PyDataType_ELSIZE(reg->descr);
+    for (int axis = reg->nd - 1; axis >= 0; axis--) {
+        if (reg->shape[axis] != 1 && reg->strides[axis] != bytes) {
+            return 0;
+        }
+        bytes *= reg->shape[axis];
+    }
+    return 1;
+}
+
 /* Whether the registers hold what the code was written for; the stride classes of the arrays. */
 static int
 fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
@@ -425,9 +446,20 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
         }
     }
     for (int i = 0; i < self->n_vectors; i++) {
-        const int *pair = self->vectors + 2 * i;
-        if (pair[0] >= 0 && run->regs[step->operands[pair[0]].index].shape[pair[1]] > DL_MOST_VECTOR) {
-            return 0;
+        const int *row = self->vectors + DL_VECTOR_WORDS * i;
+        npy_intp product = 1;
+        for (int j = 0; j < DL_VECTOR_WORDS && row[j] >= 0; j += 2) {
+            const DlReg *reg = &run->regs[step->operands[row[j]].index];
+            if (row[j + 1] == DL_IN_ORDER) {
+                if (!lies_packed(reg)) {
+                    return 0;
+                }
+                continue;
+            }
+            npy_intp size = reg->shape[row[j + 1]];
+            if (size > DL_MOST_VECTOR || (product *= size) > DL_MOST_VECTOR) {
+                return 0;
+            }
         }
     }
     return 1;

@@ -197,6 +197,27 @@ dl_product_vectors(npy_intp what, char *result, char *a, npy_intp n, npy_intp a_
     return status != 0;
 }
 
+int32_t
+dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_intp m, npy_intp n, npy_intp a_row, npy_intp a_column,
+                  npy_intp b_rows, npy_intp p, npy_intp b_row, npy_intp b_column)
+{
+    int type_num = (int)(what / DL_VECTOR_PRODUCTS);
+    const Loop *loop = loop_of(type_num);
+    if (loop == NULL || n != b_rows) {
+        return 1;
+    }
+    npy_intp itemsize = PyDataType_ELSIZE(((PyArrayMethod_Context *)loop->words[2])->descriptors[0]);
+    char *args[3] = {a, b, result};
+    npy_intp sizes[4] = {1, m, n, p};
+    npy_intp strides[9] = {[3] = m == 1 ? 0 : a_row,        [4] = n == 1 ? 0 : a_column, [5] = n == 1 ? 0 : b_row,
+                           [6] = p == 1 ? 0 : b_column,     [7] = m == 1 ? 0 : p * itemsize, [8] = p == 1 ? 0 : itemsize};
+    DlStatus status = multiply(loop, type_num, args, sizes, strides);
+    if (status < 0) {
+        PyErr_Clear(); /* plain Python will find out about the memory itself */
+    }
+    return status != 0;
+}
+
 DlStatus
 dl_product_run(DlRun *run, const DlCallStep *step)
 {

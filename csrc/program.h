@@ -568,6 +568,10 @@ DlStatus dl_product_run(DlRun *run, const DlCallStep *step);
 int32_t dl_product_vectors(npy_intp what, char *result, char *a, npy_intp n, npy_intp a_stride, char *b, npy_intp m,
                            npy_intp b_stride);
 
+/* The same of a matrix and a matrix or vector (one row, or one column), into packed memory; the sizes and strides of both. */
+int32_t dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_intp m, npy_intp n, npy_intp a_row,
+                          npy_intp a_column, npy_intp b_rows, npy_intp p, npy_intp b_row, npy_intp b_column);
+
 /* ---- loop.c ---- */
 DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);
 

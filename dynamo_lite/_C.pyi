@@ -32,6 +32,8 @@ class Abi(NamedTuple):
     MAX_CARRIED_NUMBERS: int
     MOST_STAGES: int
     MOST_VECTOR: int
+    VECTOR_WORDS: int
+    IN_ORDER: int
     MOST_ROOMS: int
     MOST_APPENDS: int
     EQUAL_DEPTH: int

@@ -20,6 +20,7 @@ from dynamo_lite.backends.numba.machine_arrays import ArrayWriter, Either, Hande
 from dynamo_lite.backends.numba.machine_numbers import FLOAT64, LEAST, MOST, NotScalar, Number
 from dynamo_lite.backends.numba.machine_steps import (
     BOOL,
+    IN_ORDER,
     INT64,
     Array,
     Element,
@@ -239,7 +240,8 @@ class _Writer(ArrayWriter):
         if self.classes[place] in "ci" and ndim:
             strides[-1 if self.classes[place] == "c" else 0] = str(dtype.itemsize)
         axes = tuple(frozenset(((place, axis),)) for axis in range(ndim))
-        return Array(dtype, pointer, sizes, tuple(strides), axes, place, Value(dtype, pointer, str(1 + place)))
+        held, ordered = Value(dtype, pointer, str(1 + place)), frozenset(((place, IN_ORDER),) if ndim > 1 else ())
+        return Array(dtype, pointer, sizes, tuple(strides), axes, place, held, None, ordered)
 
     # Control
 
@@ -429,7 +431,7 @@ class _Writer(ArrayWriter):
             held = Value(first.dtype, name, f"{name}.origin", frozenset((name,)))
             if isinstance(first, Array):
                 assert first.room is not None
-                slots.append(self.packed(first.dtype, first.sizes[0], first.axes[0], first.room, held))
+                slots.append(replace(first, pointer=name, held=held))
             frame.registers[place] = slots[-1] if isinstance(first, Array) else held
         frame.numbers[0] = Number("int", index, *_index_range(start, stop, by))
         self.budget = budget

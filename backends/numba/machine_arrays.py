@@ -1,10 +1,11 @@
-"""Writes what machine loops do with whole vectors beside kernels: carry them, choose between two, make and reduce them.
+"""Writes what machine loops do with whole arrays beside kernels: carry them, choose between two, make and reduce them.
 
-Enters a step, or what a loop carries, with the Frame of its body; leaves lines, or NotScalar. A vector that a step
-makes lies in a *room*, memory that csrc/machine.c keeps for that step. One that a loop carries, or that a choice yields,
-has a room of its own: at the end of an iteration, or of a branch, it changes rooms with the vector that is handed on,
-which costs nothing; what lies elsewhere (an array that goes in, an unchanged one) is copied. INVARIANT: a room whose
-memory is given away was made in that iteration or branch, so that nobody reads it there any more.
+Enters a step, or what a loop carries, with the Frame of its body; leaves lines, or NotScalar. An array that a step
+makes lies in a *room*, memory that csrc/machine.c keeps for that step. One that a loop carries, or a choice yields, has
+a room of its own: at the end of an iteration, or of a branch, it changes rooms with the array that is handed on, which
+costs nothing; what lies elsewhere (an array that goes in, an unchanged one) is copied. All lie packed, in C order.
+INVARIANT: a room whose memory is given away was made in that iteration or branch, so that nobody reads it there any
+more; nobody writes to an array of which there is a copy.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import numpy as np
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_lists import ListWriter
 from dynamo_lite.backends.numba.machine_numbers import NotScalar, Number
+from dynamo_lite.backends.numba.machine_slices import constant
 from dynamo_lite.backends.numba.machine_steps import Array, Axis, Frame, Value, fresh
+from dynamo_lite.backends.numba.machine_vectors import MOST_AXES
 
 from dynamo_lite import _C
-from dynamo_lite._C import abi
+from dynamo_lite.graph.scalar import Dim, Symbol
 from dynamo_lite.schedule.steps import Alloc, DType, Map, Reduce, Reg
 
 Either: TypeAlias = Callable[[str, str | None, str | None], str]  # a phi of that LLVM type
@@ -39,48 +42,46 @@ class ArrayWriter(ListWriter):
         if self.copied & self.stored:
             raise NotScalar("a store into an array that is handed on")
 
-    def packed(self, dtype: DType, length: Number, axes: frozenset[Axis], number: int, held: Value) -> Array:
-        """A vector that fills room `number`."""
-        return Array(dtype, held.name, (length,), (str(dtype.itemsize),), (axes,), -1 - number, held, number)
-
     def slot(self, given: Array) -> Array:
-        """A copy of a vector that goes into a loop, in a room for what the loop carries in its place."""
+        """A copy of an array that goes into a loop, in a room for what the loop carries in its place."""
         held = self.require_whole(given)
-        room = self.room(given.dtype, given.sizes[0], given.axes[0])
+        self.require_short(given.sizes, given.axes)
+        room = self.room(given.dtype, given.sizes, given.axes)
         assert room.room is not None
-        self.vectors |= given.axes[0]
-        self.duplicate(room.pointer, room.room, given)
-        return self.packed(given.dtype, given.sizes[0], given.axes[0], room.room, replace(held, name=room.pointer))
+        self.duplicate(room, given)
+        return replace(room, held=replace(held, name=room.pointer))
 
     def require_whole(self, array: Array) -> Value:
-        """What an array is that is handed on: an object, no view that somebody has made."""
-        if len(array.sizes) != 1 or array.held is None or array.held.origin is None:
-            raise NotScalar("what is handed on is no whole vector")
+        """What an array is that is handed on: an object in C order, no view that somebody has made."""
+        if array.held is None or array.held.origin is None or array.ordered is None:
+            raise NotScalar("what is handed on is no whole array")
+        if len(array.sizes) > 1:
+            self.vectors |= array.ordered
         return array.held
 
-    def duplicate(self, pointer: str, room: int, source: Array) -> None:
-        self.copied |= {source.base, -1 - room}
-        self.copy(pointer, source)
-
-    def copy(self, pointer: str, source: Array) -> None:
-        words = (source.pointer, source.sizes[0].name, source.strides[0], str(source.dtype.itemsize))
-        self.helper("copy", "i32", "ptr {}, ptr {}, i64 {}, i64 {}, i64 {}".format(pointer, *words))
+    def duplicate(self, target: Array, source: Array) -> None:
+        """Copy an array that is handed on."""
+        self.copied |= {source.base, target.base}
+        self.sweep((target, source), lambda rows: self.copy(*rows))
 
     def move(self, targets: Sequence[Array], sources: Sequence[Array], mark: int) -> list[Array]:
         """Bring the sources into the rooms of the targets, all at once; the vectors there. mark: rooms from that number
         on, and the targets' own, give their memory away."""
         own = {target.room: target.room for target in targets}  # where what was in a room lies now
-        waiting: list[tuple[Array, Array]] = []
+        waiting: list[int] = []  # what is copied when all memory has changed hands
         taken: set[int | None] = set()
         changed = False
-        for target, source in zip(targets, sources, strict=True):
+        for place, (target, source) in enumerate(zip(targets, sources, strict=True)):
             assert target.room is not None
             if source.dtype != target.dtype:
                 raise NotScalar("what is handed on is of another dtype")
-            self.require_size(source, target.sizes[0])
+            if len(source.sizes) != len(target.sizes):
+                raise NotScalar("what is handed on has other axes")
+            for size, length in zip(source.sizes, target.sizes, strict=True):
+                self.require_size(size, length)
             at = own.get(source.room, source.room)
             if source.room is None or (source.room < mark and source.room not in own):
-                waiting.append((target, source))
+                waiting.append(place)
                 continue
             if source.room in taken:
                 raise NotScalar("one array that is handed on as two")
@@ -93,26 +94,17 @@ class ArrayWriter(ListWriter):
             moved = {room: now for room, now in own.items() if now in (target.room, at)}
             own |= {room: at if now == target.room else target.room for room, now in moved.items()}
             own.setdefault(source.room, target.room)
-        result = []
-        for target in targets:
-            assert target.room is not None
+        arrays = []
+        for place, (target, source) in enumerate(zip(targets, sources, strict=True)):
             pointer = target.pointer
-            if changed or any(target is one for one, _ in waiting):
-                pointer = self.room_pointer(target.room, target.dtype, target.sizes[0])
-            result.append(pointer)
-        for target, source in waiting:
             assert target.room is not None
-            self.duplicate(result[[one is target for one in targets].index(True)], target.room, source)
-        return [
-            self.packed(
-                target.dtype,
-                target.sizes[0],
-                target.axes[0] | source.axes[0],
-                target.room or 0,
-                replace(self.require_whole(source), name=pointer),
-            )
-            for target, source, pointer in zip(targets, sources, result, strict=True)
-        ]
+            if changed or place in waiting:
+                pointer = self.room_pointer(target.room, target.dtype, self.total(target.sizes))
+            array = self.packed(target.dtype, target.sizes, source.axes, target.room, fresh(target.dtype, pointer))
+            arrays.append(replace(array, held=replace(self.require_whole(source), name=pointer)))
+        for place in waiting:
+            self.duplicate(arrays[place], sources[place])
+        return arrays
 
     def swap(self, one: int, other: int) -> None:
         """Let two rooms exchange their memory."""
@@ -143,33 +135,48 @@ class ArrayWriter(ListWriter):
         assert one.room is not None and one.room == other.room
         name = either("ptr", one.pointer, other.pointer)
         held = Value(one.dtype, name, either("i8", first.origin, second.origin), first.makers | second.makers)
-        size, length = one.sizes[0], other.sizes[0]
-        if size.name != length.name:
-            name = either("i64", size.name, length.name)
-            size = Number("int", name, min(size.least, length.least), max(size.most, length.most))
-        return self.packed(one.dtype, size, one.axes[0] | other.axes[0], one.room, held)
+        sizes = []
+        for size, length in zip(one.sizes, other.sizes, strict=True):
+            if size.name != length.name:
+                both = either("i64", size.name, length.name)
+                size = Number("int", both, min(size.least, length.least), max(size.most, length.most))
+            sizes.append(size)
+        axes = tuple(map(frozenset.union, one.axes, other.axes))
+        return self.packed(one.dtype, sizes, axes, one.room, held)
+
+    def extent(self, dim: Dim, frame: Frame) -> tuple[Number, frozenset[Axis]]:
+        """A size of an array that is made, and the axes that are as long."""
+        if isinstance(dim, Symbol) and dim.axis is not None:
+            array = self.register(dim.input, frame)
+            if isinstance(array, Array):
+                return array.sizes[dim.axis], array.axes[dim.axis]
+        return self.number(dim, frame), frozenset()
 
     def alloc(self, step: Alloc, frame: Frame) -> None:
         """A new vector, maybe filled."""
-        if len(step.shape) != 1 or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
-            raise NotScalar("a new array of several axes")
-        length = self.number(step.shape[0], frame)
-        if length.least < 0 or length.most > abi.MOST_VECTOR:
-            raise NotScalar("a new array of a size that is not known")
-        array = self.room(step.dtype, length, frozenset())
+        if not 1 <= len(step.shape) <= MOST_AXES or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
+            raise NotScalar("a new array of other axes or dtype")
+        if step.order != "C" and len(step.shape) > 1:
+            raise NotScalar("a new array in another order")
+        extents = [self.extent(dim, frame) for dim in step.shape]
+        sizes, axes = [size for size, _ in extents], [known for _, known in extents]
+        if any(size.least < 0 for size in sizes):
+            raise NotScalar("a new array of a size that may be negative")
+        self.require_short(sizes, axes)
+        array = self.room(step.dtype, sizes, axes)
         if step.fill is not None:
             kind = scalar_type(step.dtype)
             value = self.operand(step.fill, step.dtype, frame)
             cell = self.lines.name("%cell")
             self.entry.append(f"  {cell} = alloca [16 x i8], align 16")
             self.lines.put(f"  store {kind} {value}, ptr {cell}, align {step.dtype.alignment}")
-            self.copy(array.pointer, Array(step.dtype, cell, (length,), ("0",), (frozenset(),), None))
+            length = self.total(sizes)
+            flat = replace(array, sizes=(length,), strides=(str(step.dtype.itemsize),))
+            self.copy(flat, Array(step.dtype, cell, (length,), ("0",), (frozenset(),), None))
         frame.registers[step.dst] = array
 
     def reduce(self, step: Reduce, frame: Frame) -> None:
-        """A vector reduced to a NumPy scalar, by the arithmetic of csrc/fold.c."""
-        if not step.scalar or step.keepdims or len(step.shape) != 1 or step.axes != (0,):
-            raise NotScalar("a reduction that is no NumPy scalar")
+        """A vector or a packed matrix reduced along all axes or one, by the arithmetic of csrc/fold.c."""
         number = _C.find_fold(step.ufunc, step.dtype)
         kernel = step.kernel
         (value,) = kernel.results
@@ -182,27 +189,52 @@ class ArrayWriter(ListWriter):
             inside = Frame(dict(frame.registers), frame.numbers, frame.cache, frame.places, frame.n_inputs)
             self.map(Map(kernel, step.operands, step.shape, (step.dst,), (False,), (False,)), inside)
             array = inside.registers[step.dst]
-        length = self.number(step.shape[0], frame)
-        if not isinstance(array, Array) or len(array.sizes) != 1 or array.dtype != step.dtype:
-            raise NotScalar("a reduction of what is no vector")
-        self.require_size(array, length)
-        self.vectors |= array.axes[0]
-        lines, kind = self.lines, scalar_type(step.dtype)
+        if not isinstance(array, Array) or len(array.sizes) != len(step.shape) or array.dtype != step.dtype:
+            raise NotScalar("a reduction of what is no array")
+        for size, dim in zip(array.sizes, step.shape, strict=True):
+            self.require_size(size, self.number(dim, frame))
+        self.require_short(array.sizes, array.axes)
+        if len(array.sizes) > 1:
+            if array.held is None or array.ordered is None:
+                raise NotScalar("a reduction of an array that does not lie packed")
+            self.vectors |= array.ordered
+        if len(step.axes) == len(step.shape) and step.scalar:
+            frame.registers[step.dst] = fresh(step.dtype, self.fold(step, number, array))
+        elif not step.scalar and step.axes == tuple(range(step.axes[0], step.axes[-1] + 1)):
+            frame.registers[step.dst] = self.fold_axes(step, number, array)
+        else:
+            raise NotScalar("a reduction along such axes")
+
+    def fold(self, step: Reduce, number: int, array: Array) -> str:
+        """All elements of an array as one."""
+        lines, kind, length = self.lines, scalar_type(step.dtype), self.total(array.sizes)
+        stride = array.strides[0] if len(array.sizes) == 1 else str(step.dtype.itemsize)
 
         def ask() -> str:
-            words = f"ptr %helper.result, ptr {array.pointer}, i64 {length.name}, i64 {array.strides[0]}"
+            words = f"ptr %helper.result, ptr {array.pointer}, i64 {length.name}, i64 {stride}"
             failed = self.helper("fold", "i32", f"i64 {number}, {words}")
             lines.decline_if(lines.do(f"icmp ne i32 {failed}, 0"), "fold")
             return lines.do(f"load {kind}, ptr %helper.result, align {step.dtype.alignment}")
 
-        if step.ufunc is np.add and step.dtype.char in "fd" and array.strides[0] == str(step.dtype.itemsize):
-            self.functions.setdefault(f"sum.{kind}", small_sum(kind))
-            short = lines.do(f"call {kind} @sum.{kind}(ptr {array.pointer}, i64 {length.name}) #0")
-            unsure, long = lines.is_nan(step.dtype, short), lines.do(f"icmp ugt i64 {length.name}, {LEAF}")
-            result = lines.aside(lines.do(f"or i1 {unsure}, {long}"), ask, kind, short)
-        else:
-            result = ask()
-        frame.registers[step.dst] = fresh(step.dtype, result)
+        if step.ufunc is not np.add or step.dtype.char not in "fd" or stride != str(step.dtype.itemsize):
+            return ask()
+        self.functions.setdefault(f"sum.{kind}", small_sum(kind))
+        short = lines.do(f"call {kind} @sum.{kind}(ptr {array.pointer}, i64 {length.name}) #0")
+        unsure, long = lines.is_nan(step.dtype, short), lines.do(f"icmp ugt i64 {length.name}, {LEAF}")
+        return lines.aside(lines.do(f"or i1 {unsure}, {long}"), ask, kind, short)
+
+    def fold_axes(self, step: Reduce, number: int, array: Array) -> Array:
+        """Neighbouring axes as one."""
+        first, behind = step.axes[0], step.axes[-1] + 1
+        sizes, axes = list(array.sizes), list(array.axes)
+        sizes[first:behind] = [constant(1) for _ in step.axes if step.keepdims]
+        axes[first:behind] = [frozenset() for _ in step.axes if step.keepdims]
+        out = self.room(step.dtype, sizes, axes)
+        parts = (array.sizes[:first], array.sizes[first:behind], array.sizes[behind:])
+        extents = ", ".join(f"i64 {self.total(part or (constant(1),)).name}" for part in parts)
+        failed = self.helper("fold_axes", "i32", f"i64 {number}, ptr {out.pointer}, ptr {array.pointer}, {extents}")
+        self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "fold")
+        return out
 
 
 LEAF = 128  # numbers that NumPy adds up in eight accumulators

@@ -26,7 +26,7 @@ from dynamo_lite.backends.numba.machine_numbers import (
     NumberWriter,
 )
 from dynamo_lite.backends.numba.machine_operators import INTEGER_OPERATORS, LOOPS, OPERATORS
-from dynamo_lite.backends.numba.machine_slices import slice_axis
+from dynamo_lite.backends.numba.machine_slices import constant, slice_axis
 
 from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of
@@ -63,6 +63,7 @@ def fresh(dtype: DType, name: str) -> Value:
 
 Axis = tuple[int, int]  # of a value that goes in
 WINDOW: Axis = (-1, -1)  # in place of an axis: a slice whose length is tested where it is taken
+IN_ORDER = abi.IN_ORDER  # in the place of an axis: the whole array, which has to lie packed in C order
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,9 @@ class Element:
 class Array:
     """An array: its first element, sizes and strides in bytes. axes: for each axis those that are at least as long.
     base: the value that goes in, or what is made, whose memory it shows; None: a single element's own. held: the object
-    that it is, as a NumPy scalar's; None of a view. room: the number of the room that it fills."""
+    that it is, as a NumPy scalar's; None of a view. room: the number of the room that it fills. ordered: its strides do
+    not grow from axis to axis where these are IN_ORDER; None where they may. With `held` it lies packed then, but for a
+    vector that goes in."""
 
     dtype: DType
     pointer: str
@@ -88,6 +91,7 @@ class Array:
     base: int | None
     held: Value | None = None
     room: int | None = None
+    ordered: frozenset[Axis] | None = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +134,37 @@ class StepWriter(NumberWriter):
 
     def view(self, step: View, frame: Frame) -> None:
         source = self.register(step.src, frame)
-        if step.kind != "basic_index" or not isinstance(source, Array):
+        if not isinstance(source, Array) or step.kind not in ("basic_index", "transpose"):
             raise NotScalar(f"a view: {step.kind}")
-        lines, pointer = self.lines, source.pointer
+        if step.kind == "transpose":
+            parts = (source.sizes, source.strides, source.axes)
+            sizes, strides, axes = (tuple(part[axis] for axis in step.params) for part in parts)
+            ordered = source.ordered if len(sizes) < 2 else None
+            frame.registers[step.dst] = Array(
+                source.dtype, source.pointer, sizes, strides, axes, source.base, ordered=ordered
+            )
+            return
+        element = self.index(step, source, frame)
+        if isinstance(element, Element) and step.scalar:
+            frame.registers[step.dst] = fresh(source.dtype, self.load(element))
+        else:
+            frame.registers[step.dst] = element
+
+    def index(self, step: View, source: Array, frame: Frame) -> Array | Element:
+        """What basic indexing gives of an array."""
+        lines, pointer, ordered = self.lines, source.pointer, source.ordered
         sizes: list[Number] = []
         strides: list[str] = []
         axes: list[frozenset[Axis]] = []
-        entries = [*step.params, *[FULL] * (len(source.sizes) - len(step.params))]
-        if None in entries:
-            raise NotScalar("a new axis")
-        for entry, size, stride, axis in zip(entries, source.sizes, source.strides, source.axes, strict=True):
+        entries = [*step.params, *[FULL] * (len(source.sizes) - sum(entry is not None for entry in step.params))]
+        given = iter(zip(source.sizes, source.strides, source.axes, strict=True))
+        for entry in entries:
+            if entry is None:
+                sizes.append(constant(1))
+                strides.append("0")
+                axes.append(frozenset())
+                continue
+            size, stride, axis = next(given)
             pace = 1
             if not isinstance(entry, tuple):
                 first = self.place(entry, size, frame)
@@ -162,13 +187,13 @@ class StepWriter(NumberWriter):
                 sizes.append(size)
                 strides.append(stride if pace == 1 else lines.do(f"mul i64 {stride}, {pace}"))
                 axes.append(axis)
-        if sizes:
-            frame.registers[step.dst] = Array(
-                source.dtype, pointer, tuple(sizes), tuple(strides), tuple(axes), source.base
-            )
-            return
-        element = Element(source.dtype, pointer, source.base)
-        frame.registers[step.dst] = fresh(source.dtype, self.load(element)) if step.scalar else element
+                ordered = ordered if pace > 0 else None
+        if not sizes:
+            return Element(source.dtype, pointer, source.base)
+        ordered = frozenset() if len(sizes) == 1 else ordered
+        return Array(
+            source.dtype, pointer, tuple(sizes), tuple(strides), tuple(axes), source.base, ordered=ordered
+        )
 
     def place(self, index: Scalar, size: Number, frame: Frame) -> str:
         """An index into an axis of that size, counted from its begin; declines where it is out of range."""

@@ -8,6 +8,8 @@ to that, what goes into an inner body is looked at here.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -15,7 +17,17 @@ from dynamo_lite.backends.numba.emit import emit
 from dynamo_lite.backends.numba.functions import function_of
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_numbers import NotScalar, Number
-from dynamo_lite.backends.numba.machine_steps import MOST_LOOPS, Array, Axis, Element, Frame, StepWriter, fresh
+from dynamo_lite.backends.numba.machine_steps import (
+    MOST_LOOPS,
+    WINDOW,
+    Array,
+    Axis,
+    Element,
+    Frame,
+    StepWriter,
+    Value,
+    fresh,
+)
 
 from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.program.element_ops import class_of
@@ -25,15 +37,16 @@ from dynamo_lite.schedule.steps import Call, DType, Map, Operand, Reg, Schedule,
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 NAME = "machine.loop"
+MOST_AXES = 3
 
 
 class VectorWriter(StepWriter):
-    """vectors: the axes that are handled as a whole. strict: of kernels that may meet two NaNs
+    """vectors: what is handled as a whole, as Machine has it. strict: of kernels that may meet two NaNs
     (program/watch.py). kernels: the functions that are called, their texts by name. scratch_bytes: what they need."""
 
     def __init__(self, words: int, strict: bool) -> None:
         super().__init__(words)
-        self.vectors: set[Axis] = set()
+        self.vectors: set[tuple[int, ...]] = set()
         self.strict = strict
         self.kernels: dict[str, list[str]] = {}
         self.functions: dict[str, list[str]] = {}
@@ -50,21 +63,38 @@ class VectorWriter(StepWriter):
             super().call(step, frame)
 
     def product(self, step: Call, frame: Frame) -> None:
-        """A product of two vectors, by NumPy's loop."""
+        """A product of vectors and matrices, by NumPy's loop."""
         operands = [self.register(arg.index, frame) if isinstance(arg, Reg) else None for arg in step.args]
-        dtype, words = step.types[0].dtype, []
-        if len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(operands) != 2:
+        dtype, vectors = step.types[0].dtype, step.types[0].scalar
+        if len(step.types) != 1 or step.kwargs or len(operands) != 2:
             raise NotScalar("a product of other arrays")
         if class_of(dtype) not in ("iuf" if step.function is np.matmul else "f"):
             raise NotScalar(f"a product of {dtype}")
         for operand in operands:
-            if not isinstance(operand, Array) or len(operand.sizes) != 1 or operand.dtype != dtype:
-                raise NotScalar("a product of what are no vectors")
-            self.vectors |= operand.axes[0]
-            words.append(f"ptr {operand.pointer}, i64 {operand.sizes[0].name}, i64 {operand.strides[0]}")
+            if not isinstance(operand, Array) or len(operand.sizes) > 2 or operand.dtype != dtype:
+                raise NotScalar("a product of what are no vectors or matrices")
+        a, b = (operand for operand in operands if isinstance(operand, Array))
+        if vectors != (len(a.sizes) == len(b.sizes) == 1) or not (vectors or step.function is np.matmul):
+            raise NotScalar("a product of other arrays")
         what = abi.VECTOR_PRODUCTS * dtype.num + abi.VECTOR_DOT * (step.function is not np.matmul)
-        failed = self.helper("product", "i32", f"i64 {what}, ptr %helper.result, {', '.join(words)}")
+        for operand in (a, b):
+            self.require_short(operand.sizes, operand.axes)
+        if vectors:
+            words = ", ".join(f"ptr {x.pointer}, i64 {x.sizes[0].name}, i64 {x.strides[0]}" for x in (a, b))
+            failed = self.helper("product", "i32", f"i64 {what}, ptr %helper.result, {words}")
+        else:
+            sizes, axes = (*a.sizes[:-1], *b.sizes[1:]), (*a.axes[:-1], *b.axes[1:])
+            self.require_short(sizes, axes)
+            out = self.room(dtype, sizes, axes)
+            left, right = ([*(size.name for size in x.sizes), *x.strides] for x in (a, b))
+            left = left if len(a.sizes) == 2 else ["1", left[0], "0", left[1]]  # one row
+            right = right if len(b.sizes) == 2 else [right[0], "1", right[1], "0"]  # one column
+            words = ", ".join([f"ptr {x.pointer}" for x in (out, a, b)] + [f"i64 {word}" for word in (*left, *right)])
+            failed = self.helper("matmul", "i32", f"i64 {what}, {words}")
         self.lines.decline_if(self.lines.do(f"icmp ne i32 {failed}, 0"), "product")
+        if not vectors:
+            frame.registers[step.dsts[0]] = out
+            return
         kind = scalar_type(dtype)
         result = self.lines.do(f"load {kind}, ptr %helper.result, align {dtype.alignment}")
         frame.registers[step.dsts[0]] = fresh(dtype, result)
@@ -83,7 +113,7 @@ class VectorWriter(StepWriter):
             raise NotScalar(f"an index of {places.dtype}")
         axes = places.axes[0]
         self.vectors |= axes
-        out = self.room(x.dtype, places.sizes[0], axes)
+        out = self.room(x.dtype, places.sizes, (axes,))
         words = [f"ptr {out.pointer}, i64 {x.dtype.itemsize}"]
         words += [f"ptr {array.pointer}, i64 {array.sizes[0].name}, i64 {array.strides[0]}" for array in (x, places)]
         words.append(f"i64 {-places.dtype.itemsize if kind == 'i' else places.dtype.itemsize}")
@@ -95,44 +125,136 @@ class VectorWriter(StepWriter):
         if step.shape == ():
             super().map(step, frame)
             return
-        if len(step.shape) != 1:
-            raise NotScalar("a map over several axes")
-        length, kernel = self.number(step.shape[0], frame), step.kernel
+        if len(step.shape) > MOST_AXES:
+            raise NotScalar("a map over many axes")
+        kernel = step.kernel
+        lengths = tuple(self.number(dim, frame) for dim in step.shape)
         self.require_forward(step, frame)
         reads = [
-            self.read_vector(operand, dtype, length, frame)
+            self.read_array(operand, dtype, lengths, frame)
             for operand, dtype in zip(step.operands, kernel.operand_dtypes, strict=True)
         ]
         dtypes = [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
-        writes: list[Array] = []
-        for out, value, into in zip(step.outs, kernel.results, step.into, strict=True):
-            if into:
-                writes.append(self.target(out, dtypes[value], length, reads, frame))
-        axes = frozenset(axis for array in (*reads, *writes) for axis in array.axes[0])
-        if not axes and length.most > abi.MOST_VECTOR:
-            raise NotScalar("a map over nothing that goes in")
-        self.vectors |= axes
+        targets = [
+            self.target(out, dtypes[value], lengths, frame) if into else None
+            for out, value, into in zip(step.outs, kernel.results, step.into, strict=True)
+        ]
+        arrays = [array for array in (*reads, *targets) if array is not None]
+        axes = tuple(frozenset(one for array in arrays for one in array.axes[axis]) for axis in range(len(lengths)))
+        self.require_short(lengths, axes)
         places = list(reads)
-        for out, value, into in zip(step.outs, kernel.results, step.into, strict=True):
-            places.append(writes.pop(0) if into else self.room(dtypes[value], length, axes))
-            if not into:
+        late: list[tuple[Array, Array]] = []  # what is written when all has been read
+        for out, value, target in zip(step.outs, kernel.results, targets, strict=True):
+            if target is not None and not any(_collide(read, target) for read in reads):
+                places.append(target)
+                continue
+            places.append(self.room(dtypes[value], lengths, axes))
+            if target is None:
                 frame.registers[out] = places[-1]
-        self.call_kernel(step, places, len(reads), length)
+            else:
+                late.append((target, places[-1]))
+        self.sweep(places, lambda rows: self.call_kernel(step, rows, len(reads), rows[-1].sizes[0]))
+        for pair in late:
+            self.sweep(pair, lambda rows: self.copy(*rows))
 
-    def read_vector(self, operand: Operand, dtype: DType, length: Number, frame: Frame) -> Array:
-        """An operand of a kernel; a single element has stride 0 and is copied to a place of its own."""
+    def copy(self, target: Array, source: Array) -> None:
+        """Copy a vector to memory of its own."""
+        words = f"ptr {target.pointer}, i64 {target.strides[0]}, ptr {source.pointer}, i64 {source.sizes[0].name}"
+        self.helper("copy", "i32", f"{words}, i64 {source.strides[0]}, i64 {source.dtype.itemsize}")
+
+    def require_short(self, lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> None:
+        """What is handled as a whole is not long, or the loop runs step by step."""
+        product: list[int] = []
+        most = 1
+        for length, known in zip(lengths, axes, strict=True):
+            self.vectors |= {axis for axis in known if axis != WINDOW}
+            if length.most <= abi.MOST_VECTOR and not known:
+                most *= max(length.most, 1)
+            elif not known or known == {WINDOW}:
+                if not known or len(lengths) > 1:
+                    raise NotScalar("an array of a size that is not known")
+            else:
+                product += min(known - {WINDOW})
+        self.vectors |= {WINDOW for known in axes if WINDOW in known}
+        if most > abi.MOST_VECTOR or (len(product) > 2 and most > 8):
+            raise NotScalar("an array of a size that is not known")
+        if len(product) > 2:
+            self.vectors.add(tuple(product))
+
+    def sweep(self, places: Sequence[Array], run: Callable[[list[Array]], None]) -> None:
+        """Do something with all vectors of arrays of one shape, along the last axis, or at once where they lie so."""
+        lengths, lines = places[-1].sizes, self.lines
+        if len(lengths) == 1:
+            run(list(places))
+            return
+        cells = [set(place.strides) == {"0"} for place in places]
+        whole = [place.held is not None and place.ordered is not None for place in places]
+        if all(cell or packed for cell, packed in zip(cells, whole, strict=True)):
+            total = (self.total(lengths),)
+            flat = []
+            for cell, place in zip(cells, places, strict=True):
+                stride = "0" if cell else str(place.dtype.itemsize)
+                flat.append(replace(place, sizes=total, strides=(stride,), axes=(frozenset(),)))
+            run(flat)
+            return
+        stem, before = lines.name("rows"), lines.block
+        lines.put(f"  br label %{stem}.head")
+        lines.label(f"{stem}.head")
+        hole = len(lines.text)
+        lines.text.append("")
+        on = lines.do(f"icmp ult i64 %{stem}.row, {lengths[0].name}")
+        lines.put(f"  br i1 {on}, label %{stem}.body, label %{stem}.end")
+        lines.label(f"{stem}.body")
+        rows = []
+        for place in places:
+            pointer = place.pointer
+            if place.strides[0] != "0":
+                offset = lines.do(f"mul i64 %{stem}.row, {place.strides[0]}")
+                pointer = lines.do(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+            rows.append(
+                Array(place.dtype, pointer, place.sizes[1:], place.strides[1:], place.axes[1:], place.base)
+            )
+        self.sweep(rows, run)
+        lines.put(f"  %{stem}.next = add i64 %{stem}.row, 1")
+        lines.text[hole] = f"  %{stem}.row = phi i64 [ 0, %{before} ], [ %{stem}.next, %{lines.block} ]"
+        lines.put(f"  br label %{stem}.head")
+        lines.label(f"{stem}.end")
+
+    def total(self, lengths: Sequence[Number]) -> Number:
+        """How many elements an array has, which is not long."""
+        name = lengths[0].name
+        for length in lengths[1:]:
+            name = self.lines.do(f"mul i64 {name}, {length.name}")
+        return Number("int", name, 0, abi.MOST_VECTOR) if len(lengths) > 1 else lengths[0]
+
+    def read_array(self, operand: Operand, dtype: DType, lengths: Sequence[Number], frame: Frame) -> Array:
+        """An operand of a kernel, broadcast; a single element has stride 0 and is copied to a place of its own."""
         register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
+        nowhere = frozenset[Axis]()
         if not isinstance(register, Array):
             value, cell = self.operand(operand, dtype, frame), self.lines.name("%cell")
             self.entry.append(f"  {cell} = alloca [16 x i8], align 16")
             self.lines.put(f"  store {scalar_type(dtype)} {value}, ptr {cell}, align {dtype.alignment}")
-            return Array(dtype, cell, (length,), ("0",), (frozenset(),), None)
-        if len(register.sizes) != 1 or register.dtype != dtype:
-            raise NotScalar("an operand that is no vector")
-        if register.sizes[0].most == 1 and register.sizes[0].least == 1:
-            return Array(dtype, register.pointer, (length,), ("0",), register.axes, register.base)
-        self.require_size(register, length)
-        return register
+            return Array(dtype, cell, tuple(lengths), ("0",) * len(lengths), (nowhere,) * len(lengths), None)
+        missing = len(lengths) - len(register.sizes)
+        if missing < 0 or register.dtype != dtype:
+            raise NotScalar("an operand of other axes or dtype")
+        strides, axes = ["0"] * missing, [nowhere] * missing
+        for size, stride, axis, length in zip(
+            register.sizes, register.strides, register.axes, lengths[missing:], strict=True
+        ):
+            repeated = size.least == size.most == 1
+            if not repeated:
+                self.require_size(size, length)
+            strides.append("0" if repeated else stride)
+            axes.append(nowhere if repeated else axis)
+        if len(lengths) > 1 and len(lengths) - strides.count("0") > 1:
+            if register.ordered is None:
+                raise NotScalar("an operand whose axes lie in another order")
+            self.vectors |= register.ordered
+        if "0" not in strides:
+            return replace(register, sizes=tuple(lengths))
+        return Array(dtype, register.pointer, tuple(lengths), tuple(strides), tuple(axes), register.base)
 
     def require_forward(self, step: Map, frame: Frame) -> None:
         """See KernelOp.forward."""
@@ -142,33 +264,38 @@ class VectorWriter(StepWriter):
             if isinstance(register, Array) and not register.strides[0].isdigit():
                 self.lines.decline_if(self.lines.do(f"icmp slt i64 {register.strides[0]}, 0"), "reversed")
 
-    def require_size(self, array: Array, length: Number) -> None:
-        lines, size = self.lines, array.sizes[0]
+    def require_size(self, size: Number, length: Number) -> None:
+        lines = self.lines
         if size.name != length.name:
             lines.decline_if(lines.do(f"icmp ne i64 {size.name}, {length.name}"), "condition")
 
-    def target(self, out: int, dtype: DType, length: Number, reads: list[Array], frame: Frame) -> Array:
+    def target(self, out: int, dtype: DType, lengths: Sequence[Number], frame: Frame) -> Array:
         """What a kernel writes."""
         target = self.register(out, frame)
-        if not isinstance(target, Array) or len(target.sizes) != 1 or target.dtype != dtype:
-            raise NotScalar("a target that is no vector")
-        self.require_size(target, length)
-        for read in reads:
-            same = (read.pointer, read.strides) == (target.pointer, target.strides)
-            if read.base == target.base and not same:
-                raise NotScalar("a target whose memory is read")
+        if not isinstance(target, Array) or len(target.sizes) != len(lengths) or target.dtype != dtype:
+            raise NotScalar("a target of other axes or dtype")
+        for size, length in zip(target.sizes, lengths, strict=True):
+            self.require_size(size, length)
         self.stored.add(target.base)
         return target
 
-    def room(self, dtype: DType, length: Number, axes: frozenset[Axis]) -> Array:
-        """Memory for a vector that this step makes; it keeps it until it runs again."""
+    def room(self, dtype: DType, lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> Array:
+        """Memory for an array that this step makes; it keeps it until it runs again."""
         number = self.rooms
         if number == abi.MOST_ROOMS:
             raise NotScalar("too many arrays")
         self.rooms += 1
-        pointer = self.room_pointer(number, dtype, length)
-        strides = (str(dtype.itemsize),)
-        return Array(dtype, pointer, (length,), strides, (axes,), -1 - number, fresh(dtype, pointer), number)
+        pointer = self.room_pointer(number, dtype, self.total(lengths))
+        return self.packed(dtype, lengths, axes, number, fresh(dtype, pointer))
+
+    def packed(
+        self, dtype: DType, lengths: Sequence[Number], axes: Sequence[frozenset[Axis]], number: int, held: Value
+    ) -> Array:
+        """An array that fills room `number`, in C order."""
+        strides = [str(dtype.itemsize)]
+        for length in lengths[:0:-1]:
+            strides.insert(0, self.lines.do(f"mul i64 {strides[0]}, {length.name}"))
+        return Array(dtype, held.name, tuple(lengths), tuple(strides), tuple(axes), -1 - number, held, number)
 
     def room_pointer(self, number: int, dtype: DType, length: Number) -> str:
         """Where room `number` lies, of so many elements."""
@@ -270,6 +397,12 @@ class VectorWriter(StepWriter):
         for written in body.written:
             if any(place != written and base == bases.get(written) for place, base in bases.items()):
                 raise NotScalar("memory that goes into a body twice")
+
+
+def _collide(read: Array, target: Array) -> bool:
+    """Whether an array may be read elsewhere than where it is written."""
+    same = (read.pointer, read.strides) == (target.pointer, target.strides)
+    return read.base == target.base and not same
 
 
 def holds_vectors(schedule: Schedule) -> bool:

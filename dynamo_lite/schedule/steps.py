@@ -201,14 +201,16 @@ class Machine:
     """A Loop over single elements and vectors that a backend compiles whole.
 
     dtypes and ndims: of what is carried and captured: an array's, a NumPy scalar's (ndim -1), or a number's (dtype
-    None). vectors: pairs of a place among these and an axis that is handled as a whole; where one is long, the loop
-    runs step by step. Place -1: slices whose bounds an array gives, of which the code itself looks how long they are.
+    None). vectors: pairs of a place among these and an axis that is handled as a whole, or several pairs one behind the
+    other, whose sizes are multiplied; where that is long, the loop runs step by step. Axis -1: so it does where that
+    array does not lie packed in C order. Place -1: slices whose bounds an array gives, of which the code itself looks
+    how long they are.
     """
 
     loop: Loop
     dtypes: tuple[DType | None, ...]
     ndims: tuple[int, ...]
-    vectors: tuple[tuple[int, int], ...] = ()
+    vectors: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
