@@ -278,18 +278,40 @@ dl_fold_vector(npy_intp number, char *result, const char *data, npy_intp n, npy_
     return unsure;
 }
 
+/* Each of `count` packed runs of n items as one. */
+static int
+fold_runs(npy_intp number, char *results, const char *data, npy_intp count, npy_intp n)
+{
+    enum { AT_ONCE = 64 };
+    const DlFold *fold = &folds[number];
+    npy_intp bytes = fold->bytes;
+    int unsure = 0;
+    for (npy_intp i = 0; i < count && !unsure; i += AT_ONCE) {
+        double cells[2 * AT_ONCE];
+        npy_intp few = count - i < AT_ONCE ? count - i : AT_ONCE;
+        char *own = results + i * bytes;
+        unsure = fold->runs(data + i * n * bytes, few, n, (char *)cells);
+        fold->start(own, few);
+        unsure |= fold->rows(own, (char *)cells, few);
+        if (fold->doubtful != NULL && fold->doubtful(own, few)) {
+            for (npy_intp j = 0; j < few && !unsure; j++) { /* which looks closer */
+                unsure = dl_fold_vector(number, own + j * bytes, data + (i + j) * n * bytes, n, bytes);
+            }
+        }
+    }
+    return unsure;
+}
+
 int32_t
 dl_fold_axes(npy_intp number, char *results, const char *data, npy_intp outer, npy_intp n, npy_intp inner)
 {
     const DlFold *fold = &folds[number];
     npy_intp row = inner * fold->bytes;
     int unsure = outer < 1 || n < 1 || inner < 1;
+    if (inner == 1 && !unsure) {
+        return fold_runs(number, results, data, outer, n);
+    }
     for (npy_intp i = 0; i < outer && !unsure; i++, results += row) {
-        if (inner == 1) { /* a run, which has an order of its own */
-            unsure = dl_fold_vector(number, results, data, n, row);
-            data += n * row;
-            continue;
-        }
         fold->start(results, inner);
         for (npy_intp j = 0; j < n; j++, data += row) {
             unsure |= fold->rows(results, data, inner);

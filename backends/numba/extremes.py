@@ -26,17 +26,25 @@ _LENGTHS = (1, 3, 8, 19, 64)
 
 def compiled_extreme(op: Element) -> Element:
     """An extreme of float32 or float64 as a compiled operation, instead of by NumPy's loop; any other as it is."""
-    if op.ufunc not in _NAMES:
-        return op
-    dtypes = {value.dtype for value in (*op.operands, *op.results)}
+    known, name = known_extreme(op), _name_of(op)
+    if known is not op or name is None:
+        return known
     (result,) = op.results
-    if len(dtypes) != 1 or result.dtype.char not in "fd":
-        return op
-    assert op.ufunc is not None
-    name = _NAMES[op.ufunc]
-    if is_known(name, result.dtype):
-        return Element(name, op.operands, op.results)
     return Element(f"{name}_or_doubt", op.operands, (result, Value(f"{result.name}.doubt", BOOL)))
+
+
+def known_extreme(op: Element) -> Element:
+    """The same where nothing is in doubt."""
+    name = _name_of(op)
+    if name is None or not is_known(name, op.results[0].dtype):
+        return op
+    return Element(name, op.operands, op.results)
+
+
+def _name_of(op: Element) -> str | None:
+    """Which extreme of float32 or float64 an operation is."""
+    dtypes = {value.dtype for value in (*op.operands, *op.results)}
+    return _NAMES.get(op.ufunc) if len(dtypes) == 1 and op.results[0].dtype.char in "fd" else None  # type: ignore[arg-type]
 
 
 @functools.cache

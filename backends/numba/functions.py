@@ -14,11 +14,11 @@ from dynamo_lite.backends.numba import llvm_text
 from dynamo_lite.backends.numba.emit import emit
 from dynamo_lite.backends.numba.emit_fold import emit_fold
 from dynamo_lite.backends.numba.emit_iterations import emit_iterations
-from dynamo_lite.backends.numba.extremes import compiled_extreme
+from dynamo_lite.backends.numba.extremes import compiled_extreme, known_extreme
 
 from dynamo_lite._C import abi
 from dynamo_lite.config import current
-from dynamo_lite.program.build import build, build_fold, unchanged
+from dynamo_lite.program.build import build, build_fold
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.hoist import hoist
 from dynamo_lite.program.ir import Element, Function, Keep, Store, walk
@@ -45,7 +45,7 @@ def function_of(kernel: Kernel, classes: str) -> Function:
     NumPy's own loops for extremes, "!" for one that looks which two NaNs meet."""
     classes, with_rows, by_loops, strict = options(classes)
     by_vectors = partial(vectorise, lanes=Lanes(llvm_text.can_mask, llvm_text.can_scatter))
-    change = unchanged if by_loops else compiled_extreme
+    change = known_extreme if by_loops else compiled_extreme
     if kernel.fold is not None and classes.endswith(abi.CLASS_ITERATED):
         return _through(build_fold(kernel, classes, change), (hoist, by_vectors, place))
     passes = (split, keep, hoist, by_vectors, partial(watch, strict=strict), place)

@@ -153,7 +153,7 @@ class VectorWriter(StepWriter):
                 frame.registers[out] = places[-1]
             else:
                 late.append((target, places[-1]))
-        self.sweep(places, lambda rows: self.call_kernel(step, rows, len(reads), rows[-1].sizes[0]))
+        self.sweep(places, lambda rows: self.call_kernel(step, rows, len(reads)), 2)
         for pair in late:
             self.sweep(pair, lambda rows: self.copy(*rows))
 
@@ -181,8 +181,9 @@ class VectorWriter(StepWriter):
         if len(product) > 2:
             self.vectors.add(tuple(product))
 
-    def sweep(self, places: Sequence[Array], run: Callable[[list[Array]], None]) -> None:
-        """Do something with all vectors of arrays of one shape, along the last axis, or at once where they lie so."""
+    def sweep(self, places: Sequence[Array], run: Callable[[list[Array]], None], ndim: int = 1) -> None:
+        """Do something with arrays of one shape: with all their parts of at most `ndim` axes, or with all elements as
+        one vector where they lie so."""
         lengths, lines = places[-1].sizes, self.lines
         if len(lengths) == 1:
             run(list(places))
@@ -196,6 +197,9 @@ class VectorWriter(StepWriter):
                 stride = "0" if cell else str(place.dtype.itemsize)
                 flat.append(replace(place, sizes=total, strides=(stride,), axes=(frozenset(),)))
             run(flat)
+            return
+        if len(lengths) <= ndim:
+            run(list(places))
             return
         stem, before = lines.name("rows"), lines.block
         lines.put(f"  br label %{stem}.head")
@@ -214,7 +218,7 @@ class VectorWriter(StepWriter):
             rows.append(
                 Array(place.dtype, pointer, place.sizes[1:], place.strides[1:], place.axes[1:], place.base)
             )
-        self.sweep(rows, run)
+        self.sweep(rows, run, ndim)
         lines.put(f"  %{stem}.next = add i64 %{stem}.row, 1")
         lines.text[hole] = f"  %{stem}.row = phi i64 [ 0, %{before} ], [ %{stem}.next, %{lines.block} ]"
         lines.put(f"  br label %{stem}.head")
@@ -325,14 +329,19 @@ class VectorWriter(StepWriter):
             ]
         return f"{name}.address", f"{name}.bytes"
 
-    def call_kernel(self, step: Map, places: list[Array], n_operands: int, length: Number) -> None:
-        """Run a kernel; where it does not return 0, neither does the function."""
+    def call_kernel(self, step: Map, places: list[Array], n_operands: int) -> None:
+        """Run a kernel over vectors or matrices; where it does not return 0, neither does the function."""
         lines = self.lines
         letters = ""
+        rows = len(places[-1].sizes) == 2
         for place, array in enumerate(places):
-            constant = "c" if array.strides[0] == str(array.dtype.itemsize) else "s"
-            letters += "0" if array.strides[0] == "0" and place < n_operands else constant
-        function = function_of(step.kernel, letters + abi.ASKS_LOOPS + abi.ASKS_STRICT * self.strict)
+            if array.strides[-1] == "0" and place < n_operands:
+                letters += abi.CLASS_SINGLE if array.strides[0] == "0" else abi.CLASS_OF_ROW
+            else:
+                packed = array.strides[-1] == str(array.dtype.itemsize)
+                letters += abi.CLASS_PACKED if packed else abi.CLASS_SPREAD
+        asks = abi.ASKS_ROWS * rows + abi.ASKS_LOOPS + abi.ASKS_STRICT * self.strict
+        function = function_of(step.kernel, letters + asks)
         name = self.kernel(function)
         block = lines.name("%kernel.block")
         loops = range(len(self.loops), len(self.loops) + len(function.loops))
@@ -340,7 +349,8 @@ class VectorWriter(StepWriter):
             raise NotScalar("too many operations of NumPy's own")
         self.loops += [(loop.ufunc, loop.dtypes) for loop in function.loops]
         scratch, first, words = kernel_block(len(places), len(loops))
-        self.entry.append(f"  {block} = alloca [{words} x i64], align 8")
+        room = words + (abi.ROWS_STEPS + len(places)) * rows
+        self.entry.append(f"  {block} = alloca [{room} x i64], align 8")
         own_first = self.loop_words + abi.LOOP_WORDS * loops.start
         copied = [(self.scratch_word, scratch), *zip(count(own_first), range(first, words), strict=False)]
         for source, goal in copied:
@@ -351,15 +361,19 @@ class VectorWriter(StepWriter):
                 f"  {value} = load i64, ptr {at}, align 8",
                 f"  store i64 {value}, ptr {to}, align 8",
             ]
+        values: list[tuple[int, str, str]] = []
         for place, array in enumerate(places):
-            for word, kind, value in (
-                (abi.PLACE_POINTER, "ptr", array.pointer),
-                (abi.PLACE_STRIDE, "i64", array.strides[0]),
-            ):
-                at = lines.name("%place")
-                self.entry.append(f"  {at} = getelementptr i64, ptr {block}, i64 {abi.PLACE_WORDS * place + word}")
-                lines.put(f"  store {kind} {value}, ptr {at}, align 8")
-        status = lines.do(f"call i32 @{name}(ptr {block}, i64 {length.name}) #0")
+            at = abi.PLACE_WORDS * place
+            values += [(at + abi.PLACE_POINTER, "ptr", array.pointer), (at + abi.PLACE_STRIDE, "i64", array.strides[-1])]
+            if rows:
+                values.append((words + abi.ROWS_STEPS + place, "i64", array.strides[0]))
+        if rows:
+            values.append((words + abi.ROWS_COUNT, "i64", places[-1].sizes[0].name))
+        for number, kind, value in values:
+            word = lines.name("%place")
+            self.entry.append(f"  {word} = getelementptr i64, ptr {block}, i64 {number}")
+            lines.put(f"  store {kind} {value}, ptr {word}, align 8")
+        status = lines.do(f"call i32 @{name}(ptr {block}, i64 {places[-1].sizes[-1].name}) #0")
         failed, on, stop = lines.do(f"icmp ne i32 {status}, 0"), lines.name("on"), lines.name("stop")
         lines.put(f"  br i1 {failed}, label %{stop}, label %{on}, !prof !0")
         lines.apart += [f"{stop}:", f"  ret i32 {status}"]
