@@ -44,7 +44,7 @@ def known_extreme(op: Element) -> Element:
 def _name_of(op: Element) -> str | None:
     """Which extreme of float32 or float64 an operation is."""
     dtypes = {value.dtype for value in (*op.operands, *op.results)}
-    return _NAMES.get(op.ufunc) if len(dtypes) == 1 and op.results[0].dtype.char in "fd" else None  # type: ignore[arg-type]
+    return _NAMES.get(op.ufunc) if len(dtypes) == 1 and op.results[0].dtype.char in "fd" else None
 
 
 @functools.cache

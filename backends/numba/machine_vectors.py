@@ -363,8 +363,9 @@ class VectorWriter(StepWriter):
             ]
         values: list[tuple[int, str, str]] = []
         for place, array in enumerate(places):
-            at = abi.PLACE_WORDS * place
-            values += [(at + abi.PLACE_POINTER, "ptr", array.pointer), (at + abi.PLACE_STRIDE, "i64", array.strides[-1])]
+            base = abi.PLACE_WORDS * place
+            values.append((base + abi.PLACE_POINTER, "ptr", array.pointer))
+            values.append((base + abi.PLACE_STRIDE, "i64", array.strides[-1]))
             if rows:
                 values.append((words + abi.ROWS_STEPS + place, "i64", array.strides[0]))
         if rows:
