@@ -69,7 +69,7 @@ MACHINE_STEP = 1.5
 MACHINE_LOOP = 30.0
 MACHINE_APPEND = 25.0
 MACHINE_PRODUCT = 60.0
-MACHINE_KERNEL = 15.0  # on a vector
+MACHINE_KERNEL = 15.0  # on an array
 EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
 COMPLEX_NS = 2.0  # of an operation on a complex number: NumPy's loop on tiles, whose results are searched for NaN
 COMPILED_NS = 0.06  # of a compiled operation on one element
@@ -610,7 +610,7 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
             time += _machine_time(step, env)
         elif isinstance(step, Cond):
             time += sum(_machine_steps(body, inside) for body, inside in _branches(step, env)) / 2
-        elif isinstance(step, Map):
+        elif isinstance(step, Map | Reduce):
             time += sum(MACHINE_LOOP if op.op == "loop" else MACHINE_STEP for op in step.kernel.ops)
             time += (MACHINE_KERNEL + 2 * _read_time(step, env, {})) if step.shape else 0.0
         elif isinstance(step, Call) and step.function in _PRODUCTS:

@@ -386,6 +386,19 @@ def test_awkward_values(name: str, values: str, errors: str) -> None:
     require_equal(under, make, compile=dynamo_lite.compile, compile_options=options, calls=2)
 
 
+@pytest.mark.usefixtures("no_mode")
+@pytest.mark.parametrize("every", [1, 2, 3])
+@pytest.mark.parametrize("name", [*PROGRAMS, *OTHERS])
+def test_loops_that_are_left(name: str, every: int) -> None:
+    """Behind any iteration, to let others run, and entered again."""
+    _C.leave_loops(every)
+    try:
+        report = run((PROGRAMS | OTHERS)[name], "numba", *(("packed", "f8", 5, n) for n in (7, 1, 4)))
+    finally:
+        _C.leave_loops(0)
+    assert report.stats["leaves"] or name in OTHERS, report.compiled.explain()
+
+
 def test_a_doubtful_extreme_runs_step_by_step() -> None:
     """Where the arithmetic does not know which zero NumPy keeps the loop begins again, and nothing declines."""
     fast = dynamo_lite.compile(all_reductions, options=OPTIONS)
