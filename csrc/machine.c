@@ -182,11 +182,10 @@ make_object(int type, int64_t bits)
     return object;
 }
 
-/* Append an object to a list; 1 where there is no memory. code: the number of the append, then the bits of the type. */
+/* Append a new object to a list; 1 where there is no memory. code: the number of the append, then the bits of the type. */
 static int32_t
-append(npy_intp *block, PyObject *list, npy_intp code, int64_t bits)
+append_object(npy_intp *block, PyObject *list, npy_intp code, PyObject *object)
 {
-    PyObject *object = make_object((int)(code & ((1 << DL_APPEND_TYPE_BITS) - 1)), bits);
     if (object == NULL || PyList_Append(list, object) < 0) {
         PyErr_Clear();
         Py_XDECREF(object);
@@ -195,6 +194,25 @@ append(npy_intp *block, PyObject *list, npy_intp code, int64_t bits)
     ((Watch *)block[DL_WORD_RUN])->appended[code >> DL_APPEND_TYPE_BITS] = object;
     Py_DECREF(object);
     return 0;
+}
+
+static int32_t
+append(npy_intp *block, PyObject *list, npy_intp code, int64_t bits)
+{
+    return append_object(block, list, code, make_object((int)(code & ((1 << DL_APPEND_TYPE_BITS) - 1)), bits));
+}
+
+/* The same of a new array with a copy of packed memory. */
+static int32_t
+append_array(npy_intp *block, PyObject *list, npy_intp code, const char *data, npy_intp nd, npy_intp first, npy_intp second,
+             npy_intp third)
+{
+    npy_intp shape[] = {first, second, third};
+    PyObject *array = PyArray_SimpleNew((int)nd, shape, (int)(code & ((1 << DL_APPEND_TYPE_BITS) - 1)));
+    if (array != NULL) {
+        memcpy(PyArray_DATA((PyArrayObject *)array), data, (size_t)PyArray_NBYTES((PyArrayObject *)array));
+    }
+    return append_object(block, list, code, array);
 }
 
 static const npy_intp helpers[] = {

@@ -78,6 +78,7 @@ class Abi(NamedTuple):
     RETURNED_REVERSED: int
     RETURNED_LONG: int
     RETURNED_MET_DOUBT: int
+    RETURNED_FOLD: int
     WORD_LOOK: int
     WORD_RUN: int
     WORD_BUDGET: int

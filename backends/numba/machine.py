@@ -441,7 +441,8 @@ class _Writer(ArrayWriter):
         finals = [self.final(output, first, frame) for output, first in zip(outputs, firsts, strict=True)]
         moved = iter(self.move(slots, [final for final in finals if isinstance(final, Array)], mark))
         finals = [next(moved) if isinstance(final, Array) else final for final in finals]
-        self.finals += [final for final in finals if isinstance(final, Value)]
+        holds = [final.held if isinstance(final, Array) else final for final in finals]
+        self.finals += [held for held in holds if isinstance(held, Value)]
         done = lines.do(f"icmp eq i64 {index}, {last}")
         stops = ""
         if loop.goes_on:

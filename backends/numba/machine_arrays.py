@@ -31,11 +31,7 @@ Handed: TypeAlias = Value | Number | Array  # what loops carry and choices yield
 
 
 class ArrayWriter(ListWriter):
-    """Whole vectors. copied: the bases of arrays of which there are two copies, in place of one object."""
-
-    def __init__(self, words: int, strict: bool) -> None:
-        super().__init__(words, strict)
-        self.copied: set[int | None] = set()
+    """Whole arrays."""
 
     def require_unwritten(self) -> None:
         """Nobody may tell a copy from the object itself."""
@@ -49,7 +45,7 @@ class ArrayWriter(ListWriter):
         room = self.room(given.dtype, given.sizes, given.axes)
         assert room.room is not None
         self.duplicate(room, given)
-        return replace(room, held=replace(held, name=room.pointer))
+        return replace(room, held=held)
 
     def require_whole(self, array: Array) -> Value:
         """What an array is that is handed on: an object in C order, no view that somebody has made."""
@@ -101,7 +97,7 @@ class ArrayWriter(ListWriter):
             if changed or place in waiting:
                 pointer = self.room_pointer(target.room, target.dtype, self.total(target.sizes))
             array = self.packed(target.dtype, target.sizes, source.axes, target.room, fresh(target.dtype, pointer))
-            arrays.append(replace(array, held=replace(self.require_whole(source), name=pointer)))
+            arrays.append(replace(array, held=self.require_whole(source)))
         for place in waiting:
             self.duplicate(arrays[place], sources[place])
         return arrays

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from dynamo_lite.backends.numba.machine_operators import INTEGER_OPERATORS, LOOP
 from dynamo_lite.backends.numba.machine_slices import constant, slice_axis
 
 from dynamo_lite._C import abi, kernel_block
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
 from dynamo_lite.program import ir
 from dynamo_lite.program.build import elements
 from dynamo_lite.program.element_ops import class_of, emit_cast, exact_cast, nans_differ, results_of
@@ -177,6 +177,9 @@ class StepWriter(NumberWriter):
                     raise NotScalar("a slice with a step that is not known")
                 place, size = slice_axis(self, size, start, stop, by)
                 first, pace = "" if place.most == place.least == 0 else place.name, by
+                known = None if None in entry[:2] else make("sub", entry[1], entry[0])
+                if type(known) is int and by == 1 and known > 0:
+                    size = replace(size, most=min(size.most, known))
                 if any(bound is not None and bound.read for bound in (start, stop)):
                     self.lines.decline_if(lines.do(f"icmp ugt i64 {size.name}, {abi.MOST_VECTOR}"), "long")
                     axis = frozenset((WINDOW,))

@@ -17,6 +17,7 @@ from dynamo_lite.backends.numba.emit import emit
 from dynamo_lite.backends.numba.functions import function_of
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_numbers import NotScalar, Number
+from dynamo_lite.backends.numba.machine_slices import constant
 from dynamo_lite.backends.numba.machine_steps import (
     MOST_LOOPS,
     WINDOW,
@@ -247,9 +248,8 @@ class VectorWriter(StepWriter):
         for size, stride, axis, length in zip(
             register.sizes, register.strides, register.axes, lengths[missing:], strict=True
         ):
-            repeated = size.least == size.most == 1
-            if not repeated:
-                self.require_size(size, length)
+            repeated = size.most == 1 and size.name != length.name
+            self.require_size(size, constant(1) if repeated else length)
             strides.append("0" if repeated else stride)
             axes.append(nowhere if repeated else axis)
         if len(lengths) > 1 and len(lengths) - strides.count("0") > 1:

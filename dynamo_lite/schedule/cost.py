@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite._C import abi
 from dynamo_lite.budget import spend
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
@@ -44,7 +45,21 @@ from dynamo_lite.graph.scalar import (
 )
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
-from dynamo_lite.schedule.steps import Alloc, Append, Call, Cond, Loop, Map, Reduce, Reg, Save, Schedule, View, bodies
+from dynamo_lite.schedule.steps import (
+    Alloc,
+    Append,
+    Call,
+    Cond,
+    Loop,
+    Machine,
+    Map,
+    Reduce,
+    Reg,
+    Save,
+    Schedule,
+    View,
+    bodies,
+)
 from dynamo_lite.schedule.target import Target
 
 # What plain Python and NumPy take, besides memory traffic.
@@ -575,7 +590,7 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
         elif isinstance(step, Save):
             kept = written.get(step.src)
             time += SAVE + _fresh_time(_input_bytes(schedule, step.src, env) if kept is None else kept)
-        elif isinstance(step, Loop) and step.machine is not None:
+        elif isinstance(step, Loop) and step.machine is not None and not _is_long(step, step.machine, env):
             time += MACHINE_CALL + _machine_time(step, env)
         elif isinstance(step, Loop):
             number, inside = _iterations(step, env)
@@ -594,6 +609,19 @@ def _iterations(step: Loop, env: Env) -> tuple[int, Env]:
     goes_on = step.body.outputs[-1] if step.goes_on else None
     changing = 1 + len(values) - (len(step.body.outputs) - len(step.carried) - step.goes_on)
     return _middle(bounds, values, step.body.symbols, env, goes_on, changing, step.pause or ())
+
+
+def _is_long(loop: Loop, machine: Machine, env: Env) -> bool:
+    """Whether a machine loop is left to its steps, since it handles long arrays."""
+    for row in machine.vectors:
+        size = 1.0
+        for place, axis in zip(row[::2], row[1::2], strict=True):
+            type_ = loop.types[place] if place >= 0 and axis >= 0 else None
+            if type_ is not None:
+                size *= float(evaluate(type_.shape[axis], env))  # type: ignore[arg-type]
+        if size > abi.MOST_VECTOR:
+            return True
+    return False
 
 
 def _machine_time(loop: Loop, env: Env) -> float:

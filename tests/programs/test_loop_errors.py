@@ -185,5 +185,5 @@ def test_a_long_loop_that_declines_weighs_more_than_short_ones_that_do_not() -> 
         for _ in range(20):
             for _ in range(20):
                 fast(np.ones(3), 5)
-            fast(np.ones(3), 2000)
+            fast(np.ones(3), 200_000)
     assert fast.stats()["retired"] == 1 and fast.stats()["declines"] == 16

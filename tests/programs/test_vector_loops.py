@@ -312,13 +312,53 @@ def written_where_it_was_chosen(x, y, n):
     return x, y
 
 
-@other
+@program
 def collected(x, y, n):
     out = []
     for _ in range(n):
         x = x * 0.5
         x[0] + 1.0
         out.append(x)
+    return out, x
+
+
+@program
+def collected_copies(x, y, n):
+    out = [x]
+    for _ in range(n):
+        x = x * 0.5 + y
+        out.append(x.copy())
+        y = y * 0.75
+    return out, x, y
+
+
+@other
+def collected_before_it_changes(x, y, n):
+    out = []
+    for _ in range(n):
+        out.append(x)
+        x = x * 0.5 + y[0]
+    return out, x
+
+
+@other
+def collected_and_written(x, y, n):
+    out = []
+    for _ in range(n):
+        x = x * 0.5 + y
+        out.append(x)
+        x[0] = 7.0
+    return out, x
+
+
+@other
+def collected_twice(x, y, n):
+    out = []
+    for i in range(n):
+        x = x * 0.5 + y
+        out.append(x)
+        if i > 2:
+            out.append(x)
     return out, x
 
 
