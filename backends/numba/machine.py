@@ -241,7 +241,7 @@ class _Writer(ArrayWriter):
             strides[-1 if self.classes[place] == "c" else 0] = str(dtype.itemsize)
         axes = tuple(frozenset(((place, axis),)) for axis in range(ndim))
         held, ordered = Value(dtype, pointer, str(1 + place)), frozenset(((place, IN_ORDER),) if ndim > 1 else ())
-        return Array(dtype, pointer, sizes, tuple(strides), axes, place, held, None, ordered)
+        return Array(dtype, pointer, sizes, tuple(strides), axes, place, held, None, ordered, ndim > 1)
 
     # Control
 

@@ -191,7 +191,7 @@ class ArrayWriter(ListWriter):
             self.require_size(size, self.number(dim, frame))
         self.require_short(array.sizes, array.axes)
         if len(array.sizes) > 1:
-            if array.held is None or array.ordered is None:
+            if not array.packed or array.ordered is None:
                 raise NotScalar("a reduction of an array that does not lie packed")
             self.vectors |= array.ordered
         if len(step.axes) == len(step.shape) and step.scalar:

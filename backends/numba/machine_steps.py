@@ -80,8 +80,7 @@ class Array:
     """An array: its first element, sizes and strides in bytes. axes: for each axis those that are at least as long.
     base: the value that goes in, or what is made, whose memory it shows; None: a single element's own. held: the object
     that it is, as a NumPy scalar's; None of a view. room: the number of the room that it fills. ordered: its strides do
-    not grow from axis to axis where these are IN_ORDER; None where they may. With `held` it lies packed then, but for a
-    vector that goes in."""
+    not grow from axis to axis where these are IN_ORDER; None where they may. packed: nothing lies in between then."""
 
     dtype: DType
     pointer: str
@@ -92,6 +91,7 @@ class Array:
     held: Value | None = None
     room: int | None = None
     ordered: frozenset[Axis] | None = frozenset()
+    packed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +194,9 @@ class StepWriter(NumberWriter):
         if not sizes:
             return Element(source.dtype, pointer, source.base)
         ordered = frozenset() if len(sizes) == 1 else ordered
-        return Array(
-            source.dtype, pointer, tuple(sizes), tuple(strides), tuple(axes), source.base, ordered=ordered
-        )
+        packed = source.packed and all(entry in (None, FULL) for entry in entries)
+        parts = (tuple(sizes), tuple(strides), tuple(axes))
+        return Array(source.dtype, pointer, *parts, source.base, ordered=ordered, packed=packed)
 
     def place(self, index: Scalar, size: Number, frame: Frame) -> str:
         """An index into an axis of that size, counted from its begin; declines where it is out of range."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 from dynamo_lite.backends.numba.emit import emit
@@ -185,13 +186,13 @@ class VectorWriter(StepWriter):
     def sweep(self, places: Sequence[Array], run: Callable[[list[Array]], None], ndim: int = 1) -> None:
         """Do something with arrays of one shape: with all their parts of at most `ndim` axes, or with all elements as
         one vector where they lie so."""
-        lengths, lines = places[-1].sizes, self.lines
+        places, lines = _squeezed(places), self.lines
+        lengths = places[-1].sizes
         if len(lengths) == 1:
             run(list(places))
             return
         cells = [set(place.strides) == {"0"} for place in places]
-        whole = [place.held is not None and place.ordered is not None for place in places]
-        if all(cell or packed for cell, packed in zip(cells, whole, strict=True)):
+        if all(cell or (place.packed and place.ordered is not None) for cell, place in zip(cells, places, strict=True)):
             total = (self.total(lengths),)
             flat = []
             for cell, place in zip(cells, places, strict=True):
@@ -244,19 +245,20 @@ class VectorWriter(StepWriter):
         missing = len(lengths) - len(register.sizes)
         if missing < 0 or register.dtype != dtype:
             raise NotScalar("an operand of other axes or dtype")
-        strides, axes = ["0"] * missing, [nowhere] * missing
+        strides, axes, broadcast = ["0"] * missing, [nowhere] * missing, missing > 0
         for size, stride, axis, length in zip(
             register.sizes, register.strides, register.axes, lengths[missing:], strict=True
         ):
             repeated = size.most == 1 and size.name != length.name
             self.require_size(size, constant(1) if repeated else length)
+            broadcast |= repeated
             strides.append("0" if repeated else stride)
             axes.append(nowhere if repeated else axis)
         if len(lengths) > 1 and len(lengths) - strides.count("0") > 1:
             if register.ordered is None:
                 raise NotScalar("an operand whose axes lie in another order")
             self.vectors |= register.ordered
-        if "0" not in strides:
+        if not broadcast:
             return replace(register, sizes=tuple(lengths))
         return Array(dtype, register.pointer, tuple(lengths), tuple(strides), tuple(axes), register.base)
 
@@ -299,7 +301,8 @@ class VectorWriter(StepWriter):
         strides = [str(dtype.itemsize)]
         for length in lengths[:0:-1]:
             strides.insert(0, self.lines.do(f"mul i64 {strides[0]}, {length.name}"))
-        return Array(dtype, held.name, tuple(lengths), tuple(strides), tuple(axes), -1 - number, held, number)
+        parts = (tuple(lengths), tuple(strides), tuple(axes))
+        return Array(dtype, held.name, *parts, -1 - number, held, number, packed=True)
 
     def room_pointer(self, number: int, dtype: DType, length: Number) -> str:
         """Where room `number` lies, of so many elements."""
@@ -412,6 +415,19 @@ class VectorWriter(StepWriter):
         for written in body.written:
             if any(place != written and base == bases.get(written) for place, base in bases.items()):
                 raise NotScalar("memory that goes into a body twice")
+
+
+def _squeezed(places: Sequence[Array]) -> list[Array]:
+    """Arrays of one shape without the axes that have a single element."""
+    lengths = places[-1].sizes
+    kept = [axis for axis, length in enumerate(lengths) if not length.least == length.most == 1] or [len(lengths) - 1]
+
+    def part(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(values[axis] for axis in kept)
+
+    return [
+        replace(place, sizes=part(place.sizes), strides=part(place.strides), axes=part(place.axes)) for place in places
+    ]
 
 
 def _collide(read: Array, target: Array) -> bool:
