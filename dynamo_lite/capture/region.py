@@ -18,7 +18,7 @@ from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.rewrite import map_scalars
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, renamed, symbols_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed, symbols_of
 from dynamo_lite.graph.types import ArrayType
 
 Path = TypeVar("Path", bound=Hashable)
@@ -203,6 +203,11 @@ def _facts(inside: Facts, outside: Facts, numbers: list[Symbol], symbols: Mappin
     for condition in inside.learned:
         if symbols_of(condition) <= symbols.keys():
             facts.learn(renamed(condition, symbols), True)
+    for place, number in enumerate(numbers):  # which may be equal by way of a number that does not go in
+        for other in numbers[:place]:
+            same = make("eq", other, number)
+            if is_symbolic(same) and facts.decide(renamed(same, symbols)) is None and inside.decide(same):
+                facts.learn(renamed(same, symbols), True)
     return facts
 
 

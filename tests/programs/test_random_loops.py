@@ -13,10 +13,13 @@ from tests.programs.random_loops import arguments, function, source
 BATCH = 10
 
 
-@pytest.mark.parametrize("seed", [109])  # a bound known under another name
-def test_found_before(seed: int) -> None:
+# A bound known under another name; stores into arrays that are handed on; sizes that are equal by way of a third one.
+@pytest.mark.parametrize(("seed", "choices"), [(109, False), (446, False), (822, True), (328, True)])
+def test_found_before(seed: int, choices: bool) -> None:
     options = {"backend": "numba", "options": OPTIONS}
-    require_equal(function(seed), lambda: arguments(seed, 3), compile=dynamo_lite.compile, compile_options=options)
+    require_equal(
+        function(seed, choices), lambda: arguments(seed, 3), compile=dynamo_lite.compile, compile_options=options
+    )
 
 
 @pytest.mark.parametrize("choices", [False, True], ids=["straight", "choices"])
