@@ -11,7 +11,8 @@ from benchmarks import single_thread, suite_options
 def main() -> int:
     """Print a few lines for each program, then the table; 1 if one failed or gave other bits than NumPy's."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.loops", description=__doc__)
-    parser.add_argument("programs", nargs="*", help="names; all by default")
+    parser.add_argument("programs", nargs="*", help="names; by default all but those over small states")
+    parser.add_argument("--states", action="store_true", help="those over small states (states.py), and no others")
     parser.add_argument("--size", choices=("tiny", "small", "middle"), default="small")
     suite_options.add(parser)
     options = parser.parse_args()
@@ -19,14 +20,15 @@ def main() -> int:
 
     # After restart, since NumPy reads its thread settings when it is imported.
     from benchmarks import isolated
-    from benchmarks.loops.programs import PROGRAMS
+    from benchmarks.loops.programs import ALL, PROGRAMS, STATES
 
     if options.row:
-        return isolated.child(lambda: PROGRAMS[options.child].at(options.size), options)
-    unknown = [name for name in options.programs if name not in PROGRAMS]
+        return isolated.child(lambda: ALL[options.child].at(options.size), options)
+    unknown = [name for name in options.programs if name not in ALL]
     if unknown:
-        parser.error(f"no program {', '.join(unknown)}; there are {', '.join(PROGRAMS)}")
-    return isolated.command("benchmarks.loops", options.programs or list(PROGRAMS), [f"--size={options.size}"], options)
+        parser.error(f"no program {', '.join(unknown)}; there are {', '.join(ALL)}")
+    names = options.programs or list(STATES if options.states else PROGRAMS)
+    return isolated.command("benchmarks.loops", names, [f"--size={options.size}"], options)
 
 
 if __name__ == "__main__":

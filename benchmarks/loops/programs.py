@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.loops import images, linear_algebra, sequences, stencils
+from benchmarks.loops import images, linear_algebra, sequences, states, stencils
 
 PROGRAMS = {
     program.name: program for module in (stencils, linear_algebra, sequences, images) for program in module.PROGRAMS
 }
+STATES = {program.name: program for program in states.PROGRAMS}
+ALL = PROGRAMS | STATES

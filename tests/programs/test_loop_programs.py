@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.loops.programs import PROGRAMS
+from benchmarks.loops.programs import ALL
 from tests.oracle import require_equal
 
 
 @pytest.mark.parametrize("cost_model", [True, False])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", ALL)
 def test_equal_bit_for_bit(name: str, cost_model: bool, backend: str, compiler: Callable[..., Any]) -> None:
-    program = PROGRAMS[name].at("tiny")
+    program = ALL[name].at("tiny")
     require_equal(
         program.fn,
         program.make_args,
