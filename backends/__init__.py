@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dynamo_lite.errors import BackendError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 Backend: TypeAlias = Callable[[Any, Sequence[Any]], Callable[..., Any]]
 
@@ -31,9 +33,15 @@ def register_backend(name: str, backend: Backend) -> None:
     _REGISTERED[name] = backend
 
 
+def _entry_points() -> EntryPoints:
+    from importlib.metadata import entry_points  # NB: as much to import as half of capture, for names seldom asked for
+
+    return entry_points(group=ENTRY_POINTS)
+
+
 def list_backends() -> list[str]:
     """The names that ``resolve`` knows, sorted."""
-    return sorted({*_REGISTERED, *BUILT_IN, *(point.name for point in entry_points(group=ENTRY_POINTS))})
+    return sorted({*_REGISTERED, *BUILT_IN, *(point.name for point in _entry_points())})
 
 
 def resolve(backend: str | Backend) -> Backend:
@@ -49,7 +57,7 @@ def resolve(backend: str | Backend) -> Backend:
             raise BackendError(backend, str(error)) from error
         _REGISTERED[backend] = found
         return found
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in _entry_points():
         if point.name == backend:
             try:
                 register_backend(backend, point.load())

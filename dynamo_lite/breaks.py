@@ -8,7 +8,7 @@ around it is reported as a skip of the same id. Row order numbers the reasons. d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dynamo_lite.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from dynamo_lite.dataclass import dataclass
 
 _LOOK = 256  # units from one look at the clock to the next
 _SHARE = 2 / 3  # of the work is for what repeats

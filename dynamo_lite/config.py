@@ -14,9 +14,9 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.errors import ConfigError
 
 ARTIFACTS = ("graph", "guards", "breaks", "recompiles", "bytecode", "kernels")

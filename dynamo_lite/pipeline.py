@@ -13,7 +13,7 @@ import sys
 import time
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from dynamo_lite import _C, log
@@ -22,6 +22,7 @@ from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import Restraints
 from dynamo_lite.capture.trace import Capture, trace
 from dynamo_lite.config import Config, compiling
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.guards.words import GuardsOf
 from dynamo_lite.pycode import decode

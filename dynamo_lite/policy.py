@@ -16,10 +16,10 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from dynamo_lite import budget
 from dynamo_lite.config import config
+from dynamo_lite.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

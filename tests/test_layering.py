@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LEVELS = (
-    ("errors", "installation", "_C"),
+    ("errors", "installation", "dataclass", "_C"),
     ("config", "breaks", "budget"),
     ("log", "policy", "stance"),
     ("pycode", "graph"),
@@ -38,6 +38,8 @@ LAZY = {"numba", "llvmlite", "rich"}
 LAZY_OWN = {
     ("dynamo_lite.graph.graph", "dynamo_lite.graph.text"),
     ("dynamo_lite.installation", "importlib.metadata"),
+    ("dynamo_lite.backends", "importlib.metadata"),
+    ("dynamo_lite.report.records", "dynamo_lite.report.render"),
     ("dynamo_lite.whole_program", "dynamo_lite.watching"),
     ("dynamo_lite.whole_program", "dynamo_lite._C"),
     ("dynamo_lite.watching", "dynamo_lite.compilation"),
@@ -174,9 +176,7 @@ CIRCLES = (
 
 def c_uses(texts: Mapping[str, str]) -> dict[str, set[str]]:
     """Which .c files each .c file needs: those that define the functions and variables dl_* that it names."""
-    bare = {
-        name: re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', "", text, flags=re.DOTALL) for name, text in texts.items()
-    }
+    bare = {name: re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', "", text, flags=re.DOTALL) for name, text in texts.items()}
     owner = {}
     for name, text in bare.items():
         functions = re.findall(r"^(dl_\w+)\([^;{]*\)\n\{", text, re.MULTILINE)

@@ -9,12 +9,13 @@ first non-zero status of a NumPy loop, or in the end the statuses that were note
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from dynamo_lite.backends.numba.llvm_text import Lines, scalar_type
 
 from dynamo_lite._C import abi, kernel_block
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.program.element_ops import class_of, emit_cast, row_of
 from dynamo_lite.program.ir import (
     ANY,

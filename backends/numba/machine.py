@@ -10,7 +10,7 @@ and then the call declines: nothing that it wrote is kept. block: see `layout`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from dynamo_lite.backends.numba.machine_steps import (
 from dynamo_lite.backends.numba.machine_vectors import NAME
 
 from dynamo_lite._C import abi, machine_block
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.schedule.steps import (
     Alloc,

@@ -7,11 +7,11 @@ the test for overflow. The rules are those of csrc/scalar.c; conversions to a dt
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from dynamo_lite.backends.numba.strict_lines import StrictLines
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.program.element_ops import emit_cast, emit_row, nans_differ
 from dynamo_lite.schedule.steps import DType
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from dynamo_lite.backends.numba.machine_operators import INTEGER_OPERATORS, LOOP
 from dynamo_lite.backends.numba.machine_slices import constant, slice_axis
 
 from dynamo_lite._C import abi, kernel_block
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
 from dynamo_lite.program import ir
 from dynamo_lite.program.build import elements

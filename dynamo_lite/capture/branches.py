@@ -16,7 +16,7 @@ scalar or a number, of one type, or nobody reads it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -45,6 +45,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify, symbols_of

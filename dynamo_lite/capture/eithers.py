@@ -14,7 +14,7 @@ in its place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from dynamo_lite.capture.branches import are_like, parts_of, stand_in_node
@@ -22,6 +22,7 @@ from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, EitherValue, ResultValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.graph.types import ArrayType
 

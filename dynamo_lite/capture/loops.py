@@ -12,7 +12,7 @@ trace in the capture that counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import NoReturn
 
@@ -59,6 +59,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written

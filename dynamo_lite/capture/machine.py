@@ -11,7 +11,6 @@ from __future__ import annotations
 import builtins
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from dynamo_lite import budget
@@ -34,6 +33,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.wrap import realise, wrap
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.pycode import Code, Instr, decoded, handlers_at
 
 # Where stress mode "break" ends a segment: everything that computes.

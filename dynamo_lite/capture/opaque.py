@@ -20,9 +20,7 @@ from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Dim, evaluate, is_symbolic, symbols_of
 
 
-def call_allowed(
-    machine: Machine, function: types.FunctionType, args: list[Value], kwargs: dict[str, Value]
-) -> Value:
+def call_allowed(machine: Machine, function: types.FunctionType, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """function(*args, **kwargs) as one op."""
     if machine.tracer.stored:
         raise StoresShow

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,6 +38,7 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, present
+from dynamo_lite.dataclass import dataclass
 
 Contents: TypeAlias = dict[Any, Value]
 Snapshot: TypeAlias = dict[Value, Contents]

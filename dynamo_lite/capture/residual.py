@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ from dynamo_lite.capture.value import (
     Value,
     is_gone,
 )
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
 from dynamo_lite.pycode import OPCODES, Code, Instr, Position, handlers_at, null_below_callable

@@ -7,8 +7,9 @@ keys. INVARIANT: every fact that capture reads about an object with a source is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from dynamo_lite.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,6 +29,7 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.capture.words import number_words
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Location, Node, NodeKind

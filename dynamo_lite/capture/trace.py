@@ -11,7 +11,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dynamo_lite import budget, ops
@@ -37,6 +37,7 @@ from dynamo_lite.capture.state import (
 from dynamo_lite.capture.value import ArrayValue, NumberValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.config import Config
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import acts, is_structured

@@ -7,13 +7,14 @@ made in this segment and is virtual until it escapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, NoneType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dynamo_lite.capture.source import Source
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Scalar
 

@@ -14,7 +14,8 @@ import runpy
 import sys
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from dynamo_lite.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any, TypeAlias
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import Scalar
 from dynamo_lite.graph.types import ArrayType
 

@@ -8,12 +8,12 @@ answer holds for every value of the operands; `evaluate` is NumPy's own function
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar
 from dynamo_lite.graph.types import ArrayType

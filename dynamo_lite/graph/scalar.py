@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import TypeAlias
+
+from dynamo_lite.dataclass import dataclass
 
 Number: TypeAlias = int | float | bool | complex
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of
 
 MAX_DIMS = abi.MAX_DIMS
@@ -46,4 +45,6 @@ LIST = ArrayType(np.dtype(object), (), True)  # a Python list, which the program
 def number_type(number: Scalar) -> ArrayType:
     """The NumPy scalar that a loop hands out for a number that it carries."""
     return ArrayType(NUMBER_DTYPES[_KINDS[kind_of(number)]], (), True)
+
+
 GENERATOR = ArrayType(np.dtype(object), ())  # a random generator, which the program draws from (ops/draws.py)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dynamo_lite._C import GUARD_KINDS, Guards
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import Scalar, Symbol, as_python
 
 Op = tuple[Any, ...]

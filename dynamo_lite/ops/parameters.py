@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import NotConstant, OpError, UnknownShape
 from dynamo_lite.graph.scalar import Scalar, is_scalar, is_symbolic, kind_of

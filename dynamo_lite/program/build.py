@@ -11,12 +11,13 @@ What nobody needs and reports nothing is left out. INVARIANT: all loads of an el
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.program.element_ops import BOOL, may_raise
 from dynamo_lite.program.ir import (
     ANY,

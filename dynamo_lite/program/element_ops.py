@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+
+from dynamo_lite.dataclass import dataclass
 
 DType = np.dtype[np.generic]
 BOOL = np.dtype(np.bool_)

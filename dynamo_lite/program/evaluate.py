@@ -7,11 +7,12 @@ each iteration. Leaves the results in place, and what the function returns and r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.program.element_ops import meaning_of
 from dynamo_lite.program.ir import (
     ROWS,

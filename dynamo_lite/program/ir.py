@@ -11,10 +11,11 @@ before it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+
+from dynamo_lite.dataclass import dataclass
 
 DType: TypeAlias = np.dtype[np.generic]
 INDEX: DType = np.dtype(np.int64)

@@ -9,9 +9,10 @@ along folded axes has several vectors side by side, as many as hide latencies an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dynamo_lite._C import abi
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.program.ir import Element, For, Function, Keep, Load, Node, Store, Tiles, Value, defined, walk
 
 VECTOR_BYTES = 64  # two AVX registers, or one of AVX-512: independent work to hide latencies

@@ -11,9 +11,10 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.pycode.opcodes import OPCODES, Operand
 from dynamo_lite.pycode.version import FACTS
 

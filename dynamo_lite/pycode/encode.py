@@ -13,7 +13,7 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from bytecode import CompilerFlags, ConcreteBytecode, ConcreteInstr
@@ -21,6 +21,7 @@ from bytecode.concrete import ExceptionTableEntry
 from bytecode.instr import UNSET, InstrLocation, opcode_has_argument
 
 from dynamo_lite import _C
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.pycode.borrow import borrowed_loads
 from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedCode, free_operand
 from dynamo_lite.pycode.flow import async_items, stack_size

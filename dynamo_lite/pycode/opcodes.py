@@ -10,9 +10,10 @@ needs (say TO_BOOL before 3.13) does not occur there. The table is compared to `
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from dynamo_lite.dataclass import dataclass
 
 
 class Operand(Enum):

@@ -12,8 +12,10 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
+
+from dynamo_lite.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

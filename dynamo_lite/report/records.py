@@ -1,15 +1,15 @@
 """The records an explanation is made of: strings and numbers only, filled by the pipeline.
 
 Nothing here refers to a live graph, frame or array, so an Explanation can be kept, compared, pickled and rendered at
-any time. Rendering is in render.py.
+any time. Rendering is in render.py, which is imported when something is shown.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from dynamo_lite.report import render
+from dynamo_lite.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,17 +140,25 @@ class Explanation:
         return seconds
 
     def __str__(self) -> str:
+        from dynamo_lite.report import render
+
         return render.to_text(self)
 
     __repr__ = __str__  # what a prompt shows
 
     def to_json(self, indent: int | None = 2) -> str:
         """The whole explanation as JSON."""
+        from dynamo_lite.report import render
+
         return render.to_json(self, indent)
 
     def to_html(self) -> str:
         """A page that stands alone."""
+        from dynamo_lite.report import render
+
         return render.to_html(self)
 
     def _repr_html_(self) -> str:
+        from dynamo_lite.report import render
+
         return render.to_html_fragment(self)

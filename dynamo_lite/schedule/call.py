@@ -8,11 +8,11 @@ INVARIANT: tests/schedule/test_call.py compares every row with `evaluate` on the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import REGISTRY, OpDef
 from dynamo_lite.ops.borders import bordered

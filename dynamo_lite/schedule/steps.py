@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import Dim, Scalar, Symbol
 from dynamo_lite.graph.types import ArrayType
 

@@ -7,10 +7,10 @@ Each backend that runs Schedules hands one Target to ``schedule``. A backend of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.schedule.steps import DType, Kernel, Loop, Machine
 
 

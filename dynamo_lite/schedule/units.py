@@ -5,9 +5,9 @@ fuse.py makes units in program order, level.py joins and orders them, emit.py wr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.types import ArrayType
 

@@ -1,0 +1,103 @@
+"""dynamo_lite.dataclass makes the classes that the standard library's decorator makes of the same text."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
+
+import pytest
+
+from dynamo_lite.dataclass import dataclass
+
+OPTIONS = [
+    {"frozen": frozen, "slots": slots, "eq": eq, "repr": shown}
+    for frozen in (False, True)
+    for slots in (False, True)
+    for eq in (False, True)
+    for shown in (False, True)
+]
+
+
+def point(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:
+    @decorator(**options)
+    class Point:
+        """Fields of every kind, with names that a careless text would clash with."""
+
+        self: int
+        name: str = "set"
+        factory: list[int] = field(default_factory=list)
+        made: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+        found: str = field(default="", init=False, repr=False, compare=False)
+        _set: float = 0.0
+
+    return Point
+
+
+def child(decorator: Callable[..., Any], options: dict[str, bool]) -> Any:
+    @decorator(**options)
+    class Child(point(decorator, options)):
+        """Inherits fields, and has a method of its own among those that are made."""
+
+        more: tuple[int, ...] = (1,)
+
+        def __repr__(self) -> str:
+            return "own"
+
+    return Child
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("make", [point, child])
+def test_the_same_as_the_standard_library(make: Callable[..., Any], options: dict[str, bool]) -> None:
+    ours, theirs = make(dataclass, options), make(dataclasses.dataclass, options)
+    assert list(map(str, inspect.signature(ours).parameters)) == list(map(str, inspect.signature(theirs).parameters))
+    assert ours.__match_args__ == theirs.__match_args__
+    assert (ours.__hash__ is None) == (theirs.__hash__ is None)
+    assert hasattr(ours(1), "__dict__") == hasattr(theirs(1), "__dict__")
+    seen = []
+    for kind in (ours, theirs):
+        one, same, other = kind(1, "a", [2]), kind(1, "a", factory=[2]), kind(1, "a", [3])
+        one.made["x"] = 1
+        shown = repr(one) if options["repr"] or make is child else ""
+        tried = []
+        for name in ("self", "nothing"):
+            for change in (lambda o, n: setattr(o, n, 5), delattr):
+                try:
+                    tried.append(change(copy.copy(one), name))
+                except (AttributeError, TypeError) as error:
+                    tried.append(isinstance(error, dataclasses.FrozenInstanceError) or name == "nothing")
+        copied = copy.deepcopy(one)
+        changed = dataclasses.replace(one, name="b")
+        fields_ = [getattr(copied, row.name) for row in dataclasses.fields(one)]
+        seen.append((shown, one == same, one == other, one == 1, tried, fields_, changed.name, changed.made))
+        with pytest.raises(TypeError):
+            kind()
+        if options["frozen"] and options["eq"]:
+            assert hash(kind(1, "a", ())) == hash(kind(1, "a", ()))
+    assert seen[0] == seen[1]
+
+
+def test_each_object_has_its_own_default() -> None:
+    kind = point(dataclass, {})
+    one, other = kind(1), kind(2)
+    assert one.factory is not other.factory and one.made is not other.made
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Found by its name, as pickle needs it."""
+
+    number: int
+    after: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "after", self.number + 1)
+
+
+def test_pickles_and_post_init() -> None:
+    assert pickle.loads(pickle.dumps(Kept(3))) == Kept(3) and Kept(3).after == 4
