@@ -7,6 +7,8 @@ expression of the same operands, and nothing has been stored since into memory t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dynamo_lite import ops
@@ -16,9 +18,22 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import origins, written
 from dynamo_lite.graph.scalar import Symbol
+from dynamo_lite.graph.types import ArrayType
 
 MOST_COUNTS = 100  # in one graph: csrc/build_loop.c tells fewer than 255 stages of numbers apart
 _DEEPEST = 8  # of expressions that are compared
+
+
+def leading(index: tuple[Any, ...], ndim: int) -> Node | None:
+    """The mask that an index of an array of `ndim` axes is, with slices of whole axes behind it or not; None where it
+    is something else."""
+    if not index or not ops.masks.is_mask(index[0]):
+        return None
+    first, others = index[0], index[1:]
+    whole = [isinstance(other, slice) and other == slice(None) for other in others]
+    if not all(one or other is ... for one, other in zip(whole, others, strict=True)) or len(others) > 1 + sum(whole):
+        return None
+    return first if first.array_type.ndim + sum(whole) <= ndim else None
 
 
 def get(tracer: Tracer, x: Node, mask: Node) -> Node:
@@ -36,9 +51,9 @@ def get(tracer: Tracer, x: Node, mask: Node) -> Node:
 
 
 def put(tracer: Tracer, target: Node, mask: Node, value: Node) -> None:
-    """target[mask] = value for as many values as the mask selects; raises OpError where there is no rule."""
+    """target[mask] = value for as many values, or rows, as the mask selects; raises OpError where there is no rule."""
     found = _counted(tracer, mask)
-    if found is None or value.array_type.shape != (found[1],):
+    if found is None or value.array_type.shape[:1] != (found[1],):
         raise ops.OpError("a masked store of an array")
     if not origins(value).isdisjoint(origins(target) | origins(found[0])) or any(
         origin.kind is not NodeKind.CALL for origin in origins(value)
@@ -94,13 +109,22 @@ def _counted(tracer: Tracer, mask: Node) -> tuple[Node, Symbol] | None:
 
 def _apart(stored: set[Node], memory: set[Node], here: dict[Node, int]) -> bool:
     """Whether nothing of `memory` can be what is stored to: all of one of them was made in this graph, and is none of
-    the other. Arrays of outside may be one array under two names, say one that a loop carries."""
+    the other. Arrays of outside may be one array under two names, say one that a loop carries, if of one dtype.
+
+    NB: where views of one memory differ in dtype the mask may select another number than was counted: the program
+    declines."""
     if not stored.isdisjoint(memory):
         return False
+    if not {_dtype(node) for node in stored} & {_dtype(node) for node in memory}:
+        return True
     return any(
         all(node in here and node.kind is NodeKind.CALL and node.op != "tuple_get" for node in one)
         for one in (stored, memory)
     )
+
+
+def _dtype(node: Node) -> np.dtype[Any] | None:
+    return node.type.dtype if isinstance(node.type, ArrayType) else None
 
 
 def _writes(node: Node) -> bool:

@@ -369,11 +369,11 @@ def _number_read_before(tracer: Tracer, element: Node) -> Symbol | None:
     return None
 
 
-def read_int(machine: Machine, value: Value) -> Value:
+def read_int(machine: Machine, value: Value, asked: bool = False) -> Value:
     """An integer NumPy scalar as the int that it holds, where that can be read; any other value as it is."""
     value = machine.realised(value)
     if isinstance(value, ArrayValue) and value.node.array_type.dtype.kind in "iu":
-        found = read_number(machine, value)
+        found = read_number(machine, value, asked)
         return value if found is None else found
     return value
 
@@ -384,9 +384,9 @@ MAX_READ = 200  # csrc/build_loop.c counts the steps that yield numbers in a byt
 # -- indexing ------------------------------------------------------------------------------------
 
 
-def _index_items(machine: Machine, index: Value) -> Any:
+def _index_items(machine: Machine, index: Value, ndim: int) -> Any:
     """An index as raw items."""
-    found = raw(machine, _numbers_read(machine, index))
+    found = raw(machine, _numbers_read(machine, index, ndim))
     return tuple(_listed(machine, item) for item in (found if isinstance(found, tuple) else (found,)))
 
 
@@ -400,30 +400,37 @@ def _listed(machine: Machine, item: Any) -> Any:
         return item
 
 
-def _numbers_read(machine: Machine, index: Value) -> Value:
-    """An index inside a loop with the integers that NumPy scalars hold; as it is where an array is among its items."""
+def _numbers_read(machine: Machine, index: Value, ndim: int) -> Value:
+    """An index with the integers that NumPy scalars hold, where these make a view or a loop is around; as it is where
+    an array is among its items."""
     index = machine.realised(index)
-    if not machine.tracer.regions and not machine.tracer.peeling:
-        return index
     if isinstance(index, SequenceValue) and index.kind is not tuple:
         return index  # a list is an array of indices
     items = [machine.realised(item) for item in index.items] if isinstance(index, SequenceValue) else [index]
     if any(isinstance(item, ArrayValue) and not item.node.array_type.scalar for item in items):
         return index
-    if isinstance(index, SequenceValue):
-        return SequenceValue(None, tuple, [_numbers_read(machine, item) for item in items])
-    if isinstance(index, SliceValue):
-        parts = (read_int(machine, part) for part in (index.start, index.stop, index.step))
-        return SliceValue(None, *parts)
-    return read_int(machine, index)
+    numbers = sum(isinstance(item, ArrayValue | NumberValue) for item in items)
+    numbers += sum(isinstance(item, ConstantValue) and isinstance(item.value, int) for item in items)
+    # NB: one element is also found by an array of the index, which the next graph takes as it is.
+    if not machine.tracer.regions and not machine.tracer.peeling and numbers == ndim:
+        return index
+    found = [_item_read(machine, item) for item in items]
+    return SequenceValue(None, tuple, found) if isinstance(index, SequenceValue) else found[0]
+
+
+def _item_read(machine: Machine, item: Value) -> Value:
+    if isinstance(item, SliceValue):
+        return SliceValue(None, *(read_int(machine, part) for part in (item.start, item.stop, item.step)))
+    return read_int(machine, item, asked=True)
 
 
 def get_item(machine: Machine, array: ArrayValue, index: Value) -> Value:
     """array[index]."""
-    items = _index_items(machine, index)
-    if len(items) == 1 and ops.masks.is_mask(items[0]) and array.node.array_type.shape:
+    items = _index_items(machine, index, array.node.array_type.ndim)
+    mask = masks.leading(items, array.node.array_type.ndim)
+    if mask is not None:
         try:
-            node = masks.get(machine.tracer, array.node, items[0])
+            node = masks.get(machine.tracer, array.node, mask)
         except ops.OpError as error:
             raise no_rule(error) from None
         machine.tracer.check_size()
@@ -455,10 +462,11 @@ def set_item(machine: Machine, array: ArrayValue, index: Value, value: Value) ->
         raise Break("python-exception", "TypeError: a NumPy scalar does not support item assignment")
     tracer = machine.tracer
     note_written(machine, array.node)
-    key, stored = raw(machine, _numbers_read(machine, index)), raw(machine, value)
+    key, stored = raw(machine, _numbers_read(machine, index, array.node.array_type.ndim)), raw(machine, value)
     try:
-        if ops.masks.is_mask(key) and isinstance(stored, Node) and stored.array_type.shape:
-            masks.put(tracer, array.node, key, stored)
+        mask = masks.leading(key if isinstance(key, tuple) else (key,), array.node.array_type.ndim)
+        if mask is not None and isinstance(stored, Node) and stored.array_type.shape:
+            masks.put(tracer, array.node, mask, stored)
         else:
             mark = len(tracer.graph.nodes)
             with _slicing(machine):
@@ -550,17 +558,22 @@ def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: di
             assert isinstance(known, ConstantValue)
             operands = _fixed(operands, error.value, known.value)
             keywords = {name: _fixed(value, error.value, known.value) for name, value in keywords.items()}
+        except ops.NotRead as error:
+            number = read_number(machine, ArrayValue(None, error.node), asked=True)
+            assert isinstance(number, NumberValue), error.node
+            operands = _fixed(operands, error.node, number.expr)
+            keywords = {name: _fixed(value, error.node, number.expr) for name, value in keywords.items()}
         except ops.OpError as error:
             raise no_rule(error) from None
         else:
             return complete(machine, bound)
 
 
-def _fixed(operand: Any, symbolic: Scalar, known: Any) -> Any:
-    """An operand with the number `known` in the place of `symbolic`."""
+def _fixed(operand: Any, asked: Scalar | Node, known: Any) -> Any:
+    """An operand with the number `known` in the place of `asked`, a symbolic one or the node of a NumPy scalar."""
     if isinstance(operand, tuple | list):
-        return type(operand)(_fixed(item, symbolic, known) for item in operand)
-    return known if is_symbolic(operand) and operand == symbolic else operand
+        return type(operand)(_fixed(item, asked, known) for item in operand)
+    return known if operand is asked or (is_symbolic(operand) and operand == asked) else operand
 
 
 # -- functions -----------------------------------------------------------------------------------

@@ -49,6 +49,14 @@ class NotConstant(OpError):
         self.value = value
 
 
+class NotRead(OpError):
+    """`node`, a NumPy scalar, stands where a Python int is wanted: whoever asks may read its number and ask again."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__("a number out of an array")
+        self.node = node
+
+
 class DoesNotBroadcast(OpError):
     """NumPy raises a ValueError, since sizes do not fit. The text says which."""
 

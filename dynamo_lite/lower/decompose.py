@@ -117,7 +117,7 @@ def _roll(graph: Graph, node: Node) -> Node | None:
     """Two stores into an array laid out like the operand, as np.roll itself does it: y[k:] = x[:-k]; y[:k] = x[-k:]."""
     (x,) = node.args
     shift, axis = node.params["shift"], node.params["axis"]
-    if not isinstance(x, Node) or x.array_type.scalar or axis is None or shift == 0:
+    if not isinstance(x, Node) or x.array_type.scalar or axis is None or type(shift) is not int or shift == 0:
         return None
     shape = x.array_type.shape
     moved, rest = abs(shift), make("sub", shape[axis], abs(shift))

@@ -95,11 +95,13 @@ define(
 
 def _infer_put_masked(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     x, value = type_of(args[0]), type_of(args[3])
-    _infer_masked(args, params, ask)
-    if len(x.shape) != type_of(args[1]).ndim:
-        raise OpError("a masked store of rows")
-    if x.dtype != value.dtype or len(value.shape) != 1 or not ask(make("eq", value.shape[0], args[2])):  # type: ignore[arg-type]
-        raise OpError("values of another dtype, or another number of them, than the mask selects")
+    selected = _infer_masked(args, params, ask)
+    if x.dtype != value.dtype or value.ndim != selected.ndim:
+        raise OpError("values of another dtype, or of other axes, than the mask selects")
+    if not all(
+        ask(make("eq", size, room)) for size, room in zip(value.shape, (args[2], *selected.shape[1:]), strict=True)
+    ):  # type: ignore[arg-type]
+        raise OpError("another number of values than the mask selects")
     return ArrayType(x.dtype, x.shape)
 
 
@@ -115,8 +117,11 @@ define(
         OpKind.CALL,
         _infer_put_masked,
         _evaluate_put_masked,
-        "A copy of x with the values of the last operand in the places where the mask is true.",
-        (Sample(((0,), (0,), 0, (0,)), {}, ("d", "?", "d")),),
+        "A copy of x with the values, or rows, of the last operand in the places where the mask is true.",
+        (
+            Sample(((0,), (0,), 0, (0,)), {}, ("d", "?", "d")),
+            Sample(((0, 2), (0,), 0, (0, 2)), {}, ("d", "?", "d")),
+        ),
         may_report=False,
         in_place=True,
     )
@@ -155,7 +160,7 @@ def masked(graph: Graph, x: Node, mask: Node, count: Scalar, location: Location 
 def store_masked(
     graph: Graph, target: Node, mask: Node, count: Scalar, value: Node, location: Location | None, relate: Relate
 ) -> None:
-    """Append ``target[mask] = value`` for a value of `count` elements; OpError where the cast may warn or lose."""
+    """Append ``target[mask] = value`` for `count` elements or rows; OpError where the cast may warn or lose."""
     dtype = target.array_type.dtype
     mark = len(graph.nodes)
     try:

@@ -17,8 +17,8 @@ import numpy as np
 
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.opdef import NotConstant, OpError, UnknownShape
-from dynamo_lite.graph.scalar import Scalar, is_scalar, is_symbolic, kind_of
+from dynamo_lite.graph.opdef import NotConstant, NotRead, OpError, UnknownShape
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, is_symbolic, kind_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import convert, is_pending, is_sequence
 
@@ -215,6 +215,15 @@ def static_int(value: Any) -> int:
     raise OpError(f"{described(value)} is not a constant int")
 
 
+def open_int(value: Any) -> Scalar:
+    """`value` as an int that is constant, or that a node of the graph yields: only the run knows it."""
+    if isinstance(value, Node) and value.array_type.scalar and value.array_type.dtype.kind in "iu":
+        raise NotRead(value)
+    if isinstance(value, Symbol) and value.kind == "int" and value.input < 0:
+        return value
+    return static_int(value)
+
+
 def static_bool(value: Any) -> bool:
     """`value` as a constant bool."""
     if type(value) is bool:
@@ -386,7 +395,7 @@ PlainNumber = Annotated[Any, Kind("a known number", _plain_number)]
 PlainNumberOrNone = Annotated[Any, Kind("a known number, None", _optional(_plain_number))]
 Int = Annotated[int, Kind("a known int", static_int)]
 IntOrNone = Annotated[int | None, Kind("a known int, None", _optional(static_int))]
-IntOrSeveral = Annotated[Any, Kind("a known int, or several", one_or_several(static_int, tuple, list))]
+OpenIntOrSeveral = Annotated[Any, Kind("an int, or several", one_or_several(open_int, tuple, list))]
 Count = Annotated[Scalar, Kind("a number of copies", _count)]
 CountOrCounts = Annotated[Any, Kind("a number of copies, or an array of such", _count_or_counts)]
 Counts = Annotated[Any, Kind("numbers of copies", one_or_several(_count, tuple, list))]

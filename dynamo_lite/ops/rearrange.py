@@ -29,7 +29,7 @@ from dynamo_lite.ops.parameters import (
     FlagOrNoValue,
     Int,
     IntOrNone,
-    IntOrSeveral,
+    OpenIntOrSeveral,
     Joined,
     OperandArg,
     ProductMode,
@@ -633,8 +633,8 @@ opaque(
 
 
 @spell("roll", "np.roll", np.roll)
-def _bind_roll(ask: Relate, a: ArrayArg, shift: IntOrSeveral, axis: AxesOrListOrNone = None) -> Bound:
-    if isinstance(shift, int) and (axis is None or isinstance(axis, int)):
+def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrListOrNone = None) -> Bound:
+    if not isinstance(shift, tuple) and (axis is None or isinstance(axis, int)):
         return _rolled(ask, a, shift, axis)
     if axis is None:
         raise OpError("np.roll by several places of no axis")
@@ -648,9 +648,9 @@ def _bind_roll(ask: Relate, a: ArrayArg, shift: IntOrSeveral, axis: AxesOrListOr
     return _rolled(ask, a, *pairs[-1])
 
 
-def _rolled(ask: Relate, a: Node, shift: int, axis: int | None) -> Bound:
+def _rolled(ask: Relate, a: Node, shift: Scalar, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
-    if place is not None and 0 < abs(shift) <= MOST_ROLLED:
+    if place is not None and isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED:
         # Asked for lower/decompose.py, which makes two stores of it where it knows the sizes of the parts.
         size = a.array_type.shape[place]
         with contextlib.suppress(Undecided):

@@ -366,6 +366,10 @@ class _Emitter:
         """Write the values of a put_masked into the array in `register`."""
         _, mask, count, value = node.args
         assert isinstance(mask, Node) and isinstance(value, Node) and not isinstance(count, Node)
+        if mask.array_type.ndim < node.array_type.ndim:  # rows, which NumPy puts; it raises where there are others
+            operands = Reg(register), Reg(self.registers[mask]), Reg(self.registers[value])
+            self.steps.append(Call((), (), operator.setitem, operands))
+            return
         self.steps.append(Masked("put", self.registers[mask], count, register, self.registers[value]))
 
     def compute(self, node: Node, register: int) -> None:

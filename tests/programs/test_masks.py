@@ -83,6 +83,16 @@ def counted_again(x: Any, y: Any, n: int) -> Any:
     return x, y
 
 
+@case(lambda count, size: (rng(size).normal(size=(size, 5, 3)), rng(size).normal(size=(size, 5)) > 0, count))
+def rows_kept(x: Any, m: Any, n: int) -> Any:
+    for _ in range(n):
+        kept = x[m, :]
+        kept = kept[:, [2, 0, 1]]
+        x = x * 0.5 + 1.0
+        x[m, :] = kept
+    return x
+
+
 @case(plane)
 def strided(x: Any, y: Any, n: int) -> Any:
     a, b = x[::-1, ::2], y[:, ::-2]
@@ -234,6 +244,28 @@ def rows(x: Any, m: Any) -> Any:
     return x[some], x[some].mean(axis=0), x[~some].sum(axis=-1)
 
 
+def whole_axes(x: Any, m: Any) -> Any:
+    return x[m, :], x[m, ...], x[m, ..., :], x[..., m], x[m, None]
+
+
+def rows_put(x: Any, m: Any) -> Any:
+    some = m[..., 0] if m.ndim > 1 else m
+    kept = x[some, :]
+    x *= 0.5
+    x[some, :] = kept[:, ::-1] - x[some]
+    x[~some] = np.sqrt(np.abs(x[~some, ...]))
+    return x, kept
+
+
+def rows_of_others(x: Any, m: Any) -> Any:
+    some = m[..., 0] if m.ndim > 1 else m
+    kept = x[some]
+    x += 1.0
+    some[0] = ~some[0]
+    x[some] = kept
+    return x, m
+
+
 def means_in_a_loop(x: Any, m: Any) -> Any:
     out = np.zeros(20)
     for i in range(20):
@@ -246,6 +278,9 @@ FUNCTIONS = (
     means,
     deviations,
     rows,
+    whole_axes,
+    rows_put,
+    rows_of_others,
     means_in_a_loop,
     inverted,
     root_of_some,
