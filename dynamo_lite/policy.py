@@ -31,7 +31,7 @@ class Thresholds:
     budget_base: float = 0.0  # and so many seconds besides
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
-    compiler: float = 0.20  # CPU seconds that importing the compiler takes, about
+    compiler: float = 0.13  # CPU seconds that importing the compiler takes, about
 
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over

@@ -92,10 +92,16 @@ def enter_either(tracer: Tracer, value: Value, forms: tuple[Form, Form]) -> Eith
     return Either([flag, *(_stand_in(tracer, form) if part is None else part for part, form in pairs)])
 
 
+def either_made(tracer: Tracer, value: EitherValue) -> Either | None:
+    """The parts of what an iteration makes and none before it had; None if it has none."""
+    parts = parts_of(tracer, value)
+    return None if parts is None or None in parts else Either(list(parts), list(parts))  # type: ignore[arg-type]
+
+
 def put_together(parts: list[Value]) -> EitherValue:
     """The value of three parts."""
     flag, made, kept = parts
     return EitherValue(None, flag if isinstance(flag, ResultValue) else as_scalar(flag), made, kept)
 
 
-__all__ = ["Either", "enter_either", "forms_of", "put_together"]
+__all__ = ["Either", "either_made", "enter_either", "forms_of", "put_together"]

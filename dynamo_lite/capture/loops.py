@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
-from dynamo_lite.capture.eithers import Either, enter_either, forms_of, put_together
+from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
 from dynamo_lite.capture.leaving import (
     CannotLeave,
     counted,
@@ -50,6 +50,7 @@ from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     ConstantValue,
+    EitherValue,
     IteratorValue,
     NumberValue,
     RangeValue,
@@ -453,6 +454,10 @@ class Attempt:
             self._guess_step(path, before, after)
         elif isinstance(after, ArrayValue) and self.goes_on is not True and self._made_inside(after):
             self._hand_out(path, after)
+        elif isinstance(after, EitherValue) and self.goes_on is not True and len(path) == 1:
+            either = self.eithers[path] = either_made(tracer, after) or self._differs(path)
+            for place, part in enumerate(either.inside):
+                self._compare((*path, place), None, part, read)
         elif self._made_inside(after):
             self._differs(path)
         else:
@@ -568,7 +573,7 @@ class Attempt:
             index = tracer.root.add_yield(name, "int")
             loop.params["pause"] = index, *(self._pause_at(pause, index) for pause in self.region.pauses)
         for name in self.stored:
-            paths = ((name,) in known for known in (self.final, self.next, self.leaves))
+            paths = ((name,) in known for known in (self.final, self.next, self.leaves, self.eithers))
             known = name in live and (name in before or any(paths))
             self._set(name, self._after((name,), before.get(name), places, results) if known else None)
 

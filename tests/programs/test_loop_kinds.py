@@ -163,6 +163,60 @@ def left_by_break(x):  # type: ignore[no-untyped-def]
     return best, type(best)
 
 
+# -- what an iteration makes, and a way out of the loop reads ---------------------------------------
+
+
+@case(floats)
+def at_a_side_exit(x):  # type: ignore[no-untyped-def]
+    out = 0 * x
+    for i in range(len(x)):
+        step, count = 1, 0
+        while count < 9 and np.abs(step) > 0.125:
+            step = step * x[i] * 2
+            count += 1
+        if count > 8:
+            print(step, type(step), i)
+        out[i] = step
+    return out
+
+
+@case(floats)
+def returned(x):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        value = 7
+        if x[i] > 0.0:
+            value = x[i] * 2
+        if x[i] < -0.45 or i > 30:
+            return value, i
+    return None
+
+
+@case(floats)
+def broken_off(x):  # type: ignore[no-untyped-def]
+    for i in range(len(x)):
+        value = 7.5
+        if x[i] > 0.0:
+            value = x[i] * 2
+        if x[i] > 0.4:
+            break
+    else:
+        value = -x[0]
+    return value, i
+
+
+@case(floats)
+def kept_by_an_earlier_one(x):  # type: ignore[no-untyped-def]
+    out = 0 * x
+    for i in range(len(x)):
+        value = i
+        if x[i] > 0.0:
+            value = x[i] * 2
+        if x[i] > 0.45:
+            print(value, type(value))
+        out[i] = value
+    return out
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", CASES)
 def test_kinds(name: str, backend: str) -> None:
