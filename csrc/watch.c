@@ -55,6 +55,7 @@ typedef struct DlPoll {
     DlRound *round;
     /* of a function */
     uint64_t spent, calls; /* plain time, and the calls that took it */
+    uint64_t heat;         /* plain time since it was asked about last */
     DlTrial trials[SIZE_CLASSES];
 } DlPoll;
 
@@ -253,7 +254,8 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         add_time(&trial->plain, &trial->n_plain, time);
         poll->calls += (uint64_t)poll->stride;
         poll->spent += (uint64_t)(time * poll->stride);
-        poll->hot = (double)poll->spent >= dl_thresholds.hot_function;
+        poll->heat += (uint64_t)(time * poll->stride);
+        poll->hot = (double)poll->heat >= dl_thresholds.hot_function;
         if (poll->without != NULL && trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_function) {
             go_without(poll, function, code);
         }
@@ -654,7 +656,7 @@ cool(PyObject *module, PyObject *function)
     }
     else if (asking != NULL) {
         asking->hot = 0;
-        asking->spent = 0;
+        asking->heat = 0;
     }
     Py_RETURN_NONE;
 }

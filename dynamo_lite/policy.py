@@ -31,6 +31,10 @@ class Thresholds:
     budget_base: float = 0.0  # and so many seconds besides
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
+    heart: float = 0.5  # of the time spent plainly in one function lets the others wait until that was asked for
+    heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
+    heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
+    heart_waits: int = 20  # times, at most
     compiler: float = 0.13  # CPU seconds that importing the compiler takes, about
 
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
@@ -63,6 +67,7 @@ AT_ONCE = Thresholds(
     budget_share=1e6,
     budget_base=1e6,
     compiler=0.0,
+    heart=1.0,
 )  # everything is compiled at its second call or round
 
 _LIBRARIES = tuple(

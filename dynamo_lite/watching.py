@@ -8,6 +8,7 @@ round on, and where compiled code breaks off, plain code with polls goes on unti
 from __future__ import annotations
 
 import operator
+import time
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -45,10 +46,14 @@ class Watch:
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
+        self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
+        self.asked: set[tuple[str, int]] = set()  # functions for which code was asked, by file and line
+        self.waited: dict[tuple[str, int], int] = {}  # how often others have waited for one
         self.on_miss: _C.OnMiss = (
             self.miss
         )  # one object, by whose identity the dispatcher knows whose entries are whose
         self._started = False
+        self._began = time.process_time()
 
     def watched(self, code: types.CodeType) -> types.CodeType:
         """`code` with polls, which act from now on."""
@@ -70,6 +75,7 @@ class Watch:
                     return None
                 entry = _C.Poll(of.qualname)
                 self.entries.append((entry, of.filename, of.firstlineno, of.qualname))
+                self.names[of.filename, of.firstlineno] = of.names
                 return entry
             outer = None if loop.outer is None else polls.get((id(of), loop.outer))
             poll = polls[id(of), loop.header] = _C.Poll(loop, loop.depth, outer, self._round(of, loop), loop.copies)
@@ -149,27 +155,71 @@ class Watch:
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
-        compiler = self._compiler()
+        compiler = None if self._waits(function.__code__) else self._compiler()
         if compiler is None or not self.budget.allows(
             saved=self.saved(), goes_on=compiler.is_resumed(function.__code__)
         ):
             self.put_off += 1
             _C.cool(function)
             return None
+        self.asked.add(_key(function.__code__))
         with self.budget.attempt():
             return compiler.miss(function, slots)
 
-    def _look_ahead(self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any]) -> None:
-        """Tell the budget how long a loop is going to run. A `for` that only its iterator ends says so; any other is
-        expected to take as long again as it has taken."""
-        round_ = poll.round
+    def _waits(self, code: types.CodeType) -> bool:
+        """Whether `code` is compiled after the function in which most of the time goes, unless that is called no more.
+
+        Around it there may be much code that breaks the graph and takes no time; the budget is for what does.
+        """
+        limits = self.limits
+        heart = self._heart(limits.heart * 1e9 * (time.process_time() - self._began - self.budget.spent))
+        if heart is None:
+            return False
+        waited = self.waited.get(heart, 0)
+        if heart in self.asked or heart == _key(code) or waited >= limits.heart_waits:
+            return False
+        self.waited[heart] = waited + 1
+        return True
+
+    def _heart(self, most: float) -> tuple[str, int] | None:
+        """The function with more than so many nanoseconds: of those that call each other the innermost that has nearly
+        as many. None where there is none, or where its calls are so short that they are better inlined."""
+        spent = {
+            name.rpartition(".")[2]: (poll.spent, (file, line))
+            for poll, file, line, name in self.entries
+            if not poll.off and poll.spent > self.limits.heart_call * 1e9 * poll.calls
+        }
+        time_, heart = max(spent.values(), default=(0, None))
+        if heart is None or time_ <= most:
+            return None
+        around = {heart}
+        while True:
+            inner = [spent[name] for name in self.names[heart] if name in spent]
+            below, found = max((one for one in inner if one[1] not in around), default=(0, heart))
+            if below < self.limits.heart_below * time_:
+                return heart
+            time_, heart = below, found
+            around.add(heart)
+
+    def _look_ahead(self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any]) -> bool:
+        """Tell the budget how long a loop is going to run; whether that is long enough to enter it. A `for` that only
+        its iterator ends says so; any other is expected to take as long again as it has taken.
+
+        A short one, of a function that may be called again, is left to the compiled code of that function.
+        """
+        round_, code = poll.round, function.__code__
         if round_ is None or not round_.n_plain:
-            return
+            return True
         ahead = plain = round_.plain * 1e-9
-        if stack and type(stack[-1]) in _COUNTED and runs_out(decoded(function.__code__), poll.place.header):
+        is_long = True
+        if stack and type(stack[-1]) in _COUNTED and runs_out(decoded(code), poll.place.header):
             left = operator.length_hint(stack[-1]) * plain / round_.n_plain
             ahead = min(left, self.limits.foresight * plain)
+            is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
+            is_called = not is_resumed and _key(code) in self.names
+            is_long = left >= self.limits.hot_loop or poll.place.outer is not None or not is_called
         self.budget.expects(ahead)
+        return is_long
 
     def hot(
         self,
@@ -182,9 +232,10 @@ class Watch:
     ) -> Any:
         """The Continuation by which compiled code takes over a running loop at its header; None: it never can,
         NotImplemented: not now."""
-        self._look_ahead(poll, function, stack)
-        compiler = self._compiler()
+        if not self._look_ahead(poll, function, stack):
+            return NotImplemented
         is_known = poll.round is not None and poll.round.entered > 0
+        compiler = None if not is_known and self._waits(function.__code__) else self._compiler()
         if compiler is None or not (is_known or self.budget.allows(saved=self.saved())):
             self.put_off += 1
             return NotImplemented
@@ -199,6 +250,11 @@ class Watch:
             return None
         self.loops_entered += 1
         return jump(*items, *(value for _, value in bound))
+
+
+def _key(code: types.CodeType) -> tuple[str, int]:
+    """The function that a code object, or a resume function's, is of."""
+    return code.co_filename, code.co_firstlineno
 
 
 def _computes(value: object) -> bool:

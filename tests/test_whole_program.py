@@ -9,6 +9,7 @@ import pickle
 import sys
 import time
 import traceback
+import types
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
 from dynamo_lite.pycode import decode, loops, runs_out
+from dynamo_lite.watching import Watch
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -268,6 +270,46 @@ def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
     assert not budget.allows(cost=1e6)
     budget.expects(1.1e7)
     assert budget.allows(cost=1e6)
+
+
+def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
+    watch = Watch(policy.Thresholds(heart=0.0, heart_waits=2))
+    codes = [f.__code__ for f in (loop, until, nested, sharing)]
+    called = {"loop": ("until",), "until": ("nested", "range"), "nested": ("loop",), "sharing": ()}
+    spent = {"loop": (9.0, 10), "until": (8.5, 20), "nested": (8.0, 30), "sharing": (0.5, 10**6)}
+    for code in codes:
+        name, (seconds, calls) = code.co_name, spent[code.co_name]
+        key = code.co_filename, code.co_firstlineno
+        poll: Any = types.SimpleNamespace(spent=seconds * 1e9, calls=calls, off=False)
+        watch.entries.append((poll, *key, name))
+        watch.names[key] = called[name]
+    heart = nested.__code__
+    assert [watch._waits(code) for code in codes] == [True, True, False, False]  # for `sharing` they have waited enough
+    watch.waited.clear()
+    watch.asked.add((heart.co_filename, heart.co_firstlineno))
+    assert not any(watch._waits(code) for code in codes)
+    watch.asked.clear()
+    for poll, *_ in watch.entries:
+        poll.calls = 10**9  # they are better inlined
+    assert not any(watch._waits(code) for code in codes)
+
+
+def test_a_short_loop_is_left_to_the_code_of_its_function() -> None:
+    def total(x: Any) -> Any:
+        found = 0.0
+        for i in range(40):
+            found += float((x * i).sum())
+        return found
+
+    watch = Watch(policy.Thresholds(hot_function=1e6, hot_loop=0.001, budget_base=1e6))
+    fast: Any = types.FunctionType(watch.watched(total.__code__), globals())
+    x = np.arange(10.0)
+    try:
+        for _ in range(400):
+            assert fast(x) == total(x)
+    finally:
+        watch.end()
+    assert not watch.loops_entered
 
 
 def test_files_that_are_not_the_users_are_left_alone() -> None:

@@ -95,12 +95,11 @@ define(
 
 def _infer_put_masked(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     x, value = type_of(args[0]), type_of(args[3])
-    selected = _infer_masked(args, params, ask)
+    selected, count = _infer_masked(args, params, ask), args[2]
     if x.dtype != value.dtype or value.ndim != selected.ndim:
         raise OpError("values of another dtype, or of other axes, than the mask selects")
-    if not all(
-        ask(make("eq", size, room)) for size, room in zip(value.shape, (args[2], *selected.shape[1:]), strict=True)
-    ):  # type: ignore[arg-type]
+    room: tuple[Any, ...] = (count, *selected.shape[1:])
+    if not all(ask(make("eq", size, size_of)) for size, size_of in zip(value.shape, room, strict=True)):
         raise OpError("another number of values than the mask selects")
     return ArrayType(x.dtype, x.shape)
 
