@@ -242,7 +242,7 @@ def _positional(args: Args, kwargs: Kwargs, least: int, most: int | None = None)
 
 @rule(range)
 def _range(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    bounds = [as_scalar(numpy_rules.read_int(machine, arg)) for arg in args]
+    bounds = [as_scalar(numpy_rules.read_int(machine, arg, asked=True)) for arg in args]
     if kwargs or not 1 <= len(args) <= 3 or any(bound is None or kind_of(bound) != "int" for bound in bounds):
         raise Break("python-call", "range")
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds

@@ -63,6 +63,15 @@ def out_of_an_array(x: Any, i: Any, j: Any) -> Any:
     return x[places[0]] + np.roll(x[places[1] - 2], places[1] - j)
 
 
+def ranges(x: Any, i: Any, j: Any) -> Any:
+    numbers = range(j)
+    for k in range(np.abs(i) + 2):
+        x[k % 4] += k * 0.5
+    for k in range(i, j):
+        x[:, k % 4] *= 0.5
+    return x, numbers, len(numbers)
+
+
 def pairs() -> dict[str, Callable[[], tuple[Any, ...]]]:
     def made(i: Any, j: Any, order: str = "C") -> Callable[[], tuple[Any, ...]]:
         return lambda: (np.array(rng(3).random((4, 4)), order=order), copy.copy(i), copy.copy(j))  # type: ignore[call-overload]
@@ -88,14 +97,14 @@ def pairs() -> dict[str, Callable[[], tuple[Any, ...]]]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("fn", [one_axis, puts, rolls, out_of_an_array])
+@pytest.mark.parametrize("fn", [one_axis, puts, rolls, out_of_an_array, ranges])
 def test_every_kind_of_integer(fn: Any, backend: str) -> None:
     first, *rest = pairs().values()
     options = {"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}}
     require_equal(fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2)
 
 
-@pytest.mark.parametrize("fn", [one_axis, puts, rolls, out_of_an_array])
+@pytest.mark.parametrize("fn", [one_axis, puts, rolls, out_of_an_array, ranges])
 def test_one_graph_for_all_values(fn: Any) -> None:
     made = dynamo_lite.compile(fn, options=OPTIONS)
     for i in range(4):
