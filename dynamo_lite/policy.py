@@ -12,7 +12,7 @@ Enters: file names, seconds. Leaves: decisions. C keeps the counters (csrc/watch
 from __future__ import annotations
 
 import os
-import sysconfig
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -70,11 +70,12 @@ AT_ONCE = Thresholds(
     heart=1.0,
 )  # everything is compiled at its second call or round
 
+# NB: as sysconfig's paths "stdlib" and "platstdlib" have it, which take 3 ms to find out.
+_STDLIB = os.path.dirname(os.__file__)
 _LIBRARIES = tuple(
     {
         form(path) + os.sep
-        for name, path in sysconfig.get_paths().items()
-        if name in ("stdlib", "platstdlib")
+        for path in (_STDLIB, os.path.join(sys.exec_prefix, sys.platlibdir, os.path.basename(_STDLIB)))
         for form in (os.path.realpath, os.path.normpath)
     }
     | {os.path.dirname(os.path.realpath(__file__)) + os.sep}

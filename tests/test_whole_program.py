@@ -5,8 +5,10 @@ from __future__ import annotations
 import faulthandler
 import gc
 import io
+import os
 import pickle
 import sys
+import sysconfig
 import time
 import traceback
 import types
@@ -313,6 +315,8 @@ def test_a_short_loop_is_left_to_the_code_of_its_function() -> None:
 
 
 def test_files_that_are_not_the_users_are_left_alone() -> None:
+    for name in ("stdlib", "platstdlib"):
+        assert os.path.normpath(sysconfig.get_path(name)) + os.sep in policy._LIBRARIES
     assert not policy.is_looked_at(np.__file__, "numpy")
     assert not policy.is_looked_at(traceback.__file__, "traceback")
     assert not policy.is_looked_at("<frozen importlib._bootstrap>", "importlib._bootstrap")

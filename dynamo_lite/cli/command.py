@@ -6,15 +6,21 @@ it is cut off before argparse sees the rest.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, TypeAlias
 
 from dynamo_lite import breaks, policy, whole_program
 from dynamo_lite.cli.execute import Target, execute
 from dynamo_lite.cli.report import report_at_exit, report_frames_at_exit
 from dynamo_lite.config import config
+
+if TYPE_CHECKING:
+    import argparse
+
+    Options: TypeAlias = argparse.Namespace | SimpleNamespace
 
 _TARGET_COMMANDS = ("run", "explain")
 _FLAGS = ("-q", "--quiet")
@@ -23,8 +29,8 @@ _FLAGS = ("-q", "--quiet")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. A program that is run ends as it would by itself (SystemExit passes through)."""
     own, program = split(list(sys.argv[1:] if arguments is None else arguments))
-    options = _parser().parse_args(own)
-    command: Callable[[argparse.Namespace, list[str]], int] = options.command
+    options = _plain_target(own) or _parser().parse_args(own)
+    command: Callable[[Options, list[str]], int] = options.command
     if own[0] in _TARGET_COMMANDS:
         return command(options, program)
     try:
@@ -47,7 +53,28 @@ def split(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:end], arguments[end:]
 
 
+def _plain_target(own: list[str]) -> SimpleNamespace | None:
+    """The options of a `run` or `explain` that says what it is to say, and no more; None where argparse is asked.
+
+    NB: argparse takes 6 ms to import and to make, which a short program would feel."""
+    name, flags, target = (
+        own[:1],
+        [one for one in own[1:] if one in _FLAGS],
+        [one for one in own[1:] if one not in _FLAGS],
+    )
+    if not name or name[0] not in _TARGET_COMMANDS or not target or target[-1].startswith("-"):
+        return None
+    is_module = target[:-1] == ["-m"]
+    if not is_module and (len(target) > 1 or not os.path.exists(target[0])):
+        return None
+    command = _run if name == ["run"] else _explain
+    module, script = (target[-1], None) if is_module else (None, target[-1])
+    return SimpleNamespace(command=command, quiet=bool(flags), module=module, script=script)
+
+
 def _parser() -> argparse.ArgumentParser:
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="python -m dynamo_lite",
         description="Runs NumPy programs compiled, without a change to them.",
@@ -79,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _target(options: argparse.Namespace, program: list[str]) -> Target:
+def _target(options: Options, program: list[str]) -> Target:
     if (options.module is None) == (options.script is None):
         options.parser.error("name a SCRIPT or -m MODULE")
     if options.script is not None and not os.path.exists(options.script):
@@ -87,7 +114,7 @@ def _target(options: argparse.Namespace, program: list[str]) -> Target:
     return Target(options.module or options.script, options.module is not None, tuple(program))
 
 
-def _run(options: argparse.Namespace, program: list[str]) -> int:
+def _run(options: Options, program: list[str]) -> int:
     target = _target(options, program)
     if config.disable:
         return execute(target, lambda: None)
@@ -105,7 +132,7 @@ def _start_stress() -> None:
     stress.enable()
 
 
-def _explain(options: argparse.Namespace, program: list[str]) -> int:
+def _explain(options: Options, program: list[str]) -> int:
     watched = whole_program.watch(policy.AT_ONCE)
     return execute(_target(options, program), lambda: report_at_exit(watched, explain=True), watched.prepared)
 
@@ -113,13 +140,13 @@ def _explain(options: argparse.Namespace, program: list[str]) -> int:
 # NB: what needs the compiler is imported by the command that needs it: `run` starts without.
 
 
-def _doctor(options: argparse.Namespace, program: list[str]) -> int:
+def _doctor(options: Options, program: list[str]) -> int:
     from dynamo_lite.cli.doctor import doctor
 
     return doctor()
 
 
-def _backends(options: argparse.Namespace, program: list[str]) -> int:
+def _backends(options: Options, program: list[str]) -> int:
     from dynamo_lite.backends import list_backends
 
     for name in list_backends():
@@ -127,7 +154,7 @@ def _backends(options: argparse.Namespace, program: list[str]) -> int:
     return 0
 
 
-def _breaks(options: argparse.Namespace, program: list[str]) -> int:
+def _breaks(options: Options, program: list[str]) -> int:
     if options.reason is None:
         width = max(map(len, breaks.REASONS))
         for reason in breaks.REASONS.values():
