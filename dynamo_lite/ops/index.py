@@ -139,7 +139,7 @@ def _infer_basic_index(args: tuple[Argument, ...], params: dict[str, Any], ask: 
     return ArrayType(type_.dtype, tuple(shape), params["scalar"] and not shape)
 
 
-def _key(index: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
+def index_key(index: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The index as NumPy takes it."""
     key: list[Any] = []
     for entry in index:
@@ -151,7 +151,7 @@ def _key(index: tuple[Any, ...], args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _evaluate_basic_index(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    key = _key(params["index"], args)
+    key = index_key(params["index"], args)
     return args[0][key] if params["scalar"] else args[0][(*key, ...)]
 
 
@@ -238,7 +238,7 @@ define(
         "advanced_index",
         OpKind.CALL,
         _infer_advanced_index,
-        lambda args, params: args[0][_key(params["index"], args)],
+        lambda args, params: args[0][index_key(params["index"], args)],
         "x[params[index]] with integer arrays among the indices, a fresh array; or one element by NumPy integers.",
         tuple(
             Sample((shape, *indices), {"index": index}, ("", *("l",) * len(indices)))
@@ -304,13 +304,14 @@ def _put(
 
 def _put_params(place: Bound) -> dict[str, Any]:
     entries = place.params["index"]
-    if any(map(is_symbolic, _parts(entries))):
+    if any(map(is_symbolic, parts(entries))):
         raise OpError("a store by index arrays beside numbers that are not constant")
     return {"index": entries}
 
 
-def _parts(entries: Any) -> list[Any]:
-    return [part for entry in entries for part in (_parts(entry) if isinstance(entry, tuple) else (entry,))]
+def parts(entries: Any) -> list[Any]:
+    """All numbers in an index."""
+    return [part for entry in entries for part in (parts(entry) if isinstance(entry, tuple) else (entry,))]
 
 
 @spell_ufunc_method("put_index", "at")
@@ -360,7 +361,7 @@ def _evaluate_put_index(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
 
 def put_index(target: Any, value: Any, *indices: Any, index: Any, ufunc: np.ufunc | None = None) -> None:
     """Do to `target` what a put_index says."""
-    key = _key(index, (target, *indices))
+    key = index_key(index, (target, *indices))
     if ufunc is None:
         target[key] = value
     else:

@@ -7,6 +7,7 @@ INVARIANT: tests/schedule/test_call.py compares every row with `evaluate` on the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -15,8 +16,10 @@ import numpy as np
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import REGISTRY, OpDef
+from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.ops.borders import bordered
 from dynamo_lite.ops.draws import arguments
+from dynamo_lite.ops.index import index_key, parts
 from dynamo_lite.ops.operators import BINARY, UNARY
 
 Direct: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -84,6 +87,9 @@ def call(node: Node) -> Direct:
         names = _UFUNC_METHODS[node.op]
         keywords = {names.get(key, key): value for key, value in params.items() if key != "ufunc"}
         return getattr(params["ufunc"], node.op), node.args, keywords
+    if node.op == "advanced_index" and not any(map(is_symbolic, parts(params["index"]))):
+        key = index_key(params["index"], node.args)
+        return operator.getitem, (node.args[0], key[0] if len(key) == 1 else key), {}
     if node.op == "draw":
         return params["method"], *arguments(node.args, params)
     if node.op == "concatenate":
