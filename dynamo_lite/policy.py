@@ -31,7 +31,7 @@ class Thresholds:
     budget_base: float = 0.0  # and so many seconds besides
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
-    heart: float = 0.5  # of the time spent plainly in one function lets the others wait until that was asked for
+    heart: float = 0.3  # of the time, as far as calls were timed, in one function: others wait until that was asked for
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most

@@ -155,14 +155,13 @@ class Watch:
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
-        compiler = None if self._waits(function.__code__) else self._compiler()
-        if compiler is None or not self.budget.allows(
-            saved=self.saved(), goes_on=compiler.is_resumed(function.__code__)
-        ):
+        compiler, code = self._compiler(), function.__code__
+        allowed = compiler is not None and self.budget.allows(saved=self.saved(), goes_on=compiler.is_resumed(code))
+        if compiler is None or not allowed or self._waits(code):
             self.put_off += 1
             _C.cool(function)
             return None
-        self.asked.add(_key(function.__code__))
+        self.asked.add(_key(code))
         with self.budget.attempt():
             return compiler.miss(function, slots)
 
@@ -235,8 +234,9 @@ class Watch:
         if not self._look_ahead(poll, function, stack):
             return NotImplemented
         is_known = poll.round is not None and poll.round.entered > 0
-        compiler = None if not is_known and self._waits(function.__code__) else self._compiler()
-        if compiler is None or not (is_known or self.budget.allows(saved=self.saved())):
+        compiler = self._compiler()
+        allowed = is_known or (self.budget.allows(saved=self.saved()) and not self._waits(function.__code__))
+        if compiler is None or not allowed:
             self.put_off += 1
             return NotImplemented
         kinds, items = [], []
