@@ -612,7 +612,7 @@ class Attempt:
         if name not in self.stored:
             return self._get(name)
         path: Path = (name,)
-        handed = path in self.final or path in self.next or (isinstance(name, Place) and path in self.leaves)
+        handed = any(path in known for known in (self.final, self.next, self.leaves))
         if name not in before and not handed:
             return None
         return self._value_left(path, before.get(name), places, results)

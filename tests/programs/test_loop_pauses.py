@@ -433,6 +433,58 @@ def returns(x: Any, n: int) -> Any:
     return x, "late"
 
 
+def kept_from_the_first(x: Any, n: int) -> Any:
+    i = 0
+    while i < n:
+        x = x * 0.5
+        if i == 0:
+            first = x.sum()
+        else:
+            x = x - first
+        i += 1
+    return x
+
+
+def kept_from_some(x: Any, n: int) -> Any:
+    i = 0
+    while i < n:
+        x = x * 0.5
+        if i % 3 == 0:
+            kept = x + 1.0
+        else:
+            x = x - kept[::-1]
+        i += 1
+    return x, kept
+
+
+def kept_in_a_loop_with_a_break(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x * 0.5
+        if i % 3 == 0:
+            kept = x.sum()
+        else:
+            x = x - kept
+        if x[0] > 1e6:
+            break
+    return x
+
+
+def until_little_changes(x: Any, n: int) -> Any:
+    i = 0
+    while i < n:
+        x = x * 0.5 + 0.1
+        total = x.sum()
+        if i == 0:
+            begin = before = total
+        else:
+            if np.abs(before - total) < 1e-4 * begin:
+                break
+            else:
+                before = total
+        i += 1
+    return x, total
+
+
 NATIVE = (
     every, every_last_of_five, first_thing, in_the_middle, at_the_end, at_the_beginning, between, nested_ifs,
     both_conditions, one_of_two, several, otherwise, every_k, backwards, bounds, counts, counts_down, converges,
@@ -441,7 +493,10 @@ NATIVE = (
     floats,
 )  # fmt: skip
 NEEDS_NO_PAUSE = (raises, appended_here, returns, counted_in_a_dict)
-OTHERS = (all_later_ones, all_earlier_ones, divides, *NEEDS_NO_PAUSE)
+OTHERS = (
+    all_later_ones, all_earlier_ones, divides, kept_from_the_first, kept_from_some, kept_in_a_loop_with_a_break,
+    until_little_changes, *NEEDS_NO_PAUSE,
+)  # fmt: skip
 
 
 @pytest.fixture(params=[0, 1, 3], ids=["", "left each time", "left"])
