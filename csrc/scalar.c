@@ -5,7 +5,7 @@
 
 #include "scalar_ops.h"
 
-typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION, BITS, CONVERSION } Family; /* how the result's kind follows */
+typedef enum { ARITHMETIC, DIVISION, COMPARISON, SELECTION, NEGATION, BITS, CONVERSION, FUNCTION } Family; /* how the result's kind follows */
 
 static const struct {
     const char *name;
@@ -244,6 +244,21 @@ named_op(PyObject *expr)
     return -1;
 }
 
+/* How many operands op has. */
+static int
+n_operands(Op op)
+{
+    switch (op_rows[op].family) {
+    case NEGATION:
+    case CONVERSION:
+        return 1;
+    case FUNCTION:
+        return op == ATAN2 || op == HYPOT ? 2 : 1;
+    default:
+        return op == NEG || op == SQRT ? 1 : 2;
+    }
+}
+
 /* The kind of op's result, or -1 where Python would decide it only at the call. */
 static int
 result_kind(Op op, DlKind a, DlKind b)
@@ -252,6 +267,7 @@ result_kind(Op op, DlKind a, DlKind b)
     case ARITHMETIC:
         return a == DL_FLOAT || b == DL_FLOAT ? DL_FLOAT : DL_INT;
     case DIVISION:
+    case FUNCTION:
         return DL_FLOAT;
     case COMPARISON:
     case NEGATION:
@@ -323,7 +339,7 @@ add_op(DlScalars *table, PyObject *expr)
     if (operands == NULL) {
         return -1;
     }
-    int unary = op == NEG || op == NOT || op == TRUNC || op == SQRT;
+    int unary = n_operands((Op)op) == 1;
     int32_t a = -1, b = -1;
     if (op_rows[op].family == COMPARISON && PyTuple_Check(operands) && PyTuple_GET_SIZE(operands) == 2) {
         int32_t folded = add_decided(table, (Op)op, operands);
@@ -509,6 +525,9 @@ eval_ints(Op op, int64_t a, int64_t b, DlNumber *out)
     case POW: /* of ints it may be an int or a float */
         return 1;
     default:
+        if (op_rows[op].family == FUNCTION) {
+            return dl_functions_call((int)op, (double)a, (double)b, &out->f);
+        }
         out->i = compare(op, a < b, a == b, a > b);
         return 0;
     }
@@ -591,6 +610,9 @@ eval_floats(Op op, double a, double b, DlNumber *out)
         out->i = !(a != 0.0);
         return 0;
     default:
+        if (op_rows[op].family == FUNCTION) {
+            return dl_functions_call((int)op, a, b, &out->f);
+        }
         out->i = compare(op, a < b, a == b, a > b);
         return 0;
     }

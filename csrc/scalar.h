@@ -68,6 +68,11 @@ typedef struct {
  * 0 where it is true now. */
 int64_t dl_ahead_false_for(const DlScalars *table, const DlAhead *ahead, const DlNumber *values);
 
+/* ---- functions.c ---- */
+
+/* The function of math that op, a FUNCTION of csrc/abi.def, names; b: of those with two operands. 1 to decline. */
+int dl_functions_call(int op, double a, double b, double *out);
+
 /* ---- scalar.c ---- */
 
 /* Python's float a % b for b != 0: fmod with the divisor's sign, also on a zero result. */

@@ -11,7 +11,9 @@ from collections.abc import Callable
 import numpy as np
 from dynamo_lite.backends.numba.strict_lines import StrictLines
 
+from dynamo_lite import _C
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.graph.scalar import FUNCTIONS
 from dynamo_lite.program.element_ops import emit_cast, emit_row, nans_differ
 from dynamo_lite.schedule.steps import DType
 
@@ -165,6 +167,12 @@ class NumberWriter:
             low = lines.quiet_compare("oge", FLOAT64, [root, lines.zero(FLOAT64)])
             self.lines.decline_if(lines.do(f"xor i1 {low}, true"), "number")
             return Number("float", emit_row(lines, "sqrt", FLOAT64, [root]))
+        if name in FUNCTIONS:
+            a, b = (self.as_float(operand) for operand in (operands[0], operands[-1]))
+            op = f"i32 {_C.abi.SCALAR_OPS.index(name)}"
+            failed = self.helper("python_function", "i32", f"{op}, double {a}, double {b}, ptr %helper.result")
+            self.lines.decline_if(lines.do(f"icmp ne i32 {failed}, 0"), "number")
+            return Number("float", lines.do("load double, ptr %helper.result, align 8"))
         a, b = (self.as_float(operand) for operand in operands)
         if name in ("add", "sub", "mul"):
             result = emit_row(lines, _ARITHMETIC[name], FLOAT64, [a, b])

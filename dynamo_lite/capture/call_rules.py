@@ -31,6 +31,7 @@ from dynamo_lite.capture.iterators import CALL, drain, iterate, next_item
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import (
     as_scalar,
+    function_of,
     not_too_long,
     number_binary,
     number_unary,
@@ -63,7 +64,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, wrap
-from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import FUNCTIONS, ScalarOp, is_symbolic, kind_of, make
 
 Args = list[Value]
 Kwargs = dict[str, Value]
@@ -637,40 +638,52 @@ def _warn(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise Break("output", "warnings.warn")
 
 
+def _number(machine: Machine, value: Value) -> Value:
+    """What a function of math finds in its operand: the number that a NumPy scalar holds, or `value`."""
+    value = machine.realised(value)
+    return (numpy_rules.read_number(machine, value, asked=True) or value) if isinstance(value, ArrayValue) else value
+
+
 def _register_math() -> None:
-    """math functions of known numbers are computed; operator functions are their operators."""
+    """math functions of known numbers are computed, of others the program does, if graph/scalar.py has them."""
 
     def make(function: Any) -> Rule:
         def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-            if kwargs or any(as_scalar(arg) is None for arg in args):
-                raise Break("c-function", f"math.{function.__name__}")
-            return python_result(function, *(as_constant(machine, arg) for arg in args))
+            name = function.__name__
+            if kwargs or (name in FUNCTIONS and len(args) != FUNCTIONS[name] and name != "log"):
+                raise Break("c-function", f"math.{name}")
+            numbers = [_number(machine, arg) for arg in args]
+            scalars = [scalar for number in numbers if (scalar := as_scalar(number)) is not None]
+            if len(scalars) < len(numbers):
+                raise Break("c-function", f"math.{name}")
+            if FUNCTIONS.get(name) == len(args) and any(map(is_symbolic, scalars)):
+                found = function_of(machine.tracer, name, scalars)
+                if found is not None:
+                    return not_too_long(NumberValue(None, found))
+            return python_result(function, *(as_constant(machine, number) for number in numbers))
 
         return compute
 
-    for name in (
-        "exp",
-        "log",
-        "sin",
-        "cos",
-        "tan",
-        "floor",
-        "ceil",
-        "gcd",
-        "isnan",
-        "isinf",
-        "pow",
-        "log2",
-        "log10",
-        "atan2",
-        "hypot",
-        "tanh",
-    ):
+    for name in (*FUNCTIONS, "floor", "ceil", "gcd", "isnan", "isinf", "pow"):
         function = getattr(math, name)
         _RULES[function] = make(function)
 
 
 _register_math()
+
+
+def _make_scaling(name: str, factor: float) -> Rule:
+    def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        value = _number(machine, only(args, kwargs))
+        if as_scalar(value) is None:
+            raise Break("c-function", f"math.{name}")
+        return number_binary(machine.tracer, "*", value, ConstantValue(None, factor))
+
+    return compute
+
+
+_RULES[math.radians] = _make_scaling("radians", math.pi / 180.0)
+_RULES[math.degrees] = _make_scaling("degrees", 180.0 / math.pi)
 
 
 def _make_rounding(function: Any, known: Rule) -> Rule:
@@ -688,9 +701,7 @@ for _function in (math.ceil, math.floor):
 
 @rule(math.sqrt)
 def _square_root(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    (value,) = _positional(args, kwargs, 1)
-    if isinstance(value, ArrayValue):
-        value = numpy_rules.read_number(machine, value, asked=True) or value
+    value = _number(machine, *_positional(args, kwargs, 1))
     scalar = as_scalar(value)
     if scalar is None:
         raise Break("c-function", "math.sqrt")

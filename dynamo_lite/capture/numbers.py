@@ -7,6 +7,7 @@ evaluate it exactly (int + - * // %, float + - * / **), and is otherwise fixed t
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +149,35 @@ def square_root(tracer: Tracer, value: Scalar) -> Scalar | None:
     return make("sqrt", value)
 
 
+# Where functions of math raise nothing: bounds of their operand, and how it is compared with them.
+_FINITE = (("ge", -sys.float_info.max), ("le", sys.float_info.max))
+_DOMAINS: dict[str, tuple[tuple[str, float], ...]] = {
+    **dict.fromkeys(("sin", "cos", "tan"), _FINITE),
+    **dict.fromkeys(("asin", "acos"), (("ge", -1.0), ("le", 1.0))),
+    **dict.fromkeys(("sinh", "cosh"), (("ge", -710.0), ("le", 710.0))),
+    "exp": (("le", 709.0),),
+    **dict.fromkeys(("log", "log2", "log10"), (("gt", 0.0),)),
+}
+
+
+def function_of(tracer: Tracer, name: str, operands: list[Scalar]) -> Scalar | None:
+    """The function `name` of scalar.FUNCTIONS, of numbers one of which is symbolic; the program declines where it would
+    raise. None where it does in this call, or for operands that are no ints or floats."""
+    if any(kind_of(one) not in ("int", "float") or _too_wide(one) for one in operands):
+        return None
+    for op, bound in _DOMAINS.get(name, ()):
+        value = operands[0]
+        whole = kind_of(value) == "int"
+        if whole and abs(bound) > 2**53:
+            continue
+        condition = ScalarOp(op, "bool", (value, int(bound) if whole else bound))
+        if tracer.varies(value):
+            tracer.require(condition)
+        elif not tracer.relate(condition):
+            return None
+    return ScalarOp(name, "float", tuple(operands))
+
+
 def _too_wide(value: Scalar) -> bool:
     """An int that 64 bits do not hold: no expression may have it."""
     return isinstance(value, int) and not -(2**63) <= value < 2**63
@@ -209,6 +239,8 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
             return not_too_long(NumberValue(None, ScalarOp("neg", kind_of(scalar), (scalar,))))
         if op == "+":
             return NumberValue(None, scalar)
+        if op == "abs" and kind_of(scalar) == "float":
+            return not_too_long(NumberValue(None, ScalarOp("fabs", "float", (scalar,))))
         if op == "abs" and kind_of(scalar) == "int":
             return not_too_long(NumberValue(None, make("max", scalar, make("neg", scalar))))
         if op == "~" and kind_of(scalar) == "int" and tracer.varies(scalar):

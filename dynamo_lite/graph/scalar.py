@@ -48,12 +48,12 @@ class Symbol:
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalarOp:
     """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow sqrt bitand bitor bitxor trunc
-    lt le eq ne gt ge and or not.
+    lt le eq ne gt ge and or not, and those of FUNCTIONS.
 
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
     and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float,
-    "sqrt" math.sqrt of a number that is not negative. normal: `simplify` would not change it. The text is kept, since
-    sizes are compared and put in order by it again and again.
+    "sqrt" math.sqrt of a number that is not negative. FUNCTIONS are math's, of finite numbers but for "fabs". normal:
+    `simplify` would not change it. The text is kept, since sizes are compared and put in order by it again and again.
     """
 
     op: str
@@ -210,6 +210,30 @@ def _root(a: float) -> float:
     return math.sqrt(a)
 
 
+def _finite(function: Callable[..., float]) -> Callable[..., float]:
+    """`function` of math, where neither an operand nor the result is infinite or NaN."""
+
+    def call(*operands: float) -> float:
+        try:
+            result = function(*operands)
+        except ValueError as error:
+            raise ArithmeticError(str(error)) from None
+        if not all(map(math.isfinite, (*operands, result))):
+            raise ArithmeticError("a number that is not finite")
+        return result
+
+    return call
+
+
+# Functions of math that the program evaluates as Python does, by name: their number of operands.
+FUNCTIONS = {
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"), 1),
+    **dict.fromkeys(("exp", "log", "log2", "log10", "fabs"), 1),
+    **dict.fromkeys(("atan2", "hypot"), 2),
+}
+
+HYPOT = math.hypot  # which csrc/functions.c calls
+
 _EVALUATE = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -235,6 +259,8 @@ _EVALUATE = {
     "and": lambda a, b: a and b,
     "or": lambda a, b: a or b,
     "not": lambda a: not a,
+    **{name: _finite(getattr(math, name)) for name in FUNCTIONS},
+    "fabs": math.fabs,
 }
 
 COMPARISONS = frozenset({"lt", "le", "eq", "ne", "gt", "ge"})
@@ -262,7 +288,7 @@ def _make(op: str, *operands: Scalar) -> Scalar:
         raise TypeError("complex numbers have no symbolic arithmetic")
     if op in COMPARISONS or op in _LOGIC:
         kind = "bool"
-    elif op in ("truediv", "sqrt") or ("float" in kinds and op != "trunc"):
+    elif op in ("truediv", "sqrt") or op in FUNCTIONS or ("float" in kinds and op != "trunc"):
         kind = "float"
     else:
         kind = "int"

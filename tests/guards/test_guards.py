@@ -21,7 +21,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite._C import GUARD_KINDS, Guards, abi, version_tag
-from dynamo_lite.graph.scalar import ScalarOp, Symbol
+from dynamo_lite.graph.scalar import FUNCTIONS, ScalarOp, Symbol
 from dynamo_lite.guards import twin
 from dynamo_lite.guards.words import OPERANDS, GuardsOf
 
@@ -176,9 +176,10 @@ def test_scalar_relations() -> None:
     def real(depth: int) -> Any:
         if depth == 0 or rng.random() < 0.3:
             return rng.choice(floats)
-        op = rng.choice(("add", "sub", "mul", "truediv", "floordiv", "mod", "min", "pow", "sqrt"))
-        if op == "sqrt":
-            return ScalarOp(op, "float", (rng.choice((whole, real))(depth - 1),))
+        op = rng.choice(("add", "sub", "mul", "truediv", "floordiv", "mod", "min", "pow", "sqrt", *FUNCTIONS))
+        if op == "sqrt" or op in FUNCTIONS:
+            count = FUNCTIONS.get(op, 1)
+            return ScalarOp(op, "float", tuple(rng.choice((whole, real))(depth - 1) for _ in range(count)))
         if op == "truediv" and rng.random() < 0.5:
             return ScalarOp(op, "float", (whole(depth - 1), whole(depth - 1)))
         other = real(depth - 1) if op == "min" or rng.random() < 0.7 else whole(depth - 1)
