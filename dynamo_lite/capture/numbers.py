@@ -207,10 +207,12 @@ def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     assert a is not None and b is not None
     if is_symbolic(a) or is_symbolic(b):
         kinds = {kind_of(a), kind_of(b)}
-        exact = "complex" not in kinds and kinds != {"int", "float"}
-        if kinds == {"int", "float"} and (tracer.varies(a) or tracer.varies(b)):
+        exact = "complex" not in kinds
+        if kinds == {"int", "float"}:
             a, b = _as_float(a), _as_float(b)
-            exact = True  # of numbers that floats cannot hold the program declines
+            if not (tracer.varies(a) or tracer.varies(b)):  # else the program declines for what floats cannot hold
+                whole = [one for one in (a, b) if kind_of(one) == "int"]
+                exact = all(is_symbolic(one) and _exact_as_float(tracer, one) for one in whole)
         if not exact or _too_wide(a) or _too_wide(b):
             lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
         else:

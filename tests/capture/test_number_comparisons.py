@@ -1,0 +1,57 @@
+"""Comparisons of a float and an int, one of which is an argument: decided by a guard on them, not on their values."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.oracle import require_equal
+
+OPERATORS = (operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge)
+
+
+@pytest.mark.parametrize("constant", [0, -3, 7, 2**53, 2**53 + 1, 2**70])
+@pytest.mark.parametrize("compare", OPERATORS)
+def test_a_float_beside_a_constant(compare: Callable[..., bool], constant: int) -> None:
+    def program(x: Any, t: Any) -> Any:
+        return x * 2.0 if compare(t, constant) else x - t
+
+    def arguments(t: Any) -> Any:
+        return lambda: (np.arange(4.0), t)
+
+    values = (0.0, -0.0, -3.0, 7.0, 6.5, 2.0**53, 2.0**53 + 2, 2.0**70, -1e300, math.inf, -math.inf, math.nan, 7, True)
+    require_equal(
+        program, arguments(1.5), variants=[arguments(value) for value in values],
+        compile=dynamo_lite.compile, compile_options={"options": {"recompile_limit": 60}}, calls=1,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("compare", OPERATORS)
+def test_a_float_beside_an_int(compare: Callable[..., bool]) -> None:
+    def program(x: Any, t: Any, n: Any) -> Any:
+        return x * 2.0 if compare(t, n) else x - t
+
+    def arguments(t: Any, n: Any) -> Any:
+        return lambda: (np.arange(4.0), t, n)
+
+    pairs = [(t, n) for t in (0.0, 3.0, 2.0**53, 2.0**60, math.nan) for n in (0, 3, 4, 2**53, 2**53 + 1, 2**60 + 1)]
+    require_equal(
+        program, arguments(1.5, 2), variants=[arguments(*pair) for pair in pairs],
+        compile=dynamo_lite.compile, compile_options={"options": {"recompile_limit": 60}}, calls=1,
+    )  # fmt: skip
+
+
+def test_one_program_for_all_values() -> None:
+    def program(x: Any, t: float, n: int) -> Any:
+        return x * t if t > 0 and t < n else x - t
+
+    fast = dynamo_lite.compile(program)
+    for t in np.linspace(0.1, 5.0, 20).tolist():
+        fast(np.ones(50), t, 7)
+    assert fast.stats()["compiles"] == 1, fast.explain()
