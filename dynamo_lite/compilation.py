@@ -362,6 +362,7 @@ class Compilation:
         """Never ask for this code again."""
         self._note_skip(function, reason, detail)
         self._skip(function.__code__, reason)
+        self._retire_before(function.__code__)
 
     def _skip(self, code: types.CodeType, reason: str) -> None:
         """Let the dispatcher never ask this compilation for an entry of `code` again."""
@@ -475,8 +476,11 @@ class Compilation:
         if segment.capture.ends != "break" or segment.why_plain:
             self._retire(code, segment)
             return
-        for target in {jump.resume_function.__code__ for jump in segment.capture.jumps}:
+        targets = {jump.resume_function.__code__ for jump in segment.capture.jumps}
+        for target in targets:
             self._waiting.setdefault(target, []).append((code, segment))
+        if targets <= self._worthless | self._skipped:
+            self._retire(code, segment)
 
     def _loses_in_round(self, function: types.FunctionType, segment: Segment) -> bool:
         """Whether the segments of a loop, of which this is one, take longer than plain Python: then leave it to that.
@@ -511,6 +515,10 @@ class Compilation:
         """Calls that pass these guards run plainly from now on; so do segments that only led here."""
         segment.entry.retire(segment.why_plain or ("does-not-pay" if segment.slight else "nothing-to-compile"))
         segment.program = None
+        self._retire_before(code)
+
+    def _retire_before(self, code: types.CodeType) -> None:
+        """`code` gains nothing: retire those that gain nothing either and only led to such."""
         self._worthless.add(code)
         for parent, waiting in self._waiting.pop(code, ()):
             known = {jump.resume_function.__code__ for jump in waiting.capture.jumps} & self._entries.keys()

@@ -440,3 +440,15 @@ def test_behind_a_break_numpy_scatters_into_arrays_from_outside(compiler: Compil
     want = scatter(x.copy(), places)
     assert (fast(x.copy(), places) == want).all()
     assert "a store by index arrays into an array from outside" in str(fast.explain())
+
+
+def test_what_only_leads_to_plain_code_is_left_alone(compiler: Compile) -> None:
+    """Nothing is computed in front of the break, nor behind it."""
+
+    def puts_in_order(x: Any) -> Any:
+        return sorted(x)
+
+    fast = compiler(puts_in_order)
+    for _ in range(5):
+        assert fast(np.array([2.0, 1.0])) == [1.0, 2.0]
+    assert fast.stats()["plain_calls"] == 5

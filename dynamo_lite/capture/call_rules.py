@@ -530,6 +530,13 @@ def _abs(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise Break("python-call", "abs")
 
 
+@rule(pow)
+def _pow(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    if kwargs or len(args) != 2:
+        raise Break("c-function", "pow")
+    return operators.binary(machine, "**", *map(machine.realised, args))
+
+
 @rule(divmod)
 def _divmod(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     both = [machine.realised(arg) for arg in _positional(args, kwargs, 2)]

@@ -533,8 +533,8 @@ def call_method(machine: Machine, array: ArrayValue, name: str, args: list[Value
     if name in _FORWARDED and not array.node.array_type.scalar:
         function = _FORWARDED[name]
         return machine.call_python(function, constant(function), [array, *args], kwargs)
-    if name == "item" and not args and not kwargs:
-        number = read_number(machine, array, asked=True)
+    if name == "item" and not kwargs and (element := _element(machine, array, args)) is not None:
+        number = read_number(machine, element, asked=True)
         if number is not None:
             return number
     if name in ("item", "tolist", "__float__", "__int__"):
@@ -543,6 +543,27 @@ def call_method(machine: Machine, array: ArrayValue, name: str, args: list[Value
     if op is None:
         raise Break("op-without-rule", f"ndarray.{name}")
     return bind(machine, op, [array, *args], kwargs)
+
+
+def _element(machine: Machine, array: ArrayValue, indices: list[Value]) -> Value | None:
+    """What array.item(*indices) takes: the only element, or the one at an index for each axis; None for other forms."""
+    type_ = array.node.array_type
+    if type_.scalar and not indices:
+        return array
+    if not indices:
+        size = product(type_.shape)
+        if machine.tracer.varies(size) or not machine.tracer.relate(make("eq", size, 1)):
+            return None
+        indices = [ConstantValue(None, 0)] * type_.ndim
+    if len(indices) != type_.ndim or any(kind_of_number(machine, index) != "int" for index in indices):
+        return None
+    return get_item(machine, array, SequenceValue(None, tuple, indices))
+
+
+def kind_of_number(machine: Machine, value: Value) -> str:
+    """The kind of a Python number, "" for anything else."""
+    scalar = as_scalar(machine.realised(value))
+    return "" if scalar is None else kind_of(scalar)
 
 
 def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: dict[str, Value]) -> Value:
