@@ -518,7 +518,9 @@ class Compilation:
         self._retire_before(code)
 
     def _retire_before(self, code: types.CodeType) -> None:
-        """`code` gains nothing: retire those that gain nothing either and only led to such."""
+        """Where no version of `code` gains anything: retire those that gain nothing either and only led to such."""
+        if any(not one.entry.retired for one in self._versions.get(code, ())):
+            return
         self._worthless.add(code)
         for parent, waiting in self._waiting.pop(code, ()):
             known = {jump.resume_function.__code__ for jump in waiting.capture.jumps} & self._entries.keys()

@@ -452,3 +452,27 @@ def test_what_only_leads_to_plain_code_is_left_alone(compiler: Compile) -> None:
     for _ in range(5):
         assert fast(np.array([2.0, 1.0])) == [1.0, 2.0]
     assert fast.stats()["plain_calls"] == 5
+
+
+def test_what_leads_to_code_that_gains_in_another_version_stays(compiler: Compile) -> None:
+    """Behind the last round of the loop there is nothing to compute."""
+
+    def steps(x: Any, n: int) -> Any:
+        i = 0
+        while i < n:
+            for _ in range(50):
+                x = x * 0.99 + 0.01
+            i += 1
+            if i % 2 == 0:
+                print(end="")
+                print(end="")
+        print(end="")
+        print(end="")
+        return x
+
+    fast = compiler(steps)
+    for _ in range(3):
+        fast(np.ones(6), 40)
+    before = fast.stats()["native_calls"]
+    fast(np.ones(6), 40)
+    assert fast.stats()["native_calls"] - before >= 20, fast.explain()
