@@ -311,9 +311,7 @@ class Walk:
 
     # -- merging ----------------------------------------------------------------------------------
 
-    def _merge(
-        self, condition: GoesOn, then: _End, orelse: _End, join: int | None, before: Snapshot
-    ) -> GoesOn | None:
+    def _merge(self, condition: GoesOn, then: _End, orelse: _End, join: int | None, before: Snapshot) -> GoesOn | None:
         """The state behind both ways; whether the loop goes on, where they meet at the end of the iteration.
         before: what places held where the ways part."""
         frame, tracer = self.frame, self.machine.tracer

@@ -27,6 +27,7 @@ from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth
+from dynamo_lite.capture.instances import get_special, make_instance
 from dynamo_lite.capture.iterators import CALL, drain, iterate, next_item
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import (
@@ -49,6 +50,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     EitherValue,
     FunctionValue,
+    InstanceValue,
     IteratorValue,
     LazyValue,
     MethodValue,
@@ -102,6 +104,8 @@ def call(machine: Machine, function: Value, args: Args, kwargs: Kwargs) -> Value
             return call_known(machine, function, args, kwargs)
         case ObjectValue():
             return _call_object(machine, function, args, kwargs)
+        case InstanceValue():
+            return call(machine, get_special(function, "__call__"), [function, *args], kwargs)
     raise Break("python-call", f"{a_kind(function)}")
 
 
@@ -137,7 +141,10 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
     if isinstance(target, CompiledFunction) and isinstance(target.fn, types.FunctionType):
         return machine.call_python(target.fn, constant(target.fn), args, kwargs)
     if isinstance(target, type) and not target.__flags__ & IMMUTABLE_TYPE:
-        raise Break("python-call", f"class {target.__qualname__}")
+        made = make_instance(machine, function, args, kwargs)
+        if made is None:
+            raise Break("python-call", f"class {target.__qualname__}")
+        return made
     raise Break("random" if _is_random(target) else "c-function", callable_name(target))
 
 
@@ -339,6 +346,8 @@ def _isinstance(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     cls = python_type(machine, value)
     classes = _classes(machine, classinfo, cls)
     found = issubclass(cls, classes)
+    if isinstance(value, InstanceValue) and not found and any("__class__" in vars(base) for base in cls.__mro__[:-1]):
+        raise Break("unsupported-operation", f"isinstance of a {cls.__qualname__}")
     if isinstance(value, ObjectValue) and not found:
         # NB: isinstance then asks the object for its __class__, which a class may define.
         assert value.source is not None
@@ -394,7 +403,7 @@ def python_type(machine: Machine, value: Value) -> type:
             return dict
         case DictViewValue():
             return type(getattr({}, value.name)())
-        case ObjectValue() | RecordValue():
+        case ObjectValue() | InstanceValue() | RecordValue():
             return value.cls
         case RangeValue():
             return range
@@ -525,6 +534,8 @@ def _abs(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         return split(machine, value, lambda one: _abs(machine, [one], {}))
     if isinstance(value, ArrayValue):
         return numpy_rules.unary(machine, "abs", value)
+    if isinstance(value, InstanceValue | ObjectValue):
+        return machine.call_special(value, "__abs__", [])
     if as_scalar(value) is not None:
         return number_unary(machine.tracer, "abs", value)
     raise Break("python-call", "abs")

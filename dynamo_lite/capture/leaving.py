@@ -27,6 +27,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     FunctionValue,
     GeneratorValue,
+    InstanceValue,
     IteratorValue,
     MethodValue,
     RangeValue,
@@ -104,7 +105,9 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
     match value:
         case CellValue() | FunctionValue() | GeneratorValue() | DictViewValue() if value.source is None:
             raise CannotLeave
-        case MethodValue() if isinstance(value.self, SequenceValue | DictValue) and value.self.source is None:
+        case MethodValue() if (
+            isinstance(value.self, SequenceValue | DictValue | InstanceValue) and not value.self.source
+        ):
             raise CannotLeave
         case SequenceValue() if value.source is None:
             sequence = memo[value] = SequenceValue(None, value.kind)  # which a list may hold itself
@@ -113,6 +116,9 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
         case DictValue() if value.source is None:
             mapping = memo[value] = DictValue(None)
             mapping.items = {key: _as_now(item, memo) for key, item in value.items.items()}
+        case InstanceValue():
+            instance = memo[value] = replace(value, stored={})
+            instance.stored = {name: _as_now(item, memo) for name, item in value.stored.items()}
         case IteratorValue():
             iterator = memo[value] = replace(value)
             iterator.of = _as_now(value.of, memo)

@@ -25,6 +25,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     FunctionValue,
     GeneratorValue,
+    InstanceValue,
     LazyValue,
     NullValue,
     ObjectValue,
@@ -215,10 +216,11 @@ class Machine:
         }
         return self.interpret(code, function.__globals__, cells, defaults, kwdefaults, args, kwargs)
 
-    def call_special(self, owner: ObjectValue, name: str, args: list[Value]) -> Value:
-        """A special method of an object from outside, found on its class."""
-        assert owner.source is not None
-        self.tracer.state_class("type_version", owner.source, owner.cls)
+    def call_special(self, owner: ObjectValue | InstanceValue, name: str, args: list[Value]) -> Value:
+        """A special method of an object, found on its class."""
+        if isinstance(owner, ObjectValue):
+            assert owner.source is not None
+            self.tracer.state_class("type_version", owner.source, owner.cls)
         target = next((vars(base)[name] for base in owner.cls.__mro__ if name in vars(base)), None)
         if not isinstance(target, types.FunctionType):
             raise Break("unsupported-operation", f"{name} of {owner.cls.__qualname__}")

@@ -28,6 +28,7 @@ from dynamo_lite.capture.value import (
     CellValue,
     ConstantValue,
     DictValue,
+    InstanceValue,
     IteratorValue,
     LazyValue,
     NamespaceValue,
@@ -64,7 +65,7 @@ class Place:
 def contents(owner: Value) -> Contents:
     """What an owner holds, by key; of an object or a module what this segment has stored."""
     match owner:
-        case ObjectValue() | NamespaceValue():
+        case ObjectValue() | InstanceValue() | NamespaceValue():
             return owner.stored
         case DictValue():
             return owner.items
@@ -92,7 +93,7 @@ def put(owner: Value, key: Any, value: Value | None) -> None:
             owner.contents = value
         case IteratorValue() if isinstance(value, ConstantValue):
             owner.taken, owner.ended = value.value
-        case ObjectValue() | NamespaceValue() | DictValue():
+        case ObjectValue() | InstanceValue() | NamespaceValue() | DictValue():
             held = contents(owner)
             if value is None:
                 held.pop(key, None)
@@ -277,7 +278,7 @@ def snapshot(tracer: Tracer) -> Snapshot:
     return {owner: dict(contents(owner)) for owner in owners}
 
 
-_OWNERS = (ObjectValue, NamespaceValue, DictValue, SequenceValue, CellValue, IteratorValue)
+_OWNERS = (ObjectValue, InstanceValue, NamespaceValue, DictValue, SequenceValue, CellValue, IteratorValue)
 
 
 def restore(tracer: Tracer, before: Snapshot) -> None:
@@ -305,7 +306,7 @@ def put_all(owner: Value, held: Contents) -> None:
                 owner.contents = held.get(None)
         case IteratorValue():
             put(owner, None, held[None])
-        case ObjectValue() | NamespaceValue() | DictValue():
+        case ObjectValue() | InstanceValue() | NamespaceValue() | DictValue():
             now = contents(owner)
             now.clear()
             now.update(held)

@@ -33,6 +33,7 @@ from dynamo_lite.capture.value import (
     FunctionValue,
     GeneratorValue,
     GoneValue,
+    InstanceValue,
     IteratorValue,
     LazyValue,
     MethodValue,
@@ -69,7 +70,7 @@ _LONGEST_TAIL = 8
 # Values that are one object however often they are used.
 _OBJECTS = (
     *(CallValue, CharacterValue, EitherValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue),
-    *(FunctionValue, MethodValue, CellValue, RecordValue),
+    *(FunctionValue, MethodValue, CellValue, RecordValue, InstanceValue),
 )
 MAX_NESTING = 100  # of what residual code builds; a deeper one took the stack it is written on
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
@@ -125,7 +126,7 @@ class Residual:
     _memo: dict[Value, str] = field(default_factory=dict)
     cells: dict[str, CellValue] = field(default_factory=dict)  # those that inner functions which live on have
     _cell_names: dict[str, str] = field(default_factory=dict)  # the temporaries that hold them
-    _empty: list[CellValue] = field(default_factory=list)  # cells that are made and not filled
+    _empty: list[tuple[Value, dict[str, Value]]] = field(default_factory=list)  # what is made, and not filled with that
     _nesting: int = 0  # objects under construction, each of which holds the next
     _temporaries: int = 0
     _under: tuple[tuple[str, ...], list[str | None]] = field(default_factory=lambda: ((), []))
@@ -183,13 +184,18 @@ class Residual:
                 self.emit("COPY", 1)
                 self.emit("STORE_FAST", name)
             if isinstance(value, CellValue) and value.contents is not None:
-                self._empty.append(value)
-        while self._empty and self._nesting == 0:  # a function may be in a cell that it refers to
-            cell = self._empty.pop()
-            assert cell.contents is not None
-            self.load(cell.contents)
-            self.emit("LOAD_FAST", self._memo[cell])
-            self.emit("STORE_ATTR", "cell_contents")
+                self._empty.append((value, {"cell_contents": value.contents}))
+            if isinstance(value, InstanceValue):
+                self._empty.append((value, value.stored))
+        if self._nesting == 0:  # a function may be in a cell that it refers to, an object in its own attribute
+            self._nesting = 1
+            while self._empty:
+                owner, attributes = self._empty.pop()
+                for name, held in attributes.items():
+                    self.load(held)
+                    self.emit("LOAD_FAST", self._memo[owner])
+                    self.emit("STORE_ATTR", name)
+            self._nesting = 0
 
     def build(self, value: Value) -> None:
         """Push a value made in this segment."""
@@ -255,6 +261,8 @@ class Residual:
                 raise GeneratorEscapes
             case CellValue():
                 self.call(types.CellType, [])
+            case InstanceValue():
+                self.call(object.__new__, [value.made_of])
             case _:
                 raise AssertionError(type(value))
 

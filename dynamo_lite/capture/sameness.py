@@ -18,6 +18,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     FunctionValue,
     GeneratorValue,
+    InstanceValue,
     IteratorValue,
     LazyValue,
     MethodValue,
@@ -161,6 +162,7 @@ _STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
     DictValue: lambda value: [*value.items, *value.items.values()],
     CellValue: lambda value: [value.contents],
     ObjectValue: lambda value: [*value.stored, *value.stored.values()],
+    InstanceValue: lambda value: [*value.stored, *value.stored.values()],
     NamespaceValue: lambda value: [*value.stored, *value.stored.values()],
     IteratorValue: lambda value: [*value.items, value.taken, value.ended],
     GeneratorValue: lambda value: [value.ended, value.frame.index, *_held(value.frame)],
@@ -174,7 +176,7 @@ def _parts(value: Value) -> list[Value | None]:
             return [value.known]
         case SequenceValue() | DictValue():
             return list(value.known if isinstance(value, SequenceValue) else value.items.values())
-        case ObjectValue() | NamespaceValue():
+        case ObjectValue() | InstanceValue() | NamespaceValue():
             return list(value.stored.values())
         case CellValue():
             return [value.contents]

@@ -293,6 +293,17 @@ class ObjectValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class InstanceValue(Value):
+    """An object of an ordinary class that this segment makes (instances.py); residual code makes it where it lives on.
+
+    made_of: the class as it was found. stored: its attributes, in order."""
+
+    cls: type = object
+    made_of: Value = field(default=None)  # type: ignore[assignment]
+    stored: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
 class NamespaceValue(Value):
     """The variables of a module, of which this segment has ``stored`` some."""
 
@@ -354,7 +365,7 @@ def kind_name(value: Value) -> str:
             return type_name(type(value.value))
         case SequenceValue():
             return value.kind.__name__
-        case ObjectValue() | RecordValue():
+        case ObjectValue() | InstanceValue() | RecordValue():
             return type_name(value.cls)
         case ArrayValue():
             return "NumPy scalar" if value.node.array_type.scalar else "array"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite import ops
-from dynamo_lite.capture import numpy_rules, places
+from dynamo_lite.capture import instances, numpy_rules, places
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import AttributeMissing, Frame
@@ -17,6 +17,7 @@ from dynamo_lite.capture.value import (
     Break,
     ConstantValue,
     DictValue,
+    InstanceValue,
     LazyValue,
     MethodValue,
     NullValue,
@@ -66,8 +67,10 @@ def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
     owner = realise(machine.tracer, frame.stack[-1])
     if isinstance(owner, ArrayValue):
         raise Break("op-without-rule", f"setting attribute {instr.arg} of an array")
-    if instr.op == "DELETE_ATTR" or not isinstance(owner, ObjectValue):
+    if instr.op == "DELETE_ATTR" or not isinstance(owner, ObjectValue | InstanceValue):
         raise Break("side-effect-attribute", instr.arg)
+    if isinstance(owner, InstanceValue):
+        instances.check_storable(owner, instr.arg)
     places.store(machine.tracer, owner, instr.arg, frame.stack[-2], "side-effect-attribute", instr.arg)
     del frame.stack[-2:]
 
@@ -84,6 +87,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return _constant_attribute(machine, owner, name)
         case ObjectValue():
             return _object_attribute(machine, owner, name)
+        case InstanceValue():
+            return _instance_attribute(machine, owner, name)
         case NumberValue() if name == "real" or (name == "numerator" and kind_of(owner.expr) == "int"):
             return NumberValue(None, owner.expr)
         case NumberValue() if not hasattr({"int": int, "float": float, "bool": bool}[kind_of(owner.expr)], name):
@@ -162,6 +167,30 @@ def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Val
 def _missing(machine: Machine, source: Source, name: str) -> AttributeMissing:
     machine.tracer.facts.state("lacks", source, name)
     return AttributeMissing(name)
+
+
+def _instance_attribute(machine: Machine, owner: InstanceValue, name: str) -> Value:
+    """An attribute of an object that this segment makes; that its class stays as it is is guarded."""
+    found = class_lookup(owner.cls, name)
+    kind = type(found)
+    if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+        return machine.call_python(found.fget, constant(found.fget), [owner], {})
+    if found is not MISSING and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
+        raise Break("unsupported-operation", f"attribute {name} of {owner.cls.__qualname__}")
+    if name in owner.stored:
+        return owner.stored[name]
+    if found is MISSING:
+        raise AttributeMissing(name)
+    if isinstance(found, types.FunctionType):
+        return MethodValue(None, ConstantValue(constant(found), found), owner, name)
+    if isinstance(found, staticmethod | classmethod) and isinstance(found.__func__, types.FunctionType):
+        function = ConstantValue(constant(found.__func__), found.__func__)
+        if isinstance(found, staticmethod):
+            return function
+        return MethodValue(None, function, ConstantValue(constant(owner.cls), owner.cls), name)
+    if hasattr(kind, "__get__"):
+        raise Break("unsupported-operation", f"attribute {name} of {owner.cls.__qualname__}")
+    return LazyValue(constant(owner.cls).attr(name), found)
 
 
 def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:

@@ -21,6 +21,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     DictViewValue,
     EitherValue,
+    InstanceValue,
     LazyValue,
     NumberValue,
     ObjectValue,
@@ -241,7 +242,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             machine.tracer.facts.state("is", container.source, container.concrete)
             items = index.items if isinstance(index, SequenceValue) and index.kind is tuple else [index]
             return numpy_rules.bind(machine, spelling, items, {})
-        case ObjectValue():
+        case ObjectValue() | InstanceValue():
             return machine.call_special(container, "__getitem__", [index])
         case TextValue() if (item := item_of(machine, container, index)) is not None:
             return item

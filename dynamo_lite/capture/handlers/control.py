@@ -21,6 +21,7 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     FunctionValue,
     GeneratorValue,
+    InstanceValue,
     IteratorValue,
     MethodValue,
     NumberValue,
@@ -66,9 +67,10 @@ def known_truth(machine: Machine, value: Value) -> bool:
             raise Break("data-dependent-branch", source_text(machine.tracer.frames[-1]))
         case FunctionValue() | SliceValue() | CellValue() | MethodValue():
             return True
-        case ObjectValue():
-            assert value.source is not None
-            machine.tracer.state_class("type_version", value.source, value.cls)
+        case ObjectValue() | InstanceValue():
+            if isinstance(value, ObjectValue):
+                assert value.source is not None
+                machine.tracer.state_class("type_version", value.source, value.cls)
             if not any(name in vars(base) for base in value.cls.__mro__ for name in ("__bool__", "__len__")):
                 return True
     raise Break("unsupported-operation", f"the truth of {a_kind(value)}")

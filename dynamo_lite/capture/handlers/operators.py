@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 import types
+from typing import TypeGuard
 
 import numpy as np
 
@@ -34,17 +35,58 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     EitherValue,
     FunctionValue,
+    InstanceValue,
     NumberValue,
     ObjectValue,
     SequenceValue,
     Value,
     a_kind,
 )
+from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.pycode import Instr
 
 
 def _is_array(value: Value) -> bool:
     return isinstance(value, ArrayValue)
+
+
+_SPECIAL = {
+    **{"+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul"},
+    **{"&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift"},
+}
+_SPECIAL_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+
+
+def _is_object(value: Value) -> TypeGuard[ObjectValue | InstanceValue]:
+    return isinstance(value, ObjectValue | InstanceValue)
+
+
+def _asked(machine: Machine, owner: Value, name: str, other: Value) -> Value | None:
+    """What a special method of the user's answers; None where there is none, or it answers NotImplemented."""
+    if not _is_object(owner):
+        return None  # of numbers: they answer so to any object of another class
+    if isinstance(owner, ObjectValue):
+        assert owner.source is not None
+        machine.tracer.state_class("type_version", owner.source, owner.cls)
+    if class_lookup(owner.cls, name) in (MISSING, vars(object).get(name, MISSING)):
+        return None
+    answer = machine.realised(machine.call_special(owner, name, [other]))
+    return None if isinstance(answer, ConstantValue) and answer.value is NotImplemented else answer
+
+
+def _by_objects(machine: Machine, names: tuple[str, str], lhs: Value, rhs: Value) -> Value | None:
+    """What two operands answer in turn, one of which is an object; None where neither knows the other."""
+    for one, other in ((lhs, rhs), (rhs, lhs)):
+        if not _is_object(one) and as_scalar(one) is None and not (one is rhs and _is_array(one) and _is_object(other)):
+            raise Break("unsupported-operation", f"an operation on {a_kind(lhs)} and {a_kind(rhs)}")
+    if _is_object(lhs) and _is_object(rhs) and lhs.cls is not rhs.cls and issubclass(rhs.cls, lhs.cls):
+        raise Break("unsupported-operation", f"an operation on {a_kind(lhs)} and {a_kind(rhs)}")
+    answer = _asked(machine, lhs, names[0], rhs)
+    if answer is not None or (_is_object(lhs) and _is_object(rhs) and lhs.cls is rhs.cls and names[0] != names[1]):
+        return answer
+    if _is_array(rhs):
+        raise Break("unsupported-operation", f"an operation on {a_kind(lhs)} and {a_kind(rhs)}")
+    return _asked(machine, rhs, names[1], lhs)
 
 
 @handles("BINARY_OP")
@@ -60,6 +102,12 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return split(machine, lhs, lambda one: binary(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):
         return split(machine, rhs, lambda one: binary(machine, op, lhs, one))
+    if _is_object(lhs) or (_is_object(rhs) and not _is_array(lhs)):
+        name = _SPECIAL[op]
+        answer = _by_objects(machine, (f"__{name}__", f"__r{name}__"), lhs, rhs)
+        if answer is None:
+            raise Break("python-exception", f"TypeError: {op} of {a_kind(lhs)} and {a_kind(rhs)}")
+        return answer
     if _is_array(lhs) or _is_array(rhs):
         return numpy_rules.binary(machine, op, lhs, rhs)
     if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
@@ -96,6 +144,10 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return numpy_rules.inplace(machine, op, lhs, rhs)
     if isinstance(lhs, SequenceValue) and lhs.kind is list:
         raise Break("side-effect-container", f"{op}= on a list")
+    if _is_object(lhs):
+        answer = _asked(machine, lhs, f"__i{_SPECIAL[op]}__", rhs)
+        if answer is not None:
+            return answer
     return binary(machine, op, lhs, rhs)
 
 
@@ -126,6 +178,8 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
         return split(machine, operand, lambda one: unary(machine, op, one))
     if isinstance(operand, ArrayValue):
         return numpy_rules.unary(machine, op, operand)
+    if _is_object(operand):
+        return machine.call_special(operand, _SPECIAL_UNARY[op], [])
     if as_scalar(operand) is not None:
         return number_unary(machine.tracer, op, operand)
     raise Break("unsupported-operation", f"{op} of {a_kind(operand)}")
@@ -173,9 +227,10 @@ def _equal_items(machine: Machine, lhs: SequenceValue, rhs: SequenceValue) -> bo
 
 def _compares_by_identity(machine: Machine, value: Value) -> bool:
     """True for an object of a type that leaves == to object, and for what is unequal to any such object."""
-    if isinstance(value, ObjectValue):
-        assert value.source is not None
-        machine.tracer.state_class("type_version", value.source, value.cls)
+    if _is_object(value):
+        if isinstance(value, ObjectValue):
+            assert value.source is not None
+            machine.tracer.state_class("type_version", value.source, value.cls)
         return not any("__eq__" in vars(base) or "__ne__" in vars(base) for base in value.cls.__mro__[:-1])
     return isinstance(value, NumberValue | SequenceValue) or (
         isinstance(value, ConstantValue)
@@ -230,6 +285,8 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
         if lhs.node.array_type.scalar or rhs.node.array_type.scalar:
             raise Break("array-identity", "is")
         return lhs.node is rhs.node
+    if isinstance(lhs, InstanceValue) or isinstance(rhs, InstanceValue):
+        return False  # it is new
     for one, other in ((lhs, rhs), (rhs, lhs)):
         if (
             isinstance(one, ConstantValue)
