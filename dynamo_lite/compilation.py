@@ -30,6 +30,7 @@ from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import LoopPlan, Restraints, SkipFrame
 from dynamo_lite.capture.trace import Capture, GraphBreak, empty_closure, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
+from dynamo_lite.chains import call_that_loses
 from dynamo_lite.config import Config
 from dynamo_lite.errors import (
     BackendError,
@@ -234,11 +235,11 @@ class Compilation:
         if refused:
             array = slots[refused[0]]
             if not supported_dtype(array.dtype):
-                self._note_skip(function, "unsupported-dtype", str(array.dtype))
+                self._note_skip(function.__code__, "unsupported-dtype", str(array.dtype))
             elif array.ndim > MAX_DIMS:
-                self._note_skip(function, "too-many-dims", str(array.ndim))
+                self._note_skip(function.__code__, "too-many-dims", str(array.ndim))
             else:
-                self._note_skip(function, "unaligned-array", "an argument")
+                self._note_skip(function.__code__, "unaligned-array", "an argument")
             return self._plain_entry(code, refused[0], array)
         count = self._entries.get(code, 0)
         if count and stance.current == "fail_on_recompile":
@@ -285,7 +286,7 @@ class Compilation:
             if _is_out_of_memory(error):
                 self._starved[code] = self._starved.get(code, 0) + 1
                 if self._starved[code] < _STARVED_LIMIT:
-                    self._note_skip(function, "out-of-memory", "")  # this call; the next may find more
+                    self._note_skip(function.__code__, "out-of-memory", "")  # this call; the next may find more
                 else:
                     self._leave_plain(function, "out-of-memory", "")
             elif not isinstance(error, RecursionError) or limit - frames >= _ROOM:
@@ -293,7 +294,7 @@ class Compilation:
             elif frames < limit // 2:
                 self._leave_plain(function, "recursion-limit", "")
             else:
-                self._note_skip(function, "recursion-limit", "")  # this call; the next may come with more room
+                self._note_skip(function.__code__, "recursion-limit", "")  # this call; the next may come with more room
             return None
         if (
             not self._everything
@@ -360,7 +361,7 @@ class Compilation:
 
     def _leave_plain(self, function: types.FunctionType, reason: str, detail: str) -> None:
         """Never ask for this code again."""
-        self._note_skip(function, reason, detail)
+        self._note_skip(function.__code__, reason, detail)
         self._skip(function.__code__, reason)
         self._retire_before(function.__code__)
 
@@ -464,13 +465,15 @@ class Compilation:
         if record is not None:
             self._note_break(record, segment.capture)
         if segment.why_plain:
-            self._note_skip(function, segment.why_plain, segment.why_plain_detail)
-        elif segment.capture.ends == "break":
+            self._note_skip(function.__code__, segment.why_plain, segment.why_plain_detail)
+        if segment.capture.ends == "break" and not segment.why_plain:
             for jump in segment.capture.jumps:
                 self._leads.setdefault(code, set()).add(jump.resume_function.__code__)
                 self._led.setdefault(jump.resume_function.__code__, set()).add(code)
-            if self.config.cost_model and not self._everything and self._loses_in_round(function, segment):
+        if self.config.cost_model and not self._everything:
+            if segment.capture.ends == "break" and not segment.why_plain and self._loses_in_round(function, segment):
                 return
+            self._leave_call_plain(code)
         if (segment.program is not None and not segment.slight) or (self._everything and not segment.why_plain):
             return
         if segment.capture.ends != "break" or segment.why_plain:
@@ -502,7 +505,7 @@ class Compilation:
         try:
             segment.entry.least, segment.entry.most = paying_sizes(times_of_round(segment.times, others))
         except DoesNotPay as reason:
-            self._note_skip(function, "does-not-pay", f"{_ROUND}: {reason}")
+            self._note_skip(function.__code__, "does-not-pay", f"{_ROUND}: {reason}")
             self._retire(code, segment)
             lines = {of.instrs[one].position[0] for of, index in places for one in outermost_loop(of, index)}
             for key, record in list(self.loops.items()):
@@ -510,6 +513,15 @@ class Compilation:
                     self.loops[key] = replace(record, outcome="plain")
             return True
         return False
+
+    def _leave_call_plain(self, code: types.CodeType) -> None:
+        """Retire the segment with which a call begins that `code` goes on with, where the whole call loses by it."""
+        root = self._roots.get(code, code)
+        if code is root or root not in self._versions or self._versions[root][-1].entry.retired:
+            return  # of one segment the cost model has judged
+        if (reason := call_that_loses(root, self._versions, self._skipped)) is not None:
+            self._note_skip(root, "does-not-pay", reason)
+            self._retire(root, self._versions[root][-1])
 
     def _retire(self, code: types.CodeType, segment: Segment) -> None:
         """Calls that pass these guards run plainly from now on; so do segments that only led here."""
@@ -560,9 +572,8 @@ class Compilation:
         )
         log.emit("breaks", found.function, f"{found.filename}:{found.line}: {message} [{found.reason}]")
 
-    def _note_skip(self, function: types.FunctionType, reason: str, detail: str) -> None:
+    def _note_skip(self, code: types.CodeType, reason: str, detail: str) -> None:
         row = breaks.REASONS[reason]
-        code = function.__code__
         line = self._lines.get(code, code.co_firstlineno)
         text = linecache.getline(code.co_filename, line).strip()
         message = breaks.message(reason, detail)

@@ -476,3 +476,41 @@ def test_what_leads_to_code_that_gains_in_another_version_stays(compiler: Compil
     before = fast.stats()["native_calls"]
     fast(np.ones(6), 40)
     assert fast.stats()["native_calls"] - before >= 20, fast.explain()
+
+
+def test_a_call_of_single_elements_and_breaks_is_left_plain(compiler: Compile) -> None:
+    def between(x: Any, table: Any) -> Any:
+        if x < table[0]:
+            return None
+        if x > table[-1]:
+            return None
+        sorted(table[:2])
+        return table[1] * x
+
+    def calls(xs: Any, table: Any) -> Any:
+        total = 0.0
+        for x in list(xs):
+            print(end="")
+            total += between(x, table)
+        return total
+
+    fast, xs, table = compiler(calls), np.linspace(0.2, 0.8, 40), np.array([0.0, 0.5, 1.0])
+    for _ in range(3):
+        assert fast(xs, table) == calls(xs, table)
+    assert "the segments of a call together" in str(fast.explain())
+    before = fast.stats()["breaks"]
+    fast(xs, table)
+    assert fast.stats()["breaks"] - before < 60
+
+
+def test_a_call_with_a_break_that_gains_stays(compiler: Compile) -> None:
+    def halves(x: Any) -> Any:
+        y = np.sin(x) * 2.0 + x
+        if y.sum() > 0:
+            y = y * 0.5 + np.abs(x)
+        return y - x
+
+    fast, x = compiler(halves), np.linspace(0.0, 1.0, 1000)
+    for _ in range(5):
+        fast(x)
+    assert fast.stats()["native_calls"] == 10

@@ -26,6 +26,7 @@ LEVELS = (
     ("runtime",),
     ("backends",),
     ("report", "pipeline"),
+    ("chains",),
     ("compilation",),
     ("api", "watching", "stress"),
     ("whole_program",),

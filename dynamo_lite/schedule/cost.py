@@ -76,6 +76,7 @@ NUMPY_OPS = {  # of other calls
 }
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
+MUCH_SLOWER = 1.5  # than plain Python, to be left alone where the estimate is of many parts
 SEGMENT = 500.0  # a graph break: what goes on behind it is a call of its own
 STEP = 30.0
 ITERATION = 20.0  # of a loop

@@ -1,0 +1,62 @@
+"""Segments that follow one another in a call: whether all of them together take longer than plain Python.
+
+Enters what is known of a function's segments (compilation.py), by code object, the resume functions' included. Leaves
+why the call is to run plainly, or None. One segment is judged by what it takes alone only where nothing follows it
+(schedule/cost.py); one that ends in a break is compiled whatever it gains, for what follows may gain more.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+
+from dynamo_lite.pipeline import Segment
+from dynamo_lite.schedule.cost import MUCH_SLOWER, SEGMENT, times_of_round
+
+Versions = Mapping[types.CodeType, Sequence[Segment]]
+
+
+def call_that_loses(root: types.CodeType, versions: Versions, skipped: set[types.CodeType]) -> str | None:
+    """Why a call that begins with the latest version of `root` is to be left plain: its segments take much longer at
+    all sizes. None where they do not, where they are not known to the end, and where they form a loop."""
+    path = _path_of_most_gain(root, versions, skipped, ())
+    if path is None or len(path) < 2:
+        return None
+    own = max(path, key=lambda one: len(one.times))
+    times = times_of_round(own.times, [one.times for one in path if one is not own])
+    if any(one.native <= MUCH_SLOWER * one.plain for one in times.values()):
+        return None
+    about = f"about {times[0].native / 1e3:.3g} us compiled against {times[0].plain / 1e3:.3g} us by NumPy"
+    return f"the segments of a call together: {about}"
+
+
+def _path_of_most_gain(
+    code: types.CodeType, versions: Versions, skipped: set[types.CodeType], before: tuple[types.CodeType, ...]
+) -> list[Segment] | None:
+    """The segments from `code` on, on the way on which they gain most, of those ways that have been met; None where
+    some way is not known to its end, or leads round in a loop."""
+    if code in skipped:
+        return []
+    if code in before or code not in versions:
+        return None
+    segment = versions[code][-1]
+    if segment.capture.ends != "break" or segment.entry.retired:
+        return [segment]
+    targets = {jump.resume_function.__code__ for jump in segment.capture.jumps}
+    ways = []
+    for target in targets:
+        if target in versions or target in skipped:
+            way = _path_of_most_gain(target, versions, skipped, (*before, code))
+            if way is None:
+                return None
+            ways.append(way)
+    return [segment, *max(ways, key=_gain)] if ways else None
+
+
+def _gain(segments: list[Segment]) -> float:
+    """What segments one after the other gain, at the sizes of the example, in ns."""
+    times = [one.times[0] for one in segments if one.times]
+    return sum(one.plain - one.native for one in times) - SEGMENT * len(segments)
+
+
+__all__ = ["call_that_loses"]
