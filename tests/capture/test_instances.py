@@ -71,6 +71,10 @@ class Longer(Vector):
         return 0
 
 
+class Longest(Longer):
+    pass
+
+
 class Slots:
     __slots__ = ("x",)
 
@@ -188,7 +192,9 @@ def operators(x: Any) -> Any:
 
 
 def subclasses(x: Any) -> Any:
-    return Longer.twice(x), Longer(x, x) * 2.0, isinstance(Longer(x, 1), Vector), type(Longer(x, 1)) is Longer
+    longest = Longest(x, x)
+    inherited = longest.made * x, longest.made
+    return inherited, Longer.twice(x), Longer(x, x) * 2.0, isinstance(longest, Vector), type(longest) is Longest
 
 
 def reflected_first(x: Any) -> Any:
@@ -438,7 +444,7 @@ def run(fn: Callable[..., Any], x: Any) -> Any:
 @pytest.mark.parametrize("leave", [0, 1], ids=["", "left each time"])
 @pytest.mark.parametrize("fn", PROGRAMS)
 def test_is_plain_pythons(fn: Callable[..., Any], leave: int, capsys: pytest.CaptureFixture[str]) -> None:
-    fast = dynamo_lite.compile(fn)
+    fast = dynamo_lite.compile(fn, options={"check": 1})
     _C.leave_loops(leave)
     try:
         for x in (np.linspace(0.5, 2.0, 6), np.linspace(-2.0, 1.9, 6), np.arange(4), np.linspace(0.5, 2.0, 6)):

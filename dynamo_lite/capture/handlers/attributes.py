@@ -190,7 +190,7 @@ def _instance_attribute(machine: Machine, owner: InstanceValue, name: str) -> Va
         return MethodValue(None, function, ConstantValue(constant(owner.cls), owner.cls), name)
     if hasattr(kind, "__get__"):
         raise Break("unsupported-operation", f"attribute {name} of {owner.cls.__qualname__}")
-    return LazyValue(constant(owner.cls).attr(name), found)
+    return LazyValue((owner.made_of.source or constant(owner.cls)).attr(name), found)
 
 
 def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
