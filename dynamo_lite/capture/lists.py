@@ -10,7 +10,12 @@ and residual code adds it to the items from before:
 
 A list from outside is an input of the program, which takes back what it has appended if it declines; nothing else of
 the segment has looked into that list.
-INVARIANT: no iteration has read the list. What is appended is the object that it would be: an array is its node's, a
+
+The last item and the length of such a list are places (places.py) with the keys "last" and "length": where an iteration
+looks at one and appends, the loop carries it, and `out.append(out[-1] * 0.5)` is `last = last * 0.5; out.append(last)`.
+The last item has to be an array or NumPy scalar; a number that a list holds and a loop carries would be two objects.
+
+INVARIANT: no iteration has read the list otherwise. What is appended is the object that it would be: an array is its node's, a
 number is one that the iteration has computed and that nobody else gets.
 """
 
@@ -22,12 +27,13 @@ from typing import Any, TypeAlias
 from dynamo_lite import ops
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.places import Place, end_of, name_of
 from dynamo_lite.capture.sameness import reachable
-from dynamo_lite.capture.state import Grown, LoopKey, Region, Tracer
-from dynamo_lite.capture.value import ArrayValue, Break, LazyValue, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.state import Grown, LoopKey, Region, Retry, Tracer
+from dynamo_lite.capture.value import ArrayValue, Break, LazyValue, NumberValue, SequenceValue, UnreadValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Argument
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import LIST
 
 Path: TypeAlias = tuple[Any, ...]
@@ -40,14 +46,80 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     if not loops and target.tail is None:
         target.items.append(item)
         return
-    if target.tail is None and any(tracer.regions[place].lists[target] != target.reads for place in loops):
+    was_read = any(tracer.regions[place].lists[target][0] != target.reads for place in loops)
+    looked_at = any(_looks(tracer.regions[place], target) for place in loops)
+    alternates = bool(loops) and not tracer.regions[-1].index.name  # a choice refuses a list that becomes longer
+    if target.tail is None and not target.ends and (was_read or (looked_at and not alternates)):
         target.known.append(item)  # which the loop refuses, unless the iteration has taken one off
         return
-    values, packed = _appended(tracer, realise(tracer, item))
+    if was_read and target.tail is None:
+        raise Break("loop-list", "a list")
+    for place in loops:
+        _carry_ends(tracer, tracer.regions[place], target)
+    item = realise(tracer, item)
+    _append_ends(tracer, target, item)
+    values, packed = _appended(tracer, item)
     if target.tail is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
         target.tail = ops.lists.new_list(around, tracer.location())
     ops.lists.append(tracer.graph, target.tail, values, packed, tracer.location())
+
+
+def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
+    """Whether `look` may be asked: for a list made in this segment, in a loop or after one that carries its ends."""
+    return target.kind is list and target.source is None and bool(tracer.regions or target.ends)
+
+
+def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
+    """The "last" item or the "length" of a list made in this segment, without reading the list; None: nothing is known."""
+    found = end_of(target, key)
+    if found is None and (target.tail is not None or target.ends):
+        for region in tracer.regions:
+            if target in region.lists:
+                _carry_ends(tracer, region, target)
+    return None if isinstance(found, UnreadValue) else found
+
+
+def learn_ends(tracer: Tracer, region: Region) -> None:
+    """Where an iteration has made lists longer, having looked at nothing but their ends: raise Retry to carry these."""
+    for target, (reads, _, length) in region.lists.items():
+        if target.tail is None and reads == target.reads and len(target.known) > length:
+            _carry_ends(tracer, region, target)
+
+
+def forget_ends(owners: Iterable[Value]) -> None:
+    """Have lists that a loop has not appended to after all known by their items again."""
+    for owner in owners:
+        if isinstance(owner, SequenceValue) and owner.tail is None:
+            owner.ends.clear()
+
+
+def _looks(region: Region, target: SequenceValue) -> list[str]:
+    """What the loop has looked at of a list that was there before."""
+    return target.looks[region.lists[target][1] :]
+
+
+def _carry_ends(tracer: Tracer, region: Region, target: SequenceValue) -> None:
+    """Have the loop carry what it has looked at of a list to which it appends; raises Retry if it does not yet."""
+    plan, where = tracer.plans[region.key], name_of(tracer, target)
+    missing = [place for key in _looks(region, target) if (place := Place(where, key)) not in plan.places]
+    if not missing:
+        return
+    if where is None:
+        raise Break("loop-list", "a list")
+    plan.places.update(dict.fromkeys(missing, True))
+    raise Retry
+
+
+def _append_ends(tracer: Tracer, target: SequenceValue, item: Value) -> None:
+    """Bring the last item and the length of a list that are carried up to date."""
+    if "last" in target.ends:
+        if not isinstance(item, ArrayValue):
+            raise Break("loop-list", "a list")
+        target.ends["last"] = item
+    length = as_scalar(target.ends["length"]) if "length" in target.ends else None
+    if length is not None:
+        target.ends["length"] = tracer.number(make("add", length, 1))
 
 
 def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
@@ -163,9 +235,11 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
     """Note the lists and numbers that there are before the first iteration of the loop of `region`."""
     for value in values:
         if isinstance(value, SequenceValue) and value.kind is list:
-            region.lists[value] = value.reads
+            region.lists[value] = value.reads, len(value.looks), len(value.known)
         elif isinstance(value, NumberValue):
             region.before |= _objects(tracer, value.expr)
 
 
-__all__ = ["append", "append_outside", "shares_numbers", "state_others", "watch"]
+__all__ = [
+    *("append", "append_outside", "forget_ends", "has_ends", "learn_ends", "look", "shares_numbers", "state_others", "watch"),
+]

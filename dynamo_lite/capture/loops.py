@@ -27,7 +27,7 @@ from dynamo_lite.capture.leaving import (
     reads_frame,
     way_number,
 )
-from dynamo_lite.capture.lists import shares_numbers, watch
+from dynamo_lite.capture.lists import forget_ends, learn_ends, shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_places import Name, Path, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of
@@ -187,6 +187,7 @@ class Attempt:
                 frame.locals[self.at_name] = NumberValue(None, self.region.index)
             self._run_body(walk)
             if frame.stack != around or not self._only_places(state, held, aside):
+                learn_ends(tracer, self.region)
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
             after = places.union(behind, cells, {self.way_name, self.at_name} if apart else ())
             if apart and self.goes_on is False:
@@ -209,6 +210,8 @@ class Attempt:
             self.walk = None  # which refers to this attempt
         frame.line = frame.code.instrs[self.header].position[0] or frame.line
         self._leave(before, live, after)
+        if not tracer.regions:
+            forget_ends(self.owners.values())
         if is_while:
             frame.index = exit_index
         number, at = (frame.locals.pop(name, None) for name in (self.way_name, self.at_name))

@@ -70,7 +70,7 @@ def contents(owner: Value) -> Contents:
         case DictValue():
             return owner.items
         case SequenceValue():
-            return dict(enumerate(owner.known))
+            return {**dict(enumerate(owner.known)), **owner.ends}
         case CellValue() if owner.contents is not None:
             return {None: owner.contents}
         case IteratorValue():
@@ -87,6 +87,10 @@ def get(tracer: Tracer, owner: Value, key: Any) -> Value | None:
 def put(owner: Value, key: Any, value: Value | None) -> None:
     """Let a place hold `value`; None: what it held before the segment, or nothing."""
     match owner:
+        case SequenceValue() if isinstance(key, str) and value is None:
+            owner.ends.pop(key, None)
+        case SequenceValue() if isinstance(key, str):
+            owner.ends[key] = value
         case SequenceValue() if value is not None:
             owner.known[key] = value
         case CellValue():
@@ -109,6 +113,8 @@ def entry(tracer: Tracer, owner: Value, key: Any) -> Value | None:
             tracer.state_class("type_version", owner.source, owner.cls)
             found = _own_attribute(owner, key)
             return None if found is MISSING else present(tracer, owner.source.attr(key), found)
+        case SequenceValue() if isinstance(key, str):
+            return end_of(owner, key)
         case NamespaceValue() if key in owner.concrete:
             return present(tracer, global_(owner.concrete, key), owner.concrete[key])
     return None
@@ -131,6 +137,16 @@ def _own_attribute(owner: ObjectValue, name: str) -> Any:
         except AttributeError:
             return MISSING
     return getattr(owner.concrete, "__dict__", {}).get(name, MISSING)
+
+
+def end_of(owner: SequenceValue, key: str) -> Value | None:
+    """The "last" item of a list, or its "length"; None where nothing is known of it."""
+    owner.looks.append(key)
+    if owner.ends or owner.tail is not None:
+        return owner.ends.get(key)
+    if key == "length":
+        return ConstantValue(None, len(owner.known))
+    return owner.known[-1] if owner.known else None
 
 
 # -- storing ---------------------------------------------------------------------------------------
@@ -299,8 +315,9 @@ def place_at(tracer: Tracer, owner: Value, key: Any, held: Snapshot) -> Value | 
 def put_all(owner: Value, held: Contents) -> None:
     match owner:
         case SequenceValue():
-            if len(held) == len(owner.known):
-                owner.known[:] = held.values()
+            owner.ends = {key: value for key, value in held.items() if isinstance(key, str)}
+            if len(held) - len(owner.ends) == len(owner.known):
+                owner.known[:] = (value for key, value in held.items() if not isinstance(key, str))
         case CellValue():
             if owner.concrete is None:
                 owner.contents = held.get(None)
@@ -320,12 +337,17 @@ def changed(tracer: Tracer, before: Snapshot, after: Snapshot) -> list[tuple[Val
             continue  # only read
         one = before.get(owner, tracer.stored.get(owner, {}))
         other = after.get(owner, one)
-        if isinstance(owner, SequenceValue) and len(one) != len(other):
+        if isinstance(owner, SequenceValue) and _length(one) != _length(other):
             continue  # which is no change of places
         if isinstance(owner, IteratorValue) and _got(one) == _got(other):
             continue
         found += [(owner, key) for key in dict.fromkeys((*one, *other)) if one.get(key) is not other.get(key)]
     return found
+
+
+def _length(held: Contents) -> int:
+    """How many items a list or tuple held."""
+    return sum(not isinstance(key, str) for key in held)
 
 
 def _got(held: Contents) -> Any:
@@ -375,6 +397,7 @@ __all__ = [
         "changed",
         "check_variables",
         "contents",
+        "end_of",
         "entry",
         "find_owner",
         "get",

@@ -175,7 +175,7 @@ def _parts(value: Value) -> list[Value | None]:
         case LazyValue():
             return [value.known]
         case SequenceValue() | DictValue():
-            return list(value.known if isinstance(value, SequenceValue) else value.items.values())
+            return list(value.items.values() if isinstance(value, DictValue) else (*value.known, *value.ends.values()))
         case ObjectValue() | InstanceValue() | NamespaceValue():
             return list(value.stored.values())
         case CellValue():

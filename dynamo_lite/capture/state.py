@@ -246,7 +246,7 @@ class Region:
 
     carried: the body's inputs for the values that change from iteration to iteration. stored: those that are written.
     numbers: by path the Python numbers that change, as the body knows them. lists: those that there are before the
-    first iteration, and how often each had been read then; before: the numbers that are, or in the first iteration may
+    first iteration, and how often each had been read and its ends looked at then, and its items; before: the numbers that are, or in the first iteration may
     be, an object from outside. pauses: conditions for iterations in front of which the loop is left; None where it
     cannot be. A branch of a choice is a region too, whose index nothing uses; what it yields is noted with the choice.
     given: the condition under which it runs, if that is a number.
@@ -259,7 +259,7 @@ class Region:
     carried: list[Node] = field(default_factory=list)
     stored: set[Node] = field(default_factory=set)
     numbers: dict[tuple[Any, ...], Symbol] = field(default_factory=dict)
-    lists: dict[SequenceValue, int] = field(default_factory=dict)
+    lists: dict[SequenceValue, tuple[int, int, int]] = field(default_factory=dict)
     before: set[Scalar] = field(default_factory=set)
     pauses: list[Scalar] | None = None
     given: Scalar = True

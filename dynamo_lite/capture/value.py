@@ -170,17 +170,21 @@ class SequenceValue(Value):
 
     known: its items, or those before what a loop has appended: ``tail``, a list that the program makes. Nobody but the
     run knows what is in that, so that whatever reads ``items`` then breaks. reads: how often they were asked for.
+    ends: what a loop that appends carries of the list, "last" item and "length" (lists.py); looks: which of the two were
+    asked for, in order.
     """
 
     kind: type = tuple
     known: list[Value] = field(default_factory=list)
     tail: Node | None = None
     reads: int = 0
+    ends: dict[str, Value] = field(default_factory=dict)
+    looks: list[str] = field(default_factory=list)
 
     @property
     def items(self) -> list[Value]:
         """All items."""
-        if self.tail is not None:
+        if self.tail is not None or self.ends:
             raise Break("loop-list", "a list")
         self.reads += 1
         return self.known

@@ -213,6 +213,10 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return numpy_rules.get_item(machine, container, index)
         case SequenceValue():
             key = constant_index(machine, index)
+            if key == -1 and lists.has_ends(machine.tracer, container):
+                last = lists.look(machine.tracer, container, "last")
+                if last is not None:
+                    return last
             try:
                 if not isinstance(key, slice):
                     return container.items[key]
@@ -314,6 +318,9 @@ def is_known(machine: Machine, index: Value) -> bool:
 def length(machine: Machine, value: Value) -> Value:
     """len(value)."""
     match value:
+        case SequenceValue() if lists.has_ends(machine.tracer, value):
+            known = lists.look(machine.tracer, value, "length")
+            return ConstantValue(None, len(value.items)) if known is None else known
         case SequenceValue() | DictValue():
             return ConstantValue(None, len(value.items))
         case DictViewValue():
