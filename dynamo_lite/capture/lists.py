@@ -13,7 +13,8 @@ the segment has looked into that list.
 
 The last item and the length of such a list are places (places.py) with the keys "last" and "length": where an iteration
 looks at one and appends, the loop carries it, and `out.append(out[-1] * 0.5)` is `last = last * 0.5; out.append(last)`.
-The last item has to be an array or NumPy scalar; a number that a list holds and a loop carries would be two objects.
+The last item is an array, a NumPy scalar, or a Python number. Such a number is not known after the loop: the one that
+the list holds and the one that the loop carries are two objects.
 
 INVARIANT: no iteration has read the list otherwise. What is appended is the object that it would be: an array is its node's, a
 number is one that the iteration has computed and that nobody else gets.
@@ -87,6 +88,12 @@ def learn_ends(tracer: Tracer, region: Region) -> None:
             _carry_ends(tracer, region, target)
 
 
+def is_seen_after(owner: Value, key: object) -> bool:
+    """Whether a place that a loop carries has its value after the loop, too."""
+    last = owner.ends.get("last") if isinstance(owner, SequenceValue) and key == "last" else None
+    return last is None or as_scalar(last) is None
+
+
 def forget_ends(owners: Iterable[Value]) -> None:
     """Have lists that a loop has not appended to after all known by their items again."""
     for owner in owners:
@@ -114,7 +121,7 @@ def _carry_ends(tracer: Tracer, region: Region, target: SequenceValue) -> None:
 def _append_ends(tracer: Tracer, target: SequenceValue, item: Value) -> None:
     """Bring the last item and the length of a list that are carried up to date."""
     if "last" in target.ends:
-        if not isinstance(item, ArrayValue):
+        if not isinstance(item, ArrayValue) and as_scalar(item) is None:
             raise Break("loop-list", "a list")
         target.ends["last"] = item
     length = as_scalar(target.ends["length"]) if "length" in target.ends else None
@@ -241,5 +248,5 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
 
 
 __all__ = [
-    *("append", "append_outside", "forget_ends", "has_ends", "learn_ends", "look", "shares_numbers", "state_others", "watch"),
+    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "learn_ends", "look", "shares_numbers", "state_others", "watch"),
 ]

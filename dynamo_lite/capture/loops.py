@@ -27,7 +27,7 @@ from dynamo_lite.capture.leaving import (
     reads_frame,
     way_number,
 )
-from dynamo_lite.capture.lists import forget_ends, learn_ends, shares_numbers, watch
+from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_places import Name, Path, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of
@@ -189,7 +189,8 @@ class Attempt:
             if frame.stack != around or not self._only_places(state, held, aside):
                 learn_ends(tracer, self.region)
                 self._refuse("loop-state", "a list, dict, cell or iterator from before the loop")
-            after = places.union(behind, cells, {self.way_name, self.at_name} if apart else ())
+            seen = {place for place, owner in self.owners.items() if is_seen_after(owner, place.key)}
+            after = frozenset(seen).union(behind, cells, {self.way_name, self.at_name} if apart else ())
             if apart and self.goes_on is False:
                 self._refuse("loop-exit", "its first iteration")
             if walk.forks or any(node.params.get("yields") for node in self.region.graph.nodes):

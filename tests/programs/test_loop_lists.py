@@ -448,14 +448,10 @@ def numbers_and_data(x: Any, limit: float) -> Any:
     return out
 
 
-def comprehension(x: Any, n: int) -> Any:
-    return [x * i for i in range(n)]
+# -- the last item and the length --------------------------------------------------------------------
 
 
-# -- what stays segments, and why --------------------------------------------------------------------
-
-
-@case(vector, plain=True)
+@case(vector)
 def last_item(x: Any, n: int) -> Any:
     out = [x]
     for _ in range(n):
@@ -463,13 +459,207 @@ def last_item(x: Any, n: int) -> Any:
     return out
 
 
-@case(vector, plain=True)
+@case(vector)
 def its_length(x: Any, n: int) -> Any:
     out: list[Any] = []
     for _ in range(n):
         x = x + len(out)
         out.append(x)
     return out
+
+
+@case(vector)
+def last_item_under_another_name(x: Any, n: int) -> Any:
+    out = [x]
+    other = {"list": out}
+    for _ in range(n):
+        x = out[-1] * 0.5
+        other["list"].append(x)
+        x = other["list"][-1] + len(out)
+        out.append(x)
+    return out, x
+
+
+@case(vector)
+def last_item_of_two_lists(x: Any, n: int) -> Any:
+    xs, ys = [x], [x + 1.0]
+    for _ in range(n):
+        xs.append(ys[-1])
+        ys.append(xs[-1] + xs[-2 + 1] * 0.5)
+    return xs, ys
+
+
+@case(vector)
+def last_item_written(x: Any, n: int) -> Any:
+    out = [x]
+    for i in range(n):
+        out.append(out[-1] * 0.5)
+        out[-1][0] = i
+    return out
+
+
+@case(vector)
+def last_item_written_in_the_next_iteration(x: Any, n: int) -> Any:
+    out = [x]
+    for i in range(n):
+        out[-1][1:] = i
+        out.append(out[-1] + 1.0)
+    return out, x
+
+
+@case(vector)
+def last_item_is_the_same_again(x: Any, n: int) -> Any:
+    out = [x]
+    for _ in range(n):
+        y = out[-1]
+        y += 1.0
+        out.append(y)
+    return out
+
+
+def extended(out: list[Any], by: float) -> Any:
+    out.append(out[-1] * by)
+    return out[-1]
+
+
+@case(vector)
+def last_item_by_a_function(x: Any, n: int) -> Any:
+    out = [x]
+    for i in range(n):
+        x = extended(out, 0.5) + i
+        extended(out, 0.25)
+    return out, x
+
+
+@case(vector, loops=2, counts=(3, 1, 2, 5, 40))
+def last_item_in_the_inner_loop(x: Any, n: int) -> Any:
+    out = [x]
+    for i in range(n):
+        for j in range(n):
+            out.append(out[-1] * 0.5 + j)
+        out.append(out[-1] + len(out))
+        x = x + i
+    return out, x
+
+
+@case(vector, versions=2)
+def last_item_only_sometimes(x: Any, n: int) -> Any:
+    out = [x]
+    for i in range(n):
+        if i % 3 == 1:
+            out.append(out[-1] + len(out))
+        x = x + out[-1]
+    return out, x
+
+
+@case(vector)
+def last_scalar_where_data_says(x: Any, n: int) -> Any:
+    out = [x[0]]
+    for i in range(x.shape[0]):
+        if x[i] > out[-1]:
+            out.append(x[i] * n)
+    return out
+
+
+@case(vector, versions=2)
+def until_there_are_enough(x: Any, n: int) -> Any:
+    out = [x]
+    while len(out) <= n:
+        out.append(out[-1] * 0.5)
+    return out
+
+
+@case(vector, versions=2)
+def until_it_is_long(x: Any, n: int) -> Any:
+    out: list[Any] = []
+    for i in range(n):
+        x = x * 0.5 + i
+        if len(out) > 3:
+            break
+        out.append(x)
+    return out, x
+
+
+@case(vector)
+def last_number(x: Any, n: int) -> Any:
+    times, counts = [0.0], [1000]
+    for _ in range(n):
+        times.append(times[-1] + 0.1)
+        counts.append(counts[-1] + 1000)
+        x = x + times[-1] * counts[-1]
+    return times, counts, x
+
+
+@case(vector, plain=True)
+def last_number_that_lives_on(x: Any, n: int) -> Any:
+    times, t = [1.5], 0.0
+    for _ in range(n):
+        t = times[-1]
+        times.append(t * 1.5)
+        x = x + t
+    return times, t, x
+
+
+@case(vector, plain=True)
+def last_number_twice(x: Any, n: int) -> Any:
+    times, others = [1.5], [2.5]
+    for _ in range(n):
+        others.append(times[-1])
+        times.append(times[-1] * 1.5)
+        x = x + times[-1]
+    return times, others, x
+
+
+@case(vector, plain=True)
+def last_item_and_others(x: Any, n: int) -> Any:
+    out = [x]
+    for _ in range(n):
+        out.append(out[-1] + out[0])
+    return out
+
+
+@case(vector, plain=True)
+def last_item_of_another_kind(x: Any, n: int) -> Any:
+    out: list[Any] = [x]
+    for i in range(n):
+        x = x + len(out[-1])
+        out.append((i, x))
+    return out
+
+
+@case(vector, plain=True)
+def last_item_taken_off(x: Any, n: int) -> Any:
+    out = [x]
+    for _ in range(n):
+        out.append(out[-1] * 0.5)
+        out.append(out[-1] + 1.0)
+        x = out.pop()
+    return out, x
+
+
+class Noted(list):  # type: ignore[type-arg]
+    """A list that looks at what it gets."""
+
+    def append(self, item: Any) -> None:
+        super().append(item + 1.0)
+
+    def __len__(self) -> int:
+        return super().__len__() * 2
+
+
+@case(lambda count, size: (rng(size).random(size), count, Noted), plain=True)
+def last_item_of_a_subclass(x: Any, n: int, kind: Any) -> Any:
+    out = kind([x])
+    for _ in range(n):
+        out.append(out[-1] * len(out))
+    return list(out)
+
+
+def comprehension(x: Any, n: int) -> Any:
+    return [x * i for i in range(n)]
+
+
+# -- what stays segments, and why --------------------------------------------------------------------
 
 
 @case(vector, plain=True)
@@ -618,8 +808,14 @@ def require_same_objects(plain: Any, compiled: Any) -> None:
             assert shown[0] == shown[1], f"base of object {place} of {pair}: {shown}"
 
 
+# Plain loops that look into a list in each iteration: a version for each length, until there are too many.
+LOOK_INSIDE = {
+    *("last_number_that_lives_on", "last_item_and_others", "last_item_of_another_kind", "last_item_taken_off"),
+}
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("last_item", "its_length")])
+@pytest.mark.parametrize("name", [name for name in CASES if name not in LOOK_INSIDE])
 def test_the_objects_are_those_of_plain_python(name: str, backend: str) -> None:
     one = CASES[name]
     fast = dynamo_lite.compile(one.fn, backend=backend, options=OPTIONS)
