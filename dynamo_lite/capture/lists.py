@@ -16,8 +16,8 @@ looks at one and appends, the loop carries it, and `out.append(out[-1] * 0.5)` i
 The last item is an array, a NumPy scalar, or a Python number. Such a number is not known after the loop: the one that
 the list holds and the one that the loop carries are two objects.
 
-INVARIANT: no iteration has read the list otherwise. What is appended is the object that it would be: an array is its node's, a
-number is one that the iteration has computed and that nobody else gets.
+INVARIANT: no iteration has read the list otherwise. What is appended is the object that it would be: an array is its
+node's, a number is one that the iteration has computed and that nobody else gets.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
 
 
 def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
-    """The "last" item or the "length" of a list made in this segment, without reading the list; None: nothing is known."""
+    """The "last" item or the "length" of a list made in this segment, without reading the list; None: not known."""
     found = end_of(target, key)
     if found is None and (target.tail is not None or target.ends):
         for region in tracer.regions:

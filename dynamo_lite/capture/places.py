@@ -87,18 +87,14 @@ def get(tracer: Tracer, owner: Value, key: Any) -> Value | None:
 def put(owner: Value, key: Any, value: Value | None) -> None:
     """Let a place hold `value`; None: what it held before the segment, or nothing."""
     match owner:
-        case SequenceValue() if isinstance(key, str) and value is None:
-            owner.ends.pop(key, None)
-        case SequenceValue() if isinstance(key, str):
-            owner.ends[key] = value
-        case SequenceValue() if value is not None:
+        case SequenceValue() if isinstance(key, int) and value is not None:
             owner.known[key] = value
         case CellValue():
             owner.contents = value
         case IteratorValue() if isinstance(value, ConstantValue):
             owner.taken, owner.ended = value.value
-        case ObjectValue() | InstanceValue() | NamespaceValue() | DictValue():
-            held = contents(owner)
+        case ObjectValue() | InstanceValue() | NamespaceValue() | DictValue() | SequenceValue():
+            held = owner.ends if isinstance(owner, SequenceValue) else contents(owner)
             if value is None:
                 held.pop(key, None)
             else:

@@ -24,7 +24,28 @@ _VALUES_OF_ELEMENTS = (
     *("g * 0.5", "(a[i], b[i])", "[i, s]", "k", "k * 1000", "i", "i * i", "0.25", "h", "a[i] > b[i]"),
     *("np.sqrt(abs(a[i]))", "int(a[i])"),
 )
+_OF_ENDS = (
+    *("own.append(own[-1] * 0.5)", "own.append(own[-1] + len(own))", "own[-1][:1] = len(nums)", "own[-1] + len(nums)"),
+    *("nums.append(nums[-1] * 0.5 + len(own))", "nums.append(len(nums) * 1000)", "own.append(own[-1] * nums[-1])"),
+    *("other = own; other.append(own[-1] - 1.0)", "y = own[-1]; y += 1.0", "own.append(own[-1])", "y = own[-1] * 2"),
+    *("own.append(own[-1][::-1])", "nums.append(nums[-1])", "y = half(own[-1]); own.append(y); own.append(y * 2)"),
+)
 _ITEMS = ("out", "out", "out", "found", "row")
+
+
+def with_ends(text: str, seed: int) -> str:
+    """The text of f with a list of arrays and one of numbers, the last items and the lengths of which it looks at."""
+    pick = random.Random(seed)
+    head, *lines = text.splitlines()
+    first = next(number for number, line in enumerate(lines) if line.lstrip().startswith(("for ", "while ")))
+    made = [head.replace("):", ", found):"), *lines[:first], "    own = [a]; nums = [1.5]; y = None"]
+    for line in lines[first:]:
+        indent = line[: len(line) - len(line.lstrip())]
+        if len(indent) >= 8 and not line.lstrip().startswith(("else", "elif")) and pick.random() < 0.25:
+            made.append(indent + pick.choice(_OF_ENDS))
+        made.append(line)
+    made[-1] += ", own, nums, y, len(own)"
+    return "\n".join(made) + "\n"
 
 
 def with_lists(text: str, seed: int, elements: bool = False) -> str:

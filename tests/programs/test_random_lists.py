@@ -12,13 +12,13 @@ from tests.conftest import budget
 from tests.oracle import require_equal
 from tests.programs import random_elements, random_loops
 from tests.programs.loop_cases import BACKENDS, OPTIONS, loops_in
-from tests.programs.random_lists import function, with_lists
+from tests.programs.random_lists import function, with_ends, with_lists
 from tests.programs.test_loop_lists import require_same_objects
 
 BATCH = 10
 
 
-@pytest.mark.parametrize("kind", ["straight", "choices", "elements"])
+@pytest.mark.parametrize("kind", ["straight", "choices", "elements", "ends"])
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("start", range(0, budget("LIST_FUZZ", 20), BATCH))
 def test_random_lists(start: int, backend: str, kind: str) -> None:
@@ -31,8 +31,8 @@ def test_random_lists(start: int, backend: str, kind: str) -> None:
 def keeps(kind: str, seed: int, backend: str) -> bool:
     """Compare one program; whether a loop of it is native and appends."""
     elements = kind == "elements"
-    plain = random_elements.source(seed) if elements else random_loops.source(seed, kind == "choices")
-    text = with_lists(plain, seed, elements)
+    plain = random_elements.source(seed) if elements else random_loops.source(seed, kind in ("choices", "ends"))
+    text = with_ends(plain, seed) if kind == "ends" else with_lists(plain, seed, elements)
 
     def arguments(n: int) -> tuple[Any, ...]:
         return (*(random_elements if elements else random_loops).arguments(seed, n), [])
