@@ -248,5 +248,6 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
 
 
 __all__ = [
-    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "learn_ends", "look", "shares_numbers", "state_others", "watch"),
+    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "learn_ends", "look", "shares_numbers"),
+    *("state_others", "watch"),
 ]

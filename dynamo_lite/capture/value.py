@@ -170,8 +170,8 @@ class SequenceValue(Value):
 
     known: its items, or those before what a loop has appended: ``tail``, a list that the program makes. Nobody but the
     run knows what is in that, so that whatever reads ``items`` then breaks. reads: how often they were asked for.
-    ends: what a loop that appends carries of the list, "last" item and "length" (lists.py); looks: which of the two were
-    asked for, in order.
+    ends: what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two
+    were asked for, in order.
     """
 
     kind: type = tuple
