@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from dynamo_lite import _C
 from tests.oracle import require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS, check, loops_in, matrix, registry, rng, two, vector
 
@@ -881,8 +882,16 @@ def gathered_outside(x: Any, n: int, out: list[Any]) -> Any:
     return x
 
 
+def gathered_from_the_last(x: Any, n: int) -> Any:
+    out, sums = [x], [0.0]
+    for i in range(n):
+        out.append(out[-1] * 2.0 + x[i])
+        sums.append(sums[-1] + len(out))
+    return out, sums
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(("fn", "lists"), [(gathered, 0), (gathered_outside, 1)])
+@pytest.mark.parametrize(("fn", "lists"), [(gathered, 0), (gathered_outside, 1), (gathered_from_the_last, 0)])
 def test_an_error_half_way(fn: Any, lists: int, backend: str) -> None:
     """The index is out of range at the seventh iteration, or the sum overflows."""
     big = np.array([1.0, 1e308, 2.0, 3.0, 4.0, 5.0, 6.0])
@@ -895,6 +904,25 @@ def test_an_error_half_way(fn: Any, lists: int, backend: str) -> None:
         compile=dynamo_lite.compile,
         compile_options={"backend": backend, "options": OPTIONS},
     )
+
+
+LEFT = ("last_item", "last_item_written_in_the_next_iteration", "last_item_only_sometimes", "last_number", "its_length")
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("name", LEFT)
+def test_a_list_of_known_ends_is_left_half_way(name: str, every: int) -> None:
+    fn = CASES[name].fn
+    fast = dynamo_lite.compile(fn, options={**OPTIONS, "recompile_limit": 100})
+    _C.leave_loops(every)
+    try:
+        for n in (7, 12, 7):
+            plain, compiled = fn(np.arange(4.0), n), fast(np.arange(4.0), n)
+            require_same_objects(plain, compiled)
+            assert repr(plain) == repr(compiled)
+    finally:
+        _C.leave_loops(0)
+    assert fast.stats()["leaves"]
 
 
 def test_the_list_is_of_the_graph() -> None:
