@@ -41,7 +41,7 @@ def with_ends(text: str, seed: int) -> str:
     made = [head.replace("):", ", found):"), *lines[:first], "    own = [a]; nums = [1.5]; y = None"]
     for line in lines[first:]:
         indent = line[: len(line) - len(line.lstrip())]
-        if len(indent) >= 8 and not line.lstrip().startswith(("else", "elif")) and pick.random() < 0.25:
+        if len(indent) >= 8 and not line.lstrip().startswith(("else", "elif")) and pick.random() < 0.15:
             made.append(indent + pick.choice(_OF_ENDS))
         made.append(line)
     made[-1] += ", own, nums, y, len(own)"
