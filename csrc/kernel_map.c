@@ -367,6 +367,20 @@ typedef struct {
     DlSpread target;
 } DlAside;
 
+/* Whether NumPy would copy a vector over itself element by element, with what it has just written: its assignments look
+ * for overlap only where there are more axes or opposite directions (array_assign_array.c). */
+static int
+copies_over_itself(const DlMapStep *step, const DlNest *nest, int i, int nd, const npy_intp *shape)
+{
+    int first = step->kernel.n_operands, source = step->kernel.results[i];
+    const DlSpread *target = &nest->spread[first + i];
+    if (nd != 1 || source >= first || !may_clash(target, &nest->spread[source], nd, shape)) {
+        return 0;
+    }
+    npy_intp from = nest->spread[source].strides[0], to = target->strides[0];
+    return from != to && (from < 0) == (to < 0);
+}
+
 /* Put targets whose memory other positions still read aside; 0, 1 or -1. */
 static DlStatus
 put_aside(DlRun *run, const DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape, DlAside *asides)
@@ -380,6 +394,9 @@ put_aside(DlRun *run, const DlMapStep *step, DlNest *nest, int nd, const npy_int
                 return dl_decline(run, DL_REASON_OVERLAP); /* two targets: their order would matter */
             }
             clashes |= j < first && may_clash(target, &nest->spread[j], nd, shape);
+        }
+        if (clashes && copies_over_itself(step, nest, i, nd, shape)) {
+            return dl_decline(run, DL_REASON_OVERLAP);
         }
         if (clashes) {
             asides[i].buffer = dl_memory_take((size_t)(nest->size * target->itemsize));

@@ -147,6 +147,8 @@ class VectorWriter(StepWriter):
         places = list(reads)
         late: list[tuple[Array, Array]] = []  # what is written when all has been read
         for out, value, target in zip(step.outs, kernel.results, targets, strict=True):
+            if target is not None and value < len(reads) and len(lengths) == 1 and _collide(reads[value], target):
+                self.require_alike_strides(reads[value], target)
             if target is not None and not any(_collide(read, target) for read in reads):
                 places.append(target)
                 continue
@@ -158,6 +160,14 @@ class VectorWriter(StepWriter):
         self.sweep(places, lambda rows: self.call_kernel(step, rows, len(reads)), 2)
         for pair in late:
             self.sweep(pair, lambda rows: self.copy(*rows))
+
+    def require_alike_strides(self, source: Array, target: Array) -> None:
+        """Decline where NumPy may copy a vector over itself element by element (csrc/kernel_map.c)."""
+        lines, (one,), (other,) = self.lines, source.strides, target.strides
+        if one != other:
+            unlike = lines.do(f"icmp ne i64 {one}, {other}")
+            onward = lines.do(f"icmp sge i64 {lines.do(f'xor i64 {one}, {other}')}, 0")
+            lines.decline_if(lines.do(f"and i1 {unlike}, {onward}"), "condition")
 
     def copy(self, target: Array, source: Array) -> None:
         """Copy a vector to memory of its own."""
@@ -201,7 +211,13 @@ class VectorWriter(StepWriter):
             run(flat)
             return
         if len(lengths) <= ndim:
+            stem = lines.name("some")  # NB: a kernel that goes through rows expects elements
+            some = lines.do(f"icmp ne i64 {self.total(lengths).name}, 0")
+            lines.put(f"  br i1 {some}, label %{stem}, label %{stem}.on")
+            lines.label(stem)
             run(list(places))
+            lines.put(f"  br label %{stem}.on")
+            lines.label(f"{stem}.on")
             return
         stem, before = lines.name("rows"), lines.block
         lines.put(f"  br label %{stem}.head")

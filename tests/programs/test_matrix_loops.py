@@ -186,6 +186,19 @@ def axes_in_the_middle(a, p, x, n):
     return p, s
 
 
+@other
+def copied_over_itself(a, p, x, n):
+    """NumPy copies a vector of another stride element by element, also what it has just written."""
+    a[1] = a[:, 3]
+    x[::2] = x[: (len(x) + 1) // 2]
+    for i in range(n):
+        a[i % 3] = a[:, 3]
+        x[1:] = x[:-1]
+        x[:-1] = x[:0:-1]
+        a[:, 2] = a[i % 2, :]
+    return a, x
+
+
 def arguments(layout: str, dtype: Any, size: int, n: int) -> tuple[Any, ...]:
     rng = np.random.default_rng(size + n)
     wide, tall, long = ((rng.random(shape) - 0.25).astype(dtype) for shape in ((size, size), (size, 3), (size,)))
@@ -211,7 +224,7 @@ def run(function: Program, backend: str, *calls: tuple[str, Any, int, int]) -> R
 def test_matrix_loops(name: str, backend: str) -> None:
     function = (MATRICES | UNLIKE)[name]
     calls = [("C", "f8", 5, n) for n in (3, 0, 1, 2, 4, 9)]
-    calls += [(layout, "f8", size, 5) for layout in ("C", "F", "part", "reversed") for size in (4, 7, 40)]
+    calls += [(layout, "f8", size, 5) for layout in ("C", "F", "part", "reversed") for size in (4, 7, 40, 0)]
     run(function, backend, *calls)
     report = run(function, backend, ("C", "f8", 5, 6))
     if backend == "numba" and name in MATRICES and not _C.get_stress():
