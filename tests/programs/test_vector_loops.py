@@ -385,7 +385,8 @@ def run(function: Program, backend: str, *calls: tuple[str, Any, int, int]) -> R
 def test_vector_loops(name: str, backend: str) -> None:
     function = (PROGRAMS | OTHERS)[name]
     calls = [("packed", "f8", 5, n) for n in (3, 0, 1, 2, 4, 9)]
-    calls += [(layout, "f8", size, 6) for layout in ("packed", "spread", "reversed") for size in (4, 8, 9, 130, 1100, 0)]
+    layouts, sizes = ("packed", "spread", "reversed"), (4, 8, 9, 130, 1100, 0)
+    calls += [(layout, "f8", size, 6) for layout in layouts for size in sizes]
     run(function, backend, *calls)
     report = run(function, backend, ("packed", "f8", 5, 6))
     if backend == "numba" and name in PROGRAMS and not _C.get_stress():

@@ -1,0 +1,43 @@
+"""Stores whose value shows the memory they write: what NumPy puts aside first, and what it copies as it goes."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.programs.loop_cases import OPTIONS
+
+PARTS = ("[:]", "[1:]", "[:-1]", "[::2]", "[1::2]", "[::-1]", "[2:]", "[:-2]", "[::3]", "[:4]", "[-4:]", "[4::-1]")
+STORES = (
+    *("x{a} = x{b}", "x{a} = x{b} * 1.0", "x{a} = x{b}.copy()", "x{a} += x{b}", "np.copyto(x{a}, x{b})"),
+    *("m[0]{a} = m[:, 0]{b}", "m[:, 1]{a} = m[1]{b}", "m{a} = m{b}", "m[:, 2]{a} = m[2]{b} + 1"),
+)
+
+
+@pytest.mark.usefixtures("no_mode")
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("store", STORES)
+def test_parts_of_one_array(store: str, backend: str) -> None:
+    ran = 0
+    for a, b in itertools.product(PARTS, PARTS):
+        if len(range(7)[_slice(a)]) != len(range(7)[_slice(b)]):
+            continue
+        names: dict[str, Any] = {"np": np}
+        exec(f"def function(x, m):\n    {store.format(a=a, b=b)}\n    return x.sum()", names)
+        fast = dynamo_lite.compile(names["function"], backend=backend, options=OPTIONS)
+        outcomes = []
+        for function in (names["function"], fast):
+            x, m = np.arange(7.0), np.arange(49.0).reshape(7, 7)
+            outcomes.append((function(x, m), x.tobytes(), m.tobytes()))
+        assert outcomes[0] == outcomes[1], (a, b)
+        ran += fast.stats()["native_calls"]
+    assert ran
+
+
+def _slice(text: str) -> slice:
+    parts = [int(part) if part else None for part in text.strip("[]").split(":")]
+    return slice(*parts)
