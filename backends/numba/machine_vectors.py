@@ -8,6 +8,7 @@ to that, what goes into an inner body is looked at here.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
@@ -34,7 +35,6 @@ from dynamo_lite.backends.numba.machine_steps import (
 from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.ir import Function
-from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Call, DType, Map, Operand, Reg, Schedule, bodies
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
@@ -59,7 +59,7 @@ class VectorWriter(StepWriter):
     def call(self, step: Call, frame: Frame) -> None:
         if step.function in PRODUCTS:
             self.product(step, frame)
-        elif isinstance(step.function, Evaluation) and step.function.op.name == "advanced_index":
+        elif step.function is operator.getitem and len(step.args) == 2:
             self.gather(step, frame)
         else:
             super().call(step, frame)
@@ -103,9 +103,7 @@ class VectorWriter(StepWriter):
 
     def gather(self, step: Call, frame: Frame) -> None:
         """The elements of a vector that a vector of integers names."""
-        if len(step.args) != 3 or step.args[2] != (("arg", 1),) or len(step.types) != 1:
-            raise NotScalar("an index of other arrays")
-        x, places = (self.register(arg.index, frame) if isinstance(arg, Reg) else None for arg in step.args[:2])
+        x, places = (self.register(arg.index, frame) if isinstance(arg, Reg) else None for arg in step.args)
         for operand in (x, places):
             if not isinstance(operand, Array) or len(operand.sizes) != 1:
                 raise NotScalar("an index of what are no vectors")
