@@ -150,6 +150,8 @@ class VectorWriter(StepWriter):
             if target is not None and not any(_collide(read, target) for read in reads):
                 places.append(target)
                 continue
+            if target is not None and len(lengths) > 1:
+                raise NotScalar("a target whose memory is read")  # the launcher looks whether they are apart
             places.append(self.room(dtypes[value], lengths, axes))
             if target is None:
                 frame.registers[out] = places[-1]
