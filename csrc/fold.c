@@ -307,6 +307,7 @@ dl_fold_axes(npy_intp number, char *results, const char *data, npy_intp outer, n
 {
     const DlFold *fold = &folds[number];
     npy_intp row = inner * fold->bytes;
+    const char *block = data;
     int unsure = outer < 1 || n < 1 || inner < 1;
     if (inner == 1 && !unsure) {
         return fold_runs(number, results, data, outer, n);
@@ -316,7 +317,10 @@ dl_fold_axes(npy_intp number, char *results, const char *data, npy_intp outer, n
         for (npy_intp j = 0; j < n; j++, data += row) {
             unsure |= fold->rows(results, data, inner);
         }
-        unsure |= fold->doubtful != NULL && fold->doubtful(results, inner);
+        if (!unsure && fold->doubtful != NULL && fold->doubtful(results, inner)) {
+            unsure = fold->pairwise || !zeros_are_alike(block, n * inner, fold->bytes, fold->bytes);
+        }
+        block = data;
     }
     return unsure;
 }

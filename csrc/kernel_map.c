@@ -378,7 +378,7 @@ copies_over_itself(const DlMapStep *step, const DlNest *nest, int i, int nd, con
         return 0;
     }
     npy_intp from = nest->spread[source].strides[0], to = target->strides[0];
-    return from != to && (from < 0) == (to < 0);
+    return from != to && from != 0 && (from < 0) == (to < 0);
 }
 
 /* Put targets whose memory other positions still read aside; 0, 1 or -1. */

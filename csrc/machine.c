@@ -559,8 +559,7 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
             dl_reg_take_cell(dst, given->descr, word);
             continue;
         }
-        Py_INCREF(given->descr);
-        PyObject *array = PyArray_NewFromDescr(&PyArray_Type, given->descr, given->nd, given->shape, NULL, NULL, 0, NULL);
+        PyObject *array = PyArray_SimpleNew(given->nd, given->shape, step->machine->types[k]);
         if (array == NULL) {
             return -1;
         }
@@ -666,8 +665,9 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     npy_intp *results = fill_block(run, step, words + DL_HEAD_WORDS);
     unsigned before = dl_fp_get();
     int32_t returned = variant->address(words, 0);
-    self->rests = starts_again(self, step, returned) ? RESTS : 0;
-    status = self->rests > 0 ? 2 : stopped(run, self, returned, watch.status);
+    int again = starts_again(self, step, returned);
+    self->rests = returned == DL_RETURNED_FOLD ? RESTS : 0;
+    status = again ? 2 : stopped(run, self, returned, watch.status);
     outermost->leaves &= !leaves;
     uint64_t taken = ((uint64_t)words[DL_WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;
     if (by < 0) {
@@ -684,7 +684,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     for (int i = 0; i < DL_MOST_ROOMS; i++) {
         free(watch.rooms[i].memory);
     }
-    if (self->rests > 0) { /* as if it had not run */
+    if (again) { /* as if it had not run */
         dl_fp_set(before);
         block.flags = 0;
     }

@@ -18,6 +18,7 @@ from dynamo_lite.backends.numba.emit import literal
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.machine_arrays import ArrayWriter, Either, Handed
 from dynamo_lite.backends.numba.machine_numbers import FLOAT64, LEAST, MOST, NotScalar, Number
+from dynamo_lite.backends.numba.machine_slices import constant
 from dynamo_lite.backends.numba.machine_steps import (
     BOOL,
     IN_ORDER,
@@ -236,7 +237,13 @@ class _Writer(ArrayWriter):
     def load_array(self, dtype: DType, ndim: int, place: int) -> Array:
         word = self.layout.inputs[place]
         pointer = self.load_word("ptr", word)
-        sizes = tuple(Number("int", self.load_word("i64", word + abi.ARRAY_SIZES + axis), 0) for axis in range(ndim))
+        shape = getattr(self.machine.loop.types[place], "shape", ())
+        sizes = tuple(
+            constant(shape[axis])
+            if type(shape[axis]) is int
+            else Number("int", self.load_word("i64", word + abi.ARRAY_SIZES + axis), 0)
+            for axis in range(ndim)
+        )
         strides = [self.load_word("i64", word + abi.ARRAY_SIZES + ndim + axis) for axis in range(ndim)]
         if self.classes[place] in "ci" and ndim:
             strides[-1 if self.classes[place] == "c" else 0] = str(dtype.itemsize)
@@ -516,9 +523,9 @@ class _Writer(ArrayWriter):
 
     def body(self, schedule: Schedule, frame: Frame) -> None:
         frame.n_inputs = schedule.n_inputs
-        for register, constant in schedule.constants:
-            if isinstance(constant, np.generic) and constant.dtype.kind in "biuf" and constant.dtype.itemsize <= 8:
-                frame.registers[register] = Value(constant.dtype, literal(self.lines, constant.dtype, constant), None)
+        for register, known in schedule.constants:
+            if isinstance(known, np.generic) and known.dtype.kind in "biuf" and known.dtype.itemsize <= 8:
+                frame.registers[register] = Value(known.dtype, literal(self.lines, known.dtype, known), None)
         for step in schedule.steps:
             self.step(step, frame)
 

@@ -69,7 +69,7 @@ class ArrayWriter(ListWriter):
         changed = False
         for place, (target, source) in enumerate(zip(targets, sources, strict=True)):
             assert target.room is not None
-            if source.dtype != target.dtype:
+            if source.dtype.num != target.dtype.num:  # NB: two of one size are equal
                 raise NotScalar("what is handed on is of another dtype")
             if len(source.sizes) != len(target.sizes):
                 raise NotScalar("what is handed on has other axes")
@@ -119,8 +119,7 @@ class ArrayWriter(ListWriter):
         for place, array in arrays.items():
             self.require_whole(array)
             if place not in rooms:
-                rooms[place] = replace(array, pointer="", room=self.rooms)
-                self.rooms += 1
+                rooms[place] = replace(array, pointer="", room=self.new_room())
         targets = [replace(array, pointer="", room=rooms[place].room) for place, array in arrays.items()]
         moved = dict(zip(arrays, self.move(targets, list(arrays.values()), mark), strict=True))
         return [moved.get(place, output) for place, output in enumerate(outputs)]
@@ -181,14 +180,15 @@ class ArrayWriter(ListWriter):
             raise NotScalar(f"{step.ufunc.__name__}.reduce of {dtypes[value]}")
         operand = step.operands[value] if value < len(step.operands) else None
         array = self.register(operand.index, frame) if isinstance(operand, Reg) else None
-        if not isinstance(array, Array):
+        lengths = [self.number(dim, frame) for dim in step.shape]
+        if not isinstance(array, Array) or _is_broadcast(array, lengths):
             inside = Frame(dict(frame.registers), frame.numbers, frame.cache, frame.places, frame.n_inputs)
             self.map(Map(kernel, step.operands, step.shape, (step.dst,), (False,), (False,)), inside)
             array = inside.registers[step.dst]
         if not isinstance(array, Array) or len(array.sizes) != len(step.shape) or array.dtype != step.dtype:
             raise NotScalar("a reduction of what is no array")
-        for size, dim in zip(array.sizes, step.shape, strict=True):
-            self.require_size(size, self.number(dim, frame))
+        for size, length in zip(array.sizes, lengths, strict=True):
+            self.require_size(size, length)
         self.require_short(array.sizes, array.axes)
         if len(array.sizes) > 1:
             if not array.packed or array.ordered is None:
@@ -289,6 +289,12 @@ def small_sum(kind: str) -> list[str]:
         "}",
     ]
     return lines
+
+
+def _is_broadcast(array: Array, lengths: Sequence[Number]) -> bool:
+    """Whether an array is repeated along some of axes of such lengths."""
+    pairs = zip(array.sizes, lengths, strict=False)
+    return len(array.sizes) != len(lengths) or any(size.most == 1 != length.most for size, length in pairs)
 
 
 def _form(value: Handed) -> tuple[str, DType | str]:

@@ -79,15 +79,13 @@ class VectorWriter(StepWriter):
         if vectors != (len(a.sizes) == len(b.sizes) == 1) or not (vectors or step.function is np.matmul):
             raise NotScalar("a product of other arrays")
         what = abi.VECTOR_PRODUCTS * dtype.num + abi.VECTOR_DOT * (step.function is not np.matmul)
-        for operand in (a, b):
-            self.require_short(operand.sizes, operand.axes)
+        shared = a.axes[-1] | b.axes[0]
+        self.require_short((*a.sizes, *b.sizes[1:]), (*a.axes[:-1], shared, *b.axes[1:]))
         if vectors:
             words = ", ".join(f"ptr {x.pointer}, i64 {x.sizes[0].name}, i64 {x.strides[0]}" for x in (a, b))
             failed = self.helper("product", "i32", f"i64 {what}, ptr %helper.result, {words}")
         else:
-            sizes, axes = (*a.sizes[:-1], *b.sizes[1:]), (*a.axes[:-1], *b.axes[1:])
-            self.require_short(sizes, axes)
-            out = self.room(dtype, sizes, axes)
+            out = self.room(dtype, (*a.sizes[:-1], *b.sizes[1:]), (*a.axes[:-1], *b.axes[1:]))
             left, right = ([*(size.name for size in x.sizes), *x.strides] for x in (a, b))
             left = left if len(a.sizes) == 2 else ["1", left[0], "0", left[1]]  # one row
             right = right if len(b.sizes) == 2 else [right[0], "1", right[1], "0"]  # one column
@@ -164,7 +162,7 @@ class VectorWriter(StepWriter):
     def require_alike_strides(self, source: Array, target: Array) -> None:
         """Decline where NumPy may copy a vector over itself element by element (csrc/kernel_map.c)."""
         lines, (one,), (other,) = self.lines, source.strides, target.strides
-        if one != other:
+        if one not in (other, "0"):
             unlike = lines.do(f"icmp ne i64 {one}, {other}")
             onward = lines.do(f"icmp sge i64 {lines.do(f'xor i64 {one}, {other}')}, 0")
             lines.decline_if(lines.do(f"and i1 {unlike}, {onward}"), "condition")
@@ -188,7 +186,7 @@ class VectorWriter(StepWriter):
             else:
                 product += min(known - {WINDOW})
         self.vectors |= {WINDOW for known in axes if WINDOW in known}
-        if most > abi.MOST_VECTOR or (len(product) > 2 and most > 8):
+        if most > abi.MOST_VECTOR or (product and most > 8):
             raise NotScalar("an array of a size that is not known")
         if len(product) > 2:
             self.vectors.add(tuple(product))
@@ -207,6 +205,7 @@ class VectorWriter(StepWriter):
             flat = []
             for cell, place in zip(cells, places, strict=True):
                 stride = "0" if cell else str(place.dtype.itemsize)
+                self.vectors |= place.ordered or set()
                 flat.append(replace(place, sizes=total, strides=(stride,), axes=(frozenset(),)))
             run(flat)
             return
@@ -283,8 +282,9 @@ class VectorWriter(StepWriter):
         read = {value for op in step.kernel.ops for value in op.operands if op.forward}
         for operand in (operand for value, operand in enumerate(step.operands) if value in read):
             register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
-            if isinstance(register, Array) and not register.strides[0].isdigit():
-                self.lines.decline_if(self.lines.do(f"icmp slt i64 {register.strides[0]}, 0"), "reversed")
+            for stride in register.strides if isinstance(register, Array) else ():
+                if not stride.isdigit():
+                    self.lines.decline_if(self.lines.do(f"icmp slt i64 {stride}, 0"), "reversed")
 
     def require_size(self, size: Number, length: Number) -> None:
         lines = self.lines
@@ -303,12 +303,15 @@ class VectorWriter(StepWriter):
 
     def room(self, dtype: DType, lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> Array:
         """Memory for an array that this step makes; it keeps it until it runs again."""
-        number = self.rooms
-        if number == abi.MOST_ROOMS:
-            raise NotScalar("too many arrays")
-        self.rooms += 1
+        number = self.new_room()
         pointer = self.room_pointer(number, dtype, self.total(lengths))
         return self.packed(dtype, lengths, axes, number, fresh(dtype, pointer))
+
+    def new_room(self) -> int:
+        if self.rooms == abi.MOST_ROOMS:
+            raise NotScalar("too many arrays")
+        self.rooms += 1
+        return self.rooms - 1
 
     def packed(
         self, dtype: DType, lengths: Sequence[Number], axes: Sequence[frozenset[Axis]], number: int, held: Value

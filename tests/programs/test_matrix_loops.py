@@ -139,6 +139,36 @@ def made(a, p, x, n):
     return total
 
 
+@program
+def filled(a, p, x, n):
+    """A matrix that nothing but numbers is read for lies as its caller has laid it."""
+    for i in range(n):
+        a[...] = 2.0
+        p[:, :] = x[0] * 0.5
+        a[0, 1] += i
+    return a, p
+
+
+@program
+def added_to_each_row(a, p, x, n):
+    bias, scale = p[:1] * 0.5, x[:, None] * 0.25
+    for _ in range(n):
+        p = np.maximum(p @ p[:3] * 0.125 + bias, 0.0) + scale
+        bias = p.sum(axis=0, keepdims=True) * 0.125
+        scale = (scale * p).max(axis=1, keepdims=True)
+    return p, bias, scale
+
+
+@program
+def extremes_that_are_zero(a, p, x, n):
+    best = np.zeros((n, 3))
+    for i in range(n):
+        h = np.maximum(p - 1.0, 0.0)
+        best[i] = h.max(axis=0)
+        p = p * 0.75
+    return best, p
+
+
 @other
 def part_of_a_matrix(a, p, x, n):
     s = 0.0
@@ -250,6 +280,30 @@ def test_long_ones_run_step_by_step(name: str) -> None:
     size = int(abi.MOST_VECTOR**0.5) + 3
     report = run(MATRICES[name], "numba", ("C", "f8", size, 3), ("C", "f8", 9, 3))
     assert _C.get_stress() or not report.stats["declines"], report.compiled.explain()
+
+
+def test_more_rooms_than_there_are() -> None:
+    """Such a loop runs step by step."""
+    choices = [f"        x = x * 0.5 if x[{place % 5}] > 0.{place:02} else x + 0.1\n" for place in range(60)]
+    names: dict[str, Any] = {}
+    exec("def function(a, p, x, n):\n    for _ in range(n):\n" + "".join(choices) + "    return x\n", names)
+    run(names["function"], "numba", *(("C", "f8", 5, n) for n in (3, 1)))
+
+
+def test_two_integers_of_one_size() -> None:
+    def function(x: Any, y: Any, n: int) -> Any:
+        for _ in range(n):
+            x = x * 3 + y
+            x[0] + 1
+        return x
+
+    def arguments(n: int) -> Any:
+        return np.arange(4, dtype="q"), np.arange(4, dtype="l"), n
+
+    for n in (0, 1, 3):
+        fast = dynamo_lite.compile(function, options=OPTIONS)
+        plain = function(*arguments(n))
+        assert [fast(*arguments(n)).dtype.char for _ in range(2)] == [plain.dtype.char] * 2
 
 
 @pytest.mark.parametrize("values", AWKWARD)

@@ -14,6 +14,8 @@ from tests.programs.loop_cases import OPTIONS
 PARTS = ("[:]", "[1:]", "[:-1]", "[::2]", "[1::2]", "[::-1]", "[2:]", "[:-2]", "[::3]", "[:4]", "[-4:]", "[4::-1]")
 STORES = (
     *("x{a} = x{b}", "x{a} = x{b} * 1.0", "x{a} = x{b}.copy()", "x{a} += x{b}", "np.copyto(x{a}, x{b})"),
+    *("np.copyto(x{a}, x{b}, where=x{b} > 2)", "x{a} = x[3:4]", "np.negative(x{b}, x{a})", "x[k] = x[::-1][k]"),
+    *("m[k] = m[0]", "m[k] = m[:, 1]", "m[k, :] = m[::-1][k]"),
     *("m[0]{a} = m[:, 0]{b}", "m[:, 1]{a} = m[1]{b}", "m{a} = m{b}", "m[:, 2]{a} = m[2]{b} + 1"),
 )
 
@@ -27,12 +29,13 @@ def test_parts_of_one_array(store: str, backend: str) -> None:
         if len(range(7)[_slice(a)]) != len(range(7)[_slice(b)]):
             continue
         names: dict[str, Any] = {"np": np}
-        exec(f"def function(x, m):\n    {store.format(a=a, b=b)}\n    return x.sum()", names)
+        exec(f"def function(x, m, k):\n    {store.format(a=a, b=b)}\n    return x.sum()", names)
         fast = dynamo_lite.compile(names["function"], backend=backend, options=OPTIONS)
         outcomes = []
         for function in (names["function"], fast):
             x, m = np.arange(7.0), np.arange(49.0).reshape(7, 7)
-            outcomes.append((function(x, m), x.tobytes(), m.tobytes()))
+            k = np.array([1, 0, 1, 1, 0, 0, 1], bool)
+            outcomes.append((function(x, m, k), x.tobytes(), m.tobytes()))
         assert outcomes[0] == outcomes[1], (a, b)
         ran += fast.stats()["native_calls"]
     assert ran
