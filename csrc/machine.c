@@ -29,6 +29,7 @@ struct DlMachine {
     int *types;      /* type number of each value that is no number */
     int *vectors;    /* rows of DL_VECTOR_WORDS: pairs of a value and an axis, whose sizes make at most DL_MOST_VECTOR */
     int n_vectors;
+    int n_rooms;
     int rests;       /* for so many calls the loop runs step by step */
 };
 
@@ -374,6 +375,14 @@ dl_machine_build(PyObject *object, const DlLoopStep *step, DlMachine **machine)
             && PyTuple_GET_SIZE(ndims) == step->n_operands && step->n_operands <= DL_MAX_OPERANDS) {
             status = read_values(self, dtypes, ndims);
             status = status ? status : read_vectors(self, object);
+            self->n_rooms = status ? 0 : dl_build_int(object, "rooms");
+            if (self->n_rooms < 0 || self->n_rooms > DL_MOST_ROOMS) {
+                if (!PyErr_Occurred()) {
+                    PyErr_SetString(PyExc_ValueError, "Machine.rooms: more than there are");
+                }
+                self->n_rooms = 0;
+                status = -1;
+            }
         }
         else {
             PyErr_SetString(PyExc_ValueError, "Machine: not the values of its loop");
@@ -413,19 +422,6 @@ dl_machine_clear(DlMachine *self)
 }
 
 /* ---- running ---- */
-
-static int
-lies_packed(const DlReg *reg)
-{
-    npy_intp bytes = PyDataType_ELSIZE(reg->descr);
-    for (int axis = reg->nd - 1; axis >= 0; axis--) {
-        if (reg->shape[axis] != 1 && reg->strides[axis] != bytes) {
-            return 0;
-        }
-        bytes *= reg->shape[axis];
-    }
-    return 1;
-}
 
 /* Whether the registers hold what the code was written for; the stride classes of the arrays. */
 static int
@@ -469,7 +465,7 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
         for (int j = 0; j < DL_VECTOR_WORDS && row[j] >= 0; j += 2) {
             const DlReg *reg = &run->regs[step->operands[row[j]].index];
             if (row[j + 1] == DL_IN_ORDER) {
-                if (!lies_packed(reg)) {
+                if (!dl_reg_is_packed(reg)) {
                     return 0;
                 }
                 continue;
@@ -649,7 +645,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
     watch.read = dl_world_clock();
     watch.status = 1;
-    memset(watch.rooms, 0, sizeof watch.rooms);
+    memset(watch.rooms, 0, (size_t)self->n_rooms * sizeof *watch.rooms);
     npy_intp *words = block.block;
     words[DL_WORD_LOOK] = (npy_intp)&look;
     words[DL_WORD_RUN] = (npy_intp)&watch;
@@ -681,7 +677,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
         run->flags |= DL_FP_OVER;
     }
     status = status ? status : take_results(run, step, results, &watch);
-    for (int i = 0; i < DL_MOST_ROOMS; i++) {
+    for (int i = 0; i < self->n_rooms; i++) {
         free(watch.rooms[i].memory);
     }
     if (again) { /* as if it had not run */

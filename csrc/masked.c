@@ -145,19 +145,6 @@ find_move(DlMaskedKind kind, npy_intp itemsize)
     return kind == DL_MASKED_COUNT ? count_row : place < 0 ? NULL : kind == DL_MASKED_GET ? gets[place] : puts[place];
 }
 
-static int
-is_packed(const DlReg *reg)
-{
-    npy_intp expected = PyDataType_ELSIZE(reg->descr);
-    for (int axis = reg->nd - 1; axis >= 0; axis--) {
-        if (reg->shape[axis] != 1 && reg->strides[axis] != expected) {
-            return 0;
-        }
-        expected *= reg->shape[axis];
-    }
-    return 1;
-}
-
 /* Go through the mask and the array (the mask itself where only it is read) in C order; how many were true. */
 static npy_intp
 walk(MoveRow move, const DlReg *mask, const DlReg *array, char *packed, npy_intp packed_stride, npy_intp count)
@@ -169,7 +156,7 @@ walk(MoveRow move, const DlReg *mask, const DlReg *array, char *packed, npy_intp
     if (size == 0) {
         return 0;
     }
-    if (is_packed(mask) && is_packed(array)) {
+    if (dl_reg_is_packed(mask) && dl_reg_is_packed(array)) {
         return move(packed, packed_stride, 0, count, array->data, PyDataType_ELSIZE(array->descr), mask->data, 1, size);
     }
     int last = mask->nd - 1;

@@ -467,6 +467,8 @@ void dl_reg_take_cell(DlReg *reg, PyArray_Descr *descr, const void *value);
 void dl_reg_take_number(DlReg *reg, DlNumber number, int kind);
 /* Copy a register without what it owns; its geometry does not depend on src any more. */
 void dl_reg_copy(DlReg *dst, const DlReg *src);
+/* Whether an array's elements lie side by side, in C order. */
+int dl_reg_is_packed(const DlReg *reg);
 /* The object of a register, made if need be: borrowed, NULL with an error set. */
 PyObject *dl_reg_make_object(DlReg *reg);
 static inline PyObject *

@@ -306,7 +306,13 @@ class Compilation:
             return None
         self._require_one_graph(segment)
         self._entries[code] = count + 1
-        self._note(function, slots, segment, count)
+        try:
+            self._note(function, slots, segment, count)
+        except (DynamoLiteError, Warning):
+            raise
+        except Exception as error:
+            self._fail(function, error)
+            return None
         return segment.entry
 
     def _in_time(

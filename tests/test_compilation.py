@@ -387,6 +387,22 @@ def test_a_recursion_of_ours_without_end_is_a_defect(compiler: Compile, monkeypa
     assert [skip.id for skip in fast.explain().skips] == ["internal-error"]
 
 
+def test_a_defect_in_what_is_noted_does_not_reach_the_user(
+    compiler: Compile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise KeyError("a defect")
+
+    monkeypatch.setattr("dynamo_lite.compilation.Compilation._note", failing)
+    x = np.ones(4)
+    with pytest.raises(KeyError):
+        compiler(programs.affine, backend="reference", options={"check": 1})(x)
+    fast = compiler(programs.affine, backend="reference", options={"check": 0})
+    with pytest.warns(dynamo_lite.errors.DynamoLiteWarning, match="a defect"):
+        assert np.array_equal(fast(x), programs.affine(x))
+    assert [skip.id for skip in fast.explain().skips] == ["internal-error"]
+
+
 def test_without_room_on_the_stack_a_call_runs_plainly(compiler: Compile) -> None:
     x = np.ones(4)
     fast = compiler(programs.affine, backend="reference", options={"check": 1})

@@ -95,7 +95,7 @@ def machine_form(loop: Loop) -> Machine | None:
         writer.run()
     except NotScalar:
         return None
-    return replace(machine, vectors=tuple(sorted(writer.vectors)))
+    return replace(machine, vectors=tuple(sorted(writer.vectors)), rooms=writer.rooms)
 
 
 MOST_INPUTS = 24
@@ -106,6 +106,7 @@ def generate(machine: Machine, classes: str) -> tuple[str, tuple[tuple[np.ufunc,
     array whose last axis is contiguous, "i" where the first one is; a "!" behind them asks for strict kernels."""
     writer = _Writer(machine, classes)
     text = writer.run()
+    assert writer.rooms <= machine.rooms, "csrc/machine.c keeps as many as the code makes for any strides"
     return text, tuple(writer.loops), writer.scratch_bytes
 
 

@@ -5,6 +5,7 @@ In any other layout, and where they are long, the same loop runs step by step; n
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite._C import abi
-from tests.oracle import Report, require_equal
+from tests.oracle import require_equal
+from tests.programs import test_vector_loops as vectors
 from tests.programs.loop_cases import OPTIONS
 from tests.programs.test_random_elements import machines_of
 from tests.programs.test_vector_loops import AWKWARD, OTHERS, PROGRAMS, Program
@@ -243,10 +245,7 @@ def arguments(layout: str, dtype: Any, size: int, n: int) -> tuple[Any, ...]:
     return wide[::-1], tall[:, ::-1], long[::-1], n
 
 
-def run(function: Program, backend: str, *calls: tuple[str, Any, int, int]) -> Report:
-    first, *rest = [lambda call=call: arguments(*call) for call in calls]
-    options = {"backend": backend, "options": OPTIONS}
-    return require_equal(function, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=1)
+run = functools.partial(vectors.run, make=arguments)
 
 
 @pytest.mark.parametrize("backend", ["reference", "numba"])

@@ -372,12 +372,11 @@ def arguments(layout: str, dtype: Any, size: int, n: int) -> tuple[Any, ...]:
     return x[:size][::-1], y[:size].copy(), n
 
 
-def run(function: Program, backend: str, *calls: tuple[str, Any, int, int]) -> Report:
-    first, *rest = [lambda call=call: arguments(*call) for call in calls]
+def run(function: Program, backend: str, *calls: tuple[Any, ...], make: Any = arguments) -> Report:
+    """The report on calls with the arguments that `make` makes."""
+    first, *rest = [lambda call=call: make(*call) for call in calls]
     options = {"backend": backend, "options": OPTIONS}
-    return require_equal(
-        function, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=1
-    )
+    return require_equal(function, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=1)
 
 
 @pytest.mark.parametrize("backend", ["reference", "numba"])

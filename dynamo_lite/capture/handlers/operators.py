@@ -68,7 +68,8 @@ def _asked(machine: Machine, owner: Value, name: str, other: Value) -> Value | N
     if isinstance(owner, ObjectValue):
         assert owner.source is not None
         machine.tracer.state_class("type_version", owner.source, owner.cls)
-    if class_lookup(owner.cls, name) in (MISSING, vars(object).get(name, MISSING)):
+    found = class_lookup(owner.cls, name)
+    if found is MISSING or found is vars(object).get(name, MISSING):
         return None
     answer = machine.realised(machine.call_special(owner, name, [other]))
     return None if isinstance(answer, ConstantValue) and answer.value is NotImplemented else answer
