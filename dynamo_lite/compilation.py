@@ -27,7 +27,7 @@ from dynamo_lite import _C, backends, breaks, budget, log, policy, stance
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.residual import Target
-from dynamo_lite.capture.state import LoopPlan, Restraints, SkipFrame
+from dynamo_lite.capture.state import Restraints, SkipFrame
 from dynamo_lite.capture.trace import Capture, GraphBreak, empty_closure, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.chains import call_that_loses
@@ -46,12 +46,12 @@ from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import Code, UnsupportedCode, UnsupportedOpcode, UnsupportedResume, decoded, resume_code
+from dynamo_lite.report import why
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
-_LIBRARY_FOLDERS = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"))
 _STANDARD_LIBRARY = ("<frozen ", sysconfig.get_path("stdlib") + os.sep)
 
 
@@ -100,49 +100,6 @@ def _is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or (
         type(error) is SystemError and str(error) == "error return without exception set"
     )
-
-
-def _hint(found: GraphBreak, capture: Capture) -> str:
-    """What the user can do about a break; of another's code, only when to call it."""
-    if found.inside is not None and any(folder in found.inside[0] for folder in _LIBRARY_FOLDERS):
-        return "This is library code, which runs as it is. Call it before or after the array code to keep one graph."
-    cause = _cause(found, capture)
-    return breaks.REASONS[found.reason if cause is None else cause[0]].hint
-
-
-def _pauses(plan: LoopPlan) -> str:
-    """For what a loop is left."""
-    lines: dict[str, list[int]] = {}
-    for reason, detail, line in plan.avoided.values():
-        lines.setdefault(breaks.message(reason, detail), []).append(line)
-    parts = (
-        f"line{'s' * (len(found) > 1)} {', '.join(map(str, found))} ({message})" for message, found in lines.items()
-    )
-    return f"left for the iterations that may get to {', and to '.join(parts)}"
-
-
-# Reasons that only say that a loop was neither kept as one nor unrolled.
-_OF_A_LOOP = frozenset({"loop-of-open-length", "loop-over-unknown-iterator"})
-
-
-def _cause(found: GraphBreak, capture: Capture) -> tuple[str, str] | None:
-    """Why a loop that broke the graph did not become a native loop, as a reason and its detail."""
-    if found.reason not in _OF_A_LOOP:
-        return None
-    place = found.inside[:2] if found.inside is not None else (found.filename, found.line)
-    refused = (plan.refused for plan in capture.loops if (plan.filename, plan.line) == place)
-    return next((cause for cause in refused if cause is not None and cause[0] not in _OF_A_LOOP), None)
-
-
-def _message(found: GraphBreak, capture: Capture) -> str:
-    """Why a graph broke; for a call that was being inlined, also where in the callee."""
-    message = breaks.message(found.reason, found.detail)
-    if cause := _cause(found, capture):
-        message = f"the loop cannot be a native loop: {breaks.message(*cause)}"
-    if found.inside is None:
-        return message
-    filename, line, name = found.inside
-    return f"{message} (in {name}, called here, {filename}:{line})"
 
 
 class Watcher(Protocol):
@@ -463,7 +420,7 @@ class Compilation:
                 continue  # what becomes of the others is known
             message = "" if plan.refused is None else breaks.message(*plan.refused)
             if plan.refused is None and plan.avoided:
-                message = _pauses(plan)
+                message = why.pauses(plan)
             hint = breaks.REASONS[plan.refused[0]].hint if plan.refused and plan.outcome == "segments" else ""
             loop = LoopRecord(plan.filename, plan.line, plan.function, plan.outcome, message, hint)
             self.loops[place] = loop
@@ -563,7 +520,7 @@ class Compilation:
             reason, detail, line = next(iter(plan.avoided.values()))
             found = GraphBreak(reason, detail, plan.filename, line, plan.function)
         if self.fullgraph and found is not None:
-            message, hint = _message(found, segment.capture), _hint(found, segment.capture)
+            message, hint = why.message(found, segment.capture), why.hint(found, segment.capture)
             raise GraphBreakError(found.reason, message, hint, found.filename, found.line, found.function)
 
     def _note_break(self, found: GraphBreak, capture: Capture) -> None:
@@ -571,10 +528,10 @@ class Compilation:
             known = list(self.breaks.values())  # at once: another thread may note a break meanwhile
             if (found.filename, found.line) in {(record.filename, record.line) for record in known}:
                 return  # why the loop was not unrolled is noted already
-        message = _message(found, capture)
+        message = why.message(found, capture)
         text = linecache.getline(found.filename, found.line).strip()
         self.breaks[found.reason, found.filename, found.line] = BreakRecord(
-            found.reason, found.filename, found.line, found.function, text, message, _hint(found, capture)
+            found.reason, found.filename, found.line, found.function, text, message, why.hint(found, capture)
         )
         log.emit("breaks", found.function, f"{found.filename}:{found.line}: {message} [{found.reason}]")
 
