@@ -385,6 +385,9 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             goto set;
         case METHOD_SELF:
             value = PyMethod_Check(regs[op->reg[1]]) ? PyMethod_GET_SELF(regs[op->reg[1]]) : NULL;
+            goto set;
+        case BASE:
+            value = PyArray_CheckExact(regs[op->reg[1]]) ? PyArray_BASE((PyArrayObject *)regs[op->reg[1]]) : NULL;
         set:
             if (value == NULL) {
                 return PyErr_Occurred() ? -1 : i;
@@ -452,6 +455,12 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             break;
         case ARRAY:
             passes = array_passes(op, regs[op->reg[0]]);
+            break;
+        case PART:
+            passes = dl_guards_is_part(regs[op->reg[0]], regs[op->reg[1]], op->object[0]);
+            break;
+        case APART:
+            passes = dl_guards_are_apart(regs[op->reg[0]], regs[op->reg[1]]);
             break;
         case SAME:
             passes = regs[op->reg[0]] == regs[op->reg[1]];

@@ -177,6 +177,11 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
             return op->object[2] == NULL ? -1 : 0;
         }
         break;
+    case PART:
+        if (!dl_guards_part_index(op->object[0])) {
+            return refuse(tuple, index, "needs a tuple of ints and slices");
+        }
+        break;
     case ARRAY:
         if (!PyArray_DescrCheck(op->object[0]) || !dl_numpy_plain((PyArray_Descr *)op->object[0])) {
             return refuse(tuple, index, "needs a plain numeric dtype");

@@ -51,6 +51,15 @@ typedef struct {
 /* The version tag of a type, assigned now if it has none; 0 when CPython has none left to give. */
 unsigned int dl_guards_version_tag(PyTypeObject *type);
 
+/* Whether `index` is a tuple of ints and slices, as the op "part" takes it. */
+int dl_guards_part_index(PyObject *index);
+
+/* Whether `part`, which is not empty, lies where ``whole[index]`` does. */
+int dl_guards_is_part(PyObject *part, PyObject *whole, PyObject *index);
+
+/* Whether two arrays certainly share no memory, by the first and the last byte of each. */
+int dl_guards_are_apart(PyObject *one, PyObject *other);
+
 /* Fill a new Guards from its two tuples: 0 or -1. */
 int dl_guards_build(DlGuards *self);
 

@@ -40,7 +40,7 @@ class Facts:
                 self.ops.append(("global", dst, source.key[0].value, source.key[1]))
             case "cell":
                 self.ops.append(("cell", dst, source.key))
-            case "defaults" | "kwdefaults" | "cell_contents" | "method_function" | "method_self" | "text":
+            case "base" | "defaults" | "kwdefaults" | "cell_contents" | "method_function" | "method_self" | "text":
                 self.ops.append((source.kind, dst, base))
             case "attr" | "item" | "key" | "lookup" | "closure":
                 self.ops.append((source.kind, dst, base, key))
@@ -55,6 +55,10 @@ class Facts:
     def state_pair(self, kind: str, first: Source, second: Source) -> None:
         """Guard "same" or "distinct" on two sources."""
         self._add((kind, self.register(first), self.register(second)))
+
+    def state_part(self, part: Source, whole: Source, index: tuple[slice | int, ...]) -> None:
+        """Guard that an array lies where ``whole[index]`` does."""
+        self._add(("part", self.register(part), self.register(whole), index))
 
     def state_lacks(self, namespace: dict[str, Any], name: str) -> None:
         """Guard that a namespace has no such name (so that the builtin is meant)."""

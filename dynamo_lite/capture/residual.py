@@ -374,7 +374,7 @@ class Residual:
             case "closure":
                 self.load_cell(source)
                 self.emit("LOAD_ATTR", "cell_contents")
-            case "attr" | "cell_contents" | "method_function" | "method_self":
+            case "attr" | "base" | "cell_contents" | "method_function" | "method_self":
                 assert source.base is not None
                 self.load_source(source.base)
                 self.emit("LOAD_ATTR", source.key or source.kind)

@@ -31,8 +31,8 @@ class Source:
     "global" (ById(dict), name); "cell" index of func's closure; and with a base: "attr" name; "item" index;
     "key" the dict key; "lookup" the Source of a dict key that may be another in the next call; "cell_contents" None;
     of a function "closure" the index of the variable whose value is meant, "defaults" and "kwdefaults" None; of a
-    method "method_function" "__func__", "method_self" "__self__"; of a str or bytes "text" None, the array of its
-    characters, which exists in graphs alone.
+    method "method_function" "__func__", "method_self" "__self__"; of an array "base" "base"; of a str or bytes
+    "text" None, the array of its characters, which exists in graphs alone.
     """
 
     kind: str
@@ -56,7 +56,7 @@ class Source:
                 return str(self.key[1])
             case "cell":
                 return f"<closure>[{self.key}]"
-            case "attr" | "method_function" | "method_self":
+            case "attr" | "base" | "method_function" | "method_self":
                 return f"{self.base}.{self.key}"
             case "item" | "key":
                 return f"{self.base}[{self.key!r}]"

@@ -161,7 +161,7 @@ def _beyond_int64(condition: Scalar) -> bool:
 
 
 class Retry(Exception):
-    """An attempt to keep a loop a loop has taught something (its LoopPlan): capture begins again."""
+    """An attempt has taught something (a LoopPlan, Restraints): capture begins again."""
 
 
 class StoresShow(Exception):
@@ -180,8 +180,9 @@ class Restraints:
     recursive: functions that are not inlined into themselves; own: functions that are not inlined at all, both by where
     they are defined. loops: the first lines of loops of which a capture takes one iteration only. busy: those of loops
     that were left in the middle of an iteration too often. numbers: what
-    variables of modules held that were taken for constants; something else for one that changes. A resume function
-    has its function's.
+    variables of modules held that were taken for constants; something else for one that changes. parts: where arrays
+    were found that show each other's memory, and as which parts they were compiled (parts.py). A resume function has
+    its function's.
     """
 
     recursive: set[Place] = field(default_factory=set)
@@ -189,12 +190,14 @@ class Restraints:
     loops: set[Place] = field(default_factory=set)
     busy: set[Place] = field(default_factory=set)
     numbers: dict[Source, Any] = field(default_factory=dict)
+    parts: dict[Source, set[str]] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
         for places in (self.recursive, self.own, self.loops, self.busy):
             places.clear()
         self.numbers.clear()
+        self.parts.clear()
 
 
 def place_of(code: Code, index: int | None = None) -> Place:
@@ -327,6 +330,7 @@ class Tracer:
         self.example_inputs: list[Any] = []
         self.hints: dict[str, Number] = {}
         self.wrapped: dict[int, tuple[Any, Value]] = {}
+        self.parts: dict[Node, Source] = {}  # views that stand for arrays from outside (parts.py)
         self.arrays: dict[Node, ArrayValue] = {}  # by their nodes those that came from outside
         self.frames: list[Frame] = []
         self.node_limit = node_limit
@@ -363,6 +367,7 @@ class Tracer:
         self.cells.clear()
         self.wrapped.clear()
         self.arrays.clear()
+        self.parts.clear()
         self.grown.clear()
         self.drawn.clear()
         self.example_inputs.clear()

@@ -19,6 +19,7 @@ from dynamo_lite.capture import handlers, numpy_functions, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, read_cell, root_frame
+from dynamo_lite.capture.parts import check_parts
 from dynamo_lite.capture.places import check_variables, state_owners, stores
 from dynamo_lite.capture.residual import TAKEN, Residual, Target
 from dynamo_lite.capture.sameness import held_cells
@@ -190,6 +191,7 @@ def _trace(
         try:
             tracer, frame, result = run(None, native_loops)
             check_variables(tracer)
+            check_parts(tracer)
         except Retry:
             continue  # what the attempt has taught is in the plans
         except StoresShow:

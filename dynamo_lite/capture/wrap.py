@@ -15,6 +15,7 @@ import numpy as np
 
 from dynamo_lite._C import CompiledFunction, names_are_plain, text_array
 from dynamo_lite.budget import spend
+from dynamo_lite.capture import parts
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source, global_
 from dynamo_lite.capture.state import Tracer
@@ -35,6 +36,7 @@ from dynamo_lite.capture.value import (
     UnreadValue,
     Value,
 )
+from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import Dim
 from dynamo_lite.graph.types import MAX_DIMS, ArrayType
 from dynamo_lite.pycode import Code, remembered
@@ -107,6 +109,8 @@ def _wrap_array(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Va
         return Value(source)
     ones = sum(1 << axis for axis, size in enumerate(obj.shape) if size == 1)
     tracer.facts.state("array", source, obj.dtype, obj.ndim, ones, obj.flags.writeable)
+    if parts.is_open(tracer, source) and (part := _as_part(tracer, obj, source)) is not None:
+        return ArrayValue(source, part)
     index = len(tracer.inputs)
     node = tracer.root.add_input(ArrayType(obj.dtype, ()), _stem(source))
     shape: list[Dim] = []
@@ -121,6 +125,21 @@ def _wrap_array(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Va
     tracer.inputs.append(source)
     tracer.example_inputs.append(obj)
     return ArrayValue(source, node)
+
+
+def _as_part(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Node | None:
+    """The view that stands for an array which is a part of an earlier input, or of its base."""
+    for input_ in tracer.root.inputs:
+        if isinstance(input_, Node) and not input_.array_type.scalar:
+            whole = tracer.example_inputs[input_.params["index"]]
+            if (found := parts.part_of(tracer, obj, source, whole, input_)) is not None:
+                return found
+    base = obj.base
+    if type(base) is not np.ndarray or not supported_array(base) or parts.index_of(base, obj) is None:
+        return None
+    whole = wrap(tracer, base, Source("base", source, "base"))
+    assert isinstance(whole, ArrayValue)
+    return parts.part_of(tracer, obj, source, base, whole.node)
 
 
 def _wrap_numpy_scalar(tracer: Tracer, obj: np.generic, source: Source) -> Value:

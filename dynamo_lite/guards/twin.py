@@ -150,6 +150,7 @@ READS: Mapping[str, Callable[..., Any]] = {
     "kwdefaults": lambda _, base: MISSING if base.__kwdefaults__ is None else base.__kwdefaults__,
     "cell_contents": lambda _, base: _cell_contents(base),
     "method_function": lambda _, base: base.__func__ if type(base) is types.MethodType else MISSING,
+    "base": lambda _, base: base.base if type(base) is np.ndarray and base.base is not None else MISSING,
     "text": lambda _, base: MISSING if (made := _C.text_array(base)) is None else made,
     "method_self": lambda _, base: base.__self__ if type(base) is types.MethodType else MISSING,
 }
@@ -205,6 +206,21 @@ def _test_array(_: _State, value: Any, dtype: Any, ndim: int, ones: int, writeab
     if writeable and not value.flags.writeable:
         return False
     return bool(sum((size == 1) << axis for axis, size in enumerate(value.shape)) == ones)
+
+
+def _test_part(_: _State, part: Any, whole: Any, index: tuple[slice | int, ...]) -> bool:
+    if part is whole or type(part) is not np.ndarray or type(whole) is not np.ndarray or whole.ndim != len(index):
+        return False
+    try:
+        found = whole[(*index, ...)]
+    except IndexError:
+        return False
+    lies = [(array.ctypes.data, array.shape, array.strides) for array in (found, part)]
+    return part.size > 0 and lies[0] == lies[1]
+
+
+def _test_apart(_: _State, one: Any, other: Any) -> bool:
+    return type(one) is np.ndarray and type(other) is np.ndarray and not np.may_share_memory(one, other)
 
 
 def _test_length(_: _State, value: Any, length: int) -> bool:
@@ -276,6 +292,8 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "globals": lambda state, namespace: getattr(state.func, "__globals__", None) is namespace,
     "function_globals": lambda _, value, namespace: getattr(value, "__globals__", None) is namespace,
     "array": _test_array,
+    "part": _test_part,
+    "apart": _test_apart,
     "dtype": lambda _, value, dtype, ndim: type(value) is np.ndarray and value.dtype is dtype and value.ndim == ndim,
     "np_scalar": lambda _, value, wanted: type(value) is wanted,
     "same": lambda _, a, b: a is b,

@@ -82,9 +82,19 @@ def sentence(op: Op, namer: _Namer) -> str:
         ones = [axis for axis in range(op[3]) if op[4] >> axis & 1]
         parts[3] = f", of size 1 just along {ones}" if ones else ", none of size 1" if op[3] else ""
         parts[4] = ", writeable" if op[5] not in (None, False, -1, 0) else ""
+    if op[0] == "part":
+        parts[2] = ", ".join(map(_entry, op[3]))
     if op[0] == "arg":
         parts[-1] = namer.slot(op[-1])
     return WORDS[op[0]].format(*parts)
+
+
+def _entry(entry: slice | int) -> str:
+    """One entry of an index, as the source has it."""
+    if isinstance(entry, int):
+        return str(entry)
+    bounds = ":".join("" if bound is None else str(bound) for bound in (entry.start, entry.stop))
+    return bounds if entry.step is None else f"{bounds}:{entry.step}"
 
 
 class _Namer:
@@ -132,6 +142,8 @@ class _Namer:
                 return f"the text {self.register(op[2])}"
             case "method_self":
                 return f"{self.register(op[2])}.__self__"
+            case "base":
+                return f"{self.register(op[2])}.base"
         raise AssertionError(op)
 
     def scalar(self, expr: Scalar) -> str:

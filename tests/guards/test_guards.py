@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import enum
 import functools
 import gc
@@ -755,3 +756,50 @@ def test_texts_are_arrays_of_their_characters(text: Any, dtype: str) -> None:
         assert sys.getrefcount(text) == before
         for other in ("é" * 2 + "ŁŁ😀" if dtype != "u4" else "ab", None, 3, ["a"], bytearray(b"ab")):
             assert check(function, (other,)) is None
+
+
+PARTS: tuple[tuple[slice | int, ...], ...] = (
+    *((slice(1, -1), slice(1, -1)), (slice(None), 2), (-1, slice(None)), (slice(None, None, 2), slice(-1, None, -1))),
+    *((slice(5, 5), slice(None)), (9, slice(None)), (slice(None),), (slice(1, None), slice(None), slice(None))),
+)
+
+
+@pytest.mark.parametrize("index", PARTS)
+def test_a_part_lies_where_the_index_says(index: tuple[slice | int, ...]) -> None:
+    """Of all parts of an array those pass that ``whole[index]`` is, and neither the whole nor another array."""
+    whole = np.arange(48.0).reshape(6, 8)
+    ops = [("arg", 0, 0), ("arg", 1, 1), ("part", 0, 1, index)]
+    apart = [*ops[:2], ("apart", 0, 1)]
+    function = test_a_part_lies_where_the_index_says
+    objects: list[Any] = [whole[i] for i in PARTS if len(i) == 2 and i[0] != 9]
+    objects += [whole, whole[:], whole.T[1:-1, 1:-1], whole.copy(), whole[1:-1, 1:-2], whole.ravel(), None, 3]
+    passed = 0
+    for array, base in itertools.product(objects, [whole, whole.T, whole[:, :6], None]):
+        found = [check(function, (array, base)) for check in (Guards(ops, ()).check, twin_of(ops))]
+        expected = None
+        with contextlib.suppress(IndexError, TypeError, AttributeError):
+            one, other = base[(*index, ...)], array  # type: ignore[index]
+            same = (one.ctypes.data, one.shape, one.strides) == (other.ctypes.data, other.shape, other.strides)
+            if same and len(index) == base.ndim and other is not base and one.size:  # type: ignore[union-attr]
+                expected = ()
+        assert found == [expected, expected], (array, base)
+        found = [check(function, (array, base)) for check in (Guards(apart, ()).check, twin_of(apart))]
+        both = isinstance(array, np.ndarray) and isinstance(base, np.ndarray)
+        assert found == [() if both and not np.may_share_memory(array, base) else None] * 2
+        passed += expected is not None
+    assert (passed > 0) == (index in PARTS[:4])
+
+
+def twin_of(ops: list[Any]) -> Any:
+    return functools.partial(twin.check, ops, ())
+
+
+@pytest.mark.parametrize("index", [None, [slice(1)], (1.0,), (slice(1.0),), (None,), ("a",), (slice(True),)])
+def test_the_index_of_a_part_is_checked(index: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="tuple of ints and slices"):
+        Guards([("arg", 0, 0), ("arg", 1, 1), ("part", 0, 1, index)], ())
+
+
+def test_the_words_of_a_part() -> None:
+    guards = Guards([("arg", 0, 0), ("arg", 1, 1), ("part", 0, 1, (slice(1, -1), 3, slice(None, None, -2)))], ())
+    assert str(guards).startswith("slot0 lies where slot1[1:-1, 3, ::-2] does")
