@@ -121,8 +121,9 @@ def _slice(start: int, count: int, step: int, size: int) -> slice:
 
 
 def check_parts(tracer: Tracer) -> None:
-    """Raise Retry for a capture that takes arrays for parts of others, where it writes one of those that overlap; or for
-    one that does not, where a part might be handed out. Else state what else is known to be apart."""
+    """Raise Retry for a capture that writes one of two arrays that overlap, or that might hand out a part.
+
+    The next one takes them for parts, or not for one. Else state what is apart, of arrays that once were not."""
     known = tracer.restraints.parts
     handed = {source for node, source in tracer.parts.items() if _may_come_out(node, tracer.root.nodes)}
     for source in handed:
