@@ -278,7 +278,8 @@ build_body(DlBuilder *builder, PyObject *schedule, PyObject *steps)
             return -1;
         }
     }
-    if (build_constants(builder, schedule) < 0 || build_written(builder, schedule) < 0) {
+    self->kept = dl_build_int(schedule, "kept");
+    if (PyErr_Occurred() || build_constants(builder, schedule) < 0 || build_written(builder, schedule) < 0) {
         return -1;
     }
     for (int i = 0; i < PyTuple_GET_SIZE(steps); i++) {

@@ -361,10 +361,12 @@ dl_map_lies_forward(const DlRun *run, const DlMapStep *step)
     return 1;
 }
 
-/* A target that is computed aside because its memory is also read. */
+/* A target that is computed aside because its memory is also read. over_itself: instead of what was computed, `source` is
+ * copied to it in the end. */
 typedef struct {
     char *buffer;
-    DlSpread target;
+    DlSpread target, source;
+    int over_itself;
 } DlAside;
 
 /* Whether NumPy would copy a vector over itself element by element, with what it has just written: its assignments look
@@ -395,9 +397,6 @@ put_aside(DlRun *run, const DlMapStep *step, DlNest *nest, int nd, const npy_int
             }
             clashes |= j < first && may_clash(target, &nest->spread[j], nd, shape);
         }
-        if (clashes && copies_over_itself(step, nest, i, nd, shape)) {
-            return dl_decline(run, DL_REASON_OVERLAP);
-        }
         if (clashes) {
             asides[i].buffer = dl_memory_take((size_t)(nest->size * target->itemsize));
             if (asides[i].buffer == NULL) {
@@ -405,11 +404,36 @@ put_aside(DlRun *run, const DlMapStep *step, DlNest *nest, int nd, const npy_int
                 return -1;
             }
             asides[i].target = *target;
+            asides[i].over_itself = copies_over_itself(step, nest, i, nd, shape);
+            if (asides[i].over_itself) {
+                asides[i].source = nest->spread[step->kernel.results[i]];
+            }
             target->data = asides[i].buffer;
             dl_layout_contiguous(nd, shape, target->itemsize, 0, target->strides);
         }
     }
     return 0;
+}
+
+/* Copy a vector over itself, one element after the other, from the end that NumPy begins at (raw_array_assign_array). */
+static void
+copy_over_itself(const DlSpread *target, const DlSpread *source, npy_intp n)
+{
+    npy_intp from = source->strides[0], to = target->strides[0];
+    char *src = source->data, *dst = target->data;
+    int backward = to < 0;
+    if (backward) {
+        src += (n - 1) * from;
+        dst += (n - 1) * to;
+    }
+    if (src < dst && src + n * (from < 0 ? -from : from) > dst) {
+        backward = !backward;
+    }
+    src = source->data + (backward ? (n - 1) * from : 0);
+    dst = target->data + (backward ? (n - 1) * to : 0);
+    from = backward ? -from : from;
+    to = backward ? -to : to;
+    dl_copy_strided(dst, &to, src, &from, 1, &n, target->itemsize);
 }
 
 /* Copy what was computed aside to its place and free it. */
@@ -423,8 +447,13 @@ put_back(const DlNest *nest, int nd, const npy_intp *shape, int n, DlAside *asid
         if (store && nest->size) {
             npy_intp strides[DL_MAX_DIMS], itemsize = asides[i].target.itemsize;
             dl_layout_contiguous(nd, shape, itemsize, 0, strides);
-            dl_copy_strided(asides[i].target.data, asides[i].target.strides, asides[i].buffer, strides, nd, shape,
-                            itemsize);
+            if (asides[i].over_itself) {
+                copy_over_itself(&asides[i].target, &asides[i].source, nest->size);
+            }
+            else {
+                dl_copy_strided(asides[i].target.data, asides[i].target.strides, asides[i].buffer, strides, nd, shape,
+                                itemsize);
+            }
         }
         dl_memory_give(asides[i].buffer);
     }

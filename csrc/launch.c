@@ -175,6 +175,7 @@ dl_steps_run(DlRun *run, int fixed)
         if (step->fixed != fixed) {
             continue;
         }
+        run->at = i;
         int in_block = 0;
         DlStatus status = program->n_blocks ? dl_blocks_run(run, i, &in_block) : 0;
         if (status != 0) {
@@ -197,10 +198,24 @@ dl_steps_run(DlRun *run, int fixed)
             dl_reg_release(run, &run->regs[step->dead[j]]);
         }
     }
+    run->at = program->n_steps;
     return 0;
 }
 
 /* ---- a run ---- */
+
+/* The status of a run that has ended with that one: a defect of ours, which is not to become a wrong value, where it
+ * declines behind a write that is not undone (emit.py, protect_inputs). */
+static DlStatus
+check_kept(const DlRun *run, DlStatus status)
+{
+    if (status <= 0 || run->program->kept < 0 || run->at <= run->program->kept || run->keeps_writes) {
+        return status;
+    }
+    PyErr_Format(PyExc_SystemError, "dynamo_lite: a program declined in step %d (%s) and has written in step %d",
+                 run->at, reason_words[run->reason], run->program->kept);
+    return -1;
+}
 
 /* Decline when an input that is written may share memory with another one, or its elements with one another. */
 static DlStatus
@@ -359,10 +374,12 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
         dl_list_undo(&run);
     }
     dl_draws_end(&run);
-    if (status < 0 && !run.raised && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+    int writes = program->kept >= 0 && run.at > program->kept;
+    if (status < 0 && !run.raised && !writes && PyErr_ExceptionMatches(PyExc_MemoryError)) {
         PyErr_Clear(); /* plain Python may get by with less, or raise it where it belongs */
         status = dl_decline(&run, DL_REASON_MEMORY);
     }
+    status = check_kept(&run, status);
     for (int i = 0; i < program->n_registers; i++) {
         Py_XDECREF(run.regs[i].object);
     }

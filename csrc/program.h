@@ -314,6 +314,7 @@ struct DlProgram {
     vectorcallfunc vectorcall;
     int n_inputs, n_registers, n_steps, n_outputs, n_written, n_constants;
     int has_calls;     /* some step runs NumPy's Python-level functions */
+    int kept;          /* the first step that writes to an input what nothing undoes; or -1 */
     int has_loops;
     int n_closed_loops; /* of its own steps: loops that no Leave follows */
     int n_most_outputs; /* the largest number of outputs, of all its ends */
@@ -377,6 +378,7 @@ typedef struct DlRun {
     int impatient;         /* an iteration of the outermost loop is too long for others to wait for its end */
     DlDecline stale;       /* others have changed something: the loop is to be left, or the program declines for that */
     int keeps_writes;      /* writes are not undone, whatever happens */
+    int at;                /* of the outermost run: the step under way, or n_steps behind the last one */
     int raised;            /* a handler of a signal raised: the error that is set is the user's */
     int n_leading;         /* in a block: so many first axes are */
     npy_intp n_rows;       /* these rows, all along the last of them */

@@ -150,7 +150,8 @@ def _forward_stores(graph: Graph, follows: Alike) -> None:
         if node.kind is not NodeKind.STORE:
             continue
         target, value = _target(node), node.args[1]
-        if isinstance(value, Node) and value in contents:
+        # NB: NumPy copies a vector over itself with what it has just written.
+        if isinstance(value, Node) and value in contents and origins(value).isdisjoint(origins(target)):
             value = contents[value]
             node.args = (target, value)
         contents = _without(contents, target)

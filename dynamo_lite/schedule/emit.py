@@ -424,8 +424,7 @@ class _Emitter:
 
     def finish(self, is_body: bool) -> Schedule:
         changed = {origin for _, target in self.writes for origin in origins(target)}
-        if not is_body:
-            self.protect_inputs()
+        kept = -1 if is_body else self.protect_inputs()
         steps, outputs = tuple(self.steps), tuple(map(self.operand, self.graph.outputs))
         types = {register: node.type for node, register in self.registers.items()}
         blocks = () if is_body else find_blocks(steps, outputs, types, self.graph.facts)
@@ -438,10 +437,12 @@ class _Emitter:
             outputs,
             tuple(sorted(node.params["index"] for node in changed if node.kind is NodeKind.INPUT)),
             blocks=blocks,
+            kept=kept,
         )
 
-    def protect_inputs(self) -> None:
-        """Put a Save before the first write into each input whose write may have to be undone."""
+    def protect_inputs(self) -> int:
+        """Put a Save before the first write into each input whose write may have to be undone; the number of the first
+        write that has none, or -1."""
         first: dict[Node, tuple[int, list[Node]]] = {}
         for step, target in self.writes:
             for origin in origins(target):
@@ -449,12 +450,18 @@ class _Emitter:
                     first.setdefault(origin, (step, []))[1].append(target)
         saves: list[tuple[int, int]] = []
         last_decline = max((i for i, step in enumerate(self.steps) if may_decline(step, self.target)), default=-1)
+        if any(node.op == "draw" for node in self.graph.nodes):
+            last_decline = len(self.steps)  # the user's generator may have moved on meanwhile
+        kept = -1
         for source, (step, targets) in first.items():
             if last_decline >= step:
                 single = all(target is targets[0] for target in targets) and root(targets[0]) is source
                 saves.append((step, self.registers[targets[0] if single else source]))
+            else:
+                kept = step if kept < 0 else min(kept, step)
         for step, register in sorted(saves, reverse=True):
             self.steps.insert(step, Save(register))
+        return -1 if kept < 0 else kept + sum(step <= kept for step, _ in saves)
 
 
 def may_decline(step: Step, target: Target) -> bool:

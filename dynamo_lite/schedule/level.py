@@ -23,7 +23,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import origins, root, users
 from dynamo_lite.graph.scalar import Dim
-from dynamo_lite.schedule.alias import apart, is_address, place
+from dynamo_lite.schedule.alias import apart, is_address, may_share, place, same_positions
 from dynamo_lite.schedule.kernel import Form
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.units import Group, Part, Reduction, Single, Unit, result_type
@@ -273,7 +273,8 @@ class _Levels:
             same = self.place(met) == where
             if same or not told_apart or not self.are_apart(met, node):
                 joins = same and unit.key is not None and unit.key == other.key
-                unit.follow(other, not joins or (written and not writes and not _forwards(unit, node)))
+                reads_it = written and not writes
+                unit.follow(other, not joins or (reads_it and (not _forwards(unit, node) or _over_itself(other, met))))
         if writes and not told_apart:
             memory.clear()
             node = root(node)
@@ -448,3 +449,15 @@ def _forwards(unit: _Unit, node: Node) -> bool:
     """Whether a kernel may read what it has stored into `node` itself: a fresh result would lie as the value does, and
     NumPy lets it lie as the array does."""
     return not unit.makes or sum(dim != 1 for dim in result_type(node).shape) <= 1
+
+
+def _over_itself(unit: _Unit, array: Node) -> bool:
+    """Whether a unit may copy a vector over itself into `array`, which then holds what NumPy has written on the way."""
+    parts = unit.unit.parts if isinstance(unit.unit, Group) else ()
+    for target, value in [part.store.args for part in parts if part.store is not None]:
+        assert isinstance(target, Node)
+        if not isinstance(value, Node) or any(value in part.members for part in parts):
+            continue
+        if result_type(target).ndim == 1 and may_share(target, value) and same_positions(target, array):
+            return True
+    return False

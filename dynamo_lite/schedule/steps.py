@@ -321,9 +321,10 @@ class Schedule:
     indices that some step writes; the launcher declines when the memory of a written input may overlap another array
     input that is not the very same object. sizes: the least and the most elements of the largest input for which the
     program is expected to be faster than NumPy; pays: a condition on the inputs for that. times: what it is expected to
-    take, by scale (cost.py). blocks: what may run by rows, in order. iterated: of a loop's body of Maps alone, what one
-    kernel can do of many iterations (iterate.py): `outs` are the registers in whose memory the results lie, `into` is
-    False for a carried array that the body makes anew.
+    take, by scale (cost.py). blocks: what may run by rows, in order. kept: the number of the first step that writes to
+    an input what nothing undoes, so that no step behind it may decline; or -1. iterated: of a loop's body of Maps
+    alone, what one kernel can do of many iterations (iterate.py): `outs` are the registers in whose memory the results
+    lie, `into` is False for a carried array that the body makes anew.
     """
 
     n_inputs: int
@@ -337,4 +338,5 @@ class Schedule:
     pays: Scalar | None = None
     iterated: Map | None = None
     blocks: tuple[RowBlock, ...] = ()
+    kept: int = -1
     times: Mapping[int, Any] = field(default_factory=dict, compare=False, repr=False)

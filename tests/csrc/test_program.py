@@ -826,3 +826,17 @@ def test_memory_of_intermediates_is_given_back_when_dead() -> None:
     steps: list[Step] = [call(i + 1, F8, (S0,), step, Reg(i)) for i in range(10)]
     program(steps, (Reg(10),))(np.ones(5))
     assert most == 2
+
+
+def test_declining_behind_a_write_that_is_not_undone_is_an_error() -> None:
+    """A defect of a schedule, not a wrong value: without it the program would decline, and run again plainly."""
+    steps: list[Step] = [
+        Map(COPY, (Reg(1),), (S0,), (0,), (True,), (False,)),
+        Map(DIVIDE, (Reg(1), Reg(1)), (S0,), (2,), (False,), (False,)),
+    ]
+    for kept, raises in ((-1, Declined), (1, Declined), (0, SystemError)):
+        schedule = Schedule(2, 3, (S0,), (), tuple(steps), (Reg(2),), (0,), kept=kept)
+        run = Program(schedule, compile_kernel)
+        assert np.array_equal(run(np.zeros(3), np.ones(3))[0], np.ones(3))
+        with pytest.raises(raises, match=r"floating|flag" if raises is Declined else "has written in step 0"):
+            run(np.zeros(3), np.zeros(3))

@@ -44,3 +44,23 @@ def test_parts_of_one_array(store: str, backend: str) -> None:
 def _slice(text: str) -> slice:
     parts = [int(part) if part else None for part in text.strip("[]").split(":")]
     return slice(*parts)
+
+
+@pytest.mark.usefixtures("no_mode")
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("store", ["x{a} = x{b}", "np.copyto(x{a}, x{b})"])
+def test_what_stands_around_a_copy_over_itself(store: str, backend: str) -> None:
+    """What is stored before it is not stored twice; what is read behind it is what NumPy has written on the way."""
+    for a, b in itertools.product(PARTS, PARTS):
+        if len(range(7)[_slice(a)]) != len(range(7)[_slice(b)]):
+            continue
+        names: dict[str, Any] = {"np": np}
+        body = f"n[0] += 1\n    x{b} *= 2.0\n    {store.format(a=a, b=b)}\n    y[...] = 0.0\n    y{a} = x{a}"
+        exec(f"def function(x, y, n):\n    {body}\n    return y + x", names)
+        fast = dynamo_lite.compile(names["function"], backend=backend, options=OPTIONS)
+        outcomes = []
+        for function in (names["function"], fast, fast):
+            x, y, n = np.arange(7.0), np.zeros(7), np.zeros(2, np.int64)
+            outcomes.append((function(x, y, n).tobytes(), x.tobytes(), y.tobytes(), n.tobytes()))
+        assert outcomes[0] == outcomes[1] == outcomes[2], (a, b)
+        assert fast.stats()["native_calls"] == 2
