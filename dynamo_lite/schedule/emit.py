@@ -467,13 +467,25 @@ class _Emitter:
 def may_decline(step: Step, target: Target) -> bool:
     """Whether a step may decline after steps before it have run."""
     if isinstance(step, Map):
-        return kernel_reports(step.kernel, target)
+        return _kernel_declines(step, target, fresh=not all(step.into))
     if isinstance(step, Reduce):
-        return kernel_reports(step.kernel, target) or step.dtype.kind not in "biu"
+        return _kernel_declines(step, target, fresh=True) or step.dtype.kind not in "biu"
     if isinstance(step, View):
         integers = [entry for entry in step.params if not isinstance(entry, tuple) and entry is not None]
-        return step.kind == "basic_index" and bool(integers)
+        return step.kind == "reshape" or (step.kind == "basic_index" and bool(integers))
     return not isinstance(step, Alloc | Save | Leave | Masked | NewList)
+
+
+def _kernel_declines(step: Map | Reduce, target: Target, fresh: bool) -> bool:
+    """Whether a kernel may report something, read a number that its dtype cannot hold, or an array that is reversed, or
+    make one whose memory order nobody can tell (csrc/layout.c)."""
+    kernel = step.kernel
+    if kernel_reports(kernel, target) or any(op.forward for op in kernel.ops):
+        return True
+    numbers = zip(step.operands, kernel.operand_dtypes, strict=True)
+    if any(is_symbolic(operand) and dtype.kind in "biu" for operand, dtype in numbers):
+        return True
+    return fresh and len(step.shape) > 1 and sum(isinstance(operand, Reg) for operand in step.operands) > 1
 
 
 _VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {
