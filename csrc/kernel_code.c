@@ -79,6 +79,25 @@ invoke_loop(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strid
     return status;
 }
 
+/* Whether NumPy's loop may run in a thread that Python does not know: it is NumPy's own, and raises nothing. NB: powers of
+ * integers take the GIL to raise, which the thread that waits for them may hold. -1 with an error set. */
+static int
+may_share(PyObject *ufunc, const PyArrayMethod_Context *context)
+{
+    static PyObject *own; /* owned: NumPy's namespace of ufuncs */
+    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
+    own = own ? own : PyImport_ImportModule("numpy._core.umath");
+    PyObject *found = name && own ? PyObject_GetAttr(own, name) : NULL;
+    int is_own = found == ufunc, is_integer = PyTypeNum_ISINTEGER(context->descriptors[0]->type_num);
+    if (found == NULL && name != NULL && own != NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+    }
+    int is_power = is_own && !PyUnicode_CompareWithASCIIString(name, "power");
+    Py_XDECREF(found);
+    Py_XDECREF(name);
+    return PyErr_Occurred() ? -1 : is_own && !(is_power && is_integer);
+}
+
 /* Whether this is the addition or multiplication of complex numbers; -1 with an error set. */
 static int
 keeps_a_nan(PyObject *ufunc, const PyArrayMethod_Context *context)
@@ -95,7 +114,7 @@ keeps_a_nan(PyObject *ufunc, const PyArrayMethod_Context *context)
 }
 
 PyObject *
-dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil)
+dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil, int *one_thread)
 {
     PyObject *ufunc, *dtypes;
     if (!PyArg_ParseTuple(item, "OO:loop", &ufunc, &dtypes)) {
@@ -126,13 +145,14 @@ dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil)
     words[DL_LOOP_FUNCTION] = (npy_intp)info->strided_loop;
     words[DL_LOOP_CONTEXT] = (npy_intp)info->context;
     words[DL_LOOP_AUXDATA] = (npy_intp)info->auxdata;
-    int keeps = keeps_a_nan(ufunc, info->context);
-    if (keeps < 0) {
+    int keeps = keeps_a_nan(ufunc, info->context), shares = may_share(ufunc, info->context);
+    if (keeps < 0 || shares < 0) {
         goto fail;
     }
     words[DL_LOOP_TRAITS] = (info->no_floatingpoint_errors ? NO_FP_ERRORS : 0) | (keeps ? KEEPS_A_NAN : 0);
     words[DL_LOOP_FLAGS] = 0;
     *needs_gil |= info->requires_pyapi != 0;
+    *one_thread |= !shares || info->requires_pyapi != 0;
     return resolved;
 fail:
     Py_XDECREF(got);
@@ -196,7 +216,8 @@ new_variant(PyObject *code, int n)
     }
     for (int i = 0; i < variant->n_loops; i++) {
         PyObject *held =
-            dl_loop_resolve(PyTuple_GET_ITEM(sequence, i), variant->loops + DL_LOOP_WORDS * i, &variant->needs_gil);
+            dl_loop_resolve(PyTuple_GET_ITEM(sequence, i), variant->loops + DL_LOOP_WORDS * i, &variant->needs_gil,
+                            &variant->one_thread);
         if (held == NULL || PyList_Append(variant->keep, held) < 0) {
             Py_XDECREF(held);
             goto fail;
@@ -222,6 +243,19 @@ look_after_compiling(DlRun *run, int64_t time)
         return 0;
     }
     return run->keep_gil ? dl_world_look(run, time) : dl_decline(run, DL_REASON_SIGNAL);
+}
+
+/* How many nanoseconds code takes for an element, roughly. */
+static double
+guess(const DlVariant *variant)
+{
+    static const double compiled = 0.06, called = 1.0, moved = 0.03; /* an operation; a loop; a byte */
+    const DlKernel *kernel = variant->kernel;
+    double each = compiled * kernel->n_ops + called * variant->n_loops;
+    for (int i = 0; i < kernel->n_operands + kernel->n_results; i++) {
+        each += variant->classes[i] == DL_CLASS_SINGLE ? 0 : moved * (double)PyDataType_ELSIZE(kernel->descrs[i]);
+    }
+    return each;
 }
 
 /* Ask compile_kernel for the code of these classes. */
@@ -263,6 +297,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
     variant->kernel = kernel;
     variant->rows = rows;
     memcpy(variant->classes, classes, (size_t)n);
+    variant->guess = guess(variant);
     variant->care = care;
     variant->next = kernel->variants;
     kernel->variants = variant;
@@ -287,20 +322,23 @@ dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows
 
 /* ---- the argument block ---- */
 
-/* One scratch area is kept for the next kernel; taken and given back under the GIL. */
+/* Scratch areas are kept for the next kernels, one a thread that may share one; taken and given back under the GIL. */
 static struct {
     char *memory;
     npy_intp bytes;
-} spare;
+} spares[DL_MOST_THREADS];
+static int n_spares;
 
 char *
 dl_scratch_take(npy_intp bytes, npy_intp *taken)
 {
-    if (spare.memory != NULL && spare.bytes >= bytes) {
-        char *memory = spare.memory;
-        *taken = spare.bytes;
-        spare.memory = NULL;
-        return memory;
+    for (int i = n_spares - 1; i >= 0; i--) {
+        if (spares[i].bytes >= bytes) {
+            char *memory = spares[i].memory;
+            *taken = spares[i].bytes;
+            spares[i] = spares[--n_spares];
+            return memory;
+        }
     }
     bytes = (bytes + DL_SCRATCH_ALIGNMENT - 1) / DL_SCRATCH_ALIGNMENT * DL_SCRATCH_ALIGNMENT;
     char *memory = aligned_alloc(DL_SCRATCH_ALIGNMENT, (size_t)bytes);
@@ -314,11 +352,20 @@ dl_scratch_take(npy_intp bytes, npy_intp *taken)
 void
 dl_scratch_give(char *memory, npy_intp bytes)
 {
-    if (bytes <= SPARE_LIMIT && (spare.memory == NULL || spare.bytes < bytes)) {
-        char *smaller = spare.memory;
-        spare.memory = memory;
-        spare.bytes = bytes;
-        memory = smaller;
+    int most = dl_threads_workers() + 1;
+    if (bytes <= SPARE_LIMIT && n_spares < most) {
+        spares[n_spares].memory = memory;
+        spares[n_spares++].bytes = bytes;
+        return;
+    }
+    for (int i = 0; i < n_spares && bytes <= SPARE_LIMIT; i++) {
+        if (spares[i].bytes < bytes) { /* keeps the larger one */
+            char *smaller = spares[i].memory;
+            spares[i].memory = memory;
+            spares[i].bytes = bytes;
+            memory = smaller;
+            break;
+        }
     }
     free(memory);
 }
@@ -374,8 +421,8 @@ dl_kernel_failed(DlRun *run, const DlVariant *variant, int32_t failed)
                                                             : DL_REASON_NAN);
 }
 
-DlStatus
-dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t failed)
+static void
+free_block(DlBlock *block)
 {
     if (block->scratch != NULL) {
         dl_scratch_give(block->scratch, block->scratch_bytes);
@@ -383,12 +430,50 @@ dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t fai
     if (block->block != block->small) {
         PyMem_Free(block->block);
     }
+}
+
+DlStatus
+dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, int32_t failed)
+{
+    free_block(block);
     run->flags |= block->flags;
     if (variant->n_loops && PyErr_Occurred()) {
         PyErr_Clear(); /* NB: old-style loops set an exception and return 0; plain Python will raise it */
         failed = DL_RETURNED_FAILED;
     }
     return failed ? dl_kernel_failed(run, variant, failed) : 0;
+}
+
+DlBlock *
+dl_blocks_open(int threads, const DlVariant *variant, int n, const DlIterations *iterations)
+{
+    DlBlock *blocks = PyMem_New(DlBlock, threads);
+    if (blocks == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (int i = 0; i < threads; i++) {
+        if (dl_block_open(&blocks[i], variant, n, iterations) < 0) {
+            while (i > 0) {
+                free_block(&blocks[--i]);
+            }
+            PyMem_Free(blocks);
+            return NULL;
+        }
+    }
+    return blocks;
+}
+
+DlStatus
+dl_blocks_close(DlBlock *blocks, int threads, DlRun *run, const DlVariant *variant, int32_t failed)
+{
+    for (int i = 1; i < threads; i++) {
+        run->flags |= blocks[i].flags;
+        free_block(&blocks[i]);
+    }
+    DlStatus status = dl_block_close(&blocks[0], run, variant, failed);
+    PyMem_Free(blocks);
+    return status;
 }
 
 /* ---- CompiledKernel ---- */

@@ -83,9 +83,14 @@ DlStatus dl_block_close(DlBlock *block, DlRun *run, const DlVariant *variant, in
 char *dl_scratch_take(npy_intp bytes, npy_intp *taken);
 void dl_scratch_give(char *memory, npy_intp bytes);
 
-/* Fill six words for loop `item` = (ufunc, dtypes), and set *needs_gil if it needs that; a new reference to what keeps
- * them valid, or NULL. */
-PyObject *dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil);
+/* Fill six words for loop `item` = (ufunc, dtypes), and set *needs_gil if it needs that, *one_thread if only a thread that
+ * Python knows may call it; a new reference to what keeps them valid, or NULL. */
+PyObject *dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil, int *one_thread);
+
+/* The blocks that threads use: as many as there are, filled alike; NULL with MemoryError. close gives `status` joined with
+ * what they have met. */
+DlBlock *dl_blocks_open(int threads, const DlVariant *variant, int n, const DlIterations *iterations);
+DlStatus dl_blocks_close(DlBlock *blocks, int threads, DlRun *run, const DlVariant *variant, int32_t failed);
 
 /* Free the variants of a kernel. */
 void dl_kernel_clear_code(DlKernel *kernel);

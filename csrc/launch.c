@@ -474,12 +474,17 @@ dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part)
 static PyObject *
 program_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"schedule", "compile_kernel", NULL};
+    static char *names[] = {"schedule", "compile_kernel", "num_threads", NULL};
     PyObject *schedule, *compile_kernel;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:Program", names, &schedule, &compile_kernel)) {
+    int num_threads = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|i:Program", names, &schedule, &compile_kernel, &num_threads)) {
         return NULL;
     }
-    return (PyObject *)dl_program_make(schedule, compile_kernel, DL_WHOLE);
+    DlProgram *self = dl_program_make(schedule, compile_kernel, DL_WHOLE);
+    if (self != NULL) {
+        self->num_threads = num_threads;
+    }
+    return (PyObject *)self;
 }
 
 static int
@@ -558,7 +563,7 @@ static PyGetSetDef program_getset[] = {
 static PyTypeObject program_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Program",
-    .tp_doc = "Program(schedule, compile_kernel): callable on the graph's inputs, gives the tuple of its outputs.",
+    .tp_doc = "Program(schedule, compile_kernel, num_threads=0): callable on the graph's inputs, gives the tuple of its outputs.",
     .tp_basicsize = sizeof(DlProgram),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(DlProgram, vectorcall),

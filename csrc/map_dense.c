@@ -3,7 +3,7 @@
 
 #include "kernel_code.h"
 
-enum { SMALL_SCRATCH = 256 }; /* bytes that are taken from the C stack */
+enum { SMALL_SCRATCH = 256, SMALL = 4096 }; /* bytes that are taken from the C stack; elements that no threads share */
 
 /* Whether reg's array lies packed in C order. */
 static inline int
@@ -50,12 +50,30 @@ dense_operand(DlRun *run, DlMapStep *step, int i, char *cell, const DlReg **like
     return is_dense(reg, *stride) ? reg->data : NULL;
 }
 
+/* Call the code as for any nest, here of one axis. */
+static DlStatus
+launch_big(DlRun *run, DlVariant *variant, const npy_intp *words, int n, npy_intp size)
+{
+    DlNest nest;
+    nest.n_operands = n;
+    nest.nd = 1;
+    nest.size = nest.shape[0] = size;
+    for (int i = 0; i < n; i++) {
+        nest.spread[i].data = (char *)words[dl_word_pointer(i)];
+        nest.spread[i].strides[0] = words[dl_word_stride(i)];
+    }
+    return dl_map_launch(run, &nest, variant, NULL);
+}
+
 /* Call the code on a block that is filled up to its scratch. */
 static DlStatus
 run_dense(DlRun *run, DlVariant *variant, npy_intp *words, int n, npy_intp size)
 {
     int32_t failed;
-    if (variant->n_loops == 0 && variant->scratch_bytes <= SMALL_SCRATCH && size < DL_RELEASE_GIL) {
+    if (size >= SMALL && (size >= DL_RELEASE_GIL || variant->guess * (double)size >= dl_threads_least)) {
+        return launch_big(run, variant, words, n, size);
+    }
+    if (variant->n_loops == 0 && variant->scratch_bytes <= SMALL_SCRATCH) {
         char scratch[SMALL_SCRATCH] __attribute__((aligned(DL_SCRATCH_ALIGNMENT)));
         words[dl_word_scratch(n)] = (npy_intp)scratch;
         failed = variant->address(words, size);
@@ -66,14 +84,7 @@ run_dense(DlRun *run, DlVariant *variant, npy_intp *words, int n, npy_intp size)
         return -1;
     }
     memcpy(block.block, words, (size_t)dl_word_scratch(n) * sizeof *words);
-    if (size >= DL_RELEASE_GIL && !variant->needs_gil && !run->keep_gil) {
-        Py_BEGIN_ALLOW_THREADS
-        failed = variant->address(block.block, size);
-        Py_END_ALLOW_THREADS
-    }
-    else {
-        failed = variant->address(block.block, size);
-    }
+    failed = variant->address(block.block, size);
     return dl_block_close(&block, run, variant, failed);
 }
 

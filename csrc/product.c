@@ -29,9 +29,9 @@ learn_loop(PyArray_Descr *descr)
         return;
     }
     loop->asked = 1;
-    int needs_gil = 0;
+    int one_thread = 0, needs_gil = 0;
     PyObject *item = Py_BuildValue("O(OOO)", matmul, descr, descr, descr);
-    PyObject *keep = item ? dl_loop_resolve(item, loop->words, &needs_gil) : NULL;
+    PyObject *keep = item ? dl_loop_resolve(item, loop->words, &needs_gil, &one_thread) : NULL;
     Py_XDECREF(item);
     if (needs_gil) {
         Py_CLEAR(keep);

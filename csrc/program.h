@@ -15,6 +15,7 @@
 #include "launch.h"
 #include "numpy_api.h"
 #include "scalar.h"
+#include "threads.h"
 
 enum {
     DL_CELL = 16,            /* bytes of the largest number */
@@ -60,6 +61,9 @@ typedef struct DlVariant {
     npy_intp scratch_bytes;
     int n_loops;
     int needs_gil;
+    int one_thread;   /* a loop that it calls may raise, or is not NumPy's own */
+    double guess;     /* nanoseconds that an element takes, roughly */
+    DlTrials trials;  /* whether it gains by threads */
     npy_intp *loops;  /* six words each; the flags pointer is filled in at the call */
     PyObject *keep;   /* owned: the CompiledKernel and the loops' contexts */
     uint8_t classes[]; /* of the strides, one an operand and result */
@@ -146,6 +150,7 @@ typedef struct {
     DlMapStep map;        /* the kernel over the operand's shape; its one output is not a register */
     const struct DlFold *fold; /* how to do it here; NULL: only NumPy can */
     int same_type;        /* the kernel's result is of the accumulator's dtype */
+    DlTrials trials;      /* whether reading memory gains by threads */
     PyObject *reduce;     /* owned: the bound ufunc.reduce */
     PyObject *args_tail;  /* owned: (axes, dtype, None, keepdims) */
     PyArray_Descr *descr; /* owned */
@@ -321,6 +326,7 @@ struct DlProgram {
     int32_t n_early;    /* instructions of numbers that wait for no step */
     DlDecline never;    /* if set: every run declines for it at once */
     int care;           /* how careful the code of all its kernels has to be (kernel_code.h) */
+    int num_threads;    /* its own limit; 0: the process's */
     PyObject *failure; /* owned: the words of the error of a kernel that could not be compiled, or NULL */
     DlStep *steps;
     DlScalars numbers;

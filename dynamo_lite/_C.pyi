@@ -163,7 +163,9 @@ class Program:
     schedule: Schedule
     last_decline: str | None
     declines: Mapping[str, int]
-    def __init__(self, schedule: Schedule, compile_kernel: Callable[[Kernel, str], CompiledKernel]) -> None: ...
+    def __init__(
+        self, schedule: Schedule, compile_kernel: Callable[[Kernel, str], CompiledKernel], num_threads: int = 0
+    ) -> None: ...
     def __call__(self, *inputs: Any) -> tuple[Any, ...]: ...
 
 def size_blocks(least: int, bytes: int, /) -> tuple[int, int]:
@@ -353,6 +355,14 @@ def frame_reasons() -> tuple[str, ...]:
 
 # Memory of arrays (csrc/memory.c)
 
+class ThreadStats(TypedDict):
+    """workers: threads besides the callers'. shared_runs: kernels and reductions that several threads ran, at most
+    `most_used` of them."""
+
+    workers: int
+    shared_runs: int
+    most_used: int
+
 class MemoryStats(TypedDict):
     """What the pool holds, how many requests it served or could not, and what it may hold."""
 
@@ -362,6 +372,16 @@ class MemoryStats(TypedDict):
     misses: int
     limit: int
     installed: bool
+
+def threads_follow(config: object) -> None:
+    """Ask `config.num_threads` from now on how many threads share big work."""
+
+def threads_count() -> int:
+    """How many threads share big work now; 1: none do."""
+
+def threads_stats() -> ThreadStats: ...
+def threads_always(on: bool) -> bool:
+    """For tests: share whatever can be cut, whether that gains or not. Gives what was before."""
 
 def memory_install(limit: int, fill: bool = False, stay: bool = False) -> bool:
     """Let NumPy's arrays reuse the memory of dead ones, of which `limit` bytes are held; 0: no longer.

@@ -43,11 +43,12 @@ class Config:
 
     backend: str = option("numba", "DYNAMO_LITE_BACKEND", "Backend of functions compiled without `backend=`.")
     num_threads: int = option(
-        1,
+        0,
         "DYNAMO_LITE_NUM_THREADS",
-        "Threads a program may use; more than one is an error in this version.",
-        low=1,
-        high=1,
+        "Threads that share big kernels and reductions. 0: as many as the process has processors, by its affinity and "
+        "its control group's quota, or `OMP_NUM_THREADS` if that is less; they are used where they have been seen to gain.",
+        low=0,
+        high=64,
     )
     recompile_limit: int = option(
         8,

@@ -18,7 +18,7 @@ from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forwar
 from dynamo_lite.backends.numba.machine import machine_form
 
 from dynamo_lite import _C, budget
-from dynamo_lite.config import current, current_seconds
+from dynamo_lite.config import config, current, current_seconds
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower import lower
 from dynamo_lite.program.element_ops import is_exact, may_raise
@@ -43,7 +43,8 @@ def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
         steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
         if options.cost_model:
             steps = _where_it_pays(lowered, steps, example_inputs)
-    return _C.Program(steps, _timed(current_seconds()))
+    own = 0 if options.num_threads == config.num_threads else options.num_threads
+    return _C.Program(steps, _timed(current_seconds()), own)
 
 
 def _where_it_pays(graph: Graph, steps: Schedule, example_inputs: Sequence[Any]) -> Schedule:
