@@ -144,17 +144,95 @@ runs_on(const DlReduceStep *step, const DlLayout *layout)
 
 /* ---- folding ---- */
 
+/* A reduction that threads may share: `own` is what each of them works with. */
+typedef struct {
+    DlWork *work, *own;
+    DlNest *nests;
+    DlBlock *blocks; /* NULL where memory is read */
+} Sharing;
+
+static void
+run_part(void *work, int part, int thread)
+{
+    Sharing *self = work;
+    if (part == DL_ALL_PARTS) {
+        dl_reduce_all(self->work);
+    }
+    else {
+        dl_reduce_part(&self->own[thread], part);
+    }
+}
+
+/* Give back what open_sharing took. */
+static void
+close_sharing(Sharing *self, int threads)
+{
+    for (int i = 0; self->own != NULL && i < threads; i++) {
+        if (self->own[i].scratch != NULL) {
+            dl_scratch_give(self->own[i].scratch, self->own[i].scratch_bytes);
+        }
+    }
+    PyMem_Free(self->own);
+    PyMem_Free(self->nests);
+}
+
+/* Make what each thread works with, scratch of `bytes` included; 0 or -1. */
+static int
+open_sharing(Sharing *self, int threads, npy_intp bytes)
+{
+    DlWork *work = self->work;
+    self->own = PyMem_New(DlWork, threads);
+    self->nests = work->nest ? PyMem_New(DlNest, threads) : NULL;
+    int failed = self->own == NULL || (work->nest != NULL && self->nests == NULL);
+    for (int i = 0; self->own != NULL && i < threads; i++) {
+        DlWork *own = &self->own[i];
+        *own = *work;
+        own->scratch = NULL;
+        if (work->nest != NULL && !failed) {
+            self->nests[i] = *work->nest;
+            own->nest = &self->nests[i];
+            own->block = self->blocks[i].block;
+            own->scratch = dl_scratch_take(bytes, &own->scratch_bytes);
+            failed = own->scratch == NULL;
+        }
+    }
+    if (failed) {
+        close_sharing(self, threads);
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
 /* Fold, without the GIL for big arrays unless it is to be kept. */
 static void
-fold(DlWork *work, int keep_gil)
+fold(DlShare *share, Sharing *sharing, int n_parts, int keep_gil)
 {
+    DlWork *work = sharing->work;
+    double cells[DL_MOST_PARTS][DL_CELL / sizeof(double)];
+    if (share->threads > 1) {
+        work->fold->start(work->out, work->out_size);
+        for (int i = 0; i < share->threads; i++) {
+            sharing->own[i].cells = cells;
+            dl_reduce_begin(&sharing->own[i]);
+        }
+    }
     if (work->runs->size >= DL_RELEASE_GIL && !keep_gil) {
         Py_BEGIN_ALLOW_THREADS
-        dl_reduce_fold(work);
+        dl_threads_run(share, run_part, sharing, n_parts);
         Py_END_ALLOW_THREADS
     }
     else {
-        dl_reduce_fold(work);
+        dl_threads_run(share, run_part, sharing, n_parts);
+    }
+    if (share->threads > 1) {
+        for (int i = 0; i < share->threads; i++) {
+            work->unsure |= sharing->own[i].unsure;
+            work->failed |= sharing->own[i].failed;
+        }
+        work->cells = cells;
+        dl_reduce_end(work, n_parts);
+        work->cells = NULL;
     }
 }
 
@@ -242,18 +320,42 @@ fold_kernel(DlRun *run, DlReduceStep *step, DlWork *work)
     if (status != 0) {
         return status;
     }
-    DlBlock block;
-    work->scratch = dl_scratch_take(bytes, &bytes);
-    if (work->scratch == NULL || dl_block_open(&block, work->variant, kernel->n_operands + 1, NULL) < 0) {
-        if (work->scratch != NULL) {
-            dl_scratch_give(work->scratch, bytes);
+    DlVariant *variant = work->variant;
+    DlShare share = {.threads = 1};
+    Sharing sharing = {.work = work};
+    int n = kernel->n_operands + 1, n_parts = 1, keep_gil = run->keep_gil || variant->needs_gil;
+    double guess = variant->guess * (double)work->runs->size;
+    if (guess >= dl_threads_least && !variant->one_thread && (n_parts = dl_reduce_cut(work)) > 1) {
+        dl_threads_open(&share, &variant->trials, work->runs->size, guess, 1, run->outermost->program->num_threads);
+    }
+    if (share.threads == 1) {
+        DlBlock block;
+        work->scratch = dl_scratch_take(bytes, &bytes);
+        if (work->scratch == NULL || dl_block_open(&block, variant, n, NULL) < 0) {
+            if (work->scratch != NULL) {
+                dl_scratch_give(work->scratch, bytes);
+            }
+            return -1;
         }
+        work->block = block.block;
+        fold(&share, &sharing, n_parts, keep_gil);
+        dl_threads_close(&share);
+        dl_scratch_give(work->scratch, bytes);
+        return dl_block_close(&block, run, variant, work->failed);
+    }
+    int threads = share.threads;
+    sharing.blocks = dl_blocks_open(threads, variant, n, NULL);
+    if (sharing.blocks == NULL || open_sharing(&sharing, threads, bytes) < 0) {
+        if (sharing.blocks != NULL) {
+            dl_blocks_close(sharing.blocks, threads, run, variant, 0);
+        }
+        dl_threads_close(&share);
         return -1;
     }
-    work->block = block.block;
-    fold(work, run->keep_gil || work->variant->needs_gil);
-    dl_scratch_give(work->scratch, bytes);
-    return dl_block_close(&block, run, work->variant, work->failed);
+    fold(&share, &sharing, n_parts, keep_gil);
+    dl_threads_close(&share);
+    close_sharing(&sharing, threads);
+    return dl_blocks_close(sharing.blocks, threads, run, variant, work->failed);
 }
 
 /* Hand the result to its register. */
@@ -285,6 +387,28 @@ are_long_sums(const DlReduceStep *step, const DlRuns *runs)
     return run >= LONG || (runs->size >= BIG && run >= LONG_RUN) || (runs->size >= VAST && run >= MIDDLE_RUN);
 }
 
+/* What reading an element of memory takes, roughly, in nanoseconds. */
+static double
+guess_reading(const DlWork *work)
+{
+    static const double moved = 0.03; /* a byte */
+    return moved * (double)work->itemsize * (double)work->runs->size;
+}
+
+/* Fold memory. */
+static DlStatus
+fold_memory(DlRun *run, DlWork *work, DlShare *share, int n_parts)
+{
+    Sharing sharing = {.work = work};
+    work->tile = NPY_MAX_INTP;
+    if (share->threads > 1 && open_sharing(&sharing, share->threads, 0) < 0) {
+        return -1;
+    }
+    fold(share, &sharing, n_parts, run->keep_gil);
+    close_sharing(&sharing, share->threads);
+    return 0;
+}
+
 /* Reduce here if the order is known: 2 when it is not, or the result is unsure. */
 static DlStatus
 reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
@@ -311,8 +435,18 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
     int order[DL_MAX_DIMS];
     DlRuns runs;
     int packed = find_runs(&layout, step->reduced, order, &runs), folds = kernel_folds(step, &runs, reg != NULL);
-    if (reg != NULL && are_long_sums(step, &runs)) {
-        return 2;
+    DlWork work = {.fold = step->fold, .runs = &runs, .itemsize = layout.itemsize};
+    DlShare share = {.threads = 1};
+    int n_parts = 1, is_long = reg != NULL && are_long_sums(step, &runs);
+    if (reg != NULL && packed && !folds && guess_reading(&work) >= dl_threads_least && (n_parts = dl_reduce_cut(&work)) > 1) {
+        dl_threads_open(&share, &step->trials, runs.size, guess_reading(&work), 1, run->outermost->program->num_threads);
+    }
+    if (is_long && share.threads == 1) {
+        int64_t began = dl_world_clock();
+        status = reduce_by_numpy(run, step, nd, shape);
+        share.took = dl_world_clock() - began;
+        dl_threads_close(&share);
+        return status;
     }
     int one_by_one = runs.nd > 0 && !runs.reduced[runs.nd - 1];
     if (!packed && (!runs_on(step, &layout) || (step->fold->pairwise && !one_by_one))) {
@@ -326,17 +460,17 @@ reduce_here(DlRun *run, DlReduceStep *step, int nd, const npy_intp *shape)
             return status;
         }
     }
-    DlWork work = {.fold = step->fold, .runs = &runs, .itemsize = layout.itemsize};
     PyObject *array = NULL;
     status = make_result(run, step, &layout, order, &work, &array);
     if (status != 0) {
+        dl_threads_close(&share);
         return status;
     }
     unsigned before = dl_fp_get();
     if (reg != NULL) {
         work.data = reg->data;
-        work.tile = NPY_MAX_INTP;
-        fold(&work, run->keep_gil);
+        status = fold_memory(run, &work, &share, n_parts);
+        dl_threads_close(&share);
     }
     else {
         int outermost_first[DL_MAX_DIMS];

@@ -172,7 +172,7 @@ typedef struct {
 } Walk;
 
 static void
-walk_open(Walk *walk, const DlRuns *runs)
+walk_open(Walk *walk, const DlRuns *runs, npy_intp from)
 {
     npy_intp step = runs->nd && !runs->reduced[runs->nd - 1] ? runs->shape[runs->nd - 1] : 1;
     walk->runs = runs;
@@ -182,6 +182,10 @@ walk_open(Walk *walk, const DlRuns *runs)
         walk->at[i] = 0;
         walk->step[i] = runs->reduced[i] ? 0 : step;
         step *= runs->reduced[i] ? 1 : runs->shape[i];
+    }
+    if (walk->n_outer > 0) {
+        walk->at[0] = from;
+        walk->out = from * walk->step[0];
     }
 }
 
@@ -205,12 +209,13 @@ fold_runs(DlWork *work)
     const DlRuns *runs = work->runs;
     const DlFold *fold = work->fold;
     npy_intp n = runs->nd ? runs->shape[runs->nd - 1] : 1, itemsize = work->itemsize;
-    npy_intp n_runs = runs->size / n, at_once = work->tile / n < CELLS ? work->tile / n : CELLS;
+    npy_intp each = runs->nd > 1 ? runs->size / n / runs->shape[0] : 1; /* runs of an index of the outermost group */
+    npy_intp n_runs = runs->nd > 1 ? work->to * each : 1, at_once = work->tile / n < CELLS ? work->tile / n : CELLS;
     double cells[CELLS * DL_CELL / sizeof(double)];
     int in_turn = runs->nd <= 2; /* the results lie as the runs do */
     Walk walk;
-    walk_open(&walk, runs);
-    for (npy_intp i = 0; i < n_runs;) {
+    walk_open(&walk, runs, work->from);
+    for (npy_intp i = work->from * each; i < n_runs;) {
         npy_intp few = n_runs - i < at_once ? n_runs - i : at_once;
         if (few < 1) {
             few = 1;
@@ -240,10 +245,11 @@ fold_rows(DlWork *work)
 {
     const DlRuns *runs = work->runs;
     npy_intp n = runs->shape[runs->nd - 1], itemsize = work->itemsize, column = 0;
+    npy_intp each = runs->size / runs->shape[0], end = work->to * each;
     Walk walk;
-    walk_open(&walk, runs);
-    for (npy_intp start = 0; start < runs->size;) {
-        npy_intp tile = runs->size - start < work->tile ? runs->size - start : work->tile;
+    walk_open(&walk, runs, work->from);
+    for (npy_intp start = work->from * each; start < end;) {
+        npy_intp tile = end - start < work->tile ? end - start : work->tile;
         const char *data = get(work, start, tile);
         for (npy_intp done = 0; done < tile;) {
             npy_intp few = n - column < tile - done ? n - column : tile - done;
@@ -256,6 +262,21 @@ fold_rows(DlWork *work)
             }
         }
         start += tile;
+    }
+}
+
+/* The same for some columns of the only row of results. */
+static void
+fold_columns(DlWork *work)
+{
+    const DlRuns *runs = work->runs;
+    npy_intp n = runs->shape[1], itemsize = work->itemsize;
+    for (npy_intp row = 0; row < runs->shape[0]; row++) {
+        for (npy_intp column = work->from; column < work->to;) {
+            npy_intp few = work->to - column < work->tile ? work->to - column : work->tile;
+            work->unsure |= work->fold->rows(work->out + column * itemsize, get(work, row * n + column, few), few);
+            column += few;
+        }
     }
 }
 
@@ -339,11 +360,16 @@ fold_across(DlWork *work)
 {
     const DlNest *nest = work->nest;
     int along = nest->nd - 2;
-    npy_intp at[DL_MAX_DIMS] = {0}, length = nest->shape[along];
+    npy_intp at[DL_MAX_DIMS] = {0}, length = nest->shape[along], from = 0;
     char *out = work->out;
+    if (along == 0) {
+        at[0] = from = work->from;
+        length = work->to;
+        out += from * work->itemsize;
+    }
     point_at(work, at);
     do {
-        for (npy_intp start = 0; start < length; start += work->tile) {
+        for (npy_intp start = from; start < length; start += work->tile) {
             npy_intp few = length - start < work->tile ? length - start : work->tile;
             fold_few_across(work, few, out);
             out += few * work->itemsize;
@@ -414,22 +440,87 @@ fold_in_kernel(DlWork *work)
     } while (step_on(work, at, inner - 1));
 }
 
-void
-dl_reduce_fold(DlWork *work)
+/* ---- parts ---- */
+
+/* Cut along the outermost kept axis that is long enough, or else the longest kept one. */
+static int
+cut_axis(DlWork *work)
 {
-    const DlRuns *runs = work->runs;
-    work->fold->start(work->out, work->out_size);
-    if (work->folds) {
-        fold_in_kernel(work);
-        work->unsure |= (work->failed & DL_RETURNED_MET_NAN) != 0;
-        work->failed &= ~DL_RETURNED_MET_NAN;
-        work->unsure |= work->fold->pairwise && work->fold->doubtful(work->out, work->out_size);
-        return;
+    enum { LONG = 16, LEAST = 8192 }; /* indices; elements of a part */
+    const DlNest *nest = work->nest;
+    const npy_intp *kept = nest->spread[nest->n_operands - 1].strides;
+    int inner = nest->nd - 1, best = -1;
+    for (int axis = 0; axis < nest->nd; axis++) {
+        npy_intp length = kept[axis] ? nest->shape[axis] : 0;
+        best = length > 1 && (best < 0 || length > nest->shape[best]) ? axis : best;
+        if (length >= LONG) {
+            break;
+        }
     }
-    if (work->data == NULL) {
+    if (best < 0) {
+        return 1;
+    }
+    npy_intp others = work->runs->size / nest->shape[best];
+    work->cut = DL_CUT_AXIS;
+    work->axis = best;
+    return dl_threads_cut(nest->shape[best], best == inner ? DL_FOLD_BYTES / work->itemsize : 1, (LEAST + others - 1) / others,
+                          &work->few);
+}
+
+/* Halve a run as a pairwise sum does, as often as leaves enough to do. */
+static int
+cut_tree(DlWork *work)
+{
+    enum { LEAST = 16384, MOST = 5 };
+    npy_intp n = work->runs->shape[0];
+    work->cut = DL_CUT_TREE;
+    for (work->few = 0; work->few < MOST && n >> (work->few + 1) >= LEAST; work->few++) {
+    }
+    return 1 << work->few;
+}
+
+int
+dl_reduce_cut(DlWork *work)
+{
+    enum { LEAST = 8192, COLUMNS = 512, VECTORS = 64 }; /* elements of a part; and its columns */
+    const DlRuns *runs = work->runs;
+    npy_intp each = runs->nd ? runs->size / runs->shape[0] : 0;
+    if (work->folds) {
+        return cut_axis(work);
+    }
+    if (runs->nd == 1 && runs->reduced[0]) {
+        return cut_tree(work);
+    }
+    if (runs->nd == 2 && runs->reduced[0]) {
+        work->cut = DL_CUT_COLUMNS;
+        return dl_threads_cut(runs->shape[1], VECTORS, COLUMNS, &work->few);
+    }
+    if (runs->nd < 2 || runs->reduced[0] || (work->across && work->nest->nd != 2)) {
+        return 1;
+    }
+    work->cut = DL_CUT_OUTER;
+    return dl_threads_cut(runs->shape[0], 1, (LEAST + each - 1) / each, &work->few);
+}
+
+void
+dl_reduce_begin(DlWork *work)
+{
+    work->from = 0;
+    work->to = work->runs->nd ? work->runs->shape[0] : 0;
+    if (work->data == NULL && !work->folds) {
         run_along(work, work->nest->nd - 1 - work->across);
     }
-    if (work->data == NULL && work->across) {
+}
+
+/* The work from index `from` to `to`. */
+static void
+fold_range(DlWork *work)
+{
+    const DlRuns *runs = work->runs;
+    if (work->folds) {
+        fold_in_kernel(work);
+    }
+    else if (work->data == NULL && work->across) {
         fold_across(work);
     }
     else if (runs->nd == 0 || runs->reduced[runs->nd - 1]) {
@@ -438,5 +529,83 @@ dl_reduce_fold(DlWork *work)
     else {
         fold_rows(work);
     }
-    work->unsure |= work->fold->doubtful != NULL && work->fold->doubtful(work->out, work->out_size);
+}
+
+void
+dl_reduce_all(DlWork *work)
+{
+    work->fold->start(work->out, work->out_size);
+    dl_reduce_begin(work);
+    fold_range(work);
+    dl_reduce_end(work, 1);
+}
+
+/* Part of a tree: its number says which halves it is in. */
+static void
+fold_subtree(DlWork *work, int part)
+{
+    npy_intp start = 0, n = work->runs->shape[0];
+    for (int depth = (int)work->few - 1; depth >= 0; depth--) {
+        npy_intp half = dl_fold_half(n, work->fold->kind == 'c');
+        int second = part >> depth & 1;
+        start += second ? half : 0;
+        n = second ? n - half : half;
+    }
+    fold_run(work, start, n, (char *)work->cells[part]);
+}
+
+/* Part of a nest: `few` indices of an axis. */
+static void
+fold_indices(DlWork *work, int part)
+{
+    DlNest whole = *work->nest, *nest = work->nest;
+    npy_intp start = part * work->few, rest = nest->shape[work->axis] - start;
+    nest->shape[work->axis] = rest < work->few ? rest : work->few;
+    for (int i = 0; i < nest->n_operands; i++) {
+        nest->spread[i].data += start * nest->spread[i].strides[work->axis];
+    }
+    fold_in_kernel(work);
+    *nest = whole;
+}
+
+void
+dl_reduce_part(DlWork *work, int part)
+{
+    npy_intp length = work->runs->shape[work->cut == DL_CUT_COLUMNS];
+    work->from = part * work->few;
+    work->to = length - work->from < work->few ? length : work->from + work->few;
+    switch (work->cut) {
+    case DL_CUT_TREE:
+        fold_subtree(work, part);
+        return;
+    case DL_CUT_AXIS:
+        fold_indices(work, part);
+        return;
+    case DL_CUT_COLUMNS:
+        fold_columns(work);
+        return;
+    default:
+        fold_range(work);
+    }
+}
+
+void
+dl_reduce_end(DlWork *work, int n_parts)
+{
+    const DlFold *fold = work->fold;
+    for (int step = 1; step < n_parts && work->cut == DL_CUT_TREE; step *= 2) {
+        for (int i = 0; i < n_parts; i += 2 * step) {
+            work->unsure |= fold->rows((char *)work->cells[i], (char *)work->cells[i + step], 1);
+        }
+    }
+    if (n_parts > 1 && work->cut == DL_CUT_TREE) {
+        work->unsure |= fold->rows(work->out, (char *)work->cells[0], 1);
+    }
+    if (work->folds) {
+        work->unsure |= (work->failed & DL_RETURNED_MET_NAN) != 0;
+        work->failed &= ~DL_RETURNED_MET_NAN;
+        work->unsure |= work->fold->pairwise && work->fold->doubtful(work->out, work->out_size);
+        return;
+    }
+    work->unsure |= fold->doubtful != NULL && fold->doubtful(work->out, work->out_size);
 }
