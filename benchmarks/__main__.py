@@ -14,7 +14,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("programs", nargs="*", help="names of benchmarks/programs.py; all by default")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each program (default 2)")
-    parser.add_argument("--threads", type=int, default=1, help="of BLAS and of the peers (default 1)")
+    parser.add_argument("--threads", type=int, default=1, help="of dynamo_lite, BLAS and the peers (default 1)")
     parser.add_argument("--no-peers", action="store_true", help="NumPy and dynamo_lite alone")
     parser.add_argument("--output", type=Path, help="the JSON file (default: a new one in benchmarks/results)")
     options = parser.parse_args()
@@ -36,7 +36,7 @@ def main() -> int:
         row = compare.run(PROGRAMS[name], options.seconds, chosen)
         rows.append(row)
         others = "".join(f", {peer} {row.ratio(peer):.2f}" for peer in row.equal if peer != compare.COMPILED)
-        print(f"{name}: {row.ratio(compare.COMPILED):.2f} times NumPy{others}; noise {row.noise_floor:.2f}", flush=True)
+        print(f"{name}: {row.ratio(compare.COMPILED):.2f} times NumPy{others}; noise {row.noise_floor:.2f}; {row.threads} threads", flush=True)
         for difference in row.differences[:3]:
             print(f"  {difference}")
         for peer, reason in row.absent.items():

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import dynamo_lite
+from dynamo_lite import _C
 from benchmarks.measure import CLOCKS, MINIMUM_ROUNDS, Contender, Timing, measure
 from benchmarks.peers import PEERS, Case, NoForm, Peer
 from tests.copies import Array, clone
@@ -62,6 +63,7 @@ class Row:
     loops: tuple[Fate, ...] = ()
     reasons: tuple[Fate, ...] = ()
     calls: tuple[tuple[str, float], ...] = ()
+    threads: int = 1
 
     def seconds(self, name: str) -> float:
         """The median time of one call."""
@@ -94,6 +96,7 @@ def run(
     args = program.make_args()
     compiled: Any = dynamo_lite.compile(program.fn, backend=backend)
     times: list[float] = []
+    shared = _C.threads_stats()["shared_runs"]
 
     def timed(*given: Any) -> Any:
         start = CLOCKS[clock]()
@@ -120,7 +123,7 @@ def run(
             absent[peer.name] = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error) else ''}"
     contenders.append(Contender(AGAIN, program.fn))
     timings = measure(contenders, args, seconds, rounds, CLOCKS[clock])
-    explanation, stats = compiled.explain(), compiled.stats()
+    explanation, stats, now = compiled.explain(), compiled.stats(), _C.threads_stats()
     return Row(
         program.name,
         tuple(timings),
@@ -136,6 +139,7 @@ def run(
         tuple(Fate(_place(one), one.outcome, one.message) for one in explanation.loops),
         tuple(Fate(_place(one), one.id, one.message) for one in (*explanation.breaks, *explanation.skips)),
         tuple(stats.items()),
+        now["most_used"] if now["shared_runs"] > shared else 1,
     )
 
 

@@ -14,7 +14,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="of timing for each program (default 2)")
     parser.add_argument("--rounds", type=int, default=5, help="at least, for each program (default 5)")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds for each program's process (default 300)")
-    parser.add_argument("--threads", type=int, default=1, help="of BLAS and of the peers (default 1)")
+    parser.add_argument("--threads", type=int, default=1, help="of dynamo_lite, BLAS and the peers (default 1)")
     parser.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall", help="cpu leaves out what other processes take"
     )

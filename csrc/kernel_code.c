@@ -252,7 +252,7 @@ guess(const DlVariant *variant)
     static const double compiled = 0.06, called = 1.0, moved = 0.03; /* an operation; a loop; a byte */
     const DlKernel *kernel = variant->kernel;
     double each = compiled * kernel->n_ops + called * variant->n_loops;
-    for (int i = 0; i < kernel->n_operands + kernel->n_results; i++) {
+    for (int i = 0; kernel->descrs != NULL && i < kernel->n_operands + kernel->n_results; i++) { /* NULL: of a loop */
         each += variant->classes[i] == DL_CLASS_SINGLE ? 0 : moved * (double)PyDataType_ELSIZE(kernel->descrs[i]);
     }
     return each;

@@ -102,6 +102,24 @@ def _memory() -> str:
     return f"arrays take the memory of dead ones, of which {config.pool_bytes / 2**20:g} MB are held"
 
 
+def _threads() -> str:
+    count = _C.threads_count()
+    if count == 1:
+        return "kernels and reductions run on one thread"
+    x = np.linspace(-2.0, 2.0, 200_001)
+    compiled = api.compile(_probe, options={"cost_model": False})
+    before, always = _C.threads_stats()["shared_runs"], _C.threads_always(True)
+    try:
+        if not np.array_equal(compiled(x), _probe(x)):
+            raise RuntimeError("a kernel that threads shared gave another result than plain Python")
+    finally:
+        _C.threads_always(always)
+        compiled.reset()
+    if _C.threads_stats()["shared_runs"] == before:
+        raise RuntimeError(f"none of {count} threads was at work")
+    return f"up to {count} share big kernels and reductions"
+
+
 def _callee() -> int:
     return 1
 
@@ -136,5 +154,6 @@ _CHECKS: tuple[tuple[str, Callable[[], str]], ...] = (
     ("frame hook", _hook),
     ("compiling", _compiles),
     ("array memory", _memory),
+    ("threads", _threads),
     ("environment", _options),
 )

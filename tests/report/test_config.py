@@ -15,8 +15,8 @@ from dynamo_lite.errors import ConfigError
     ("name", "value", "message"),
     [
         ("num_threads", True, "num_threads is a whole number, not True"),
-        ("num_threads", 0, "at least 1"),
-        ("num_threads", 8, "num_threads is at most 1, not 8"),  # until there are threads
+        ("num_threads", -1, "at least 0"),
+        ("num_threads", 65, "num_threads is at most 64, not 65"),
         ("check", 4, "at most 1"),
         ("cost_model", 1, "cost_model is True or False, not 1"),
         ("logs", {"graf"}, "'graf' unknown; allowed: graph, guards"),
@@ -92,7 +92,7 @@ def test_patch_puts_back_also_after_an_error() -> None:
 
 def test_a_patch_with_one_wrong_value_changes_nothing() -> None:
     config = Config()
-    with pytest.raises(ConfigError), config.patch(check=1, num_threads=0):
+    with pytest.raises(ConfigError), config.patch(check=1, num_threads=-1):
         pass
     assert config == Config()
 
