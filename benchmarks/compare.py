@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 import dynamo_lite
-from dynamo_lite import _C
 from benchmarks.measure import CLOCKS, MINIMUM_ROUNDS, Contender, Timing, measure
 from benchmarks.peers import PEERS, Case, NoForm, Peer
+from dynamo_lite import _C
 from tests.copies import Array, clone
 from tests.oracle import Conditions, compare, observe
 

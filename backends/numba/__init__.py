@@ -31,6 +31,7 @@ def has_fold(ufunc: np.ufunc, dtype: DType) -> bool:
     return _C.find_fold(ufunc, dtype) >= 0
 
 
+_C.threads_follow(config)  # which programs ask when they run
 TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine_form)
 
 
