@@ -36,7 +36,8 @@ def main() -> int:
         row = compare.run(PROGRAMS[name], options.seconds, chosen)
         rows.append(row)
         others = "".join(f", {peer} {row.ratio(peer):.2f}" for peer in row.equal if peer != compare.COMPILED)
-        print(f"{name}: {row.ratio(compare.COMPILED):.2f} times NumPy{others}; noise {row.noise_floor:.2f}; {row.threads} threads", flush=True)
+        ratio = f"{row.ratio(compare.COMPILED):.2f} times NumPy{others}"
+        print(f"{name}: {ratio}; noise {row.noise_floor:.2f}; {row.threads} threads", flush=True)
         for difference in row.differences[:3]:
             print(f"  {difference}")
         for peer, reason in row.absent.items():

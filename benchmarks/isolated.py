@@ -103,7 +103,8 @@ def describe(outcome: Outcome) -> str:
     lines = [
         f"{outcome.program}: {table.duration(outcome.seconds(PLAIN))}, dynamo_lite {outcome.ratio(COMPILED):.2f}"
         f"{others}, numpy {outcome.ratio(AGAIN):.2f}; first call {table.duration(outcome.first_call)}, "
-        f"{outcome.graphs} graphs, {outcome.breaks} breaks, {outcome.threads} threads{'' if outcome.equal[COMPILED] else '; BITS DIFFER'}"
+        f"{outcome.graphs} graphs, {outcome.breaks} breaks, {outcome.threads} threads"
+        f"{'' if outcome.equal[COMPILED] else '; BITS DIFFER'}"
     ]
     lines += [f"  loop {loop}" for loop in outcome.loops]
     lines += [f"  break {reason}" for reason in outcome.reasons]

@@ -46,7 +46,7 @@ class Config:
         0,
         "DYNAMO_LITE_NUM_THREADS",
         "Threads that share big kernels and reductions. 0: as many as the process has processors, by its affinity and "
-        "its control group's quota, or `OMP_NUM_THREADS` if that is less; they are used where they have been seen to gain.",
+        "its control group's quota, or `OMP_NUM_THREADS` if that is less; used where they have been seen to gain.",
         low=0,
         high=64,
     )

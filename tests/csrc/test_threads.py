@@ -282,8 +282,8 @@ def run_python(text: str, **variables: str) -> subprocess.CompletedProcess[str]:
             "pid = os.fork()\n"
             "if pid == 0:\n"
             "    right = _C.threads_stats()['workers'] == 0\n"
-            "    right = right and all((f(x) == expected).all() for _ in range(5)) and _C.threads_stats()['workers'] == 3\n"
-            "    os._exit(not right)\n"
+            "    right = right and all((f(x) == expected).all() for _ in range(5))\n"
+            "    os._exit(not right or _C.threads_stats()['workers'] != 3)\n"
             "assert workers == 3 and os.waitpid(pid, 0)[1] == 0 and (f(x) == expected).all()",
             id="fork",
         ),
@@ -390,4 +390,4 @@ def test_much_work_is_tried_both_ways() -> None:
     function = compiled(loops)
     x = np.linspace(0, 1, 1_000_000)
     with config.patch(num_threads=2):
-        assert 2 <= shared(lambda: [function(x, x) for _ in range(8)])[1]
+        assert shared(lambda: [function(x, x) for _ in range(8)])[1] >= 2
