@@ -29,7 +29,8 @@ enum {
     MOST_RESTS = 500,   /* runs alone, before there is a new trial */
     STACK_BYTES = 1 << 20,
 };
-static const float GAIN = 1.15f; /* at least, for threads to be used */
+/* What each thread has to add to the rate of one, for threads to be used: less, and most of what they do is wait for memory. */
+static const double GAIN = 0.2;
 
 /* ---- how many ---- */
 
@@ -373,7 +374,7 @@ take_pool(int wanted)
 
 /* Whether to share work this time. */
 static int
-try_shared(DlTrial *trial, double size, double guess)
+try_shared(DlTrial *trial, double size, double guess, int threads)
 {
     double alone = trial->n_alone ? (double)trial->alone * size : guess;
     if (always) {
@@ -385,7 +386,7 @@ try_shared(DlTrial *trial, double size, double guess)
     if (trial->n_alone < RUNS || trial->n_shared < RUNS) {
         return trial->n_alone + trial->n_shared == 0 || trial->n_shared < trial->n_alone;
     }
-    if (trial->shared * GAIN < trial->alone) {
+    if (trial->shared * (1 + GAIN * threads) < trial->alone) {
         return 1;
     }
     if (++trial->rests >= MOST_RESTS) {
@@ -424,10 +425,12 @@ dl_threads_open(DlShare *share, DlTrials *trials, npy_intp size, double guess, n
     }
     level = level < 0 ? 0 : level < DL_TRIALS ? level : DL_TRIALS - 1;
     share->trial = &trials->by_size[level];
-    if (try_shared(share->trial, share->size, guess)) {
-        double alone = share->trial->n_alone ? (double)share->trial->alone * share->size : guess;
-        int useful = always ? threads : alone > 2.0 * SHARE_NS ? (int)(alone / SHARE_NS) : 2;
-        share->threads = take_pool(threads < useful ? threads : useful);
+    double alone = share->trial->n_alone ? (double)share->trial->alone * share->size : guess;
+    if (!always && alone < (double)threads * SHARE_NS) {
+        threads = alone > 2.0 * SHARE_NS ? (int)(alone / SHARE_NS) : 2;
+    }
+    if (try_shared(share->trial, share->size, guess, threads)) {
+        share->threads = take_pool(threads);
         if (share->threads == 1) {
             share->trial = NULL; /* a run that tells nothing: somebody else is at work */
         }

@@ -253,7 +253,7 @@ def compile(
     chosen = dict(options or {})
     if recompile_limit is not None:
         chosen["recompile_limit"] = recompile_limit
-    settings = config.replace(chosen)
+    settings = config.replace({"num_threads": 0, **chosen})  # 0: what the process has when it runs
     if isinstance(fn, CompiledFunction):
         fn = fn.fn
     if isinstance(fn, staticmethod | classmethod):

@@ -44,7 +44,7 @@ def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
         steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
         if options.cost_model:
             steps = _where_it_pays(lowered, steps, example_inputs)
-    own = 0 if options.num_threads == config.num_threads else options.num_threads
+    own = 0 if options is config else options.num_threads
     return _C.Program(steps, _timed(current_seconds()), own)
 
 
