@@ -374,6 +374,12 @@ def test_the_number_can_be_changed_at_any_time_and_for_one_function() -> None:
         assert shared(lambda: single(x))[1] == 0
         with config.patch(num_threads=1):
             assert shared(lambda: function(x, x))[1] == 0
+            assert shared(lambda: compiled(loops)(x, x))[1] == 0
+        early = compiled(loops)
+    with config.patch(num_threads=1):  # it is compiled here
+        assert shared(lambda: early(x, x))[1] == 0
+    with config.patch(num_threads=3):
+        assert shared(lambda: early(x, x))[1] == 1
 
 
 def test_little_work_is_left_alone() -> None:
