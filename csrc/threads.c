@@ -75,7 +75,7 @@ static double
 limited(double least, const char *folder, const char *group)
 {
     char path[4200];
-    double numbers[2], period[2];
+    double numbers[2] = {0}, period[2] = {0};
     snprintf(path, sizeof path, "%s%s/cpu.max", folder, group);
     int found = read_numbers(path, numbers);
     if (found != 2) {
