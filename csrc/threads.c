@@ -29,8 +29,9 @@ enum {
     MOST_RESTS = 500,   /* runs alone, before there is a new trial */
     STACK_BYTES = 1 << 20,
 };
-/* What each thread has to add to the rate of one, for threads to be used: less, and most of what they do is wait for memory. */
-static const double GAIN = 0.2;
+/* What each thread has to add to the rate of one, for threads to be used: with less, most of what they do is wait for
+ * memory, and processor time is spent. */
+static const double GAIN = 0.25;
 
 /* ---- how many ---- */
 
