@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbered import CALL, source_of
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.state import Raised, Tracer
 from dynamo_lite.capture.value import (
@@ -45,6 +46,9 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
         case RecordValue():
             return iterate(machine, SequenceValue(None, tuple, value.items))
         case GeneratorValue():
+            source = source_of(value) if machine.tracer.native_loops else None
+            if source is not None:
+                return IteratorValue(None, value, kind="generator", parts=(source,))
             return IteratorValue(None, value)
         case ConstantValue() if isinstance(value.value, tuple | str):
             spend(len(value.value))
@@ -168,8 +172,10 @@ def _next_of_map(machine: Machine, iterator: IteratorValue) -> Value | None:
     return CALL[0](machine, iterator.of, items)
 
 
-# Calls a function (call_rules.py, which uses this module).
-CALL: list[Callable[[Machine, Value, list[Value]], Value]] = []
+def _next_of_generator(machine: Machine, iterator: IteratorValue) -> Value | None:
+    iterator.kind, iterator.parts = "iter", ()  # from here on it is taken from as Python takes
+    return _next_of_iter(machine, iterator)
+
 
 _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
     "iter": _next_of_iter,
@@ -178,4 +184,5 @@ _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
     "enumerate": _next_of_enumerate,
     "zip": _next_of_zip,
     "map": _next_of_map,
+    "generator": _next_of_generator,
 }

@@ -34,7 +34,7 @@ from dynamo_lite.capture.state import Grown, LoopKey, Region, Retry, Tracer
 from dynamo_lite.capture.value import ArrayValue, Break, LazyValue, NumberValue, SequenceValue, UnreadValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Argument
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.graph.types import LIST
 
 Path: TypeAlias = tuple[Any, ...]
@@ -184,7 +184,7 @@ def _claim(tracer: Tracer, item: NumberValue) -> None:
     """See that the number is an object that this iteration has made, and that no list gets twice."""
     loop = next((region for region in reversed(tracer.regions) if region.index.name), None)
     way = tuple(region.key for region in tracer.regions)
-    objects, known = _objects(tracer, item.expr), tracer.may_be(item.expr)
+    objects, known = tracer.objects(item.expr), tracer.may_be(item.expr)
     if loop is not None:
         known -= {symbol.name for symbol in loop.numbers.values()}
     taken = any(not _exclude(way, other) for one in objects for other in tracer.appended.get(one, ()))
@@ -192,20 +192,6 @@ def _claim(tracer: Tracer, item: NumberValue) -> None:
         raise Break("loop-state", "a list, by a number that something else holds, too")
     for one in objects:
         tracer.appended.setdefault(one, []).append(way)
-
-
-def _objects(tracer: Tracer, value: Scalar, seen: frozenset[str] = frozenset()) -> set[Scalar]:
-    """The numbers whose very object `value` may be, by their expressions: itself, and those that a choice, a loop or
-    max() is the one or the other of. NB: abs() of a positive int, which max() says, is that int."""
-    if not is_symbolic(value) or kind_of(value) == "bool":
-        return set()
-    found: set[Scalar] = {value}
-    parts: tuple[Scalar, ...] = ()
-    if isinstance(value, Symbol) and value.name not in seen:
-        seen, parts = seen | {value.name}, tracer.alternatives.get(value.name, ())
-    elif isinstance(value, ScalarOp) and value.op in ("max", "min"):
-        parts = value.operands
-    return found.union(*(_objects(tracer, part, seen) for part in parts))
 
 
 def _exclude(one: tuple[LoopKey, ...], other: tuple[LoopKey, ...]) -> bool:
@@ -229,7 +215,7 @@ def shares_numbers(
         if tracer.may_be(after.expr, names) or names & tracer.indices:
             return True  # the next iteration begins with an object that it, or another one, appends again
     shared: set[Path] = set()  # what may hold such a number from the next iteration on
-    objects = {path: _objects(tracer, value.expr) for path, value in became.items()}
+    objects = {path: tracer.objects(value.expr) for path, value in became.items()}
     while found := {path for path in became if not appended.isdisjoint(objects[path])} - shared:
         shared |= found
         if any(path[0] in live or (path in entered and entered[path].expr in tracer.appended) for path in found):
@@ -244,7 +230,7 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
         if isinstance(value, SequenceValue) and value.kind is list:
             region.lists[value] = value.reads, len(value.looks), len(value.known)
         elif isinstance(value, NumberValue):
-            region.before |= _objects(tracer, value.expr)
+            region.before |= tracer.objects(value.expr)
 
 
 __all__ = [

@@ -5,6 +5,7 @@ Enters a frame in front of a loop, or of a call of a comprehension's function; l
 
 from __future__ import annotations
 
+from dynamo_lite.capture import consumers
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays
 from dynamo_lite.capture.numbers import length_of
@@ -14,7 +15,7 @@ from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import handlers_at
 
 ALWAYS_UNROLLED = 8  # iterations of a loop of known length
-_COMPREHENSION = "<listcomp>"  # before 3.12 a function that takes the iterator
+_TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
 
 
 def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
@@ -37,10 +38,11 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
 
 
 def _is_comprehension(frame: Frame) -> bool:
-    """Whether the instruction at hand calls the function of a list comprehension (before 3.12)."""
+    """Whether the instruction at hand calls the function of a generator expression, or (before 3.12) of a list or dict
+    comprehension."""
     instr, function = frame.code.instrs[frame.index], frame.stack[-1] if frame.stack else None
     is_call = instr.op == "CALL" and instr.arg == 0
-    return is_call and isinstance(function, FunctionValue) and function.code.co_name == _COMPREHENSION
+    return is_call and isinstance(function, FunctionValue) and function.code.co_name in _TAKES_ITERATOR
 
 
 def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
@@ -48,6 +50,11 @@ def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
     key = key_of(tracer, frame, header)
     plan = tracer.plans.get(key)
     if plan is None:
+        place = next((one for one in reversed(tracer.frames) if one.namespace is not vars(consumers)), frame)
+        if place is not frame:  # the loop of a builtin stands where that is called
+            line = place.line or place.code.firstlineno
+            plan = tracer.plans[key] = LoopPlan(place.code.filename, line, place.code.name)
+            return plan
         lines = [frame.code.instrs[header].position[0]]
         if lines[0] is not None and frame.code.instrs[header].op != "FOR_ITER":  # the test stands above the body
             jumps = (instr.position[0] for instr in frame.code.instrs if instr.target == header)
@@ -64,8 +71,8 @@ def key_of(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
 
 
 def is_comprehended(frame: Frame) -> bool:
-    """Whether the frame is that of a list comprehension: what it goes over came in as an iterator."""
-    return frame.code.name == _COMPREHENSION
+    """Whether the frame is that of a comprehension or generator expression, which is handed an iterator."""
+    return frame.code.name in _TAKES_ITERATOR
 
 
 __all__ = ["ALWAYS_UNROLLED", "is_comprehended", "key_of", "plan_of", "stays_loop"]

@@ -447,6 +447,19 @@ class Tracer:
         seen.add(value.name)
         return {number for one in self.alternatives[value.name] for number in self.may_be(one, seen)}
 
+    def objects(self, value: Scalar, seen: frozenset[str] = frozenset()) -> set[Scalar]:
+        """The numbers whose very object `value` may be, by their expressions: itself, and those that a choice, a loop
+        or max() is the one or the other of. NB: abs() of a positive int, which max() says, is that int."""
+        if not is_symbolic(value) or kind_of(value) == "bool":
+            return set()
+        found: set[Scalar] = {value}
+        parts: tuple[Scalar, ...] = ()
+        if isinstance(value, Symbol) and value.name not in seen:
+            seen, parts = seen | {value.name}, self.alternatives.get(value.name, ())
+        elif isinstance(value, ScalarOp) and value.op in ("max", "min"):
+            parts = value.operands
+        return found.union(*(self.objects(part, seen) for part in parts))
+
     def is_carried(self, value: Scalar) -> bool:
         """Whether `value` depends on a number that a loop carries."""
         return bool(self.carried and self.carried & symbols_of(value))

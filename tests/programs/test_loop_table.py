@@ -283,7 +283,7 @@ def comp(x: Any, n: int) -> Any:
     return [(x * i).sum() for i in range(n)]
 
 
-@construct("plain")
+@construct("native")
 def gen(x: Any, n: int) -> Any:
     return sum((x * i).sum() for i in range(n))
 
