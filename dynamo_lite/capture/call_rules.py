@@ -20,7 +20,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import consumers, draws, lists, numpy_rules
+from dynamo_lite.capture import consumers, draws, lists, numpy_rules, scopes
 from dynamo_lite.capture.branches import choose, data_condition, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
@@ -226,6 +226,19 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
 
 
 # -- builtins ------------------------------------------------------------------------------------
+
+
+@rule(np.errstate)
+def _errstate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    if args:
+        raise Break("python-call", "class errstate")
+    return scopes.make(machine, kwargs)
+
+
+@rule(scopes.leave)
+def _leave_scope(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    scopes.leave(machine, as_constant(machine, args[0]))
+    return ConstantValue(None, None)
 
 
 @rule(print)

@@ -41,6 +41,8 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
     match value:
         case IteratorValue():
             return value
+        case SequenceValue() if value.times is not None and machine.tracer.native_loops:
+            return IteratorValue(None, value, kind="array")
         case SequenceValue():
             return IteratorValue(None, value, value.items)
         case RecordValue():
@@ -119,7 +121,7 @@ def drain(machine: Machine, value: Value) -> list[Value]:
 def dict_has_changed(iterator: IteratorValue) -> bool:
     """Whether the dict that is iterated over has another size than when that began."""
     of = iterator.of.of if isinstance(iterator.of, DictViewValue) else iterator.of
-    return isinstance(of, DictValue) and len(of.items) != iterator.start
+    return isinstance(of, DictValue) and (of.tail is not None or len(of.known) != iterator.start)
 
 
 def _next_of_iter(machine: Machine, iterator: IteratorValue) -> Value | None:
@@ -141,7 +143,20 @@ def _items(iterator: IteratorValue) -> list[Value]:
     return iterator.of.items if isinstance(iterator.of, SequenceValue) else iterator.items
 
 
+def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
+    """Let an iterator over numbered items be taken from as Python takes; whether it can be."""
+    if iterator.kind == "generator":
+        iterator.kind, iterator.parts = "iter", ()
+    elif iterator.kind in ("range", "array") and not isinstance(iterator.of, ArrayValue):
+        is_list = isinstance(iterator.of, SequenceValue)
+        iterator.items = _items(iterator) if is_list else iterate(machine, iterator.of).items
+        iterator.kind = "iter"
+    return iterator.kind == "iter"
+
+
 def _next_of_array(machine: Machine, iterator: IteratorValue) -> Value | None:
+    if take_one_by_one(machine, iterator):
+        return _next_of_iter(machine, iterator)
     raise Break("loop-over-unknown-iterator", "an array")
 
 
@@ -173,7 +188,7 @@ def _next_of_map(machine: Machine, iterator: IteratorValue) -> Value | None:
 
 
 def _next_of_generator(machine: Machine, iterator: IteratorValue) -> Value | None:
-    iterator.kind, iterator.parts = "iter", ()  # from here on it is taken from as Python takes
+    take_one_by_one(machine, iterator)
     return _next_of_iter(machine, iterator)
 
 

@@ -5,16 +5,17 @@ Enters a machine there; leaves it behind the loop, if that stays one (loops.py),
 
 from __future__ import annotations
 
-from dynamo_lite.capture.iterators import iterate
+from dynamo_lite.capture.iterators import take_one_by_one
 from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, plan_of
 from dynamo_lite.capture.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import length_of
+from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.state import ENDLESS, Frame, Retry
-from dynamo_lite.capture.value import Break, IteratorValue
+from dynamo_lite.capture.value import Break, IteratorValue, SequenceValue
 from dynamo_lite.graph.scalar import is_symbolic, make
-from dynamo_lite.pycode import CO_GENERATOR_KINDS, handlers_at
+from dynamo_lite.pycode import CO_GENERATOR_KINDS
 
 
 def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_index: int) -> bool:
@@ -27,13 +28,15 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         return True
     plan = plan_of(tracer, frame, header)
     stands_still = bool(frame.code.flags & CO_GENERATOR_KINDS)  # between two items
-    if iterator.kind == "generator" and plan.refused is not None:
+    settled = isinstance(iterator.of, SequenceValue) and iterator.of.times is None
+    if iterator.kind != "range" and (settled or plan.refused is not None) and take_one_by_one(machine, iterator):
+        plan.outcome = "unrolled"
         return False
     if iterator.kind == "range" and (plan.refused is not None or not tracer.native_loops or stands_still):
         if not is_comprehended(frame):
             plan.outcome = "segments"
             raise Break("loop-goes-on", "a range")  # which an exit of the loop brought
-        iterator.kind, iterator.items = "iter", iterate(machine, iterator.of).items
+        take_one_by_one(machine, iterator)
         plan.outcome = "unrolled"
         return False
     if plan.refused is not None or stands_still:
@@ -77,7 +80,7 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
     if not tracer.native_loops or frame.code.flags & CO_GENERATOR_KINDS:
         return False
     plan = plan_of(tracer, frame, header)
-    if handlers_at(frame.code, header) is not None:
+    if is_handled(tracer, frame.code, header):
         plan.refused = plan.refused or ("exception-handler-active", "the loop")
     if plan.refused is not None:
         plan.outcome = "segments"

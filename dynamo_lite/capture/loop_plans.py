@@ -9,10 +9,10 @@ from dynamo_lite.capture import consumers
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays
 from dynamo_lite.capture.numbers import length_of
+from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Tracer
 from dynamo_lite.capture.value import FunctionValue, RangeValue, Value
 from dynamo_lite.graph.scalar import is_symbolic
-from dynamo_lite.pycode import handlers_at
 
 ALWAYS_UNROLLED = 8  # iterations of a loop of known length
 _TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
@@ -32,7 +32,7 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
             return False
     elif not is_loop or not goes_over_arrays(value):
         return False
-    if is_loop and handlers_at(frame.code, header) is not None:
+    if is_loop and is_handled(tracer, frame.code, header):
         plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
     return True
 

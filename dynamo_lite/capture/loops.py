@@ -27,7 +27,7 @@ from dynamo_lite.capture.leaving import (
     reads_frame,
     way_number,
 )
-from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, shares_numbers, watch
+from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_places import Name, Path, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of
@@ -155,6 +155,7 @@ class Attempt:
             self.owners = find_owners(self.machine, self.plan)
         except Unreached as found:
             self._refuse(*found.args)
+        prepare(tracer, self.plan)
         self.around = {place: get(tracer, owner, place.key) for place, owner in self.owners.items()}
         places: frozenset[Name] = frozenset(self.owners)
         self.stored: frozenset[Name] = places.union(names)
@@ -758,7 +759,8 @@ class Attempt:
         start, _, step = self.bounds
         if isinstance(value, NumberValue):
             last = make("add", start, make("mul", make("sub", self._trip(), 1), step))
-            return self.machine.tracer.number(with_index(value.expr, self.region.index, last))
+            expr = with_index(value.expr, self.region.index, last)
+            return value if expr == value.expr else self.machine.tracer.number(expr)  # which may be another name's, too
         if isinstance(value, SequenceValue):
             return SequenceValue(value.source, value.kind, [self._at_last_index(item) for item in value.items])
         return value

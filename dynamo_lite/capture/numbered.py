@@ -25,6 +25,8 @@ def goes_over_arrays(value: Value) -> bool:
     """Whether `value` is an array, or a fresh iterator over arrays and ranges alone."""
     if isinstance(value, ArrayValue):
         return not value.node.array_type.scalar and value.node.array_type.ndim >= 1
+    if isinstance(value, SequenceValue):
+        return value.times is not None
     if isinstance(value, GeneratorValue):
         source = source_of(value)
         return source is not None and not source.taken
@@ -60,6 +62,8 @@ def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, 
     """The range that the numbers of all items, taken or not, go over; None for a zip of different lengths."""
     if isinstance(iterator.of, RangeValue) and iterator.kind == "range":
         return iterator.of.start, iterator.of.stop, iterator.of.step
+    if iterator.kind == "array" and isinstance(iterator.of, SequenceValue):
+        return None if iterator.of.times is None else (0, iterator.of.times, 1)
     if iterator.kind == "array":
         assert isinstance(iterator.of, ArrayValue)
         return 0, iterator.of.node.array_type.shape[0], 1
@@ -76,6 +80,8 @@ def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
         return index
     if isinstance(iterator.of, ArrayValue) and iterator.kind == "array":
         return numpy_rules.get_item(machine, iterator.of, index)
+    if isinstance(iterator.of, SequenceValue) and iterator.kind == "array":
+        return iterator.of.known[0]
     items = [item_at(machine, part, number) for part in iterator.parts]
     if iterator.kind == "map":
         return CALL[0](machine, iterator.of, items)

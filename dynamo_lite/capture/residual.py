@@ -30,6 +30,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     DictViewValue,
     EitherValue,
+    FormattedValue,
     FunctionValue,
     GeneratorValue,
     GoneValue,
@@ -217,6 +218,8 @@ class Residual:
                 self.emit("LOAD_FAST", TAKEN)
             case GoneValue():
                 self.emit("LOAD_CONST", None)
+            case FormattedValue():
+                self.call(value.function, [ConstantValue(None, value.format), *value.args])
             case CallValue():
                 self.call(value.function, value.args)
             case RecordValue():
@@ -229,6 +232,8 @@ class Residual:
                 self.call(value.kind, [ArrayValue(None, value.node)])
             case SequenceValue():
                 self.build_sequence(value)
+            case DictValue() if value.tail is not None:
+                self.emit("LOAD_FAST", self.output(value.tail))
             case DictValue():
                 for key, item in value.items.items():
                     self.emit("LOAD_CONST", key)
@@ -297,6 +302,9 @@ class Residual:
             for item in value.known:
                 self.load(item)
             self.emit("BUILD_TUPLE" if value.kind is tuple else "BUILD_LIST", len(value.known))
+            if value.times is not None:
+                self.load(scalar_value(value.times))
+                self.emit("BINARY_OP", "*")
         if value.tail is not None:
             self.emit("LOAD_FAST", self.output(value.tail))
             if value.known:
@@ -753,7 +761,7 @@ def _droppable(value: Value) -> bool:
         return False
     match value:
         case SequenceValue() | DictValue():
-            items = value.known if isinstance(value, SequenceValue) else value.items.values()
+            items = value.known if isinstance(value, SequenceValue) else value.known.values()
             return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
         case RecordValue():
             return all(map(_droppable, value.items))

@@ -139,7 +139,7 @@ def unchanged(tracer: Tracer, state: list[tuple[Value, tuple[Any, ...]]]) -> boo
         after = tuple(_STATE[type(value)](value))
         if isinstance(value, CellValue) and before == (None,) and value.concrete is not None:
             continue  # only read
-        if isinstance(value, SequenceValue) and before[-1] is None and _is_open(tracer, value.tail):
+        if isinstance(value, SequenceValue | DictValue) and before[-1] is None and _is_open(tracer, value.tail):
             after = (*after[:-1], None)
         if len(before) != len(after) or any(one is not other for one, other in zip(before, after, strict=True)):
             return False
@@ -159,7 +159,7 @@ def _held(frame: Frame) -> Iterator[Value]:
 
 _STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
     SequenceValue: lambda value: [*value.known, value.tail],
-    DictValue: lambda value: [*value.items, *value.items.values()],
+    DictValue: lambda value: [*value.known, *value.known.values(), value.tail],
     CellValue: lambda value: [value.contents],
     ObjectValue: lambda value: [*value.stored, *value.stored.values()],
     InstanceValue: lambda value: [*value.stored, *value.stored.values()],
@@ -175,7 +175,7 @@ def _parts(value: Value) -> list[Value | None]:
         case LazyValue():
             return [value.known]
         case SequenceValue() | DictValue():
-            return list(value.items.values() if isinstance(value, DictValue) else (*value.known, *value.ends.values()))
+            return list(value.known.values() if isinstance(value, DictValue) else (*value.known, *value.ends.values()))
         case ObjectValue() | InstanceValue() | NamespaceValue():
             return list(value.stored.values())
         case CellValue():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynamo_lite.capture import scopes
 from dynamo_lite.capture.branches import data_condition
 from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
@@ -24,6 +25,7 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     IteratorValue,
     MethodValue,
+    NullValue,
     NumberValue,
     ObjectValue,
     RaisedValue,
@@ -200,7 +202,13 @@ def raise_varargs(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BEFORE_WITH", "BEFORE_WITH_SELF")
 def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("with-statement", a_kind(machine.peek(frame)))
+    exit_ = scopes.enter(machine, machine.peek(frame))
+    if exit_ is None:
+        raise Break("with-statement", a_kind(machine.peek(frame)))
+    frame.stack[-1] = exit_
+    if instr.op == "BEFORE_WITH_SELF":
+        frame.push(NullValue())
+    frame.push(ConstantValue(None, None))
 
 
 @handles("GET_ITER")
