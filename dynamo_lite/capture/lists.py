@@ -205,7 +205,7 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
     if target.source is not None or (isinstance(target, SequenceValue) and target.kind is not list):
         return False
     where = _unknown_key(tracer, key)
-    if where is None and target.tail is not None and not target.known:
+    if where is None and is_whole(target):
         where = _constant_key(key)
     if where is None:
         return False
@@ -247,6 +247,15 @@ def prepare(tracer: Tracer, plan: LoopPlan) -> None:
             owner.items  # noqa: B018
 
 
+def is_whole(owner: Value) -> bool:
+    """Whether the program has all items of a list or dict."""
+    return isinstance(owner, SequenceValue | DictValue) and owner.tail is not None and not (owner.known or _ends(owner))
+
+
+def _ends(owner: SequenceValue | DictValue) -> dict[str, Value]:
+    return owner.ends if isinstance(owner, SequenceValue) else {}
+
+
 def _unknown_key(tracer: Tracer, key: Value) -> Scalar | None:
     """A key that is another one in every iteration, as far as capture knows."""
     number = as_scalar(key) if isinstance(key, NumberValue) else None
@@ -266,8 +275,7 @@ def _claim_key(tracer: Tracer, key: Value) -> None:
 
 def _have_whole(tracer: Tracer, target: SequenceValue | DictValue) -> None:
     """See that the program holds all items; raises Retry where a loop has yet to learn that."""
-    ends = target.ends if isinstance(target, SequenceValue) else {}
-    if ends or (target.tail is not None and target.known):
+    if _ends(target) or (target.tail is not None and target.known):
         raise Break("loop-list", f"a {'dict' if isinstance(target, DictValue) else 'list'}")
     around = next((region for region in tracer.regions if target in region.lists), None)
     if target.tail is not None:
@@ -423,6 +431,6 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
 
 
 __all__ = [
-    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "learn_ends", "look", "prepare", "put"),
-    *("put_outside", "repeated", "shares_numbers", "state_others", "watch"),
+    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "is_whole", "learn_ends", "look"),
+    *("prepare", "put", "put_outside", "repeated", "shares_numbers", "state_others", "watch"),
 ]

@@ -151,11 +151,11 @@ class Attempt:
         if apart:
             names |= {self.way_name, self.at_name} - {""}
         tracer = self.machine.tracer
+        prepare(tracer, self.plan)
         try:
             self.owners = find_owners(self.machine, self.plan)
         except Unreached as found:
             self._refuse(*found.args)
-        prepare(tracer, self.plan)
         self.around = {place: get(tracer, owner, place.key) for place, owner in self.owners.items()}
         places: frozenset[Name] = frozenset(self.owners)
         self.stored: frozenset[Name] = places.union(names)
