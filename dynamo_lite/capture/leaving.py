@@ -36,7 +36,7 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.graph.node import Node
-from dynamo_lite.pycode import Code
+from dynamo_lite.pycode import Code, handlers_at
 
 _FRAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"})
 
@@ -76,7 +76,7 @@ def note_exit(
     numbers: those that a `for` goes through; None for a `while`. held: what a local holds after an iteration, None if
     nothing; it raises CannotLeave if nobody can tell.
     """
-    if tracer.regions or len(tracer.frames) != 1 or tracer.depth:
+    if tracer.regions or len(tracer.frames) != 1 or tracer.depth or handlers_at(frame.code, header) is not None:
         return False
     if numbers is not None:
         iterator = frame.stack[-1]

@@ -13,14 +13,16 @@ from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Tracer
 from dynamo_lite.capture.value import FunctionValue, RangeValue, Value
 from dynamo_lite.graph.scalar import is_symbolic
+from dynamo_lite.pycode import Code
 
 ALWAYS_UNROLLED = 8  # iterations of a loop of known length
+_BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
 _TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
 
 
 def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
     """Whether what GET_ITER has just taken off the stack is gone through by a `for` that could stay a loop."""
-    tracer, header = machine.tracer, frame.index
+    tracer, header = machine.tracer, header_behind(frame.code, frame.index)
     is_loop = frame.code.instrs[header].op == "FOR_ITER"
     if not tracer.native_loops or not (is_loop or _is_comprehension(frame)):
         return False
@@ -35,6 +37,14 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
     if is_loop and is_handled(tracer, frame.code, header):
         plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
     return True
+
+
+def header_behind(code: Code, index: int) -> int:
+    """Where the loop over what a GET_ITER before `index` has made is headed, if it is one: from 3.12 on a comprehension
+    puts its variable aside and its list below the iterator first."""
+    while code.instrs[index].op in _BEGIN_COMPREHENSION:
+        index += 1
+    return index
 
 
 def _is_comprehension(frame: Frame) -> bool:
@@ -75,4 +85,4 @@ def is_comprehended(frame: Frame) -> bool:
     return frame.code.name in _TAKES_ITERATOR
 
 
-__all__ = ["ALWAYS_UNROLLED", "is_comprehended", "key_of", "plan_of", "stays_loop"]
+__all__ = ["ALWAYS_UNROLLED", "header_behind", "is_comprehended", "key_of", "plan_of", "stays_loop"]

@@ -52,12 +52,26 @@ def _set(tracer: Tracer, errors: tuple[int, int], deeper: int) -> None:
 
 
 def is_handled(tracer: Tracer, code: Code, index: int) -> bool:
-    """Whether code of the user's handles what instruction `index` raises: a scope lets all pass."""
+    """Whether code of the user's handles what instruction `index` raises: a scope lets all pass, and a comprehension
+    gives its variable back what it held."""
     entry = handlers_at(code, index)
-    while tracer.depth and entry is not None and code.instrs[entry.target + 1].op == "WITH_EXCEPT_START":
-        cleanup = handlers_at(code, entry.target)  # COPY, POP_EXCEPT, RERAISE
-        entry = None if cleanup is None else handlers_at(code, cleanup.target + 2)
-    return entry is not None
+    while entry is not None:
+        end = entry.target
+        if tracer.depth and code.instrs[end + 1].op == "WITH_EXCEPT_START":
+            cleanup = handlers_at(code, end)  # COPY, POP_EXCEPT, RERAISE
+            if cleanup is None:
+                return False
+            end = cleanup.target + 2
+        else:
+            while code.instrs[end].op in _GIVE_BACK:
+                end += 1
+            if code.instrs[end].op != "RERAISE":
+                return True
+        entry = handlers_at(code, end)
+    return False
+
+
+_GIVE_BACK = frozenset({"SWAP", "POP_TOP", "STORE_FAST"})
 
 
 __all__ = ["enter", "is_handled", "leave", "make"]

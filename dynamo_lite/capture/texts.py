@@ -106,6 +106,8 @@ def formatted(value: Value, *rest: Any) -> FormattedValue | None:
         return None
     number = as_scalar(value)
     example: Any = None
+    if isinstance(value, FormattedValue) and conversion is None and value.format in ("{!r}", "{!s}", "{!a}"):
+        return formatted(value.args[0], *specs, {"r": "repr", "s": "str", "a": "ascii"}[value.format[2]])  # from 3.13
     if isinstance(value, ArrayValue) and value.node.array_type.scalar and value.node.array_type.dtype.kind in "biuf":
         example = value.node.array_type.dtype.type(1)
     elif number is not None and kind_of(number) != "complex":

@@ -74,11 +74,14 @@ def build_slice(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("BUILD_STRING", "FORMAT_VALUE", "CONVERT_VALUE", "BUILD_INTERPOLATION", "BUILD_TEMPLATE")
 def build_string(machine: Machine, frame: Frame, instr: Instr) -> None:
     tracer, has_spec = machine.tracer, instr.op == "FORMAT_VALUE" and instr.arg[1]
-    count = {"FORMAT_VALUE": 1 + has_spec, "BUILD_STRING": instr.arg}.get(instr.op)
+    count = {"FORMAT_VALUE": 1 + has_spec, "CONVERT_VALUE": 1, "BUILD_STRING": instr.arg}.get(instr.op)
     if count is None or not (tracer.regions or tracer.peeling):
         raise Break("format-string", source_text(frame))
     parts = machine.popn(frame, count)
-    made = formatted(*parts, instr.arg[0]) if instr.op == "FORMAT_VALUE" else joined(parts)
+    if instr.op == "BUILD_STRING":
+        made = joined(parts)
+    else:
+        made = formatted(*parts, instr.arg[0] if instr.op == "FORMAT_VALUE" else instr.arg)
     if made is None:
         raise Break("format-string", source_text(frame))
     frame.push(made)

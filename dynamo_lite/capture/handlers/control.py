@@ -8,7 +8,7 @@ from dynamo_lite.capture import scopes
 from dynamo_lite.capture.branches import data_condition
 from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
-from dynamo_lite.capture.loop_plans import plan_of, stays_loop
+from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import is_numbered
 from dynamo_lite.capture.numpy_rules import call_numpy, read_number
@@ -220,8 +220,9 @@ def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     if not stays_loop(machine, frame, value):
         frame.push(iterate(machine, value))
         return
-    plan = plan_of(machine.tracer, frame, frame.index)
-    if frame.code.instrs[frame.index].op != "FOR_ITER" or plan.refused is None:
+    header = header_behind(frame.code, frame.index)
+    plan = plan_of(machine.tracer, frame, header)
+    if frame.code.instrs[header].op != "FOR_ITER" or plan.refused is None:
         is_range = isinstance(value, RangeValue)
         frame.push(IteratorValue(None, value, kind="range") if is_range else iterate(machine, value))
         return
