@@ -121,7 +121,7 @@ def drain(machine: Machine, value: Value) -> list[Value]:
 def dict_has_changed(iterator: IteratorValue) -> bool:
     """Whether the dict that is iterated over has another size than when that began."""
     of = iterator.of.of if isinstance(iterator.of, DictViewValue) else iterator.of
-    return isinstance(of, DictValue) and (of.tail is not None or len(of.known) != iterator.start)
+    return isinstance(of, DictValue) and (of.filled is not None or len(of.known) != iterator.start)
 
 
 def _next_of_iter(machine: Machine, iterator: IteratorValue) -> Value | None:

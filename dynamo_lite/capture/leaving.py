@@ -112,11 +112,11 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
         case SequenceValue() if value.source is None:
             sequence = memo[value] = SequenceValue(None, value.kind)  # which a list may hold itself
             sequence.known = [_as_now(item, memo) for item in value.known]
-            sequence.tail, sequence.times = value.tail, value.times
+            sequence.filled, sequence.times = value.filled, value.times
         case DictValue() if value.source is None:
             mapping = memo[value] = DictValue(None)
             mapping.known = {key: _as_now(item, memo) for key, item in value.known.items()}
-            mapping.tail = value.tail
+            mapping.filled = value.filled
         case InstanceValue():
             instance = memo[value] = replace(value, stored={})
             instance.stored = {name: _as_now(item, memo) for name, item in value.stored.items()}

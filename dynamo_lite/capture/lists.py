@@ -1,15 +1,16 @@
-"""Lists that a loop appends to: ``out.append(x)`` as an op of the loop's body (ops/lists.py).
+"""Lists and dicts that a loop fills: ``out.append(x)``, ``out[i] = x`` as ops of the loop's body (ops/lists.py).
 
 Enters a list made in this segment and what is appended to it. Outside of loops the interpreter keeps its items; where
 a loop knew the list before its first iteration, the program makes a list of its own, which gets what the loop appends,
 and residual code adds it to the items from before:
 
-    out = [x0]                                  %tail = new_container()
-    for i in range(n): x = f(x); out.append(x)  loop ...: append(%tail, %x)
-    return out                                  residual:  out = [x0]; out.extend(tail)
+    out = [x0]                                  %filled = new_container()
+    for i in range(n): x = f(x); out.append(x)  loop ...: append(%filled, %x)
+    return out                                  residual:  out = [x0]; out.extend(filled)
 
-A list from outside is an input of the program, which takes back what it has appended if it declines; nothing else of
-the segment has looked into that list.
+Where an index or key is a number that only the run knows, the program has all items, from before the loop on: the plan
+says so to the next attempt (LoopPlan.lists). A list or dict from outside is an input of the program, which puts back
+what it held if it declines; nothing else of the segment has looked into it.
 
 The last item and the length of such a list are places (places.py) with the keys "last" and "length": where an iteration
 looks at one and appends, the loop carries it, and `out.append(out[-1] * 0.5)` is `last = last * 0.5; out.append(last)`.
@@ -56,7 +57,7 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     """``target.append(item)``; target: a list made in this segment."""
     tracer = machine.tracer
     loops = [place for place, region in enumerate(tracer.regions) if target in region.lists]
-    if not loops and target.tail is None:
+    if not loops and target.filled is None:
         target.items.append(item)
         return
     if target.times is not None:
@@ -64,20 +65,20 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     was_read = any(tracer.regions[place].lists[target][0] != target.reads for place in loops)
     looked_at = any(_looks(tracer.regions[place], target) for place in loops)
     alternates = bool(loops) and not tracer.regions[-1].index.name  # a choice refuses a list that becomes longer
-    if target.tail is None and not target.ends and (was_read or (looked_at and not alternates)):
+    if target.filled is None and not target.ends and (was_read or (looked_at and not alternates)):
         target.known.append(item)  # which the loop refuses, unless the iteration has taken one off
         return
-    if was_read and target.tail is None:
+    if was_read and target.filled is None:
         raise Break("loop-list", "a list")
     for place in loops:
         _carry_ends(tracer, tracer.regions[place], target)
     item = realise(tracer, item)
     _append_ends(tracer, target, item)
     values, packed = _appended(tracer, item)
-    if target.tail is None:
+    if target.filled is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
-        target.tail = ops.lists.new_container(around, list, tracer.location())
-    ops.lists.put(tracer.graph, target.tail, None, values, packed, tracer.location())
+        target.filled = ops.lists.new_container(around, list, tracer.location())
+    ops.lists.put(tracer.graph, target.filled, None, values, packed, tracer.location())
 
 
 def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
@@ -88,7 +89,7 @@ def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
 def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
     """The "last" item or the "length" of a list made in this segment, without reading the list; None: not known."""
     found = end_of(target, key)
-    if found is None and (target.tail is not None or target.ends):
+    if found is None and (target.filled is not None or target.ends):
         for region in tracer.regions:
             if target in region.lists:
                 _carry_ends(tracer, region, target)
@@ -99,7 +100,7 @@ def learn_ends(tracer: Tracer, region: Region) -> None:
     """Where an iteration has made lists longer, having looked at nothing but their ends: raise Retry to carry these."""
     for target, (reads, _, length) in region.lists.items():
         longer = isinstance(target, SequenceValue) and reads == target.reads and len(target.known) > length
-        if isinstance(target, SequenceValue) and longer and target.tail is None:
+        if isinstance(target, SequenceValue) and longer and target.filled is None:
             _carry_ends(tracer, region, target)
 
 
@@ -112,7 +113,7 @@ def is_seen_after(owner: Value, key: object) -> bool:
 def forget_ends(owners: Iterable[Value]) -> None:
     """Have lists that a loop has not appended to after all known by their items again."""
     for owner in owners:
-        if isinstance(owner, SequenceValue) and owner.tail is None:
+        if isinstance(owner, SequenceValue) and owner.filled is None:
             owner.ends.clear()
 
 
@@ -213,8 +214,8 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
     if isinstance(target, DictValue):
         _claim_key(tracer, key)
     values, packed = _appended(tracer, realise(tracer, item))
-    assert target.tail is not None
-    ops.lists.put(tracer.graph, target.tail, where, values, packed, tracer.location())
+    assert target.filled is not None
+    ops.lists.put(tracer.graph, target.filled, where, values, packed, tracer.location())
     return True
 
 
@@ -243,13 +244,14 @@ def prepare(tracer: Tracer, plan: LoopPlan) -> None:
         owner = next((one for one, name in reached_by_name(tracer).items() if name == where), None)
         if whole and isinstance(owner, SequenceValue | DictValue):
             _fill(tracer, owner)
-        elif isinstance(owner, SequenceValue) and owner.tail is None:
+        elif isinstance(owner, SequenceValue) and owner.filled is None:
             owner.items  # noqa: B018
 
 
 def is_whole(owner: Value) -> bool:
     """Whether the program has all items of a list or dict."""
-    return isinstance(owner, SequenceValue | DictValue) and owner.tail is not None and not (owner.known or _ends(owner))
+    is_filled = isinstance(owner, SequenceValue | DictValue) and owner.filled is not None
+    return is_filled and not (owner.known or _ends(owner))  # type: ignore[attr-defined,arg-type]
 
 
 def _ends(owner: SequenceValue | DictValue) -> dict[str, Value]:
@@ -275,10 +277,10 @@ def _claim_key(tracer: Tracer, key: Value) -> None:
 
 def _have_whole(tracer: Tracer, target: SequenceValue | DictValue) -> None:
     """See that the program holds all items; raises Retry where a loop has yet to learn that."""
-    if _ends(target) or (target.tail is not None and target.known):
+    if _ends(target) or (target.filled is not None and target.known):
         raise Break("loop-list", f"a {'dict' if isinstance(target, DictValue) else 'list'}")
     around = next((region for region in tracer.regions if target in region.lists), None)
-    if target.tail is not None:
+    if target.filled is not None:
         return
     if around is not None:
         _plan_for(tracer, around, target, True)
@@ -296,23 +298,23 @@ def _plan_for(tracer: Tracer, region: Region, target: SequenceValue | DictValue,
 
 def _fill(tracer: Tracer, target: SequenceValue | DictValue) -> None:
     """Have the program make a list or dict with the items that `target` has, and all that follow."""
-    if target.tail is not None:
+    if target.filled is not None:
         return
     here, graph = tracer.location(), tracer.graph
     items = target.known if isinstance(target, DictValue) else dict.fromkeys(range(len(target.known)))
     values = target.known.values() if isinstance(target, DictValue) else target.known
     operands = [_known_operand(realise(tracer, value)) for value in values]
     if isinstance(target, SequenceValue) and target.times is not None:
-        target.tail = ops.lists.new_container(graph, list, here, operands[0], target.times)
+        target.filled = ops.lists.new_container(graph, list, here, operands[0], target.times)
         target.times = target.fix = None
     else:
         kind = dict if isinstance(target, DictValue) else list
-        target.tail = ops.lists.new_container(graph, kind, here)
+        target.filled = ops.lists.new_container(graph, kind, here)
         for key, operand in zip(items, operands, strict=True):
             where = _constant_key(ConstantValue(None, key)) if kind is dict else None
             if kind is dict and where is None:
                 raise Break("loop-list", "a dict")
-            ops.lists.put(graph, target.tail, where, (operand,), None, here)
+            ops.lists.put(graph, target.filled, where, (operand,), None, here)
     target.known.clear()
 
 
@@ -341,7 +343,7 @@ def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type |
         if item in reachable(tracer):
             raise Break("loop-state", "a list, by other things than arrays and numbers")
         return tuple(_part(tracer, one) for one in item.args), item.format
-    is_fresh = isinstance(item, SequenceValue) and item.source is None and item.tail is None
+    is_fresh = isinstance(item, SequenceValue) and item.source is None and item.filled is None
     if isinstance(item, SequenceValue) and is_fresh and item not in reachable(tracer):
         return tuple(_operand(tracer, realise(tracer, one)) for one in item.known), item.kind
     return (_operand(tracer, item),), None
@@ -351,8 +353,8 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
     """What is appended, or stands in it."""
     if isinstance(item, ArrayValue):
         return item.node
-    if isinstance(item, SequenceValue) and item.tail is not None and not item.known and item.source is None:
-        return item.tail
+    if isinstance(item, SequenceValue) and item.filled is not None and not item.known and item.source is None:
+        return item.filled
     number = as_scalar(item)
     if number is None or kind_of(number) == "complex" or _is_long(number):
         raise Break("loop-state", "a list, by other things than arrays and numbers")

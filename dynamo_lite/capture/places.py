@@ -139,7 +139,7 @@ def _own_attribute(owner: ObjectValue, name: str) -> Any:
 def end_of(owner: SequenceValue, key: str) -> Value | None:
     """The "last" item of a list, or its "length"; None where nothing is known of it."""
     owner.looks.append(key)
-    if owner.ends or owner.tail is not None:
+    if owner.ends or owner.filled is not None:
         return owner.ends.get(key)
     if key == "length":
         if owner.times is not None:

@@ -232,8 +232,8 @@ class Residual:
                 self.call(value.kind, [ArrayValue(None, value.node)])
             case SequenceValue():
                 self.build_sequence(value)
-            case DictValue() if value.tail is not None:
-                self.emit("LOAD_FAST", self.output(value.tail))
+            case DictValue() if value.filled is not None:
+                self.emit("LOAD_FAST", self.output(value.filled))
             case DictValue():
                 for key, item in value.items.items():
                     self.emit("LOAD_CONST", key)
@@ -298,15 +298,15 @@ class Residual:
 
     def build_sequence(self, value: SequenceValue) -> None:
         """A tuple or list; what loops have appended is in a list of the program's, which nobody else knows."""
-        if value.tail is None or value.known:
+        if value.filled is None or value.known:
             for item in value.known:
                 self.load(item)
             self.emit("BUILD_TUPLE" if value.kind is tuple else "BUILD_LIST", len(value.known))
             if value.times is not None:
                 self.load(scalar_value(value.times))
                 self.emit("BINARY_OP", "*")
-        if value.tail is not None:
-            self.emit("LOAD_FAST", self.output(value.tail))
+        if value.filled is not None:
+            self.emit("LOAD_FAST", self.output(value.filled))
             if value.known:
                 self.emit("LIST_EXTEND", 1)
 

@@ -175,17 +175,16 @@ class CharacterValue(Value):
 class SequenceValue(Value):
     """A tuple or list (``kind`` is the type). A list from outside may be read, not changed.
 
-    known: its items, or those before what a loop has appended: ``tail``, a list that the program makes. Nobody but the
-    run knows what is in that, so that whatever reads ``items`` then breaks. Where a loop stores items of an index that
-    only the run knows, all of them are in the tail. reads: how often they were asked for. times: how often a list
-    repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``.
-    ends: what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two
-    were asked for, in order.
+    known: its items, or those before what a loop has appended: ``filled``, a list that the program makes. Nobody but
+    the run knows what is in that, so that whatever reads ``items`` then breaks. Where a loop stores items of an index
+    that only the run knows, all of them are in it. reads: how often they were asked for. times: how often a list
+    repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``. ends: what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two were asked
+    for, in order.
     """
 
     kind: type = tuple
     known: list[Value] = field(default_factory=list)
-    tail: Node | None = None
+    filled: Node | None = None
     reads: int = 0
     ends: dict[str, Value] = field(default_factory=dict)
     looks: list[str] = field(default_factory=list)
@@ -195,7 +194,7 @@ class SequenceValue(Value):
     @property
     def items(self) -> list[Value]:
         """All items."""
-        if self.tail is not None or self.ends:
+        if self.filled is not None or self.ends:
             raise Break("loop-list", "a list")
         if self.fix is not None:
             self.known = self.known * self.fix()
@@ -212,16 +211,16 @@ class SequenceValue(Value):
 class DictValue(Value):
     """A dict made in this segment, or one from outside whose keys are guarded; keys are constants.
 
-    known: its items. tail: where a loop stores under keys that only the run knows, the program's dict, with all of
+    known: its items. filled: where a loop stores under keys that only the run knows, the program's dict, with all of
     them; whatever reads ``items`` then breaks."""
 
     known: dict[Any, Value] = field(default_factory=dict)
-    tail: Node | None = None
+    filled: Node | None = None
 
     @property
     def items(self) -> dict[Any, Value]:
         """All items."""
-        if self.tail is not None:
+        if self.filled is not None:
             raise Break("loop-list", "a dict")
         return self.known
 
