@@ -178,8 +178,9 @@ class SequenceValue(Value):
     known: its items, or those before what a loop has appended: ``filled``, a list that the program makes. Nobody but
     the run knows what is in that, so that whatever reads ``items`` then breaks. Where a loop stores items of an index
     that only the run knows, all of them are in it. reads: how often they were asked for. times: how often a list
-    repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``. ends: what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two were asked
-    for, in order.
+    repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``. ends:
+    what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two were
+    asked for, in order.
     """
 
     kind: type = tuple
