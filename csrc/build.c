@@ -131,6 +131,15 @@ build_alloc(DlBuilder *builder, PyObject *object, DlAllocStep *step)
 }
 
 static int
+build_errors(PyObject *object, DlErrorsStep *step)
+{
+    int ignored = dl_build_int(object, "ignored"), reported = ignored == INT32_MIN ? ignored : dl_build_int(object, "reported");
+    step->ignored = (unsigned)ignored;
+    step->reported = (unsigned)reported;
+    return reported == INT32_MIN ? -1 : 0;
+}
+
+static int
 build_require(DlBuilder *builder, PyObject *object, DlStep *step)
 {
     PyObject *condition = PyObject_GetAttrString(object, "condition");
@@ -175,11 +184,12 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
         return dl_build_masked(builder, object, &step->masked);
     case DL_STEP_READ:
         return dl_build_read(builder, object, &step->read);
-    case DL_STEP_NEW_LIST:
-        step->new_list = dl_build_int(object, "dst");
-        return step->new_list == INT32_MIN ? -1 : dl_build_set(builder, step->new_list, object);
-    case DL_STEP_APPEND:
-        return dl_build_append(builder, object, &step->append);
+    case DL_STEP_NEW:
+        return dl_build_new(builder, object, &step->new);
+    case DL_STEP_PUT:
+        return dl_build_put(builder, object, &step->put);
+    case DL_STEP_ERRORS:
+        return build_errors(object, &step->errors);
     default:
         step->kind = DL_STEP_SAVE; /* owns nothing */
         return dl_build_refuse(builder, "not a step", object);

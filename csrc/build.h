@@ -77,8 +77,9 @@ int dl_build_input(DlBuilder *builder, PyObject *object, DlOperand *operand);
 int dl_build_yields(DlBuilder *builder, PyObject *object, DlYields *yields, int n);
 /* A Read step. */
 int dl_build_read(DlBuilder *builder, PyObject *object, DlReadStep *step);
-/* An Append step (lists.c). */
-int dl_build_append(DlBuilder *builder, PyObject *object, DlAppendStep *step);
+/* A New and a Put step (lists.c). */
+int dl_build_new(DlBuilder *builder, PyObject *object, DlNewStep *step);
+int dl_build_put(DlBuilder *builder, PyObject *object, DlPutStep *step);
 /* What a step yields, or NULL. */
 DlYields *dl_build_yields_of(DlStep *step);
 /* Order the instructions of numbers by the step that they wait for: how many depend neither on one nor on `value`, or

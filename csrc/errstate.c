@@ -1,7 +1,8 @@
 /* Which floating-point errors the caller's error state reports, and a state in which these raise.
  *
  * The error state is a context variable that holds a capsule. For each capsule met, NumPy is asked once which errors it
- * ignores, and for a capsule in which all others raise.
+ * ignores, and for a capsule in which all others raise. A program may change what is ignored (`with np.errstate`): then
+ * the one in force is the caller's with these changes.
  */
 #include "program.h"
 
@@ -17,6 +18,7 @@ typedef struct {
 
 static PyObject *state_variable, *make_state, *get_modes; /* of numpy._core.umath; numpy.geterr */
 static ErrorState known_states[KNOWN_STATES];
+static PyObject *states_of[16]; /* owned: in which the kinds of these bits raise, and others are ignored */
 static int next_state;
 
 static const struct {
@@ -140,10 +142,69 @@ dl_errstate_learn(DlRun *run)
     return switched ? dl_decline(run, DL_REASON_THREAD) : 0;
 }
 
+/* The flags of some kinds. */
+static unsigned
+flags_of(unsigned bits)
+{
+    unsigned flags = 0;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows); i++) {
+        flags |= bits >> i & 1 ? error_rows[i].flag : 0;
+    }
+    return flags;
+}
+
+/* The flags that are reported now, given those that the caller's state reports. */
+static unsigned
+in_force(const DlRun *run, unsigned reported)
+{
+    if (run->outermost == NULL) {
+        return reported; /* no program runs: one is built */
+    }
+    const DlErrorsStep *scope = &run->outermost->scope;
+    return (reported & ~flags_of(scope->ignored)) | flags_of(scope->reported);
+}
+
 int
 dl_errstate_reports(DlRun *run)
 {
-    return note_reported(run) < 0 ? -1 : (run->reported & run->flags) != 0;
+    return note_reported(run) < 0 ? -1 : (in_force(run, run->reported) & run->flags) != 0;
+}
+
+DlStatus
+dl_errstate_set(DlRun *run, const DlErrorsStep *step)
+{
+    DlStatus status = dl_flags_check(run);
+    dl_errstate_leave(run);
+    run->flags = 0;
+    dl_fp_set(0);
+    if (status == 0) {
+        run->outermost->scope = *step;
+    }
+    return status;
+}
+
+/* The state in which these flags raise, and others are ignored: borrowed, or NULL with an error set. */
+static PyObject *
+state_raising(unsigned flags)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows); i++) {
+        place |= (size_t)(flags & error_rows[i].flag ? 1 : 0) << i;
+    }
+    if (states_of[place] == NULL) {
+        PyObject *modes = PyDict_New(), *no_args = PyTuple_New(0);
+        for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows) && modes != NULL; i++) {
+            PyObject *word = PyUnicode_FromString(place >> i & 1 ? "raise" : "ignore");
+            if (word == NULL || PyDict_SetItemString(modes, error_rows[i].name, word) < 0) {
+                Py_CLEAR(modes);
+            }
+            Py_XDECREF(word);
+        }
+        states_of[place] = modes && no_args ? PyObject_Call(make_state, no_args, modes) : NULL;
+        Py_XDECREF(modes);
+        Py_XDECREF(no_args);
+    }
+    return states_of[place];
 }
 
 DlStatus
@@ -158,9 +219,11 @@ dl_errstate_enter(DlRun *run)
     run->reported = state ? state->reported : 0;
     run->knows_reported = state != NULL;
     if (state != NULL) {
-        PyObject *raising = Py_NewRef(state->raising); /* NB: setting may run code that replaces the known states */
-        run->errstate = PyContextVar_Set(state_variable, raising);
-        Py_DECREF(raising);
+        unsigned flags = in_force(run, state->reported);
+        PyObject *raising = flags == state->reported ? state->raising : state_raising(flags);
+        Py_XINCREF(raising); /* NB: setting may run code that replaces the known states */
+        run->errstate = raising ? PyContextVar_Set(state_variable, raising) : NULL;
+        Py_XDECREF(raising);
     }
     return run->errstate ? 0 : -1;
 }

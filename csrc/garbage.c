@@ -134,18 +134,23 @@ clear_step(DlStep *step)
         PyMem_Free(step->leave.outputs);
         PyMem_Free(step->leave.objects);
         break;
-    case DL_STEP_APPEND:
-        for (int i = 0; i < step->append.n; i++) {
-            Py_XDECREF(step->append.constants[i]);
+    case DL_STEP_PUT:
+        for (int i = 0; i < step->put.n; i++) {
+            dl_list_clear_item(&step->put.values[i]);
         }
-        PyMem_Free(step->append.values);
-        PyMem_Free(step->append.constants);
+        dl_list_clear_item(&step->put.key);
+        Py_XDECREF(step->put.packed);
+        PyMem_Free(step->put.values);
+        break;
+    case DL_STEP_NEW:
+        dl_list_clear_item(&step->new.value);
+        dl_list_clear_item(&step->new.count);
         break;
     case DL_STEP_SAVE:
     case DL_STEP_REQUIRE:
     case DL_STEP_MASKED:
     case DL_STEP_READ:
-    case DL_STEP_NEW_LIST:
+    case DL_STEP_ERRORS:
         break;
     }
 }

@@ -158,10 +158,12 @@ dl_step_run(DlRun *run, DlStep *step)
         return dl_masked_run(run, &step->masked);
     case DL_STEP_READ:
         return dl_read_run(run, &step->read);
-    case DL_STEP_NEW_LIST:
-        return dl_list_new(run, step->new_list);
-    case DL_STEP_APPEND:
-        return dl_list_append(run, &step->append);
+    case DL_STEP_NEW:
+        return dl_list_new(run, &step->new);
+    case DL_STEP_PUT:
+        return dl_list_put(run, &step->put);
+    case DL_STEP_ERRORS:
+        return dl_errstate_set(run, &step->errors);
     }
     Py_UNREACHABLE();
 }
@@ -373,6 +375,7 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
     if (status != 0) {
         dl_list_undo(&run);
     }
+    dl_list_end(&run);
     dl_draws_end(&run);
     int writes = program->kept >= 0 && run.at > program->kept;
     if (status < 0 && !run.raised && !writes && PyErr_ExceptionMatches(PyExc_MemoryError)) {

@@ -1,8 +1,9 @@
-/* Lists: a program appends the objects of its values to lists of its own and to those that go in; no other step looks
- * into them.
+/* Lists and dicts: a program puts the objects of its values into lists and dicts of its own and into those that go in; no
+ * other step looks into them.
  *
  * A list lies in a register of kind DL_OTHER; own_shape[0] of one that goes in says how long it was. A program that
- * declines frees its own, which nobody has seen, and cuts the others.
+ * declines frees its own, which nobody has seen. The others get back from the journal what it has replaced, and lose what
+ * it has appended. What it has replaced lives until then: only objects that die unnoticed are replaced.
  */
 #include <math.h>
 
@@ -10,45 +11,82 @@
 
 /* One of the values; 0 or -1. */
 static int
-build_value(DlBuilder *builder, PyObject *value, DlOperand *operand, PyObject **constant)
+build_item(DlBuilder *builder, PyObject *value, DlItem *item)
 {
     int symbolic = dl_build_is_reg(value) ? 1 : dl_scalar_is_symbolic(value);
     if (symbolic <= 0) {
-        operand->kind = DL_FROM_CELL;
-        *constant = Py_NewRef(value);
+        item->operand.kind = DL_FROM_CELL;
+        item->constant = Py_NewRef(value);
         return symbolic;
     }
-    if (dl_build_input(builder, value, operand) < 0) {
+    if (dl_build_input(builder, value, &item->operand) < 0) {
         return -1;
     }
-    if (operand->kind == DL_FROM_REG) {
-        builder->shown[operand->index] = 1;
+    if (item->operand.kind == DL_FROM_REG) {
+        builder->shown[item->operand.index] = 1;
     }
     return 0;
 }
 
+/* The attribute `name` of a step, an item; 1, 0 if it is None, or -1. */
+static int
+build_attribute(DlBuilder *builder, PyObject *object, const char *name, DlItem *item)
+{
+    PyObject *value = PyObject_GetAttrString(object, name);
+    int status = value == NULL ? -1 : value != Py_None;
+    if (status > 0 && build_item(builder, value, item) < 0) {
+        status = -1;
+    }
+    Py_XDECREF(value);
+    return status;
+}
+
+void
+dl_list_clear_item(DlItem *item)
+{
+    Py_CLEAR(item->constant);
+}
+
 int
-dl_build_append(DlBuilder *builder, PyObject *object, DlAppendStep *step)
+dl_build_new(DlBuilder *builder, PyObject *object, DlNewStep *step)
+{
+    step->dst = dl_build_int(object, "dst");
+    step->is_dict = dl_build_bool(object, "is_dict");
+    if (step->dst == INT32_MIN || step->is_dict < 0) {
+        return -1;
+    }
+    int repeats = build_attribute(builder, object, "value", &step->value);
+    int counts = repeats < 0 ? -1 : build_attribute(builder, object, "count", &step->count);
+    if (counts >= 0 && repeats != counts) {
+        return dl_build_refuse(builder, "a value without a count", object);
+    }
+    step->repeats = repeats;
+    return counts < 0 ? -1 : dl_build_set(builder, step->dst, object);
+}
+
+int
+dl_build_put(DlBuilder *builder, PyObject *object, DlPutStep *step)
 {
     step->list = dl_build_int(object, "list");
     if (step->list == INT32_MIN || dl_build_use(builder, step->list, object) < 0) {
         return -1;
     }
-    PyObject *values = dl_build_tuple(object, "values");
+    step->has_key = build_attribute(builder, object, "key", &step->key);
+    PyObject *values = step->has_key < 0 ? NULL : dl_build_tuple(object, "values");
     PyObject *packed = values ? PyObject_GetAttrString(object, "packed") : NULL;
     int n = values ? (int)PyTuple_GET_SIZE(values) : 0, status = packed ? 0 : -1;
     if (status == 0) {
-        step->packed = packed == Py_None ? NULL : (PyTypeObject *)packed;
+        step->packed = packed == Py_None ? NULL : Py_NewRef(packed);
         step->values = dl_build_rows(n, sizeof *step->values);
-        step->constants = dl_build_rows(n, sizeof *step->constants);
-        status = step->values && step->constants ? 0 : -1;
-        if (step->packed != NULL ? step->packed != &PyTuple_Type && step->packed != &PyList_Type : n != 1) {
-            status = dl_build_refuse(builder, "nothing that can be appended", object);
+        status = step->values ? 0 : -1;
+        int known = packed == (PyObject *)&PyTuple_Type || packed == (PyObject *)&PyList_Type || PyUnicode_CheckExact(packed);
+        if (status == 0 && (step->packed != NULL ? !known : n != 1)) {
+            status = dl_build_refuse(builder, "nothing that can be put there", object);
         }
     }
     for (int i = 0; i < n && status == 0; i++) {
         step->n = i + 1;
-        status = build_value(builder, PyTuple_GET_ITEM(values, i), &step->values[i], &step->constants[i]);
+        status = build_item(builder, PyTuple_GET_ITEM(values, i), &step->values[i]);
     }
     Py_XDECREF(values);
     Py_XDECREF(packed);
@@ -68,6 +106,13 @@ dl_list_undo(DlRun *run)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
+    for (Py_ssize_t i = run->journal.n - 1; i >= 0; i--) {
+        const DlReplaced *row = &run->journal.rows[i];
+        int status = row->old == NULL ? PyObject_DelItem(row->list, row->key) : PyObject_SetItem(row->list, row->key, row->old);
+        if (status < 0) {
+            PyErr_WriteUnraisable(row->list);
+        }
+    }
     for (int i = 0; i < run->program->n_inputs; i++) {
         PyObject *list = run->inputs[i];
         if (PyList_CheckExact(list) && PyList_SetSlice(list, run->regs[i].own_shape[0], NPY_MAX_INTP, NULL) < 0) {
@@ -77,25 +122,65 @@ dl_list_undo(DlRun *run)
     PyErr_Restore(type, value, traceback);
 }
 
-DlStatus
-dl_list_new(DlRun *run, int32_t reg)
+void
+dl_list_end(DlRun *run)
 {
-    PyObject *list = PyList_New(0);
-    if (list == NULL) {
-        return dl_failed(run, DL_REASON_MEMORY);
+    for (Py_ssize_t i = 0; i < run->journal.n; i++) {
+        Py_DECREF(run->journal.rows[i].list);
+        Py_DECREF(run->journal.rows[i].key);
+        Py_XDECREF(run->journal.rows[i].old);
     }
-    dl_reg_take(&run->regs[reg], list);
+    PyMem_Free(run->journal.rows);
+    run->journal = (DlJournal){0};
+}
+
+/* Whether nobody can notice the death of an object. */
+static int
+dies_quietly(PyObject *object)
+{
+    return object == NULL || object == Py_None || PyLong_CheckExact(object) || PyFloat_CheckExact(object)
+           || PyBool_Check(object) || PyArray_CheckExact(object) || PyUnicode_CheckExact(object)
+           || PyComplex_CheckExact(object) || PyBytes_CheckExact(object) || PyArray_IsScalar(object, Generic);
+}
+
+/* Note what is replaced in a list or dict that goes in: takes its own references. */
+static DlStatus
+note_replaced(DlRun *run, PyObject *list, PyObject *key, PyObject *old)
+{
+    DlRun *outermost = run->outermost;
+    int goes_in = 0;
+    for (int i = 0; i < outermost->program->n_inputs && !goes_in; i++) {
+        goes_in = outermost->inputs[i] == list;
+    }
+    if (!goes_in) {
+        return 0; /* the program's own */
+    }
+    if (!dies_quietly(old)) {
+        return dl_decline(run, DL_REASON_INPUT);
+    }
+    DlJournal *journal = &outermost->journal;
+    if (journal->n == journal->room) {
+        Py_ssize_t room = journal->room ? 2 * journal->room : 32;
+        DlReplaced *rows = PyMem_Realloc(journal->rows, (size_t)room * sizeof *rows);
+        if (rows == NULL) {
+            PyErr_NoMemory();
+            return dl_failed(run, DL_REASON_MEMORY);
+        }
+        journal->rows = rows;
+        journal->room = room;
+    }
+    journal->rows[journal->n++] = (DlReplaced){Py_NewRef(list), Py_NewRef(key), Py_XNewRef(old)};
     return 0;
 }
 
 /* A value: a new reference, NULL with an error set or, where the run declines, without. */
 static PyObject *
-get_value(DlRun *run, const DlAppendStep *step, int place)
+get_value(DlRun *run, const DlItem *item)
 {
     const DlScalars *table = &run->program->numbers;
-    const DlOperand *value = &step->values[place];
+    const DlOperand *value = &item->operand;
     if (value->kind == DL_FROM_CELL) {
-        return Py_NewRef(step->constants[place]);
+        return Py_NewRef(item->constant);
     }
     if (value->kind == DL_FROM_REG) {
         return Py_XNewRef(dl_reg_object(&run->regs[value->index]));
@@ -106,42 +191,114 @@ get_value(DlRun *run, const DlAppendStep *step, int place)
     return dl_scalar_object(table, value->index, run->numbers);
 }
 
-/* What is to be appended, as get_value. */
+/* What is to be put there, as get_value. */
 static PyObject *
-get_item(DlRun *run, const DlAppendStep *step)
+get_item(DlRun *run, const DlPutStep *step)
 {
     if (step->packed == NULL) {
-        return get_value(run, step, 0);
+        return get_value(run, &step->values[0]);
     }
-    int is_list = step->packed == &PyList_Type;
-    PyObject *item = is_list ? PyList_New(step->n) : PyTuple_New(step->n);
-    for (int i = 0; i < step->n && item != NULL; i++) {
-        PyObject *value = get_value(run, step, i);
+    PyObject *items = PyTuple_New(step->n);
+    for (int i = 0; i < step->n && items != NULL; i++) {
+        PyObject *value = get_value(run, &step->values[i]);
         if (value == NULL) {
-            Py_CLEAR(item);
-        }
-        else if (is_list) {
-            PyList_SET_ITEM(item, i, value);
+            Py_CLEAR(items);
         }
         else {
-            PyTuple_SET_ITEM(item, i, value);
+            PyTuple_SET_ITEM(items, i, value);
         }
     }
+    if (items == NULL || step->packed == (PyObject *)&PyTuple_Type) {
+        return items;
+    }
+    PyObject *item;
+    if (step->packed == (PyObject *)&PyList_Type) {
+        item = PySequence_List(items);
+    }
+    else {
+        PyObject *format = PyObject_GetAttrString(step->packed, "format");
+        item = format ? PyObject_Call(format, items, NULL) : NULL;
+        Py_XDECREF(format);
+    }
+    Py_DECREF(items);
     return item;
 }
 
 DlStatus
-dl_list_append(DlRun *run, const DlAppendStep *step)
+dl_list_new(DlRun *run, const DlNewStep *step)
+{
+    PyObject *list = step->is_dict ? PyDict_New() : PyList_New(step->repeats);
+    if (list != NULL && step->repeats) {
+        PyObject *value = get_value(run, &step->value), *count = value ? get_value(run, &step->count) : NULL;
+        if (count == NULL) {
+            Py_XDECREF(value);
+            Py_DECREF(list);
+            return PyErr_Occurred() ? dl_failed(run, DL_REASON_MEMORY) : dl_decline(run, DL_REASON_NUMBER);
+        }
+        PyList_SET_ITEM(list, 0, value);
+        Py_SETREF(list, PyNumber_Multiply(list, count));
+        Py_DECREF(count);
+    }
+    if (list == NULL) {
+        return dl_failed(run, DL_REASON_MEMORY);
+    }
+    dl_reg_take(&run->regs[step->dst], list);
+    return 0;
+}
+
+/* list[key] = item; an index that the list does not have declines. */
+static DlStatus
+store(DlRun *run, PyObject *list, PyObject *key, PyObject *item)
+{
+    PyObject *old;
+    Py_ssize_t index = 0;
+    if (PyDict_CheckExact(list)) {
+        old = PyDict_GetItemWithError(list, key);
+        if (old == NULL && PyErr_Occurred()) {
+            return dl_failed(run, DL_REASON_CALL);
+        }
+    }
+    else {
+        index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : NPY_MAX_INTP;
+        if (index == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            index = NPY_MAX_INTP;
+        }
+        index += index < 0 ? PyList_GET_SIZE(list) : 0;
+        if (index < 0 || index >= PyList_GET_SIZE(list)) {
+            return dl_decline(run, DL_REASON_INDEX);
+        }
+        old = PyList_GET_ITEM(list, index);
+    }
+    DlStatus status = note_replaced(run, list, key, old);
+    if (status != 0) {
+        return status;
+    }
+    int failed = PyDict_CheckExact(list) ? PyDict_SetItem(list, key, item) : PyList_SetItem(list, index, Py_NewRef(item));
+    return failed < 0 ? dl_failed(run, DL_REASON_MEMORY) : 0;
+}
+
+DlStatus
+dl_list_put(DlRun *run, const DlPutStep *step)
 {
     PyObject *list = run->regs[step->list].object;
-    if (list == NULL || !PyList_CheckExact(list)) {
+    int is_dict = list != NULL && PyDict_CheckExact(list);
+    if (list == NULL || (is_dict ? !step->has_key : !PyList_CheckExact(list))) {
         return dl_decline(run, DL_REASON_INPUT);
     }
-    PyObject *item = get_item(run, step);
-    if (item == NULL) {
+    PyObject *item = get_item(run, step), *key = item && step->has_key ? get_value(run, &step->key) : NULL;
+    if (item == NULL || (step->has_key && key == NULL)) {
+        Py_XDECREF(item);
         return PyErr_Occurred() ? dl_failed(run, DL_REASON_MEMORY) : dl_decline(run, DL_REASON_NUMBER);
     }
-    int status = PyList_Append(list, item);
+    DlStatus status;
+    if (step->has_key) {
+        status = store(run, list, key, item);
+    }
+    else {
+        status = PyList_Append(list, item) < 0 ? dl_failed(run, DL_REASON_MEMORY) : 0;
+    }
+    Py_XDECREF(key);
     Py_DECREF(item);
-    return status < 0 ? dl_failed(run, DL_REASON_MEMORY) : 0;
+    return status;
 }

@@ -251,14 +251,43 @@ typedef struct {
     DlYields yields; /* of `value` */
 } DlReadStep;
 
-/* The list in a register gets the objects of others, numbers, or constants: the only one, or a tuple or list of them. */
+/* What a list or dict gets: the object of a register, a number, or a constant. */
+typedef struct {
+    DlOperand operand;
+    PyObject *constant; /* owned, or NULL */
+} DlItem;
+
+/* A register gets a new list or dict: an empty one, or a list of `count` times one item. */
+typedef struct {
+    int32_t dst;
+    int is_dict, repeats;
+    DlItem value, count;
+} DlNewStep;
+
+/* The list or dict in a register gets an item, under a key or at its end: the only one of `values`, a tuple or list of
+ * all, or the text that a format makes of them. */
 typedef struct {
     int32_t list;
-    int n;
-    DlOperand *values;
-    PyObject **constants; /* owned, or NULL */
-    PyTypeObject *packed; /* borrowed: of tuples or lists; or NULL */
-} DlAppendStep;
+    int n, has_key;
+    DlItem *values;
+    DlItem key;
+    PyObject *packed; /* owned: the type of tuples or lists, or a format; or NULL */
+} DlPutStep;
+
+/* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). */
+typedef struct {
+    unsigned ignored, reported;
+} DlErrorsStep;
+
+/* An item of a list or dict that went in, as it was before the program put another there. */
+typedef struct {
+    PyObject *list, *key, *old; /* owned; a list's key is an int; old: NULL where there was none */
+} DlReplaced;
+
+typedef struct {
+    Py_ssize_t n, room;
+    DlReplaced *rows;
+} DlJournal;
 
 typedef struct {
     DlStepKind kind;
@@ -278,8 +307,9 @@ typedef struct {
         DlCondStep cond;
         DlMaskedStep masked;
         DlReadStep read;
-        int32_t new_list; /* register */
-        DlAppendStep append;
+        DlNewStep new;
+        DlPutStep put;
+        DlErrorsStep errors;
     };
 } DlStep;
 
@@ -363,10 +393,12 @@ typedef struct DlRun {
     unsigned flags;        /* floating-point flags gathered so far */
     DlDecline reason;       /* why it declines */
     DlSaved *saved;        /* what to write back when it declines */
+    DlJournal journal;     /* of the outermost run: the items to put back then */
     DlDraws *draws;        /* of the outermost run: the twins of the random generators that go in */
     PyObject *errstate;    /* owned: token of the context variable while errors raise, or NULL */
     int knows_reported;
-    unsigned reported;     /* flags that are not ignored, once that is known */
+    unsigned reported;     /* flags that the caller's state does not ignore, once that is known */
+    DlErrorsStep scope;    /* of the outermost run: how the state differs from the caller's now */
     DlPool *pool;          /* of a loop; or NULL */
     int keep_gil;          /* the program has loops: it does not let other threads run */
     int strict;            /* nor may anything that it calls, since some loop cannot be left */
@@ -417,6 +449,8 @@ DlStatus dl_errstate_enter(DlRun *run);
 void dl_errstate_leave(DlRun *run);
 /* Make sure that dl_errstate_reports runs no Python code later. */
 DlStatus dl_errstate_learn(DlRun *run);
+/* Judge the flags gathered so far, and let another state be in force. */
+DlStatus dl_errstate_set(DlRun *run, const DlErrorsStep *step);
 /* 1 when some flag gathered so far is not ignored by the caller, 0, or -1 with an error set. */
 int dl_errstate_reports(DlRun *run);
 /* Decline when one of the flags gathered so far is such that NumPy would report it. */
@@ -602,12 +636,13 @@ int dl_blocks_register(PyObject *module);
 DlStatus dl_masked_run(DlRun *run, const DlMaskedStep *step);
 
 /* ---- lists.c ---- */
-/* Put an empty list into a register. */
-DlStatus dl_list_new(DlRun *run, int32_t reg);
-DlStatus dl_list_append(DlRun *run, const DlAppendStep *step);
-/* Note how long a list is that goes in, if this register holds one; take back what was appended to all of them. */
+DlStatus dl_list_new(DlRun *run, const DlNewStep *step);
+DlStatus dl_list_put(DlRun *run, const DlPutStep *step);
+/* Note how long a list is that goes in, if this register holds one; put back what all of them held; let go of that. */
 void dl_list_note(DlReg *reg);
 void dl_list_undo(DlRun *run);
+void dl_list_end(DlRun *run);
+void dl_list_clear_item(DlItem *item);
 
 /* ---- draws.c ---- */
 /* Whether an input is a random generator; put its twin into the register. */

@@ -46,11 +46,11 @@ struct DlLying {
 static int
 can_let_in(const DlRun *outermost)
 {
-    if (outermost->world == NULL) {
+    if (outermost->world == NULL || outermost->scope.ignored || outermost->scope.reported) {
         return 0;
     }
     for (int i = 0; i < outermost->program->n_inputs; i++) {
-        if (PyList_Check(outermost->inputs[i])) {
+        if (PyList_Check(outermost->inputs[i]) || PyDict_Check(outermost->inputs[i])) {
             return 0;
         }
     }

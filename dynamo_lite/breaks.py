@@ -101,7 +101,7 @@ _ROWS = (
         "generator-call",
         "break",
         "{detail} makes a generator or coroutine",
-        "Use a list instead of a generator in array code; a list comprehension is traced.",
+        "Use a list instead of a generator in array code; a comprehension or generator expression is traced.",
     ),
     Reason(
         "disabled-function",
@@ -254,7 +254,7 @@ _ROWS = (
     Reason(
         "loop-list",
         "break",
-        "the items of {detail} are needed, which a compiled loop has appended to",
+        "the items of {detail} are needed, which a compiled loop fills",
         "Collect into an array made before the loop, or let the code behind the break take the list.",
     ),
     Reason(

@@ -37,13 +37,13 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import kind_of
 from dynamo_lite.schedule.steps import (
     Alloc,
-    Append,
     Call,
     Cond,
     DType,
     Loop,
     Machine,
     Map,
+    Put,
     Read,
     Reduce,
     Reg,
@@ -547,7 +547,7 @@ class _Writer(ArrayWriter):
             self.cond(step, frame)
         elif isinstance(step, Read):
             frame.numbers[step.yields[0].input] = replace(self.read_scalar(step, frame), read=True)
-        elif isinstance(step, Append):
+        elif isinstance(step, Put):
             self.append(step, frame)
         elif isinstance(step, Reduce):
             self.reduce(step, frame)

@@ -1,6 +1,6 @@
 """Writes the appends of machine loops: a NumPy scalar, an array or a number becomes an object and goes into a list.
 
-Enters an Append step and the Frame of its body; leaves a call of csrc/machine.c, or NotScalar. What is appended and
+Enters an Put step and the Frame of its body; leaves a call of csrc/machine.c, or NotScalar. What is appended and
 also handed on has to be that very object: a value that the body has just computed may be handed on by it, once, with an
 origin that says which append has made its object; behind the loop that is the last one.
 """
@@ -17,7 +17,7 @@ from dynamo_lite.backends.numba.machine_vectors import MOST_AXES, VectorWriter
 
 from dynamo_lite._C import abi
 from dynamo_lite.graph.scalar import is_symbolic
-from dynamo_lite.schedule.steps import Append, Reg
+from dynamo_lite.schedule.steps import Put, Reg
 
 PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
 
@@ -35,10 +35,10 @@ class ListWriter(VectorWriter):
         self.finals: list[Value] = []
         self.copied: set[int | None] = set()
 
-    def append(self, step: Append, frame: Frame) -> None:
+    def append(self, step: Put, frame: Frame) -> None:
         """Append a NumPy scalar of this iteration, or a number."""
         target = frame.registers.get(step.list)
-        if not isinstance(target, List) or step.packed is not None:
+        if not isinstance(target, List) or step.packed is not None or step.key is not None:
             raise NotScalar("a list of its own")
         (appended,) = step.values
         if isinstance(appended, Reg) and isinstance(frame.registers.get(appended.index), Array):

@@ -20,7 +20,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import draws, lists, numpy_rules
+from dynamo_lite.capture import consumers, draws, lists, numpy_rules, scopes
 from dynamo_lite.capture.branches import choose, data_condition, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
@@ -28,8 +28,9 @@ from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth
 from dynamo_lite.capture.instances import get_special, make_instance
-from dynamo_lite.capture.iterators import CALL, drain, iterate, next_item
+from dynamo_lite.capture.iterators import drain, iterate, next_item
 from dynamo_lite.capture.machine import Machine, as_constant
+from dynamo_lite.capture.numbered import CALL, goes_over_arrays
 from dynamo_lite.capture.numbers import (
     as_scalar,
     function_of,
@@ -227,6 +228,19 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
 # -- builtins ------------------------------------------------------------------------------------
 
 
+@rule(np.errstate)
+def _errstate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    if args:
+        raise Break("python-call", "class errstate")
+    return scopes.make(machine, kwargs)
+
+
+@rule(scopes.leave)
+def _leave_scope(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    scopes.leave(machine, as_constant(machine, args[0]))
+    return ConstantValue(None, None)
+
+
 @rule(print)
 def _print(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise Break("output", "print")
@@ -313,7 +327,8 @@ def _make_sequence(kind: type) -> Rule:
         value = only(args, kwargs)
         if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
             return value
-        return SequenceValue(None, kind, drain(machine, value))
+        made = _as_loop(machine, consumers.list_of, value) if kind is list else None
+        return SequenceValue(None, kind, drain(machine, value)) if made is None else made
 
     return build
 
@@ -608,16 +623,32 @@ _RULES[min] = _make_extremum("min")
 _RULES[max] = _make_extremum("max")
 
 
+def _as_loop(machine: Machine, function: Any, value: Value, *others: Value) -> Value | None:
+    """What `function` of consumers.py makes of the items of `value`, if a loop may go over these; None otherwise."""
+    if not machine.tracer.native_loops or not goes_over_arrays(value) or isinstance(value, ArrayValue):
+        return None
+    return machine.call_python(function, constant(function), [iterate(machine, value), *others], {})
+
+
 @rule(sum)
 def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     value = only(args, kwargs)
     total: Value = ConstantValue(None, 0)
+    summed = _as_loop(machine, consumers.sum_of, value, total)
+    if summed is not None:
+        return summed
     for item in drain(machine, value):
-        item = machine.realised(item)
-        if isinstance(item, NumberValue) or (isinstance(item, ConstantValue) and type(item.value) is float):
-            raise Break("python-call", "sum")  # NB: CPython 3.12 sums floats with compensation
-        total = operators.binary(machine, "+", total, item)
+        total = _add(machine, [total, item], {})
     return total
+
+
+@rule(consumers.add)
+def _add(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    total, item = map(machine.realised, args)
+    scalar = as_scalar(item)
+    if scalar is not None and kind_of(scalar) not in ("int", "bool"):
+        raise Break("python-call", "sum")  # NB: CPython 3.12 sums floats with compensation
+    return operators.binary(machine, "+", total, item)
 
 
 def _breaks_with(reason: str, *callables: Any) -> None:
@@ -639,7 +670,11 @@ def _search(wanted: bool) -> Rule:
     """any or all: goes on to the first item whose truth is `wanted`."""
 
     def search(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        iterator = iterate(machine, only(args, kwargs))
+        value = only(args, kwargs)
+        found = _as_loop(machine, consumers.any_of if wanted else consumers.all_of, value)
+        if found is not None:
+            return found
+        iterator = iterate(machine, value)
         while (item := next_item(machine, iterator)) is not None:
             if known_truth(machine, machine.realised(item)) is wanted:
                 return ConstantValue(None, wanted)

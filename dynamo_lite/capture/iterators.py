@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbered import CALL, source_of
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.state import Raised, Tracer
 from dynamo_lite.capture.value import (
@@ -40,11 +41,16 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
     match value:
         case IteratorValue():
             return value
+        case SequenceValue() if value.times is not None and machine.tracer.native_loops:
+            return IteratorValue(None, value, kind="array")
         case SequenceValue():
             return IteratorValue(None, value, value.items)
         case RecordValue():
             return iterate(machine, SequenceValue(None, tuple, value.items))
         case GeneratorValue():
+            source = source_of(value) if machine.tracer.native_loops else None
+            if source is not None:
+                return IteratorValue(None, value, kind="generator", parts=(source,))
             return IteratorValue(None, value)
         case ConstantValue() if isinstance(value.value, tuple | str):
             spend(len(value.value))
@@ -115,7 +121,7 @@ def drain(machine: Machine, value: Value) -> list[Value]:
 def dict_has_changed(iterator: IteratorValue) -> bool:
     """Whether the dict that is iterated over has another size than when that began."""
     of = iterator.of.of if isinstance(iterator.of, DictViewValue) else iterator.of
-    return isinstance(of, DictValue) and len(of.items) != iterator.start
+    return isinstance(of, DictValue) and (of.filled is not None or len(of.known) != iterator.start)
 
 
 def _next_of_iter(machine: Machine, iterator: IteratorValue) -> Value | None:
@@ -137,7 +143,20 @@ def _items(iterator: IteratorValue) -> list[Value]:
     return iterator.of.items if isinstance(iterator.of, SequenceValue) else iterator.items
 
 
+def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
+    """Let an iterator over numbered items be taken from as Python takes; whether it can be."""
+    if iterator.kind == "generator":
+        iterator.kind, iterator.parts = "iter", ()
+    elif iterator.kind in ("range", "array") and not isinstance(iterator.of, ArrayValue):
+        is_list = isinstance(iterator.of, SequenceValue)
+        iterator.items = _items(iterator) if is_list else iterate(machine, iterator.of).items
+        iterator.kind = "iter"
+    return iterator.kind == "iter"
+
+
 def _next_of_array(machine: Machine, iterator: IteratorValue) -> Value | None:
+    if take_one_by_one(machine, iterator):
+        return _next_of_iter(machine, iterator)
     raise Break("loop-over-unknown-iterator", "an array")
 
 
@@ -168,8 +187,10 @@ def _next_of_map(machine: Machine, iterator: IteratorValue) -> Value | None:
     return CALL[0](machine, iterator.of, items)
 
 
-# Calls a function (call_rules.py, which uses this module).
-CALL: list[Callable[[Machine, Value, list[Value]], Value]] = []
+def _next_of_generator(machine: Machine, iterator: IteratorValue) -> Value | None:
+    take_one_by_one(machine, iterator)
+    return _next_of_iter(machine, iterator)
+
 
 _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
     "iter": _next_of_iter,
@@ -178,4 +199,5 @@ _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
     "enumerate": _next_of_enumerate,
     "zip": _next_of_zip,
     "map": _next_of_map,
+    "generator": _next_of_generator,
 }

@@ -36,7 +36,7 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.graph.node import Node
-from dynamo_lite.pycode import Code
+from dynamo_lite.pycode import Code, handlers_at
 
 _FRAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"})
 
@@ -76,7 +76,7 @@ def note_exit(
     numbers: those that a `for` goes through; None for a `while`. held: what a local holds after an iteration, None if
     nothing; it raises CannotLeave if nobody can tell.
     """
-    if tracer.regions or len(tracer.frames) != 1:
+    if tracer.regions or len(tracer.frames) != 1 or tracer.depth or handlers_at(frame.code, header) is not None:
         return False
     if numbers is not None:
         iterator = frame.stack[-1]
@@ -111,11 +111,12 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
             raise CannotLeave
         case SequenceValue() if value.source is None:
             sequence = memo[value] = SequenceValue(None, value.kind)  # which a list may hold itself
-            sequence.items = [_as_now(item, memo) for item in value.known]
-            sequence.tail = value.tail
+            sequence.known = [_as_now(item, memo) for item in value.known]
+            sequence.filled, sequence.times = value.filled, value.times
         case DictValue() if value.source is None:
             mapping = memo[value] = DictValue(None)
-            mapping.items = {key: _as_now(item, memo) for key, item in value.items.items()}
+            mapping.known = {key: _as_now(item, memo) for key, item in value.known.items()}
+            mapping.filled = value.filled
         case InstanceValue():
             instance = memo[value] = replace(value, stored={})
             instance.stored = {name: _as_now(item, memo) for name, item in value.stored.items()}

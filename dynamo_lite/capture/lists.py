@@ -1,15 +1,16 @@
-"""Lists that a loop appends to: ``out.append(x)`` as an op of the loop's body (ops/lists.py).
+"""Lists and dicts that a loop fills: ``out.append(x)``, ``out[i] = x`` as ops of the loop's body (ops/lists.py).
 
 Enters a list made in this segment and what is appended to it. Outside of loops the interpreter keeps its items; where
 a loop knew the list before its first iteration, the program makes a list of its own, which gets what the loop appends,
 and residual code adds it to the items from before:
 
-    out = [x0]                                  %tail = new_list()
-    for i in range(n): x = f(x); out.append(x)  loop ...: append(%tail, %x)
-    return out                                  residual:  out = [x0]; out.extend(tail)
+    out = [x0]                                  %filled = new_container()
+    for i in range(n): x = f(x); out.append(x)  loop ...: append(%filled, %x)
+    return out                                  residual:  out = [x0]; out.extend(filled)
 
-A list from outside is an input of the program, which takes back what it has appended if it declines; nothing else of
-the segment has looked into that list.
+Where an index or key is a number that only the run knows, the program has all items, from before the loop on: the plan
+says so to the next attempt (LoopPlan.lists). A list or dict from outside is an input of the program, which puts back
+what it held if it declines; nothing else of the segment has looked into it.
 
 The last item and the length of such a list are places (places.py) with the keys "last" and "length": where an iteration
 looks at one and appends, the loop carries it, and `out.append(out[-1] * 0.5)` is `last = last * 0.5; out.append(last)`.
@@ -23,18 +24,30 @@ node's, a number is one that the iteration has computed and that nobody else get
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from dynamo_lite import ops
-from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.folding import check_items
+from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import Place, end_of, name_of
-from dynamo_lite.capture.sameness import reachable
-from dynamo_lite.capture.state import Grown, LoopKey, Region, Retry, Tracer
-from dynamo_lite.capture.value import ArrayValue, Break, LazyValue, NumberValue, SequenceValue, UnreadValue, Value
+from dynamo_lite.capture.sameness import reachable, reached_by_name
+from dynamo_lite.capture.state import Grown, LoopKey, LoopPlan, Region, Retry, Tracer
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    ConstantValue,
+    DictValue,
+    FormattedValue,
+    LazyValue,
+    NumberValue,
+    SequenceValue,
+    UnreadValue,
+    Value,
+)
 from dynamo_lite.capture.wrap import realise
-from dynamo_lite.graph.node import Argument
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make
+from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import LIST
 
 Path: TypeAlias = tuple[Any, ...]
@@ -44,26 +57,28 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     """``target.append(item)``; target: a list made in this segment."""
     tracer = machine.tracer
     loops = [place for place, region in enumerate(tracer.regions) if target in region.lists]
-    if not loops and target.tail is None:
+    if not loops and target.filled is None:
         target.items.append(item)
         return
+    if target.times is not None:
+        _have_whole(tracer, target)
     was_read = any(tracer.regions[place].lists[target][0] != target.reads for place in loops)
     looked_at = any(_looks(tracer.regions[place], target) for place in loops)
     alternates = bool(loops) and not tracer.regions[-1].index.name  # a choice refuses a list that becomes longer
-    if target.tail is None and not target.ends and (was_read or (looked_at and not alternates)):
+    if target.filled is None and not target.ends and (was_read or (looked_at and not alternates)):
         target.known.append(item)  # which the loop refuses, unless the iteration has taken one off
         return
-    if was_read and target.tail is None:
+    if was_read and target.filled is None:
         raise Break("loop-list", "a list")
     for place in loops:
         _carry_ends(tracer, tracer.regions[place], target)
     item = realise(tracer, item)
     _append_ends(tracer, target, item)
     values, packed = _appended(tracer, item)
-    if target.tail is None:
+    if target.filled is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
-        target.tail = ops.lists.new_list(around, tracer.location())
-    ops.lists.append(tracer.graph, target.tail, values, packed, tracer.location())
+        target.filled = ops.lists.new_container(around, list, tracer.location())
+    ops.lists.put(tracer.graph, target.filled, None, values, packed, tracer.location())
 
 
 def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
@@ -74,7 +89,7 @@ def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
 def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
     """The "last" item or the "length" of a list made in this segment, without reading the list; None: not known."""
     found = end_of(target, key)
-    if found is None and (target.tail is not None or target.ends):
+    if found is None and (target.filled is not None or target.ends):
         for region in tracer.regions:
             if target in region.lists:
                 _carry_ends(tracer, region, target)
@@ -84,7 +99,8 @@ def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
 def learn_ends(tracer: Tracer, region: Region) -> None:
     """Where an iteration has made lists longer, having looked at nothing but their ends: raise Retry to carry these."""
     for target, (reads, _, length) in region.lists.items():
-        if target.tail is None and reads == target.reads and len(target.known) > length:
+        longer = isinstance(target, SequenceValue) and reads == target.reads and len(target.known) > length
+        if isinstance(target, SequenceValue) and longer and target.filled is None:
             _carry_ends(tracer, region, target)
 
 
@@ -97,7 +113,7 @@ def is_seen_after(owner: Value, key: object) -> bool:
 def forget_ends(owners: Iterable[Value]) -> None:
     """Have lists that a loop has not appended to after all known by their items again."""
     for owner in owners:
-        if isinstance(owner, SequenceValue) and owner.tail is None:
+        if isinstance(owner, SequenceValue) and owner.filled is None:
             owner.ends.clear()
 
 
@@ -131,32 +147,203 @@ def _append_ends(tracer: Tracer, target: SequenceValue, item: Value) -> None:
 
 def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
     """``target.append(item)`` in a loop; target: a list from outside, of which nothing is known but its type."""
-    tracer, concrete = machine.tracer, target.concrete
-    assert target.source is not None
-    in_loop = tracer.peeling or any(region.index.name for region in tracer.regions)
-    known = tracer.grown.get(id(concrete))
-    if not in_loop or id(concrete) in tracer.wrapped or (known is not None and known.source != target.source):
+    tracer = machine.tracer
+    if not _is_closed(tracer, target):
         raise Break("side-effect-container", "list.append")
     values, packed = _appended(tracer, realise(tracer, item))
+    ops.lists.put(tracer.graph, _outside(tracer, target), None, values, packed, tracer.location())
+
+
+def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) -> bool:
+    """``target[key] = item`` in a loop, under a number that only the run knows; target: a list or dict from outside, of
+    which nothing is known but its type. Whether it is done."""
+    tracer = machine.tracer
+    if target.known is not None or type(target.concrete) not in (list, dict) or not _is_closed(tracer, target):
+        return False
+    key = realise(tracer, key)
+    where = _unknown_key(tracer, key)
+    if where is None and id(target.concrete) in tracer.grown:
+        where = _constant_key(key)
+    if where is None:
+        return False
+    if type(target.concrete) is dict:
+        _claim_key(tracer, key)
+    assert target.source is not None
+    tracer.facts.state("type", target.source, type(target.concrete))
+    values, packed = _appended(tracer, realise(tracer, item))
+    ops.lists.put(tracer.graph, _outside(tracer, target), where, values, packed, tracer.location())
+    return True
+
+
+def _is_closed(tracer: Tracer, target: LazyValue) -> bool:
+    """Whether a loop may fill a list or dict from outside: nobody has looked into it, or knows it by another name."""
+    in_loop = tracer.peeling or any(region.index.name for region in tracer.regions)
+    known = tracer.grown.get(id(target.concrete))
+    own = known is None or known.source == target.source
+    return in_loop and own and id(target.concrete) not in tracer.wrapped
+
+
+def _outside(tracer: Tracer, target: LazyValue) -> Node:
+    """The graph's input for a list or dict from outside."""
+    concrete = target.concrete
+    known = tracer.grown.get(id(concrete))
     if known is None:
-        known = Grown(concrete, target.source, tracer.root.add_input(LIST, "list"))
+        assert target.source is not None
+        known = Grown(concrete, target.source, tracer.root.add_input(LIST, type(concrete).__name__))
         tracer.grown[id(concrete)] = known
         tracer.inputs.append(target.source)
         tracer.example_inputs.append(concrete)
-    ops.lists.append(tracer.graph, known.node, values, packed, tracer.location())
+    return known.node
+
+
+# -- items under keys that only the run knows ------------------------------------------------------
+
+
+def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: Value) -> bool:
+    """``target[key] = item`` where the program has all items of a list or dict made in this segment, as it has from
+    before the loop on in which a key first is known to the run alone; whether it is done."""
+    tracer = machine.tracer
+    if target.source is not None or (isinstance(target, SequenceValue) and target.kind is not list):
+        return False
+    where = _unknown_key(tracer, key)
+    if where is None and is_whole(target):
+        where = _constant_key(key)
+    if where is None:
+        return False
+    _have_whole(tracer, target)
+    if isinstance(target, DictValue):
+        _claim_key(tracer, key)
+    values, packed = _appended(tracer, realise(tracer, item))
+    assert target.filled is not None
+    ops.lists.put(tracer.graph, target.filled, where, values, packed, tracer.location())
+    return True
+
+
+def repeated(machine: Machine, item: Value, times: Scalar) -> SequenceValue:
+    """``[item] * times`` for a number of the call's, which is guarded where somebody asks for the items."""
+    tracer = machine.tracer
+    made = SequenceValue(None, list, [item], times=times)
+
+    def fix() -> int:
+        around = next((region for region in tracer.regions if made in region.lists), None)
+        if around is not None:
+            _plan_for(tracer, around, made, False)
+        count = as_constant(machine, NumberValue(None, times))
+        check_items(count)
+        return int(count)
+
+    made.fix = fix
+    tracer.repeated.append(made)
+    return made
+
+
+def prepare(tracer: Tracer, plan: LoopPlan) -> None:
+    """Before a loop: have the program hold the lists and dicts, or the guards fix the lengths of the lists, of which an
+    earlier attempt has seen that the loop needs that."""
+    for where, whole in plan.lists.items():
+        owner = next((one for one, name in reached_by_name(tracer).items() if name == where), None)
+        if whole and isinstance(owner, SequenceValue | DictValue):
+            _fill(tracer, owner)
+        elif isinstance(owner, SequenceValue) and owner.filled is None:
+            owner.items  # noqa: B018
+
+
+def is_whole(owner: Value) -> bool:
+    """Whether the program has all items of a list or dict."""
+    is_filled = isinstance(owner, SequenceValue | DictValue) and owner.filled is not None
+    return is_filled and not (owner.known or _ends(owner))  # type: ignore[attr-defined,arg-type]
+
+
+def _ends(owner: SequenceValue | DictValue) -> dict[str, Value]:
+    return owner.ends if isinstance(owner, SequenceValue) else {}
+
+
+def _unknown_key(tracer: Tracer, key: Value) -> Scalar | None:
+    """A key that is another one in every iteration, as far as capture knows."""
+    number = as_scalar(key) if isinstance(key, NumberValue) else None
+    return number if number is not None and is_symbolic(number) and tracer.varies(number) else None
+
+
+def _constant_key(key: Value) -> Scalar | None:
+    number = as_scalar(key)
+    return None if number is None or kind_of(number) == "complex" or _is_long(number) else number
+
+
+def _claim_key(tracer: Tracer, key: Value) -> None:
+    """See that a dict's key is an object of its own."""
+    if isinstance(key, NumberValue) and kind_of(key.expr) != "bool":
+        _claim(tracer, key)
+
+
+def _have_whole(tracer: Tracer, target: SequenceValue | DictValue) -> None:
+    """See that the program holds all items; raises Retry where a loop has yet to learn that."""
+    if _ends(target) or (target.filled is not None and target.known):
+        raise Break("loop-list", f"a {'dict' if isinstance(target, DictValue) else 'list'}")
+    around = next((region for region in tracer.regions if target in region.lists), None)
+    if target.filled is not None:
+        return
+    if around is not None:
+        _plan_for(tracer, around, target, True)
+    _fill(tracer, target)
+
+
+def _plan_for(tracer: Tracer, region: Region, target: SequenceValue | DictValue, whole: bool) -> NoReturn:
+    """Have the next attempt at the loop of `region` prepare for `target`."""
+    plan, where = tracer.plans[region.key], name_of(tracer, target)
+    if where is None or where in plan.lists:
+        raise Break("loop-list", f"a {'dict' if isinstance(target, DictValue) else 'list'}")
+    plan.lists[where] = whole
+    raise Retry
+
+
+def _fill(tracer: Tracer, target: SequenceValue | DictValue) -> None:
+    """Have the program make a list or dict with the items that `target` has, and all that follow."""
+    if target.filled is not None:
+        return
+    here, graph = tracer.location(), tracer.graph
+    items = target.known if isinstance(target, DictValue) else dict.fromkeys(range(len(target.known)))
+    values = target.known.values() if isinstance(target, DictValue) else target.known
+    operands = [_known_operand(realise(tracer, value)) for value in values]
+    if isinstance(target, SequenceValue) and target.times is not None:
+        target.filled = ops.lists.new_container(graph, list, here, operands[0], target.times)
+        target.times = target.fix = None
+    else:
+        kind = dict if isinstance(target, DictValue) else list
+        target.filled = ops.lists.new_container(graph, kind, here)
+        for key, operand in zip(items, operands, strict=True):
+            where = _constant_key(ConstantValue(None, key)) if kind is dict else None
+            if kind is dict and where is None:
+                raise Break("loop-list", "a dict")
+            ops.lists.put(graph, target.filled, where, (operand,), None, here)
+    target.known.clear()
+
+
+def _known_operand(item: Value) -> Argument:
+    """An item from before the loop: an array, or a number that is one object wherever it is."""
+    number = as_scalar(item)
+    if isinstance(item, ArrayValue):
+        return item.node
+    if number is None or is_symbolic(number) or kind_of(number) == "complex" or _is_long(number):
+        raise Break("loop-state", "a list, by other things than arrays and numbers")
+    return number
 
 
 def state_others(tracer: Tracer) -> None:
     """Guard that each list which gets something is no other list that is looked at, or gets something."""
     grown = [one.source for one in tracer.grown.values()]
     for place, source in enumerate(grown):
-        for other in (*grown[place + 1 :], *tracer.lists):
+        dicts = (value.source for _, value in tracer.wrapped.values() if isinstance(value, DictValue))
+        for other in (*grown[place + 1 :], *tracer.lists, *(one for one in dicts if one is not None)):
             tracer.facts.state_pair("distinct", source, other)
 
 
-def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type | None]:
-    """The operands of an append, and what they are packed into: a tuple or list that nobody else has."""
-    is_fresh = isinstance(item, SequenceValue) and item.source is None and item.tail is None
+def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type | str | None]:
+    """The operands of an append or store, and what they are packed into: a tuple, list or text that nobody else has."""
+    if isinstance(item, FormattedValue):
+        if item in reachable(tracer):
+            raise Break("loop-state", "a list, by other things than arrays and numbers")
+        return tuple(_part(tracer, one) for one in item.args), item.format
+    is_fresh = isinstance(item, SequenceValue) and item.source is None and item.filled is None
     if isinstance(item, SequenceValue) and is_fresh and item not in reachable(tracer):
         return tuple(_operand(tracer, realise(tracer, one)) for one in item.known), item.kind
     return (_operand(tracer, item),), None
@@ -166,13 +353,23 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
     """What is appended, or stands in it."""
     if isinstance(item, ArrayValue):
         return item.node
-    if isinstance(item, SequenceValue) and item.tail is not None and not item.known and item.source is None:
-        return item.tail
+    if isinstance(item, SequenceValue) and item.filled is not None and not item.known and item.source is None:
+        return item.filled
     number = as_scalar(item)
     if number is None or kind_of(number) == "complex" or _is_long(number):
         raise Break("loop-state", "a list, by other things than arrays and numbers")
     if isinstance(item, NumberValue) and kind_of(number) != "bool":
         _claim(tracer, item)
+    return number
+
+
+def _part(tracer: Tracer, item: Value) -> Argument:
+    """What a text is made of, which keeps nothing of it."""
+    number = as_scalar(item)
+    if isinstance(item, ArrayValue):
+        return item.node
+    if number is None or _is_long(number):
+        raise Break("loop-state", "a list, by other things than arrays and numbers")
     return number
 
 
@@ -184,7 +381,7 @@ def _claim(tracer: Tracer, item: NumberValue) -> None:
     """See that the number is an object that this iteration has made, and that no list gets twice."""
     loop = next((region for region in reversed(tracer.regions) if region.index.name), None)
     way = tuple(region.key for region in tracer.regions)
-    objects, known = _objects(tracer, item.expr), tracer.may_be(item.expr)
+    objects, known = tracer.objects(item.expr), tracer.may_be(item.expr)
     if loop is not None:
         known -= {symbol.name for symbol in loop.numbers.values()}
     taken = any(not _exclude(way, other) for one in objects for other in tracer.appended.get(one, ()))
@@ -192,20 +389,6 @@ def _claim(tracer: Tracer, item: NumberValue) -> None:
         raise Break("loop-state", "a list, by a number that something else holds, too")
     for one in objects:
         tracer.appended.setdefault(one, []).append(way)
-
-
-def _objects(tracer: Tracer, value: Scalar, seen: frozenset[str] = frozenset()) -> set[Scalar]:
-    """The numbers whose very object `value` may be, by their expressions: itself, and those that a choice, a loop or
-    max() is the one or the other of. NB: abs() of a positive int, which max() says, is that int."""
-    if not is_symbolic(value) or kind_of(value) == "bool":
-        return set()
-    found: set[Scalar] = {value}
-    parts: tuple[Scalar, ...] = ()
-    if isinstance(value, Symbol) and value.name not in seen:
-        seen, parts = seen | {value.name}, tracer.alternatives.get(value.name, ())
-    elif isinstance(value, ScalarOp) and value.op in ("max", "min"):
-        parts = value.operands
-    return found.union(*(_objects(tracer, part, seen) for part in parts))
 
 
 def _exclude(one: tuple[LoopKey, ...], other: tuple[LoopKey, ...]) -> bool:
@@ -229,7 +412,7 @@ def shares_numbers(
         if tracer.may_be(after.expr, names) or names & tracer.indices:
             return True  # the next iteration begins with an object that it, or another one, appends again
     shared: set[Path] = set()  # what may hold such a number from the next iteration on
-    objects = {path: _objects(tracer, value.expr) for path, value in became.items()}
+    objects = {path: tracer.objects(value.expr) for path, value in became.items()}
     while found := {path for path in became if not appended.isdisjoint(objects[path])} - shared:
         shared |= found
         if any(path[0] in live or (path in entered and entered[path].expr in tracer.appended) for path in found):
@@ -243,11 +426,13 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
     for value in values:
         if isinstance(value, SequenceValue) and value.kind is list:
             region.lists[value] = value.reads, len(value.looks), len(value.known)
+        elif isinstance(value, DictValue):
+            region.lists[value] = 0, 0, len(value.known)
         elif isinstance(value, NumberValue):
-            region.before |= _objects(tracer, value.expr)
+            region.before |= tracer.objects(value.expr)
 
 
 __all__ = [
-    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "learn_ends", "look", "shares_numbers"),
-    *("state_others", "watch"),
+    *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "is_whole", "learn_ends", "look"),
+    *("prepare", "put", "put_outside", "repeated", "shares_numbers", "state_others", "watch"),
 ]

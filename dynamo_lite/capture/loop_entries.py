@@ -5,16 +5,17 @@ Enters a machine there; leaves it behind the loop, if that stays one (loops.py),
 
 from __future__ import annotations
 
-from dynamo_lite.capture.iterators import iterate
+from dynamo_lite.capture.iterators import take_one_by_one
 from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, plan_of
 from dynamo_lite.capture.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import length_of
+from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.state import ENDLESS, Frame, Retry
-from dynamo_lite.capture.value import Break, IteratorValue
+from dynamo_lite.capture.value import Break, IteratorValue, SequenceValue
 from dynamo_lite.graph.scalar import is_symbolic, make
-from dynamo_lite.pycode import handlers_at
+from dynamo_lite.pycode import CO_GENERATOR_KINDS
 
 
 def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_index: int) -> bool:
@@ -26,14 +27,19 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         frame.index = exit_index
         return True
     plan = plan_of(tracer, frame, header)
-    if iterator.kind == "range" and (plan.refused is not None or not tracer.native_loops):
+    stands_still = bool(frame.code.flags & CO_GENERATOR_KINDS)  # between two items
+    settled = isinstance(iterator.of, SequenceValue) and iterator.of.times is None
+    if iterator.kind != "range" and (settled or plan.refused is not None) and take_one_by_one(machine, iterator):
+        plan.outcome = "unrolled"
+        return False
+    if iterator.kind == "range" and (plan.refused is not None or not tracer.native_loops or stands_still):
         if not is_comprehended(frame):
             plan.outcome = "segments"
             raise Break("loop-goes-on", "a range")  # which an exit of the loop brought
-        iterator.kind, iterator.items = "iter", iterate(machine, iterator.of).items
+        take_one_by_one(machine, iterator)
         plan.outcome = "unrolled"
         return False
-    if plan.refused is not None:
+    if plan.refused is not None or stands_still:
         raise Break("loop-over-unknown-iterator", "an array")
     if (bounds := numbering(tracer, iterator)) is None:
         plan.refused = ("loop-state", "iterators of different lengths")
@@ -71,10 +77,10 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
     """In front of the body of a `while`: keep the loop a loop, or let this iteration run by itself. The test at the top
     was true; the one at the bottom tells after an iteration whether to go on."""
     tracer, header = machine.tracer, frame.index
-    if not tracer.native_loops or frame.code.flags & _GENERATOR:
+    if not tracer.native_loops or frame.code.flags & CO_GENERATOR_KINDS:
         return False
     plan = plan_of(tracer, frame, header)
-    if handlers_at(frame.code, header) is not None:
+    if is_handled(tracer, frame.code, header):
         plan.refused = plan.refused or ("exception-handler-active", "the loop")
     if plan.refused is not None:
         plan.outcome = "segments"
@@ -102,9 +108,6 @@ def _enter(machine: Machine, frame: Frame, header: int) -> None:
     if (id(frame), header) in machine.entered:
         raise Break("loop-exit", "break, to the next iteration of a loop around it")
     machine.entered.append((id(frame), header))
-
-
-_GENERATOR = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
 
 
 __all__ = ["for_numbered"]

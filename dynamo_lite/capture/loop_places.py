@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from dynamo_lite.capture.branches import Walk
 from dynamo_lite.capture.leaving import done_at, rest_behind
+from dynamo_lite.capture.lists import is_whole
 from dynamo_lite.capture.loop_code import tests
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
@@ -55,6 +56,8 @@ def find_owners(machine: Machine, plan: LoopPlan) -> dict[Place, Value]:
         owner = find_owner(tracer, place, lambda source: _reach(machine, source))
         if owner is None:
             raise Unreached("loop-state", "a list, dict, cell or iterator from before the loop")
+        if is_whole(owner):  # an earlier attempt took an index for one that stays
+            continue
         if owner.source is not None:
             tracer.stored.setdefault(owner, dict(contents(owner)))
         owners[place] = owner

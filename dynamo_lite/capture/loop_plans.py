@@ -5,21 +5,24 @@ Enters a frame in front of a loop, or of a call of a comprehension's function; l
 
 from __future__ import annotations
 
+from dynamo_lite.capture import consumers
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays
 from dynamo_lite.capture.numbers import length_of
+from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Tracer
 from dynamo_lite.capture.value import FunctionValue, RangeValue, Value
 from dynamo_lite.graph.scalar import is_symbolic
-from dynamo_lite.pycode import handlers_at
+from dynamo_lite.pycode import Code
 
 ALWAYS_UNROLLED = 8  # iterations of a loop of known length
-_COMPREHENSION = "<listcomp>"  # before 3.12 a function that takes the iterator
+_BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
+_TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
 
 
 def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
     """Whether what GET_ITER has just taken off the stack is gone through by a `for` that could stay a loop."""
-    tracer, header = machine.tracer, frame.index
+    tracer, header = machine.tracer, header_behind(frame.code, frame.index)
     is_loop = frame.code.instrs[header].op == "FOR_ITER"
     if not tracer.native_loops or not (is_loop or _is_comprehension(frame)):
         return False
@@ -31,16 +34,25 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
             return False
     elif not is_loop or not goes_over_arrays(value):
         return False
-    if is_loop and handlers_at(frame.code, header) is not None:
+    if is_loop and is_handled(tracer, frame.code, header):
         plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
     return True
 
 
+def header_behind(code: Code, index: int) -> int:
+    """Where the loop over what a GET_ITER before `index` has made is headed, if it is one: from 3.12 on a comprehension
+    puts its variable aside and its list below the iterator first."""
+    while code.instrs[index].op in _BEGIN_COMPREHENSION:
+        index += 1
+    return index
+
+
 def _is_comprehension(frame: Frame) -> bool:
-    """Whether the instruction at hand calls the function of a list comprehension (before 3.12)."""
+    """Whether the instruction at hand calls the function of a generator expression, or (before 3.12) of a list or dict
+    comprehension."""
     instr, function = frame.code.instrs[frame.index], frame.stack[-1] if frame.stack else None
     is_call = instr.op == "CALL" and instr.arg == 0
-    return is_call and isinstance(function, FunctionValue) and function.code.co_name == _COMPREHENSION
+    return is_call and isinstance(function, FunctionValue) and function.code.co_name in _TAKES_ITERATOR
 
 
 def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
@@ -48,6 +60,11 @@ def plan_of(tracer: Tracer, frame: Frame, header: int) -> LoopPlan:
     key = key_of(tracer, frame, header)
     plan = tracer.plans.get(key)
     if plan is None:
+        place = next((one for one in reversed(tracer.frames) if one.namespace is not vars(consumers)), frame)
+        if place is not frame:  # the loop of a builtin stands where that is called
+            line = place.line or place.code.firstlineno
+            plan = tracer.plans[key] = LoopPlan(place.code.filename, line, place.code.name)
+            return plan
         lines = [frame.code.instrs[header].position[0]]
         if lines[0] is not None and frame.code.instrs[header].op != "FOR_ITER":  # the test stands above the body
             jumps = (instr.position[0] for instr in frame.code.instrs if instr.target == header)
@@ -64,8 +81,8 @@ def key_of(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
 
 
 def is_comprehended(frame: Frame) -> bool:
-    """Whether the frame is that of a list comprehension: what it goes over came in as an iterator."""
-    return frame.code.name == _COMPREHENSION
+    """Whether the frame is that of a comprehension or generator expression, which is handed an iterator."""
+    return frame.code.name in _TAKES_ITERATOR
 
 
-__all__ = ["ALWAYS_UNROLLED", "is_comprehended", "key_of", "plan_of", "stays_loop"]
+__all__ = ["ALWAYS_UNROLLED", "header_behind", "is_comprehended", "key_of", "plan_of", "stays_loop"]

@@ -27,7 +27,7 @@ from dynamo_lite.capture.leaving import (
     reads_frame,
     way_number,
 )
-from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, shares_numbers, watch
+from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_places import Name, Path, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of
@@ -66,6 +66,7 @@ from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
 from dynamo_lite.graph.scalar import (
     Scalar,
+    ScalarOp,
     Symbol,
     is_symbolic,
     kind_of,
@@ -145,10 +146,12 @@ class Attempt:
             self._refuse("side-effect-cell", min(cells))
         live_at = liveness(frame.code)
         behind = live_at[exit_index].union(*(live_at[place] for place in apart))
+        self.live_after = behind | live_at[self.header]
         self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind) | cells
         if apart:
             names |= {self.way_name, self.at_name} - {""}
         tracer = self.machine.tracer
+        prepare(tracer, self.plan)
         try:
             self.owners = find_owners(self.machine, self.plan)
         except Unreached as found:
@@ -281,9 +284,12 @@ class Attempt:
 
     def _is_held(self, iterator: IteratorValue) -> bool:
         """Whether something but the loop has the iterator, or one under it, and could ask it how far it has got."""
-        place = self.frame.stack.pop()
+        frame = self.frame
+        place, locals_ = frame.stack.pop(), frame.locals
+        frame.locals = {name: value for name, value in locals_.items() if name in self.live_after}
         held = set(reachable(self.machine.tracer))
-        self.frame.stack.append(place)
+        frame.stack.append(place)
+        frame.locals = locals_
         return not held.isdisjoint(under(iterator))
 
     def _enter_locals(self, live: frozenset[Name]) -> dict[Name, Value]:
@@ -676,13 +682,21 @@ class Attempt:
         """Refuse numbers behind the loop that may be objects which Python knows already, or one and the same object."""
         tracer = self.machine.tracer
         known: set[str] = set()
+        before = {one for one in self.region.before if isinstance(one, ScalarOp)}
+        computed: set[Scalar] = set()  # what the others are computed as, or may be
+        taken: set[Scalar] = set()  # what they may be by a choice or an inner loop
         for path in {self.held[path]: path for path in paths}.values():
             names: set[str] = set()
-            if tracer.may_be(self.next[path], names) or not self._names_inside() & symbols_of(self.next[path]):
+            value = self.next[path]
+            others = tracer.objects(value) - {value}
+            found_before = tracer.may_be(value, names) or not before.isdisjoint(others)
+            if found_before or not self._names_inside() & symbols_of(value):
                 self._refuse("loop-number-identity", f"{path[0]}, which may end as a number that was there before")
-            if not known.isdisjoint(names):
+            if not (known.isdisjoint(names) and computed.isdisjoint(others) and value not in taken):
                 self._refuse("loop-number-identity", f"{path[0]}, which may end as the same number as another variable")
             known |= names
+            taken |= others
+            computed |= {value, *others}
 
     def _runs_at_all(self) -> bool:
         """Whether there is an iteration, decided now; where that changes in a loop around, there is no loop here."""
@@ -745,7 +759,8 @@ class Attempt:
         start, _, step = self.bounds
         if isinstance(value, NumberValue):
             last = make("add", start, make("mul", make("sub", self._trip(), 1), step))
-            return self.machine.tracer.number(with_index(value.expr, self.region.index, last))
+            expr = with_index(value.expr, self.region.index, last)
+            return value if expr == value.expr else self.machine.tracer.number(expr)  # which may be another name's, too
         if isinstance(value, SequenceValue):
             return SequenceValue(value.source, value.kind, [self._at_last_index(item) for item in value.items])
         return value

@@ -25,6 +25,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     FunctionValue,
     GeneratorValue,
+    GoneValue,
     InstanceValue,
     LazyValue,
     NullValue,
@@ -35,7 +36,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.wrap import realise, wrap
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.pycode import Code, Instr, decoded, handlers_at
+from dynamo_lite.pycode import ITEM, Code, Instr, decoded, element, handlers_at
 
 # Where stress mode "break" ends a segment: everything that computes.
 _BREAKABLE = frozenset(
@@ -281,6 +282,16 @@ class Machine:
         self.tracer.frames.pop()
         item, frame.yielded = frame.yielded, None
         return item
+
+    def item_of(self, generator: GeneratorValue, item: Value) -> Value:
+        """What a generator expression makes of an item of what it goes over; it has taken nothing itself."""
+        own: Frame = generator.frame
+        found = element(own.code)
+        assert found is not None
+        code, start = found
+        frame = Frame(code, own.namespace, own.builtins, {**own.locals, ITEM: item}, own.cells, index=start)
+        frame.push(GoneValue())  # the iterator
+        return self.finish(frame)
 
     def finish(self, frame: Frame) -> Value:
         """Run an inlined frame to its return."""

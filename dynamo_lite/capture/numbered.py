@@ -1,4 +1,5 @@
-"""Iterators whose item of each number is an expression of that number: ranges, arrays, and enumerate or zip of arrays.
+"""Iterators whose item of each number is an expression of that number: ranges, arrays, and enumerate, zip, map or a
+generator expression over such.
 
 Enters an IteratorValue; leaves the range that its numbers go over, and the item of a number, which may be the index of
 a loop. A range's numbers are its items; what goes over arrays is numbered from 0. INVARIANT: what an iterator has
@@ -7,20 +8,38 @@ taken, those under it have taken too, so that residual.py can make each again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine
-from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import ArrayValue, IteratorValue, RangeValue, SequenceValue, Value
+from dynamo_lite.capture.state import Frame, Tracer
+from dynamo_lite.capture.value import ArrayValue, GeneratorValue, IteratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.graph.scalar import Scalar, make
+from dynamo_lite.pycode import element
+
+# Calls a function (call_rules.py, which uses this module).
+CALL: list[Callable[[Machine, Value, list[Value]], Value]] = []
 
 
 def goes_over_arrays(value: Value) -> bool:
-    """Whether `value` is an array, or a fresh iterator over arrays alone."""
+    """Whether `value` is an array, or a fresh iterator over arrays and ranges alone."""
     if isinstance(value, ArrayValue):
         return not value.node.array_type.scalar and value.node.array_type.ndim >= 1
+    if isinstance(value, SequenceValue):
+        return value.times is not None
+    if isinstance(value, GeneratorValue):
+        source = source_of(value)
+        return source is not None and not source.taken
     return isinstance(value, IteratorValue) and not value.taken and not has_ended(value) and is_numbered(value)
+
+
+def source_of(generator: GeneratorValue) -> IteratorValue | None:
+    """The iterator that a generator expression takes its items of, if each gives one and nothing has been taken by
+    other means than its number; None otherwise."""
+    frame: Frame = generator.frame
+    source = frame.locals.get(".0")
+    begun = generator.ended or frame.index or element(frame.code) is None
+    return source if not begun and isinstance(source, IteratorValue) and is_numbered(source) else None
 
 
 def is_numbered(iterator: IteratorValue) -> bool:
@@ -43,6 +62,8 @@ def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, 
     """The range that the numbers of all items, taken or not, go over; None for a zip of different lengths."""
     if isinstance(iterator.of, RangeValue) and iterator.kind == "range":
         return iterator.of.start, iterator.of.stop, iterator.of.step
+    if iterator.kind == "array" and isinstance(iterator.of, SequenceValue):
+        return None if iterator.of.times is None else (0, iterator.of.times, 1)
     if iterator.kind == "array":
         assert isinstance(iterator.of, ArrayValue)
         return 0, iterator.of.node.array_type.shape[0], 1
@@ -59,7 +80,13 @@ def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
         return index
     if isinstance(iterator.of, ArrayValue) and iterator.kind == "array":
         return numpy_rules.get_item(machine, iterator.of, index)
+    if isinstance(iterator.of, SequenceValue) and iterator.kind == "array":
+        return iterator.of.known[0]
     items = [item_at(machine, part, number) for part in iterator.parts]
+    if iterator.kind == "map":
+        return CALL[0](machine, iterator.of, items)
+    if isinstance(iterator.of, GeneratorValue) and iterator.kind == "generator":
+        return machine.item_of(iterator.of, items[0])
     if iterator.kind == "enumerate":
         items.insert(0, machine.tracer.number(make("add", iterator.start, number)))
     return SequenceValue(None, tuple, items)
@@ -84,4 +111,6 @@ def has_ended(iterator: IteratorValue) -> bool:
     return iterator.ended or (bool(iterator.parts) and all(map(has_ended, iterator.parts)))
 
 
-__all__ = ["end", "goes_over_arrays", "has_ended", "is_numbered", "item_at", "numbering", "take_one"]
+__all__ = [
+    *("CALL", "end", "goes_over_arrays", "has_ended", "is_numbered", "item_at", "numbering", "source_of", "take_one"),
+]

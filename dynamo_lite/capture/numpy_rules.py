@@ -344,6 +344,7 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
         raise Break("graph-too-large", f"more than {MAX_READ} numbers out of arrays")
     (name,) = tracer.yield_names(1)
     symbol = tracer.graph.add_yield(name, "float" if value.node.array_type.dtype.kind == "f" else "int")
+    tracer.alternatives[name] = ()  # an object of its own
     ops.call(tracer.graph, "scalar_number", (value.node,), {"yields": (symbol,)}, tracer.location())
     return NumberValue(None, symbol)
 

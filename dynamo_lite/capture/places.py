@@ -40,6 +40,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, present
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.graph.scalar import is_symbolic, make
 
 Contents: TypeAlias = dict[Any, Value]
 Snapshot: TypeAlias = dict[Value, Contents]
@@ -68,7 +69,7 @@ def contents(owner: Value) -> Contents:
         case ObjectValue() | InstanceValue() | NamespaceValue():
             return owner.stored
         case DictValue():
-            return owner.items
+            return owner.known
         case SequenceValue():
             return {**dict(enumerate(owner.known)), **owner.ends}
         case CellValue() if owner.contents is not None:
@@ -138,11 +139,14 @@ def _own_attribute(owner: ObjectValue, name: str) -> Any:
 def end_of(owner: SequenceValue, key: str) -> Value | None:
     """The "last" item of a list, or its "length"; None where nothing is known of it."""
     owner.looks.append(key)
-    if owner.ends or owner.tail is not None:
+    if owner.ends or owner.filled is not None:
         return owner.ends.get(key)
     if key == "length":
+        if owner.times is not None:
+            length = make("max", owner.times, 0)
+            return NumberValue(None, length) if is_symbolic(length) else ConstantValue(None, length)
         return ConstantValue(None, len(owner.known))
-    return owner.known[-1] if owner.known else None
+    return owner.known[-1] if owner.known and owner.times is None else None
 
 
 # -- storing ---------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from dynamo_lite.capture.value import (
     DictValue,
     DictViewValue,
     EitherValue,
+    FormattedValue,
     FunctionValue,
     GeneratorValue,
     GoneValue,
@@ -217,6 +218,8 @@ class Residual:
                 self.emit("LOAD_FAST", TAKEN)
             case GoneValue():
                 self.emit("LOAD_CONST", None)
+            case FormattedValue():
+                self.call(value.function, [ConstantValue(None, value.format), *value.args])
             case CallValue():
                 self.call(value.function, value.args)
             case RecordValue():
@@ -229,6 +232,8 @@ class Residual:
                 self.call(value.kind, [ArrayValue(None, value.node)])
             case SequenceValue():
                 self.build_sequence(value)
+            case DictValue() if value.filled is not None:
+                self.emit("LOAD_FAST", self.output(value.filled))
             case DictValue():
                 for key, item in value.items.items():
                     self.emit("LOAD_CONST", key)
@@ -293,12 +298,15 @@ class Residual:
 
     def build_sequence(self, value: SequenceValue) -> None:
         """A tuple or list; what loops have appended is in a list of the program's, which nobody else knows."""
-        if value.tail is None or value.known:
+        if value.filled is None or value.known:
             for item in value.known:
                 self.load(item)
             self.emit("BUILD_TUPLE" if value.kind is tuple else "BUILD_LIST", len(value.known))
-        if value.tail is not None:
-            self.emit("LOAD_FAST", self.output(value.tail))
+            if value.times is not None:
+                self.load(scalar_value(value.times))
+                self.emit("BINARY_OP", "*")
+        if value.filled is not None:
+            self.emit("LOAD_FAST", self.output(value.filled))
             if value.known:
                 self.emit("LIST_EXTEND", 1)
 
@@ -753,7 +761,7 @@ def _droppable(value: Value) -> bool:
         return False
     match value:
         case SequenceValue() | DictValue():
-            items = value.known if isinstance(value, SequenceValue) else value.items.values()
+            items = value.known if isinstance(value, SequenceValue) else value.known.values()
             return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
         case RecordValue():
             return all(map(_droppable, value.items))

@@ -133,22 +133,22 @@ def mutable_state(tracer: Tracer, aside: set[int]) -> list[tuple[Value, tuple[An
 
 
 def unchanged(tracer: Tracer, state: list[tuple[Value, tuple[Any, ...]]]) -> bool:
-    """Whether all of it holds what it held; a list may have got a tail, of which nobody has to know in the graphs that
-    are complete."""
+    """Whether all of it holds what it held; the program may have begun to fill a list, of which nobody has to know in
+    the graphs that are complete."""
     for value, before in state:
         after = tuple(_STATE[type(value)](value))
         if isinstance(value, CellValue) and before == (None,) and value.concrete is not None:
             continue  # only read
-        if isinstance(value, SequenceValue) and before[-1] is None and _is_open(tracer, value.tail):
+        if isinstance(value, SequenceValue | DictValue) and before[-1] is None and _is_open(tracer, value.filled):
             after = (*after[:-1], None)
         if len(before) != len(after) or any(one is not other for one, other in zip(before, after, strict=True)):
             return False
     return True
 
 
-def _is_open(tracer: Tracer, tail: Node | None) -> bool:
-    """Whether the graph of `tail` is still being built."""
-    return any(tail in graph.nodes for graph in (tracer.root, *(region.graph for region in tracer.regions)))
+def _is_open(tracer: Tracer, filled: Node | None) -> bool:
+    """Whether the graph of `filled` is still being built."""
+    return any(filled in graph.nodes for graph in (tracer.root, *(region.graph for region in tracer.regions)))
 
 
 def _held(frame: Frame) -> Iterator[Value]:
@@ -158,8 +158,8 @@ def _held(frame: Frame) -> Iterator[Value]:
 
 
 _STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
-    SequenceValue: lambda value: [*value.known, value.tail],
-    DictValue: lambda value: [*value.items, *value.items.values()],
+    SequenceValue: lambda value: [*value.known, value.filled],
+    DictValue: lambda value: [*value.known, *value.known.values(), value.filled],
     CellValue: lambda value: [value.contents],
     ObjectValue: lambda value: [*value.stored, *value.stored.values()],
     InstanceValue: lambda value: [*value.stored, *value.stored.values()],
@@ -175,7 +175,7 @@ def _parts(value: Value) -> list[Value | None]:
         case LazyValue():
             return [value.known]
         case SequenceValue() | DictValue():
-            return list(value.items.values() if isinstance(value, DictValue) else (*value.known, *value.ends.values()))
+            return list(value.known.values() if isinstance(value, DictValue) else (*value.known, *value.ends.values()))
         case ObjectValue() | InstanceValue() | NamespaceValue():
             return list(value.stored.values())
         case CellValue():

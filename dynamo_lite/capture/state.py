@@ -22,6 +22,7 @@ from dynamo_lite.capture.value import (
     Break,
     CellValue,
     ConstantValue,
+    DictValue,
     NamespaceValue,
     NumberValue,
     ObjectValue,
@@ -214,8 +215,10 @@ class LoopPlan:
     that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
     do not. eithers: the locals that hold one kind of value after some iterations and another after others, with the
     forms of both (eithers.py). places: those besides locals that an iteration changes (places.py), and whether the
-    next one may read them. promises: conditions on the index that are guarded to hold in every iteration, or in
-    none, as text. apart: where ways out of it begin that are no part of it: the frame goes on there.
+    next one may read them. lists: lists and dicts of which the program is to hold all items from before the loop on
+    (True), or which are to have their length guarded there (False; lists.py). promises: conditions on the index that
+    are guarded to hold in every iteration, or in none, as text. apart: where ways out of it begin that are no part of
+    it: the frame goes on there.
     avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that
     may go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is
     known now, which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome:
@@ -232,6 +235,7 @@ class LoopPlan:
     fixed: set[tuple[Any, ...]] = field(default_factory=set)
     eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     places: dict[Any, bool] = field(default_factory=dict)
+    lists: dict[Any, bool] = field(default_factory=dict)
     promises: set[str] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
@@ -262,7 +266,7 @@ class Region:
     carried: list[Node] = field(default_factory=list)
     stored: set[Node] = field(default_factory=set)
     numbers: dict[tuple[Any, ...], Symbol] = field(default_factory=dict)
-    lists: dict[SequenceValue, tuple[int, int, int]] = field(default_factory=dict)
+    lists: dict[SequenceValue | DictValue, tuple[int, int, int]] = field(default_factory=dict)
     before: set[Scalar] = field(default_factory=set)
     pauses: list[Scalar] | None = None
     given: Scalar = True
@@ -285,9 +289,9 @@ class LoopExit:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """A list from outside that a loop appends to, and the graph's input for it."""
+    """A list or dict from outside that a loop fills, and the graph's input for it."""
 
-    concrete: list[Any]
+    concrete: list[Any] | dict[Any, Any]
     source: Source
     node: Node
 
@@ -314,6 +318,7 @@ class Tracer:
         constants: bool = True,
         restraints: Restraints | None = None,
         defers: bool = True,
+        scopes: bool = True,
     ) -> None:
         self.root = Graph()
         self.restraints = Restraints() if restraints is None else restraints
@@ -339,11 +344,15 @@ class Tracer:
         self.appended: dict[Scalar, list[tuple[LoopKey, ...]]] = {}  # numbers that lists get, and on which ways
         self.grown: dict[int, Grown] = {}  # by id the lists from outside that get something
         self.drawn: dict[int, Drawn] = {}  # by id the random generators
+        self.repeated: list[SequenceValue] = []  # lists of which a number of the call's says how long they are
         self.lists: list[Source] = []  # those from outside whose items are known
         self.defers = defers  # what is stored to objects from outside, residual code stores when the segment ends
         self.stored: dict[Value, dict[Any, Value]] = {}  # what such objects held before the first store
         self.checked: dict[Value, set[Any]] = {}  # and where it is known that storing is all that happens
         self.namespaces: dict[int, NamespaceValue] = {}  # by id of the dict
+        self.scopes = scopes  # what np.errstate changes is known to the graph
+        self.errors = (0, 0)  # which floating-point errors are ignored, and reported in any case, by now
+        self.depth = 0  # how many such scopes are open
         self.peeling = False  # an iteration that runs before its loop is being traced
         self.slicing = False  # a slice is being taken
         self.exits: list[LoopExit] = []
@@ -369,6 +378,8 @@ class Tracer:
         self.arrays.clear()
         self.parts.clear()
         self.grown.clear()
+        for value in self.repeated:
+            value.fix = None
         self.drawn.clear()
         self.example_inputs.clear()
 
@@ -446,6 +457,19 @@ class Tracer:
             return {value.name}
         seen.add(value.name)
         return {number for one in self.alternatives[value.name] for number in self.may_be(one, seen)}
+
+    def objects(self, value: Scalar, seen: frozenset[str] = frozenset()) -> set[Scalar]:
+        """The numbers whose very object `value` may be, by their expressions: itself, and those that a choice, a loop
+        or max() is the one or the other of. NB: abs() of a positive int, which max() says, is that int."""
+        if not is_symbolic(value) or kind_of(value) == "bool":
+            return set()
+        found: set[Scalar] = {value}
+        parts: tuple[Scalar, ...] = ()
+        if isinstance(value, Symbol) and value.name not in seen:
+            seen, parts = seen | {value.name}, self.alternatives.get(value.name, ())
+        elif isinstance(value, ScalarOp) and value.op in ("max", "min"):
+            parts = value.operands
+        return found.union(*(self.objects(part, seen) for part in parts))
 
     def is_carried(self, value: Scalar) -> bool:
         """Whether `value` depends on a number that a loop carries."""

@@ -1,4 +1,5 @@
-"""Strings from outside whose characters a loop looks at: `s[i] == t[j]`, `s[i] in "ACGT"`, `ord(s[i])`, `b[i]`.
+"""Strings in loops: characters of those from outside (`s[i] == t[j]`, `s[i] in "ACGT"`, `ord(s[i])`, `b[i]`), and what
+f-strings make of numbers.
 
 Enters a TextValue with an index that only the run knows. Leaves the character: of bytes an int, of a str a
 CharacterValue, whose number an element of the array of its characters gives (csrc/guards.c makes that array over the
@@ -19,6 +20,7 @@ from dynamo_lite.capture.value import (
     Break,
     CharacterValue,
     ConstantValue,
+    FormattedValue,
     NumberValue,
     SequenceValue,
     TextValue,
@@ -95,4 +97,43 @@ def is_among(machine: Machine, item: CharacterValue, container: Value, wanted: b
     return not_too_long(machine.tracer.number(among if wanted else negate(among)))
 
 
-__all__ = ["compare_characters", "is_among", "item_of", "length_of_text"]
+def formatted(value: Value, *rest: Any) -> FormattedValue | None:
+    """What FORMAT_VALUE makes of a number or a NumPy scalar; None where that may be more than a text of it. rest: the
+    format spec, if there is one, and the conversion."""
+    *specs, conversion = rest
+    spec = specs[0].value if specs and isinstance(specs[0], ConstantValue) else ""
+    if type(spec) is not str or (specs and not isinstance(specs[0], ConstantValue)) or set(spec) & set("{}c"):
+        return None
+    number = as_scalar(value)
+    example: Any = None
+    if isinstance(value, FormattedValue) and conversion is None and value.format in ("{!r}", "{!s}", "{!a}"):
+        return formatted(value.args[0], *specs, {"r": "repr", "s": "str", "a": "ascii"}[value.format[2]])  # from 3.13
+    if isinstance(value, ArrayValue) and value.node.array_type.scalar and value.node.array_type.dtype.kind in "biuf":
+        example = value.node.array_type.dtype.type(1)
+    elif number is not None and kind_of(number) != "complex":
+        example = {"int": 1, "float": 1.0, "bool": True}[kind_of(number)]
+    if example is None:
+        return None
+    convert = {None: "", "str": "!s", "repr": "!r", "ascii": "!a"}[conversion]
+    field = f"{{{convert}{':' if spec else ''}{spec}}}"
+    try:
+        field.format(example)
+    except ValueError:
+        return None
+    return FormattedValue(None, str.format, [value], field)
+
+
+def joined(parts: list[Value]) -> FormattedValue | None:
+    """What BUILD_STRING makes of literals and of what `formatted` gave; None of others."""
+    text, args = "", list[Value]()
+    for part in parts:
+        if isinstance(part, FormattedValue):
+            text, args = text + part.format, args + part.args
+        elif isinstance(part, ConstantValue) and type(part) is ConstantValue and type(part.value) is str:
+            text += part.value.replace("{", "{{").replace("}", "}}")
+        else:
+            return None
+    return FormattedValue(None, str.format, args, text)
+
+
+__all__ = ["compare_characters", "formatted", "is_among", "item_of", "joined", "length_of_text"]

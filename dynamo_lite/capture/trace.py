@@ -168,7 +168,7 @@ def _trace(
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
         tracer = Tracer(
-            config.node_limit, config.unroll_limit, native_loops, plans, pauses, constants, restraints, defers
+            config.node_limit, config.unroll_limit, native_loops, plans, pauses, constants, restraints, defers, scopes
         )
         tracers.append(tracer)
         tracer.facts.state_globals(function.__globals__)
@@ -181,7 +181,7 @@ def _trace(
         except budget.OutOfWork:
             return tracer, frame, _restrain(tracer, machine.root_steps)
 
-    shows_locals, defers = False, True
+    shows_locals, defers, scopes = False, True, True
     before = len(tracers)
     while True:
         native_loops = config.native_loops and not shows_locals and len(tracers) - before < MAX_ATTEMPTS
@@ -196,6 +196,9 @@ def _trace(
             continue  # what the attempt has taught is in the plans
         except StoresShow:
             defers = False
+            continue
+        if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
+            scopes = False
             continue
         begun = [plan for plan in plans.values() if plan.outcome == "begun"]
         if isinstance(result, Stop) and begun and native_loops:  # behind the break it is no loop any more

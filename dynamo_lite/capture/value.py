@@ -7,6 +7,7 @@ made in this segment and is virtual until it escapes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field
 from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, NoneType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,6 @@ from dynamo_lite.graph.scalar import Scalar
 
 if TYPE_CHECKING:
     import types
-    from collections.abc import Callable
 
 
 class Break(Exception):
@@ -124,6 +124,13 @@ class CallValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class FormattedValue(CallValue):
+    """A str that ``format``, a format string, makes of ``args``, Python numbers and NumPy scalars."""
+
+    format: str = ""
+
+
+@dataclass(eq=False, slots=True)
 class RecordValue(Value):
     """A named tuple that a function of NumPy's gives: ``cls(*items)``."""
 
@@ -168,24 +175,31 @@ class CharacterValue(Value):
 class SequenceValue(Value):
     """A tuple or list (``kind`` is the type). A list from outside may be read, not changed.
 
-    known: its items, or those before what a loop has appended: ``tail``, a list that the program makes. Nobody but the
-    run knows what is in that, so that whatever reads ``items`` then breaks. reads: how often they were asked for.
-    ends: what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two
-    were asked for, in order.
+    known: its items, or those before what a loop has appended: ``filled``, a list that the program makes. Nobody but
+    the run knows what is in that, so that whatever reads ``items`` then breaks. Where a loop stores items of an index
+    that only the run knows, all of them are in it. reads: how often they were asked for. times: how often a list
+    repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``. ends:
+    what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two were
+    asked for, in order.
     """
 
     kind: type = tuple
     known: list[Value] = field(default_factory=list)
-    tail: Node | None = None
+    filled: Node | None = None
     reads: int = 0
     ends: dict[str, Value] = field(default_factory=dict)
     looks: list[str] = field(default_factory=list)
+    times: Scalar | None = None
+    fix: Callable[[], int] | None = None
 
     @property
     def items(self) -> list[Value]:
         """All items."""
-        if self.tail is not None or self.ends:
+        if self.filled is not None or self.ends:
             raise Break("loop-list", "a list")
+        if self.fix is not None:
+            self.known = self.known * self.fix()
+            self.times = self.fix = None
         self.reads += 1
         return self.known
 
@@ -196,9 +210,20 @@ class SequenceValue(Value):
 
 @dataclass(eq=False, slots=True)
 class DictValue(Value):
-    """A dict made in this segment, or one from outside whose keys are guarded; keys are constants."""
+    """A dict made in this segment, or one from outside whose keys are guarded; keys are constants.
 
-    items: dict[Any, Value] = field(default_factory=dict)
+    known: its items. filled: where a loop stores under keys that only the run knows, the program's dict, with all of
+    them; whatever reads ``items`` then breaks."""
+
+    known: dict[Any, Value] = field(default_factory=dict)
+    filled: Node | None = None
+
+    @property
+    def items(self) -> dict[Any, Value]:
+        """All items."""
+        if self.filled is not None:
+            raise Break("loop-list", "a dict")
+        return self.known
 
 
 @dataclass(eq=False, slots=True)
@@ -375,7 +400,7 @@ def kind_name(value: Value) -> str:
             return "NumPy scalar" if value.node.array_type.scalar else "array"
         case ResultValue():
             return f"{value.kind.__name__} that the program computes"
-        case CharacterValue():
+        case CharacterValue() | FormattedValue():
             return "str"
         case EitherValue():
             return "number that is Python's or NumPy's"

@@ -48,7 +48,7 @@ def is_structured(node: object) -> bool:
 
 def hands_out(node: Node) -> bool:
     """Whether the operands of `node` may become objects that live on: what it takes, it may return or keep."""
-    return is_structured(node) or node.kind is NodeKind.LEAVE or node.op == "append"
+    return is_structured(node) or node.kind is NodeKind.LEAVE or node.op in ("append", "put_item", "new_container")
 
 
 def origins(node: Node) -> set[Node]:

@@ -1,10 +1,12 @@
-"""Lists that a program makes: ``out.append(x)`` in a loop, which needs no Python for it.
+"""Lists and dicts that a program fills: ``out.append(x)`` and ``out[i] = x`` in a loop, which need no Python for it.
 
-``new_list`` is a fresh empty list, ``append`` adds one value to it, or to one that is an input, in the program's
-order; no other op reads a list, it is handed out as it is. What is appended is the very object: a store into it later
-is seen through the list.
+``new_container`` is a fresh list or dict, ``append`` adds one value to a list, ``put_item`` stores one under an index
+or key, in the program's order. The container may be an input; no other op reads it, it is handed out as it is. What
+goes in is the very object: a store into it later is seen through the container. What packs several values is a type,
+or a format whose text they make.
 
-    %out: object = new_list();  loop ...: %append = append(%out, %x); %append_1 = append(%out, i0, %x, packed=tuple)
+    %out: object = new_container(kind=list);  loop ...: %append = append(%out, i0, %x, packed=tuple)
+    %out: object = new_container(0.0, s0, kind=list);  loop ...: %put_item = put_item(%out, i0, %x, packed=None)
 """
 
 from __future__ import annotations
@@ -22,51 +24,96 @@ from dynamo_lite.ops.registry import (
     define,
 )
 
+
+def _infer_new(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    if len(args) != (2 if args and params["kind"] is list else 0):
+        raise OpError("neither an empty list or dict, nor an item and how often")
+    return LIST
+
+
 define(
     OpDef(
-        "new_list",
+        "new_container",
         OpKind.CALL,
-        lambda args, params, ask: LIST,
-        lambda args, params: [],
-        "An empty list.",
+        _infer_new,
+        lambda args, params: [args[0]] * args[1] if args else params["kind"](),
+        "An empty list or dict (params kind), or a list of the first operand as often as the second says.",
         may_report=False,
     )
 )
 
 
-def _infer_append(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
-    target = args[0]
+def _infer_put(args: tuple[Argument, ...], params: dict[str, Any], keys: int) -> ArrayType:
+    target, values, packed = args[0], args[1 + keys :], params["packed"]
     if not isinstance(target, Node) or target.array_type != LIST:
-        raise OpError("no list")
-    if params["packed"] not in (None, tuple, list) or (params["packed"] is None and len(args) != 2):
-        raise OpError("nothing that can be appended")
+        raise OpError("no list or dict")
+    if (packed not in (None, tuple, list) and type(packed) is not str) or (packed is None and len(values) != 1):
+        raise OpError("nothing that can be put there")
     return LIST
 
 
-def _evaluate_append(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    args[0].append(args[1] if params["packed"] is None else params["packed"](args[1:]))
-    return args[0]
+def pack(values: tuple[Any, ...], packed: type | str | None) -> Any:
+    """The only one of `values`, or what they are packed into."""
+    if packed is None:
+        return values[0]
+    return packed.format(*values) if isinstance(packed, str) else packed(values)
+
+
+def put_item(container: Any, key: Any, value: Any) -> Any:
+    """Store `value` under `key`, or where that is None at the end of a list; the container itself."""
+    if key is None:
+        container.append(value)
+    else:
+        container[key] = value
+    return container
+
+
+def put_back(container: Any, held: Any) -> None:
+    """Let a list or dict hold what it held."""
+    container.clear()
+    (container.update if isinstance(held, dict) else container.extend)(held)
 
 
 define(
     OpDef(
         "append",
         OpKind.CALL,
-        _infer_append,
-        _evaluate_append,
+        lambda args, params, ask: _infer_put(args, params, 0),
+        lambda args, params: put_item(args[0], None, pack(tuple(args[1:]), params["packed"])),
         "Append the second operand, an array, NumPy scalar, list or Python number, to the list that is the first; "
-        "params packed: a tuple or list of all others.",
+        "params packed: a tuple or list of all others, or a format of the text that they make.",
+    )
+)
+
+define(
+    OpDef(
+        "put_item",
+        OpKind.CALL,
+        lambda args, params, ask: _infer_put(args, params, 1),
+        lambda args, params: put_item(args[0], args[1], pack(tuple(args[2:]), params["packed"])),
+        "Store the third operand in the list or dict that is the first, under the second, a Python number; params "
+        "packed as for append.",
     )
 )
 
 
-def new_list(graph: Graph, location: Location | None) -> Node:
-    """Append the making of a list."""
-    return graph.add_call("new_list", (), {}, LIST, location)
+def new_container(graph: Graph, kind: type, location: Location | None, *repeated: Argument) -> Node:
+    """Append the making of an empty list or dict, or of a list of the first of `repeated` as often as the second."""
+    return graph.add_call("new_container", repeated, {"kind": kind}, LIST, location)
 
 
-def append(
-    graph: Graph, target: Node, values: tuple[Argument, ...], packed: type | None, location: Location | None
+def put(
+    graph: Graph,
+    target: Node,
+    key: Argument | None,
+    values: tuple[Argument, ...],
+    packed: type | str | None,
+    location: Location | None,
 ) -> None:
-    """Append ``target.append(value)``; packed: the value is a fresh tuple or list of several."""
-    graph.add_call("append", (target, *values), {"packed": packed}, LIST, location)
+    """Append ``target[key] = value``, or without a key ``target.append(value)``; packed: the value is a fresh tuple,
+    list or text of several."""
+    op, keys = ("append", ()) if key is None else ("put_item", (key,))
+    graph.add_call(op, (target, *keys, *values), {"packed": packed}, LIST, location)
+
+
+__all__ = ["new_container", "pack", "put", "put_back", "put_item"]

@@ -15,17 +15,20 @@ import numpy as np
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import NUMBER_DTYPES
+from dynamo_lite.ops.error_state import set_in_force
+from dynamo_lite.ops.lists import pack, put_item
 from dynamo_lite.program.element_ops import meaning_of
 from dynamo_lite.schedule.steps import (
     Alloc,
-    Append,
     Call,
     Cond,
+    Errors,
     Kernel,
     Loop,
     Map,
     Masked,
-    NewList,
+    New,
+    Put,
     Read,
     Reduce,
     Reg,
@@ -88,11 +91,14 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             registers[step.dst] = registers[step.src][registers[step.mask]]
         elif isinstance(step, Masked):
             registers[step.src][registers[step.mask]] = registers[step.value]
-        elif isinstance(step, NewList):
-            registers[step.dst] = []
-        elif isinstance(step, Append):
-            values = concrete(step.values)
-            registers[step.list].append(values[0] if step.packed is None else step.packed(values))
+        elif isinstance(step, Errors):
+            set_in_force(step.ignored, step.reported)
+        elif isinstance(step, New):
+            registers[step.dst] = {} if step.is_dict else []
+            if step.value is not None:
+                registers[step.dst] = [concrete(step.value)] * concrete(step.count)
+        elif isinstance(step, Put):
+            put_item(registers[step.list], concrete(step.key), pack(concrete(step.values), step.packed))
         elif isinstance(step, Require):
             assert concrete(step.condition), step.condition
         elif isinstance(step, Loop):

@@ -6,6 +6,7 @@ opcodes of opcodes.py with their stack effects, and indices for jump targets. ``
 """
 
 from dynamo_lite.pycode.code import (
+    CO_GENERATOR_KINDS,
     Code,
     ExceptionEntry,
     Instr,
@@ -18,6 +19,7 @@ from dynamo_lite.pycode.code import (
     skeleton,
 )
 from dynamo_lite.pycode.decode import decode, decoded
+from dynamo_lite.pycode.element import ITEM, element
 from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.flow import stack_depth, successors
 from dynamo_lite.pycode.liveness import liveness
@@ -30,6 +32,8 @@ null_below_callable: bool = FACTS.null_below_callable
 """Where the NULL of a plain call sits: below the callable (3.11, 3.12) or above it (3.13)."""
 
 __all__ = [
+    "CO_GENERATOR_KINDS",
+    "ITEM",
     "OPCODES",
     "Answers",
     "Code",
@@ -47,6 +51,7 @@ __all__ = [
     "begins_range",
     "decode",
     "decoded",
+    "element",
     "encode",
     "handlers_at",
     "liveness",

@@ -20,6 +20,7 @@ from dynamo_lite.graph.rewrite import is_structured, written
 from dynamo_lite.graph.scalar import Number, evaluate, kind_of, symbols_of
 from dynamo_lite.graph.types import GENERATOR, LIST, ArrayType
 from dynamo_lite.ops.draws import journal
+from dynamo_lite.ops.lists import put_back
 
 
 def transaction(
@@ -53,7 +54,7 @@ def transaction(
         if loops and has_other_threads():
             raise Declined("another thread waits")
         saved = [(inputs[index], inputs[index].copy()) for index in changed]
-        lengths = [(inputs[index], len(inputs[index])) for index in lists]
+        contents = [(inputs[index], inputs[index].copy()) for index in lists]
         journals = [journal(inputs[index]) for index in drawn]
         try:
             # NumPy keeps errstate in a context variable: a KeyboardInterrupt anywhere cannot leave ours behind.
@@ -61,10 +62,10 @@ def transaction(
         except BaseException as error:
             for array, before in saved:
                 array[...] = before
-            for list_, length in lengths:
-                del list_[length:]
-            for put_back in reversed(journals):
-                put_back()
+            for container, held in contents:
+                put_back(container, held)
+            for undo in reversed(journals):
+                undo()
             if not isinstance(error, Exception) or isinstance(error, MemoryError | Declined):
                 raise
             if on_failure is not None and not isinstance(error, FloatingPointError):
@@ -79,7 +80,7 @@ def _is_of_type(value: Any, output: Argument, sizes: dict[str, Number]) -> bool:
     if not isinstance(output, Node):
         return type(value).__name__ == kind_of(output)
     if output.type == LIST:
-        return type(value) is list
+        return type(value) in (list, dict)
     if not isinstance(output.type, ArrayType):
         return True
     if output.type.scalar:

@@ -16,7 +16,7 @@ from dynamo_lite._C import abi
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule.steps import Append, Map, Masked, Operand, Read, Reduce, Reg, RowBlock, Save, Step, View
+from dynamo_lite.schedule.steps import Map, Masked, Operand, Put, Read, Reduce, Reg, RowBlock, Save, Step, View
 
 FULL = (None, None, None)
 
@@ -150,8 +150,8 @@ def _used(step: Step) -> set[int]:
         return {step.src}
     if isinstance(step, Masked):
         return {step.mask, step.src, step.value}
-    if isinstance(step, Append):
-        return {step.list, *_registers(step.values)}
+    if isinstance(step, Put):
+        return {step.list, *_registers((*step.values, step.key))}
     if isinstance(step, Map):
         return set(_registers(step.operands)) | {out for out, into in zip(step.outs, step.into, strict=True) if into}
     names = ("operands", "fill", "like", "args", "kwargs", "carried", "captured", "outputs", "condition")

@@ -48,12 +48,12 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import (
     Alloc,
-    Append,
     Call,
     Cond,
     Loop,
     Machine,
     Map,
+    Put,
     Reduce,
     Reg,
     Save,
@@ -72,7 +72,7 @@ NUMPY_VIEW = 150.0
 NUMPY_SCALAR = 60.0  # of one operator between NumPy scalars
 NUMPY_OPS = {  # of other calls
     **{"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0},
-    **{"matmul": 1000.0, "advanced_index": 250.0, "new_list": 20.0, "append": 20.0},
+    **{"matmul": 1000.0, "advanced_index": 250.0, "new_container": 20.0, "append": 20.0, "put_item": 30.0},
 }
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
@@ -480,7 +480,7 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
             return 0.0  # the operation itself writes
         traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
-    if node.kind is not NodeKind.CALL or node.op in ("tuple_get", "count_true", "require"):
+    if node.kind is not NodeKind.CALL or node.op in ("tuple_get", "count_true", "require", "error_state"):
         return 0.0
     op = elementwise_of(node)
     kind = op.kind
@@ -587,7 +587,7 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += NUMPY_CALL / 4
             if step.like is not None and step.fill is not None:
                 time += _fresh_time(_count(step.shape, env) * step.dtype.itemsize)
-        elif isinstance(step, Append):
+        elif isinstance(step, Put):
             time += APPEND
         elif isinstance(step, Save):
             kept = written.get(step.src)
@@ -645,7 +645,7 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
             time += (MACHINE_KERNEL + 2 * _read_time(step, env, {})) if step.shape else 0.0
         elif isinstance(step, Call) and step.function in _PRODUCTS:
             time += MACHINE_PRODUCT
-        elif isinstance(step, Append):
+        elif isinstance(step, Put):
             time += MACHINE_APPEND
     return time
 

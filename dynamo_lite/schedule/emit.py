@@ -28,15 +28,16 @@ from dynamo_lite.schedule.iterate import iterated
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
     Alloc,
-    Append,
     Call,
     Cond,
+    Errors,
     Leave,
     Loop,
     Map,
     Masked,
-    NewList,
+    New,
     Operand,
+    Put,
     Read,
     Reduce,
     Reg,
@@ -345,14 +346,20 @@ class _Emitter:
         self.steps.append(Require(condition))
         return True
 
-    def new_list(self, node: Node) -> bool:
-        self.steps.append(NewList(self.register(node)))
+    def error_state(self, node: Node) -> bool:
+        self.steps.append(Errors(node.params["ignored"], node.params["reported"]))
         return True
 
-    def append(self, node: Node) -> bool:
-        target, *values = node.args
-        assert isinstance(target, Node)
-        self.steps.append(Append(self.registers[target], tuple(map(self.operand, values)), node.params["packed"]))
+    def new_container(self, node: Node) -> bool:
+        value, count = map(self.operand, node.args) if node.args else (None, None)
+        self.steps.append(New(self.register(node), node.params["kind"] is dict, value, count))
+        return True
+
+    def put_item(self, node: Node) -> bool:
+        """An append, or a store under the first operand after the list."""
+        target, *values = self.operands(node.args)
+        key = values.pop(0) if node.op == "put_item" else None
+        self.steps.append(Put(target.index, tuple(values), node.params["packed"], key))
         return True
 
     def put_copy(self, node: Node) -> bool:
@@ -473,7 +480,7 @@ def may_decline(step: Step, target: Target) -> bool:
     if isinstance(step, View):
         integers = [entry for entry in step.params if not isinstance(entry, tuple) and entry is not None]
         return step.kind == "reshape" or (step.kind == "basic_index" and bool(integers))
-    return not isinstance(step, Alloc | Save | Leave | Masked | NewList)
+    return not isinstance(step, Alloc | Save | Leave | Masked | New)
 
 
 def _kernel_declines(step: Map | Reduce, target: Target, fresh: bool) -> bool:
@@ -511,7 +518,8 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     "put_masked": _Emitter.put_copy,
     "put_index": _Emitter.put_index_copy,
     "require": _Emitter.require,
-    "new_list": _Emitter.new_list,
-    "append": _Emitter.append,
+    "error_state": _Emitter.error_state,
+    "new_container": _Emitter.new_container,
+    **dict.fromkeys(("append", "put_item"), _Emitter.put_item),
     "scalar_number": _Emitter.read_number,
 }

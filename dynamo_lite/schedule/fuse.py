@@ -7,8 +7,8 @@ kernel.
     %m = multiply(%x, %x); %a = add(%m, 1); store(%y, %a)  ->  Group of a Part with the members %m, %a and the store
 
 INVARIANT: a group reads each array as it was where its nodes stand in the program: a node that waits and reads memory
-is computed before a store into that memory; nothing waits across a loop. What several consumers use is kept as a
-further result of the first kernel, or computed again where that is cheaper than memory.
+is computed before a store into that memory; nothing waits across a loop, or a change of the error state. What several
+consumers use is kept as a further result of the first kernel, or computed again where that is cheaper than memory.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Fusion:
                 self.finished.add(node)
             elif node.kind is NodeKind.STORE:
                 self.store(node)
-            elif is_structured(node) or node.kind is NodeKind.LEAVE:
+            elif is_structured(node) or node.kind is NodeKind.LEAVE or node.op == "error_state":
                 self.materialise(list(self.waiting))
                 self.single(node)
             elif self.joins(node):

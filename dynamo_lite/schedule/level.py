@@ -91,7 +91,7 @@ class _Kernel:
         self.makes.update(unit.makes)
 
 
-_EFFECTS = frozenset(("require", "new_list", "append", "count_true"))
+_EFFECTS = frozenset(("require", "error_state", "new_container", "append", "put_item", "count_true"))
 _UNSET = frozenset(("empty", "empty_like", "empty_bordered"))
 
 

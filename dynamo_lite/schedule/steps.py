@@ -267,24 +267,37 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class NewList:
-    """dst becomes an empty list, which no other step than Append looks into."""
+class New:
+    """dst becomes an empty list or dict, or a list of `count` times `value`; no other step than Put looks into it."""
 
     dst: int
+    is_dict: bool = False
+    value: Operand | None = None
+    count: Operand | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Append:
-    """Append to the list in register `list` the only one of `values`, or a `packed` (tuple or list) of them: the very
-    object of a register, or a Scalar as a Python number; a float that is NaN declines unless it is constant."""
+class Put:
+    """Put into the list or dict in register `list`, under `key` or else at its end, the only one of `values`, a tuple
+    or list of them, or the text that `packed`, a format, makes of them: the very object of a register, or a Scalar as a
+    Python number; a float that is NaN declines unless it is constant, and so does an index that the list lacks."""
 
     list: int
     values: tuple[Operand, ...]
-    packed: type | None = None
+    packed: type | str | None = None
+    key: Operand | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """From here on other floating-point errors are reported (ops/error_state.py); what was met before is judged."""
+
+    ignored: int
+    reported: int
 
 
 Step: TypeAlias = (
-    View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked | Read | NewList | Append
+    View | Alloc | Map | Reduce | Call | Save | Require | Loop | Leave | Cond | Masked | Read | New | Put | Errors
 )
 
 

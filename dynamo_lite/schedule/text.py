@@ -10,15 +10,16 @@ from typing import Any
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.schedule.steps import (
     Alloc,
-    Append,
     Call,
     Cond,
+    Errors,
     Kernel,
     Leave,
     Loop,
     Map,
     Masked,
-    NewList,
+    New,
+    Put,
     Read,
     Reduce,
     Reg,
@@ -137,10 +138,15 @@ def _step(step: Step) -> list[str]:
         put = step.kind == "put"
         target = f"r{step.src}[r{step.mask}] = r{step.value}" if put else f"r{step.dst} = r{step.src}[r{step.mask}]"
         return [f"{target} of {step.count}"]
-    if isinstance(step, NewList):
-        return [f"r{step.dst} = []"]
-    if isinstance(step, Append):
-        packed = "" if step.packed is None else f" {step.packed.__name__}"
-        return [f"append r{step.list}{packed} {', '.join(map(_value, step.values))}"]
+    if isinstance(step, Errors):
+        return [f"errors ignored={step.ignored} reported={step.reported}"]
+    if isinstance(step, New) and step.value is not None:
+        return [f"r{step.dst} = [{_value(step.value)}] * {_value(step.count)}"]
+    if isinstance(step, New):
+        return [f"r{step.dst} = {{}}" if step.is_dict else f"r{step.dst} = []"]
+    if isinstance(step, Put):
+        packed = "" if step.packed is None else f" {getattr(step.packed, '__name__', step.packed)}"
+        where = "append" if step.key is None else f"put [{_value(step.key)}] of"
+        return [f"{where} r{step.list}{packed} {', '.join(map(_value, step.values))}"]
     assert isinstance(step, Require)
     return [f"require {step.condition}"]

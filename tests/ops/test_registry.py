@@ -153,8 +153,10 @@ def test_infer_says_what_evaluate_gives(name: str) -> None:
     op = REGISTRY[name]
     if name == "tuple_get":
         pytest.skip("tested with the ops that have several results")
-    if name in ("new_list", "append"):
-        pytest.skip("lists: tests/programs/test_loop_lists.py")
+    if name in ("new_container", "append", "put_item"):
+        pytest.skip("lists and dicts: tests/programs/test_loop_lists.py, test_loop_items.py")
+    if name == "error_state":
+        pytest.skip("error states: tests/programs/test_error_states.py")
     if name == "draw":
         pytest.skip("random draws: tests/programs/test_draws.py")
     if name == "user_call":

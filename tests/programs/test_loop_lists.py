@@ -930,4 +930,4 @@ def test_the_list_is_of_the_graph() -> None:
     fast(np.arange(4.0), 9)
     (segment,) = fast._compilation.segments  # type: ignore[attr-defined]
     text = str(segment.capture.graph)
-    assert loops_in(segment.capture.graph) == 1 and "new_list()" in text and "append(" in text
+    assert loops_in(segment.capture.graph) == 1 and "new_container(kind=list)" in text and "append(" in text

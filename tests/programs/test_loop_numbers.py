@@ -280,8 +280,7 @@ def the_rest_of_an_iterator(m, other):  # type: ignore[no-untyped-def]
 
 @case(lambda count, size: (rng(size).random((count, size)), rng(size).random(size)), plain=True)
 def summed_up(m, x):  # type: ignore[no-untyped-def]
-    x = x + sum(float(row[0]) for row in m)
-    return x, sum(one for one in x)
+    return x + sum(float(row[0]) for row in m)
 
 
 def left_early(m, x):  # type: ignore[no-untyped-def]
@@ -320,3 +319,35 @@ def test_an_iterator_that_somebody_holds_stands_where_the_loop_was_left(fn, back
 @pytest.mark.parametrize("name", CASES)
 def test_program(name: str, backend: str) -> None:
     check(CASES[name], backend)
+
+
+# -- numbers that a choice takes over -------------------------------------------------------------
+
+
+def takes_over(x: Any, f: float, g: float, n: int) -> Any:
+    g = f * 0.25 + g / 2
+    for _ in range(n):
+        f = f * 0.5 if f > 0.5 else g
+        x = x * 0.5
+    return x, f, g
+
+
+def takes_over_inside(x: Any, f: float, g: float, n: int) -> Any:
+    for _ in range(n):
+        g = f * 0.25 + g / 2
+        for _i in range(n):
+            f = f * 0.5 if f > 0.5 else g
+            x = x * 0.5
+    return x, f, g
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [takes_over, takes_over_inside])
+def test_the_very_object(fn: Any, backend: str) -> None:
+    """What a choice takes over, being computed before it, is one object under both names."""
+    options = {"backend": backend, "options": OPTIONS}
+    variants = [lambda f=f, n=n: (rng(6).random(6), f, 0.75, n) for f in (0.25, 4.0) for n in (0, 1, 3, 9)]
+    require_equal(
+        fn, lambda: (rng(6).random(6), 0.75, 2.0, 3), variants=variants, compile=dynamo_lite.compile,
+        compile_options=options, calls=2,
+    )  # fmt: skip

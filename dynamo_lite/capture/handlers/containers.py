@@ -13,7 +13,7 @@ from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Raised
-from dynamo_lite.capture.texts import item_of, length_of_text
+from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -73,7 +73,18 @@ def build_slice(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BUILD_STRING", "FORMAT_VALUE", "CONVERT_VALUE", "BUILD_INTERPOLATION", "BUILD_TEMPLATE")
 def build_string(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("format-string", source_text(frame))
+    tracer, has_spec = machine.tracer, instr.op == "FORMAT_VALUE" and instr.arg[1]
+    count = {"FORMAT_VALUE": 1 + has_spec, "CONVERT_VALUE": 1, "BUILD_STRING": instr.arg}.get(instr.op)
+    if count is None or not (tracer.regions or tracer.peeling):
+        raise Break("format-string", source_text(frame))
+    parts = machine.popn(frame, count)
+    if instr.op == "BUILD_STRING":
+        made = joined(parts)
+    else:
+        made = formatted(*parts, instr.arg[0] if instr.op == "FORMAT_VALUE" else instr.arg)
+    if made is None:
+        raise Break("format-string", source_text(frame))
+    frame.push(made)
 
 
 @handles("BUILD_SET", "SET_ADD", "SET_UPDATE", "DICT_MERGE")
@@ -132,7 +143,8 @@ def map_add(machine: Machine, frame: Frame, instr: Instr) -> None:
     target = realise(machine.tracer, frame.stack[-instr.arg])
     if not isinstance(target, DictValue) or target.source is not None:
         raise Break("side-effect-container", "a dict display")
-    target.items[dict_key(machine, key)] = item
+    if not lists.put(machine, target, realise(machine.tracer, key), item):
+        target.items[dict_key(machine, key)] = item
 
 
 @handles("DICT_UPDATE")
@@ -181,6 +193,10 @@ def binary_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("STORE_SUBSCR")
 def store_subscr(machine: Machine, frame: Frame, instr: Instr) -> None:
+    item, target, key = frame.stack[-3:]
+    if isinstance(target, LazyValue) and lists.put_outside(machine, target, key, item):
+        del frame.stack[-3:]
+        return
     if not _replaces(machine, frame.stack[-2], frame.stack[-1]) and is_changed_unread(machine.tracer, frame.stack[-2]):
         raise Break("side-effect-container", f"item assignment to {a_kind(frame.stack[-2])}")
     value, container, index = machine.popn(frame, 3)
@@ -297,6 +313,8 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
     match container:
         case ArrayValue():
             numpy_rules.set_item(machine, container, index, value)
+            return
+        case SequenceValue() | DictValue() if lists.put(machine, container, index, value):
             return
         case SequenceValue() if container.kind is list and (container.source is None or is_known(machine, index)):
             key = constant_index(machine, index)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dynamo_lite.capture import scopes
 from dynamo_lite.capture.branches import data_condition
 from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
-from dynamo_lite.capture.loop_plans import plan_of, stays_loop
+from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import is_numbered
 from dynamo_lite.capture.numpy_rules import call_numpy, read_number
@@ -24,6 +25,7 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     IteratorValue,
     MethodValue,
+    NullValue,
     NumberValue,
     ObjectValue,
     RaisedValue,
@@ -200,7 +202,13 @@ def raise_varargs(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("BEFORE_WITH", "BEFORE_WITH_SELF")
 def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
-    raise Break("with-statement", a_kind(machine.peek(frame)))
+    exit_ = scopes.enter(machine, machine.peek(frame))
+    if exit_ is None:
+        raise Break("with-statement", a_kind(machine.peek(frame)))
+    frame.stack[-1] = exit_
+    if instr.op == "BEFORE_WITH_SELF":
+        frame.push(NullValue())
+    frame.push(ConstantValue(None, None))
 
 
 @handles("GET_ITER")
@@ -212,8 +220,9 @@ def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     if not stays_loop(machine, frame, value):
         frame.push(iterate(machine, value))
         return
-    plan = plan_of(machine.tracer, frame, frame.index)
-    if frame.code.instrs[frame.index].op != "FOR_ITER" or plan.refused is None:
+    header = header_behind(frame.code, frame.index)
+    plan = plan_of(machine.tracer, frame, header)
+    if frame.code.instrs[header].op != "FOR_ITER" or plan.refused is None:
         is_range = isinstance(value, RangeValue)
         frame.push(IteratorValue(None, value, kind="range") if is_range else iterate(machine, value))
         return

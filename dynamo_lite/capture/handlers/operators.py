@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.branches import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
@@ -43,6 +43,7 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup
+from dynamo_lite.graph.scalar import is_symbolic, kind_of
 from dynamo_lite.pycode import Instr
 
 
@@ -130,6 +131,10 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
 
 def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
     """sequence * times."""
+    number = as_scalar(times)
+    repeats = sequence.kind is list and len(sequence.items) == 1 and machine.tracer.native_loops
+    if repeats and number is not None and is_symbolic(number) and kind_of(number) == "int":
+        return lists.repeated(machine, sequence.items[0], number)
     count = as_constant(machine, times)
     if not isinstance(count, int) or not -sys.maxsize - 1 <= count <= sys.maxsize:
         raise Break("python-exception", f"a sequence times {type(count).__name__}")

@@ -1,0 +1,78 @@
+"""``with np.errstate(...)`` around part of a program: an op where the error state changes, which nothing crosses.
+
+``error_state`` says how the state differs from the caller's from here on: which kinds of floating-point errors are
+ignored, and which are reported in any case. A program declines where one is to be reported; NumPy's own calls in it
+see such a state, too.
+
+    with np.errstate(divide="ignore"): y = 1 / x    ->    error_state(ignored=1); divide(1, %x); error_state(ignored=0)
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Argument, Location
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.registry import OpDef, OpKind, Relate, define
+
+KINDS = ("divide", "over", "under", "invalid")  # in the order of their bits
+_MODES = ("ignore", "warn", "raise", "call", "print", "log")
+_outside: ContextVar[dict[str, Any] | None] = ContextVar("_outside", default=None)  # the state around all of it
+
+
+def changed(ignored: int, reported: int, modes: dict[str, Any]) -> tuple[int, int] | None:
+    """Which kinds are ignored and reported inside of ``np.errstate(**modes)``; None where that is more than a state."""
+    if modes.keys() - {"all", *KINDS} or any(mode is not None and mode not in _MODES for mode in modes.values()):
+        return None
+    for place, kind in enumerate(KINDS):
+        mode, bit = modes.get(kind) or modes.get("all"), 1 << place
+        if mode is not None:
+            ignored = ignored | bit if mode == "ignore" else ignored & ~bit
+            reported = reported & ~bit if mode == "ignore" else reported | bit
+    return ignored, reported
+
+
+def _infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    return ArrayType(np.dtype(bool), (), True)
+
+
+def set_in_force(ignored: int, reported: int) -> None:
+    """Set NumPy's own state: what is reported in any case raises."""
+    state = _outside.get()
+    if state is None:
+        state = dict(np.geterr())
+    _outside.set(state if ignored or reported else None)
+    modes: dict[str, Any] = {}
+    for place, kind in enumerate(KINDS):
+        modes[kind] = "ignore" if ignored >> place & 1 else "raise" if reported >> place & 1 else state[kind]
+    np.seterr(**modes)
+
+
+def _evaluate(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    set_in_force(params["ignored"], params["reported"])
+    return np.True_
+
+
+define(
+    OpDef(
+        "error_state",
+        OpKind.CALL,
+        _infer,
+        _evaluate,
+        "From here on floating-point errors of the kinds in params ignored are, and those in params reported are "
+        "reported (bits: divide, over, under, invalid); others as the caller says.",
+    )
+)
+
+
+def set_state(graph: Graph, ignored: int, reported: int, location: Location | None) -> None:
+    """Append the change of the state."""
+    params = {"ignored": ignored, "reported": reported}
+    graph.add_call("error_state", (), params, ArrayType(np.dtype(bool), (), True), location)
+
+
+__all__ = ["KINDS", "changed", "set_in_force", "set_state"]
