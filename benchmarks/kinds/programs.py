@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from benchmarks.kinds import flows, oceans, pictures, samples
+from benchmarks.kinds import flows, idioms, oceans, pictures, samples
 
-PROGRAMS = {program.name: program for module in (oceans, flows, pictures, samples) for program in module.PROGRAMS}
+PROGRAMS = {program.name: program for module in (oceans, flows, pictures, samples, idioms) for program in module.PROGRAMS}

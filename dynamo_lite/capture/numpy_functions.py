@@ -15,7 +15,16 @@ from dynamo_lite.capture.call_rules import Args, Kwargs, only, rule
 from dynamo_lite.capture.handlers.containers import get_item
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import number_binary
-from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, NumberValue, SequenceValue, SliceValue, Value, a_kind
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    ConstantValue,
+    NumberValue,
+    SequenceValue,
+    SliceValue,
+    Value,
+    a_kind,
+)
 from dynamo_lite.ops.shapes import broadcast
 
 

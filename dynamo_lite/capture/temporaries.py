@@ -1,9 +1,9 @@
 """Which operand NumPy's operators write into, where that shows in the bits.
 
 ``z * (w + 1)`` on 256 KiB and more is ``np.multiply(t, z, out=t)`` for the temporary t: numpy/_core/src/multiarray/
-temp_elide.c takes the second operand of a commutative operator if it cannot have the first. A product of complex numbers
-rounds otherwise with its operands exchanged, since processors fuse the second multiplication with the addition. So
-such a product enters the graph in NumPy's order:
+temp_elide.c takes the second operand of a commutative operator if it cannot have the first. A product of complex
+numbers rounds otherwise with its operands exchanged, since processors fuse the second multiplication with the addition.
+So such a product enters the graph in NumPy's order:
 
     z * (w + 1)     -> multiply(%add, %z)         a guard says that the arrays are that large
     t = w + 1; z*t  -> multiply(%z, %add)         somebody else refers to t
@@ -20,7 +20,7 @@ from dynamo_lite import ops
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.value import ArrayValue, CellValue, ConstantValue, SequenceValue, Value
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.scalar import make, product
+from dynamo_lite.graph.scalar import Scalar, make, product
 
 LEAST_BYTES = 256 * 1024
 
@@ -44,7 +44,7 @@ def are_exchanged(machine: Machine, op: str, lhs: Value, rhs: Value) -> bool:
     return machine.tracer.relate(make("ge", product(second.shape), least))
 
 
-def _equalities(one: Node, other: Node) -> Iterable[object]:
+def _equalities(one: Node, other: Node) -> Iterable[Scalar]:
     sizes = zip(one.array_type.shape, other.array_type.shape, strict=True)
     return (make("eq", a, b) for a, b in sizes)
 

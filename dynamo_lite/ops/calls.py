@@ -515,7 +515,9 @@ def _spell_type(type_: type[np.generic]) -> None:
     def bind(ask: Relate, value: OperandArg, /) -> Bound:
         if not isinstance(value, Node) or not value.array_type.shape:
             return Bound("scalar_cast", (value,), {"type": type_})
-        return Bound("same", (value,)) if value.array_type.dtype == dtype else Bound("astype", (value,), {"dtype": dtype})
+        if value.array_type.dtype == dtype:
+            return Bound("same", (value,))
+        return Bound("astype", (value,), {"dtype": dtype})
 
     spell("scalar_cast", f"np.{type_.__name__}", type_)(bind)
 

@@ -76,7 +76,8 @@ def wrong_parts(x: Any) -> Any:
 def scalar_types(x: Any) -> Any:
     whole = np.float64(x)
     whole[..., 0] = 7.0
-    return whole, np.float32(x), np.int16(x), np.complex128(x[:, ::2]), np.bool_(x), np.float64(x.T), np.float64(x[0, 0])
+    others = np.float32(x), np.int16(x), np.complex128(x[:, ::2]), np.bool_(x)
+    return whole, others, np.float64(x.T), np.float64(x[0, 0])
 
 
 class At:

@@ -71,6 +71,7 @@ def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
         if instr.op == "DELETE_ATTR" or instr.arg not in parts or type_.scalar:
             raise Break("op-without-rule", f"setting attribute {instr.arg} of an array")
         part = get_attribute(machine, owner, instr.arg)
+        assert isinstance(part, ArrayValue)
         numpy_rules.set_item(machine, part, ConstantValue(None, Ellipsis), frame.stack[-2])
         del frame.stack[-2:]
         return
