@@ -1,7 +1,7 @@
 /* Whole powers of doubles (see power.h).
  *
- * NumPy's power (SVML's, on processors with AVX-512) takes 3 ns for a positive number, and 120 ns for a negative one, of
- * which a scalar routine takes care. That routine errs by at most 0.513 units in the last place: the worst of 10^7
+ * NumPy's power (SVML's, on processors with AVX-512) takes 3 ns for a positive number, and 120 ns for a negative one,
+ * of which a scalar routine takes care. That routine errs by at most 0.513 units in the last place: the worst of 10^7
  * arguments for exponents from 3 to 13. So where the exact power, computed with twice the digits, is further than 1/16
  * of a unit from the middle of two doubles, the routine's result is the nearest double, and is known without it. All
  * other numbers (one negative one in eight, zeros, NaNs, extremes) are left to NumPy's loop.
@@ -117,9 +117,10 @@ dl_power_serves(DlInvoke invoke, const npy_intp *slot)
                 double part = fmod((i + 1) * 0.6180339887498949, 1.0);
                 x[i] = ldexp(part - 0.7, i % 7 - 3);
             }
-            good = dl_power_run(invoke, slot, (char *[]){(char *)x, (char *)&exponent, (char *)own}, SAMPLES, strides) == 0
-                   && invoke(slot, (char *[]){(char *)x, (char *)&exponent, (char *)expected}, SAMPLES, strides) == 0
-                   && memcmp(own, expected, sizeof own) == 0;
+            char *mine[] = {(char *)x, (char *)&exponent, (char *)own};
+            char *numpys[] = {(char *)x, (char *)&exponent, (char *)expected};
+            good = dl_power_run(invoke, slot, mine, SAMPLES, strides) == 0
+                   && invoke(slot, numpys, SAMPLES, strides) == 0 && memcmp(own, expected, sizeof own) == 0;
         }
         answer = good;
     }

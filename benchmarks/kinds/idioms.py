@@ -1,4 +1,4 @@
-"""Idioms of scientific code: an index builder and a state object, complex waves, zones by np.select, a layer's cubes."""
+"""Idioms of scientific code: an index builder and a state object, complex waves, np.select by zones, cubes."""
 
 # mypy: disallow-untyped-defs=False, disallow-untyped-calls=False
 

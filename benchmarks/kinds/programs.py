@@ -4,4 +4,5 @@ from __future__ import annotations
 
 from benchmarks.kinds import flows, idioms, oceans, pictures, samples
 
-PROGRAMS = {program.name: program for module in (oceans, flows, pictures, samples, idioms) for program in module.PROGRAMS}
+MODULES = (oceans, flows, pictures, samples, idioms)
+PROGRAMS = {program.name: program for module in MODULES for program in module.PROGRAMS}

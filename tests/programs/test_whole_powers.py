@@ -1,4 +1,4 @@
-"""Whole powers of doubles of both signs, which csrc/power.c takes from NumPy's loop or computes with twice the digits."""
+"""Whole powers of doubles of both signs: NumPy's loop computes them, or csrc/power.c with twice the digits."""
 
 from __future__ import annotations
 
