@@ -6,6 +6,7 @@
 
 #include "fpflags.h"
 #include "interrupts.h"
+#include "power.h"
 
 enum {
     SPARE_LIMIT = 1 << 20,
@@ -113,6 +114,25 @@ keeps_a_nan(PyObject *ufunc, const PyArrayMethod_Context *context)
     return named && (type == NPY_CFLOAT || type == NPY_CDOUBLE);
 }
 
+static int32_t
+invoke_power(const npy_intp *slot, char **args, npy_intp n, const npy_intp *strides)
+{
+    return dl_power_run(&invoke_loop, slot, args, n, strides);
+}
+
+/* Whether this is the power of doubles; -1 with an error set. */
+static int
+is_power(PyObject *ufunc, const PyArrayMethod_Context *context)
+{
+    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
+    if (name == NULL) {
+        return -1;
+    }
+    int named = PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, "power");
+    Py_DECREF(name);
+    return named && context->descriptors[0]->type_num == NPY_DOUBLE && context->descriptors[1]->type_num == NPY_DOUBLE;
+}
+
 PyObject *
 dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil, int *one_thread)
 {
@@ -151,6 +171,19 @@ dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil, int *one_thread
     }
     words[DL_LOOP_TRAITS] = (info->no_floatingpoint_errors ? NO_FP_ERRORS : 0) | (keeps ? KEEPS_A_NAN : 0);
     words[DL_LOOP_FLAGS] = 0;
+    int power = is_power(ufunc, info->context);
+    if (power < 0) {
+        goto fail;
+    }
+    if (power) {
+        unsigned before = dl_fp_get(), flags = 0;
+        words[DL_LOOP_FLAGS] = (npy_intp)&flags;
+        if (dl_power_serves(&invoke_loop, words)) {
+            words[DL_LOOP_INVOKE] = (npy_intp)&invoke_power;
+        }
+        words[DL_LOOP_FLAGS] = 0;
+        dl_fp_set(before);
+    }
     *needs_gil |= info->requires_pyapi != 0;
     *one_thread |= !shares || info->requires_pyapi != 0;
     return resolved;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.kinds import flows, oceans, pictures, samples
+from benchmarks.kinds import flows, idioms, oceans, pictures, samples
 
-PROGRAMS = {program.name: program for module in (oceans, flows, pictures, samples) for program in module.PROGRAMS}
+MODULES = (oceans, flows, pictures, samples, idioms)
+PROGRAMS = {program.name: program for module in MODULES for program in module.PROGRAMS}

@@ -223,9 +223,12 @@ class Machine:
             assert owner.source is not None
             self.tracer.state_class("type_version", owner.source, owner.cls)
         target = next((vars(base)[name] for base in owner.cls.__mro__ if name in vars(base)), None)
+        bound: list[Value] = [owner]
+        if type(target) is staticmethod:
+            target, bound = target.__func__, []
         if not isinstance(target, types.FunctionType):
             raise Break("unsupported-operation", f"{name} of {owner.cls.__qualname__}")
-        return self.call_python(target, constant(target), [owner, *args], {})
+        return self.call_python(target, constant(target), [*bound, *args], {})
 
     def call_virtual(self, function: FunctionValue, args: list[Value], kwargs: dict[str, Value]) -> Value:
         """Interpret a call of a function made in this segment."""

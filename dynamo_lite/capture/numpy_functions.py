@@ -15,7 +15,17 @@ from dynamo_lite.capture.call_rules import Args, Kwargs, only, rule
 from dynamo_lite.capture.handlers.containers import get_item
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import number_binary
-from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, NumberValue, SequenceValue, SliceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    ConstantValue,
+    NumberValue,
+    SequenceValue,
+    SliceValue,
+    Value,
+    a_kind,
+)
+from dynamo_lite.ops.shapes import broadcast
 
 
 @rule(np.meshgrid)
@@ -108,3 +118,46 @@ def _array_split(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 MAX_SPLIT = 1000  # parts of an array
+
+
+@rule(np.select)
+def _select(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """An array of the default, into which the choices are copied, the first one last, where their conditions hold."""
+    names = ("condlist", "choicelist", "default")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    default = given.pop("default", ConstantValue(None, 0))
+    lists = [given.pop(name, None) for name in names[:2]]
+    default = machine.realised(default)
+    items = (part.items if isinstance(part, SequenceValue) else [] for part in lists)
+    conditions, choices = ([machine.realised(item) for item in part] for part in items)
+    if given or len(args) > len(names) or not conditions or len(conditions) != len(choices):
+        raise Break("op-without-rule", "np.select in this form")
+    shapes = []
+    for value in (*conditions, *choices, default):
+        known = isinstance(value, ArrayValue) and not value.node.array_type.scalar
+        if not known and (value in conditions or not _is_number(value)):
+            raise Break("op-without-rule", f"np.select of {a_kind(value)}")
+        if isinstance(value, ArrayValue):
+            shapes.append(value.node.array_type.shape)
+    if any(part.node.array_type.dtype != np.bool_ for part in conditions if isinstance(part, ArrayValue)):
+        raise Break("op-without-rule", "np.select by something else than bools")
+    try:
+        shape = broadcast(shapes, machine.tracer.relate)
+    except ops.OpError as error:
+        raise numpy_rules.no_rule(error) from None
+    operands = [
+        value.node.array_type.dtype if isinstance(value, ArrayValue) else as_constant(machine, value)
+        for value in (*choices, default)
+    ]
+    dtype = ConstantValue(None, np.result_type(*operands))
+    sizes = SequenceValue(None, tuple, [machine.tracer.number(size) for size in shape])
+    result = numpy_rules.call_numpy(machine, np.empty, [sizes, dtype], {})
+    assert result is not None
+    numpy_rules.call_numpy(machine, np.copyto, [result, default], {})
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        numpy_rules.call_numpy(machine, np.copyto, [result, choice], {"where": condition})
+    return result
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, ConstantValue) and type(value.value) in (int, float, complex)

@@ -22,6 +22,7 @@ from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar, rounded_to_int, square_root
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
+from dynamo_lite.capture.temporaries import are_exchanged
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -223,6 +224,8 @@ def _operand(machine: Machine, value: Value, beside: Value | None = None) -> Any
 
 def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs with at least one array."""
+    if are_exchanged(machine, op, lhs, rhs):
+        lhs, rhs = rhs, lhs
     result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs, rhs), _operand(machine, rhs, lhs))
     return _know(result, {"+": "add", "-": "sub", "*": "mul"}.get(op), lhs, rhs)
 

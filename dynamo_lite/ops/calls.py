@@ -480,7 +480,7 @@ def _infer_scalar_cast(args: tuple[Argument, ...], params: dict[str, Any], ask: 
     if isinstance(arg, Node):
         type_ = arg.array_type
         if type_.shape:
-            raise OpError("a scalar type called with an array has no rule")
+            raise OpError("of an array it makes an array")
         if type_.dtype.kind == "c" and dtype.kind not in "cb":
             raise OpError("discarding the imaginary part warns")
     elif is_symbolic(arg):
@@ -510,8 +510,14 @@ define(
 
 
 def _spell_type(type_: type[np.generic]) -> None:
+    dtype = np.dtype(type_)
+
     def bind(ask: Relate, value: OperandArg, /) -> Bound:
-        return Bound("scalar_cast", (value,), {"type": type_})
+        if not isinstance(value, Node) or not value.array_type.shape:
+            return Bound("scalar_cast", (value,), {"type": type_})
+        if value.array_type.dtype == dtype:
+            return Bound("same", (value,))
+        return Bound("astype", (value,), {"dtype": dtype})
 
     spell("scalar_cast", f"np.{type_.__name__}", type_)(bind)
 

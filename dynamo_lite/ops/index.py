@@ -401,7 +401,9 @@ def _store_masked(
             raise OpError("a mask of another shape than the array")
     if not isinstance(value, Node | np.generic):
         check_number(value, dtype, ask, assignment=True)
-        if dtype.kind in "iub" and kind_of(value) != "int":
+        if dtype.kind == "b" and type(value) in (int, bool):
+            value = bool(value)
+        elif dtype.kind in "iub" and kind_of(value) != "int":
             raise OpError(f"{value} into {dtype} by a mask")
         if isinstance(value, Symbol | ScalarOp) and dtype.kind == "b":
             raise OpError(f"{value} into bool by a mask")

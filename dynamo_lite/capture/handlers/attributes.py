@@ -66,7 +66,15 @@ def load_method(machine: Machine, frame: Frame, instr: Instr) -> None:
 def store_attr(machine: Machine, frame: Frame, instr: Instr) -> None:
     owner = realise(machine.tracer, frame.stack[-1])
     if isinstance(owner, ArrayValue):
-        raise Break("op-without-rule", f"setting attribute {instr.arg} of an array")
+        type_ = owner.node.array_type
+        parts = ("real", "imag") if type_.dtype.kind == "c" else ("real",)
+        if instr.op == "DELETE_ATTR" or instr.arg not in parts or type_.scalar:
+            raise Break("op-without-rule", f"setting attribute {instr.arg} of an array")
+        part = get_attribute(machine, owner, instr.arg)
+        assert isinstance(part, ArrayValue)
+        numpy_rules.set_item(machine, part, ConstantValue(None, Ellipsis), frame.stack[-2])
+        del frame.stack[-2:]
+        return
     if instr.op == "DELETE_ATTR" or not isinstance(owner, ObjectValue | InstanceValue):
         raise Break("side-effect-attribute", instr.arg)
     if isinstance(owner, InstanceValue):

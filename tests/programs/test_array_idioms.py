@@ -1,0 +1,124 @@
+"""Idioms of array code that are Python inside NumPy, or no function at all: np.select, bool masks, parts of complex."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.oracle import Conditions, require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS, rng
+
+
+def arrays(shape: tuple[int, ...], order: str = "C") -> Any:
+    return np.asarray(rng(len(shape)).normal(size=shape), order=order)  # type: ignore[call-overload]
+
+
+def selects(x: Any) -> Any:
+    low, high = x < -0.5, x > 0.5
+    return (
+        np.select([low, high], [x * 2.0, x - 1.0], default=0.0),
+        np.select([low, high], [1, x], x * x),
+        np.select([low, high, low], [1, 2, 3]),
+        np.select([high], [x.astype(np.float32)], default=np.nan),
+        np.select(condlist=[low[:1], high], choicelist=[x, x[:1]]),
+        np.select([low, x == x], [np.sqrt(x), 1j], 2),
+    )
+
+
+def wrong_selects(x: Any) -> Any:
+    results = []
+    for conditions, choices in (([x], [x]), ([x > 0], [x, x]), ([], []), ([x > 0], [np.zeros(7)])):
+        try:
+            results.append(np.select(conditions, choices))
+        except (TypeError, ValueError) as error:
+            results.append(str(error))
+    return results
+
+
+def bool_masks(x: Any) -> Any:
+    kept = np.ones(x.shape, bool)
+    kept[x > 0.5] = False
+    kept[np.abs(x) < 0.1] = True
+    kept[x < -1.0] = 0
+    return kept
+
+
+def parts(x: Any) -> Any:
+    z = np.empty(x.shape, np.complex64)
+    z.real = x
+    z.imag = 2
+    w = z * z
+    w.imag = w.real
+    w[..., 1:].real = 0.5
+    y = x.copy()
+    y.real = 1.0
+    return z, w, y
+
+
+def wrong_parts(x: Any) -> Any:
+    z = np.zeros(x.shape, complex)
+    results: list[Any] = [z]
+    for value in (np.zeros(7), "text", 1j * x):
+        try:
+            z.real = value
+        except (TypeError, ValueError) as error:
+            results.append(str(error))
+    try:
+        x.imag = 1.0
+    except TypeError as error:
+        results.append(str(error))
+    return results
+
+
+def scalar_types(x: Any) -> Any:
+    whole = np.float64(x)
+    whole[..., 0] = 7.0
+    others = np.float32(x), np.int16(x), np.complex128(x[:, ::2]), np.bool_(x)
+    return whole, others, np.float64(x.T), np.float64(x[0, 0])
+
+
+class At:
+    @staticmethod
+    def __getitem__(key: Any) -> Any:
+        return key
+
+
+at = At()
+
+
+def update(array: Any, key: Any, value: Any) -> Any:
+    array[key] = value
+    return array
+
+
+def static_special(x: Any) -> Any:
+    y = update(x * 2.0, at[1:-1, :], x[1:-1] + x[2:])
+    return update(y, at[..., 0], 0.0)
+
+
+FUNCTIONS = [selects, wrong_selects, bool_masks, parts, wrong_parts, scalar_types, static_special]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", FUNCTIONS)
+def test_same_results(fn: Any, backend: str) -> None:
+    require_equal(
+        fn,
+        lambda: (arrays((5, 6)),),
+        variants=[lambda: (arrays((5, 6), "F"),), lambda: (arrays((40, 30))[::2, ::-1],)],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
+        conditions=Conditions(errstate={"invalid": "ignore"}),
+        calls=2,
+    )
+
+
+@pytest.mark.parametrize("fn", [selects, bool_masks, parts, scalar_types, static_special])
+def test_one_program(fn: Any) -> None:
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    with np.errstate(invalid="ignore"):
+        fast(arrays((5, 6)))
+    assert not fast.explain().breaks

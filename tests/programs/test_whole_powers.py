@@ -1,0 +1,70 @@
+"""Whole powers of doubles of both signs: NumPy's loop computes them, or csrc/power.c with twice the digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from tests.oracle import Conditions, require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS, rng
+
+EXTREMES = [0.0, -0.0, np.nan, np.inf, -np.inf, -1e-320, -5e-324, -1e300, 1e300, -1e-110, -1.0, -2.0, -3.0, -0.5, -1e16]
+
+
+def powers(x: Any, y: Any) -> Any:
+    return x**3 + y, x**4 * y, x**5 - y, y * x**7, x**16 - x**17, x**-3 + y, x**2.5 + y, np.power(x, 6.0) * y, x**y
+
+
+def ordinary(count: int, scale: float) -> Any:
+    signs = rng(count).choice([-1.0, 1.0], count)
+    return signs * 2.0 ** rng(count + 1).uniform(-scale, scale, count), rng(count + 2).normal(size=count)
+
+
+def extremes(step: int) -> Any:
+    x = np.array(EXTREMES * 20)
+    return x[::step], np.ones(len(x[::step]))
+
+
+@pytest.mark.parametrize("errors", [{}, {"all": "raise"}, {"all": "ignore"}], ids=["warn", "raise", "ignore"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_powers(backend: str, errors: dict[str, str]) -> None:
+    require_equal(
+        powers,
+        lambda: ordinary(5000, 1.0),
+        variants=[
+            lambda: ordinary(127, 3.0),
+            lambda: ordinary(1, 3.0),
+            lambda: ordinary(4096, 60.0),
+            lambda: tuple(part[::-3] for part in ordinary(3000, 2.0)),
+            lambda: extremes(1),
+            lambda: extremes(7),
+        ],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
+        conditions=Conditions(errstate=errors),
+        calls=2,
+    )
+
+
+def cube(x: Any) -> Any:
+    return x**3 * 1.0
+
+
+@pytest.mark.parametrize("scale", [0.5, 8.0, 290.0])
+def test_many_negative_numbers(scale: float) -> None:
+    x = -(2.0 ** rng(3).uniform(-scale, scale, 200_000))
+    fast = dynamo_lite.compile(cube, options=OPTIONS)
+    for _ in range(2):
+        assert np.array_equal(fast(x).view(np.uint64), cube(x).view(np.uint64))
+    assert fast.stats()["native_calls"] == 2
+
+
+def test_ordinary_powers_set_no_flags() -> None:
+    x = np.concatenate([ordinary(1000, 2.0)[0], [0.0, -0.0]])
+    fast = dynamo_lite.compile(cube, options=OPTIONS)
+    with np.errstate(all="raise"):
+        fast(x)
+        assert fast.stats()["native_calls"] == 1
