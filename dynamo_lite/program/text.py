@@ -33,6 +33,7 @@ from dynamo_lite.program.ir import (
     View,
     Within,
 )
+from dynamo_lite.schedule.text import kernel_text
 
 
 def to_text(function: Function | Routine) -> str:
@@ -120,8 +121,9 @@ def node_text(node: Node) -> list[str]:
             return [f"swap rooms {one}, {other}"]
         case Fold(result, ufunc, memref):
             return [f"{_typed([result])} = {ufunc.__name__}.reduce({memref.name})"]
-        case Launch(_, classes, reads, writes):
-            return [f"launch kernel {classes}({_names(reads)}) -> {_names(writes)}"]
+        case Launch(kernel, classes, reads, writes):
+            lines = ["  " + line for line in kernel_text(kernel)]
+            return [f"launch {classes}({_names(reads)}) -> {_names(writes)}", *lines]
         case Helper(name, operands, results, failure):
             made = f"{_typed(results)} = " if results else ""
             return [f"{made}call {name}({_names(operands)}){f' or decline {failure}' if failure else ''}"]
