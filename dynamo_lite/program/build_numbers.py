@@ -15,7 +15,8 @@ import numpy as np
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.graph.scalar import FUNCTIONS
+from dynamo_lite.graph.scalar import FUNCTIONS, INFIX
+from dynamo_lite.ops.operators import BINARY
 from dynamo_lite.program.element_ops import BOOL, results_of
 from dynamo_lite.program.ir import Decline, DType, Element, Helper, If, Joined, Memref, Node, Note, Value
 
@@ -206,7 +207,7 @@ class NumberBuilder:
     def compare(self, name: str, left: Number, right: Number) -> Number:
         if left.kind != right.kind or left.kind == "bool":
             raise NotCompiled("a comparison of an int with a float")
-        return Number("bool", self.op(COMPARISONS[name], left.value, right.value))
+        return Number("bool", self.op(NAMES[name], left.value, right.value))
 
     def integer_op(self, name: str, operands: Sequence[Number]) -> Number:
         a, b = operands[0], operands[-1]
@@ -215,8 +216,8 @@ class NumberBuilder:
         if name in _RANGES:
             least, most = _RANGES[name](a, b)
             if least >= LEAST and most <= MOST:
-                return Number("int", self.op(ARITHMETIC[name], a.value, b.value), least, most)
-            result, over = self.ops(f"{ARITHMETIC[name]}_or_overflow", a.value, b.value)
+                return Number("int", self.op(NAMES[name], a.value, b.value), least, most)
+            result, over = self.ops(f"{NAMES[name]}_or_overflow", a.value, b.value)
             self.decline_if(over, abi.RETURNED_NUMBER)
             return Number("int", result, max(least, LEAST), min(most, MOST))
         if name in ("min", "max"):
@@ -225,8 +226,8 @@ class NumberBuilder:
             return Number("int", chosen, choose(a.least, b.least), choose(a.most, b.most))
         if name in ("floordiv", "mod"):
             return self.integer_division(a, b, name == "mod")
-        if name in BITS:
-            result = self.op(BITS[name], a.value, b.value)
+        if name in ("bitand", "bitor", "bitxor"):
+            result = self.op(NAMES[name], a.value, b.value)
             if a.least < 0 or b.least < 0:
                 return Number("int", result)
             most = min(a.most, b.most) if name == "bitand" else (1 << max(a.most, b.most).bit_length()) - 1
@@ -284,8 +285,8 @@ class NumberBuilder:
         if name in FUNCTIONS:
             which = self.constant(np.dtype(np.int32), abi.SCALAR_OPS.index(name))
             return Number("float", self.computed("python_function", (which, a, b), FLOAT64, abi.RETURNED_NUMBER))
-        if name in ARITHMETIC:
-            result = self.op(ARITHMETIC[name], a, b)
+        if name in _RANGES:
+            result = self.op(NAMES[name], a, b)
             if name != "sub":  # C compilers may swap the operands
                 self.aside(self.is_nan(result), lambda: self.decline_if(self.nans_differ(a, b), abi.RETURNED_NAN))
             return Number("float", result)
@@ -369,17 +370,8 @@ class NumberBuilder:
         return Number("int", value, 0, most)
 
 
-# Of Python numbers, by their names in element_ops.py.
-COMPARISONS = {
-    "lt": "less",
-    "le": "less_equal",
-    "eq": "equal",
-    "ne": "not_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-}
-ARITHMETIC = {"add": "add", "sub": "subtract", "mul": "multiply"}
-BITS = {"bitand": "bitwise_and", "bitor": "bitwise_or", "bitxor": "bitwise_xor"}
+# Operations on Python numbers, by their names in element_ops.py.
+NAMES = {op: BINARY[symbol][0] for op, symbol in INFIX.items() if symbol in BINARY}
 
 
 def _products(a: Number, b: Number) -> tuple[int, int]:

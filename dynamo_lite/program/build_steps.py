@@ -16,10 +16,10 @@ import numpy as np
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
+from dynamo_lite.graph.scalar import COMPARISONS, Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
+from dynamo_lite.ops.operators import BINARY, UNARY
 from dynamo_lite.program.build import elements
 from dynamo_lite.program.build_numbers import (
-    COMPARISONS,
     FLOAT32,
     FLOAT64,
     INT64,
@@ -518,23 +518,8 @@ INTEGER_OPERATORS: dict[Callable[..., Any], Callable[[NumberBuilder, Value, Valu
 }
 # Others, by their names in element_ops.py.
 OPERATORS: dict[Callable[..., Any], str] = {
-    operator.add: "add",
-    operator.sub: "subtract",
-    operator.mul: "multiply",
-    operator.truediv: "divide",
-    operator.neg: "negative",
-    abs: "absolute",
-    operator.lt: "less",
-    operator.le: "less_equal",
-    operator.gt: "greater",
-    operator.ge: "greater_equal",
-    operator.eq: "equal",
-    operator.ne: "not_equal",
-    operator.and_: "bitwise_and",
-    operator.or_: "bitwise_or",
-    operator.xor: "bitwise_xor",
-    operator.lshift: "left_shift",
-    operator.rshift: "right_shift",
+    **{function: name for name, _, function in BINARY.values() if name not in ("matmul", "divmod")},
+    **{function: name for name, _, function in UNARY.values()},
 }
 # Of floats, by NumPy's loop, which calls what its scalars call.
-LOOPS: dict[Callable[..., Any], np.ufunc] = {operator.mod: np.remainder, operator.floordiv: np.floor_divide}
+LOOPS: dict[Callable[..., Any], np.ufunc] = {BINARY[symbol][2]: BINARY[symbol][1] for symbol in ("%", "//")}
