@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import TypeVar
 
 import numpy as np
 from dynamo_lite.backends.numba import llvm_text
@@ -27,13 +27,12 @@ from dynamo_lite.program.hoist import hoist
 from dynamo_lite.program.ir import Element, Function, Keep, Routine, Store, walk
 from dynamo_lite.program.keep import keep
 from dynamo_lite.program.place import place
+from dynamo_lite.program.share import share
 from dynamo_lite.program.split import split
 from dynamo_lite.program.vectorise import Lanes, vectorise
 from dynamo_lite.program.verify import verify
 from dynamo_lite.program.watch import tests_of, watch
 from dynamo_lite.schedule.steps import Kernel, Loop, Machine
-
-Pass: TypeAlias = Callable[[Function], Function]
 
 
 def options(classes: str) -> tuple[str, bool, bool, bool]:
@@ -62,13 +61,13 @@ def machine(loop: Loop) -> Machine | None:
 
 def routine_of(loop: Machine, classes: str) -> Routine:
     """The routine of a loop, ready to be written."""
-    routine = build_loop(loop, classes, loop_is_elementwise)
-    if current().check:
-        verify(routine)
-    return routine
+    return _through(build_loop(loop, classes, loop_is_elementwise), (share,))
 
 
-def _through(function: Function, passes: Sequence[Pass]) -> Function:
+Either = TypeVar("Either", Function, Routine)
+
+
+def _through(function: Either, passes: Sequence[Callable[[Either], Either]]) -> Either:
     """The function after these passes; where checks are asked for, each has to leave a sound one."""
     check = current().check
     for one in passes:

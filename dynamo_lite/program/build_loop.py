@@ -130,7 +130,8 @@ class _Builder(ArrayBuilder):
             results.append((value, None if whole is None else whole.origin))
         ndims = zip(machine.dtypes, machine.ndims, strict=True)
         shapes = tuple(abi.OF_NUMBER if dtype is None else ndim for dtype, ndim in ndims)
-        return Routine(tuple(self.inputs), shapes, start, by, last, tuple(self.nodes), tuple(results), self.rooms)
+        body = (*self.first, *self.nodes)
+        return Routine(tuple(self.inputs), shapes, start, by, last, body, tuple(results), self.rooms)
 
     def input_array(self, name: str, dtype: DType, ndim: int, place: int) -> Array | Point:
         shape = getattr(self.machine.loop.types[place], "shape", ())

@@ -32,7 +32,7 @@ from dynamo_lite.program.build_numbers import (
     limits,
 )
 from dynamo_lite.program.element_ops import class_of, exact_cast, results_of
-from dynamo_lite.program.ir import ANY, Alloc, DType, Element, Load, Memref, Store, Value, View, Within
+from dynamo_lite.program.ir import ANY, Alloc, DType, Element, Load, Memref, Node, Store, Value, View, Within
 from dynamo_lite.program.nans import meets_nan
 from dynamo_lite.program.watch import tests_of
 from dynamo_lite.schedule.call import Evaluation
@@ -128,6 +128,8 @@ class StepBuilder(NumberBuilder):
         super().__init__()
         self.elementwise = elementwise
         self.stored: set[int | None] = set()  # the bases of arrays that are written
+        self.first: list[Node] = []  # what stands before all else: the cells of constants
+        self.cells: dict[Value, Memref] = {}
         self.n_loops = 0
 
     def fresh(self, value: Value) -> NumpyScalar:
@@ -170,8 +172,13 @@ class StepBuilder(NumberBuilder):
 
     def cell(self, value: Value) -> Memref:
         """A place of its own for one element."""
+        if value in self.cells:
+            return self.cells[value]
         memref = Memref(self.name("c"), value.dtype, (), (), "cell")
-        self.nodes += [Alloc(memref), Store(memref, (), value)]
+        known = value.number is not None
+        (self.first if known else self.nodes).extend((Alloc(memref), Store(memref, (), value)))
+        if known:
+            self.cells[value] = memref
         return memref
 
     def view(self, step: ViewStep, frame: Frame) -> None:

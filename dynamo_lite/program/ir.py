@@ -11,7 +11,8 @@ computed before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -386,6 +387,22 @@ def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
         yield node
         for body in inner(node):
             yield from walk(body)
+
+
+def renamed(node: Node, name: Callable[[Any], Any]) -> Node:
+    """A node of a Routine with other values and memrefs in place of those that it uses, its bodies aside."""
+    changes: dict[str, Any] = {}
+    for of in fields(node):
+        given = getattr(node, of.name)
+        if of.name in ("then", "orelse", "body", "result", "results", "carried", "last"):
+            continue
+        if isinstance(given, Value | Memref):
+            changes[of.name] = name(given)
+        elif isinstance(given, tuple) and given and isinstance(given[0], Value | Memref):
+            changes[of.name] = tuple(map(name, given))
+    if isinstance(node, Range):
+        changes["carried"] = tuple(replace(one, first=name(one.first)) for one in node.carried)
+    return replace(node, **changes) if any(getattr(node, key) != value for key, value in changes.items()) else node
 
 
 def defined(node: Node) -> tuple[Value, ...]:

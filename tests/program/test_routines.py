@@ -187,3 +187,26 @@ def test_what_is_no_operation_is_not_written() -> None:
     assert any(isinstance(node, ir.Range) for node in walk(sound.body))
     with pytest.raises(NotImplementedError):
         emit_loop(replace(sound, body=(ir.Keep(NUMBER),)))
+
+
+def test_share_moves_out_of_loops() -> None:
+    lines = to_text(routine("until")).splitlines()
+    loop = next(place for place, line in enumerate(lines) if line.startswith("  range"))
+    assert [line for line in lines[:loop] if "not_equal(a0.n0, a1)" in line] and not lines[0].startswith(" ")
+    assert sum("not_equal(a0.n0, a1)" in line for line in lines) == 1
+
+
+def test_share_keeps_what_only_a_choice_does() -> None:
+    """A test, a division and what may report stay where they are; what cannot does not."""
+
+    def fn(x, a, k, n):  # type: ignore[no-untyped-def]
+        for i in range(n):
+            if x[i] > 0.5:
+                x[i] = x[k] * (1.0 / a[0]) + 7 // k
+
+    ((machine, classes),) = collected(fn, np.arange(8.0), np.arange(1.0, 4.0), 2, 6)
+    (loop,) = (node for node in routine_of(machine, classes).body if isinstance(node, ir.Range))
+    (choice,) = (node for node in loop.body if isinstance(node, ir.If) and not node.rare)
+    within = {node.op for node in walk(choice.then) if isinstance(node, ir.Element)}
+    assert {"divide", "multiply", "floor_divide"} <= within
+    assert any(isinstance(node, ir.Within) for node in choice.then)
