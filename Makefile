@@ -53,7 +53,7 @@ docs:  ## write the generated pages of docs/ and the outputs shown in README.md 
 	@$(venv) && "$$python" -m tests.docs --write && "$$python" -m pytest -q tests/docs
 
 golden:  ## write the golden files of the tests again; read the difference
-	@$(venv) && "$$python" -m pytest -q tests/idioms tests/program/test_passes.py --update-golden
+	@$(venv) && "$$python" -m pytest -q tests/idioms tests/program/test_passes.py tests/program/test_routines.py --update-golden
 
 clean:  ## remove environments and everything built
 	rm -rf .venv build dynamo_lite/*.so dynamo_lite/*.pyd *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -131,21 +131,6 @@ load(DlRun *run, DlRun *outer, const DlCondStep *step)
     return dl_scalar_eval(table, 0, program->n_early, run->numbers) ? dl_decline(run, DL_REASON_NUMBER) : 0;
 }
 
-/* Decline when an array that the branch writes may share memory with another of its inputs. */
-static DlStatus
-check_overlap(DlRun *run)
-{
-    const DlProgram *program = run->program;
-    DlStatus status = 0;
-    for (int i = 0; i < program->n_written && status == 0; i++) {
-        status = dl_overlap_check_target(run, program->written[i]);
-        for (int other = 0; other < program->n_inputs && status == 0; other++) {
-            status = dl_overlap_check_pair(run, program->written[i], other, 1);
-        }
-    }
-    return status;
-}
-
 /* Hand the outputs to the registers outside. */
 static DlStatus
 take_outputs(DlRun *run, DlRun *outer, const DlCondStep *step)
@@ -181,7 +166,7 @@ run_branch(DlRun *run, DlRun *outer, const DlCondStep *step)
     }
     DlStatus status = load(run, outer, step);
     if (status == 0 && program->n_written && !step->checked[program == step->branches[1]]) {
-        status = check_overlap(run);
+        status = dl_overlap_check_inputs(run, 0, run->program->n_inputs, 1);
     }
     status = status ? status : dl_steps_run(run, 0);
     outer->flags = run->flags;

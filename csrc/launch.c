@@ -219,23 +219,6 @@ check_kept(const DlRun *run, DlStatus status)
     return -1;
 }
 
-/* Decline when an input that is written may share memory with another one, or its elements with one another. */
-static DlStatus
-check_overlap(DlRun *run)
-{
-    const DlProgram *program = run->program;
-    for (int i = 0; i < program->n_written; i++) {
-        DlStatus status = dl_overlap_check_target(run, program->written[i]);
-        for (int j = 0; j < program->n_inputs && status == 0; j++) {
-            status = dl_overlap_check_pair(run, program->written[i], j, 0);
-        }
-        if (status != 0) {
-            return status;
-        }
-    }
-    return 0;
-}
-
 /* Fill the registers of inputs and constants; 0 or 1. */
 static DlStatus
 load_registers(DlRun *run)
@@ -260,7 +243,7 @@ load_registers(DlRun *run)
     for (int i = 0; i < program->n_constants; i++) {
         dl_reg_take(&run->regs[program->constant_regs[i]], Py_NewRef(program->constants[i]));
     }
-    return program->n_written ? check_overlap(run) : 0;
+    return dl_overlap_check_inputs(run, 0, program->n_inputs, 0);
 }
 
 /* Hand out `n` outputs: new references. */

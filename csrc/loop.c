@@ -260,27 +260,6 @@ load_numbers(Loop *loop, const DlRun *outer)
     return dl_scalar_eval(table, 0, loop->body->n_fixed, run->numbers) ? dl_decline(run, DL_REASON_NUMBER) : 0;
 }
 
-/* Decline when an array that the body writes may share memory with another of its inputs. first: before the first
- * iteration all are looked at, later the carried ones. */
-static DlStatus
-check_overlap(Loop *loop, int first)
-{
-    const DlProgram *program = loop->run.program;
-    int n_carried = loop->body->n_carried;
-    for (int i = 0; i < program->n_written; i++) {
-        int written = program->written[i], is_carried = written <= n_carried;
-        DlStatus status = first || is_carried ? dl_overlap_check_target(&loop->run, written) : 0;
-        int last = first || is_carried ? program->n_inputs - 1 : n_carried;
-        for (int other = 1; other <= last && status == 0; other++) {
-            status = dl_overlap_check_pair(&loop->run, written, other, 1);
-        }
-        if (status != 0) {
-            return status;
-        }
-    }
-    return 0;
-}
-
 /* ---- the iterations ---- */
 
 /* What the loop's kernel needs to run (loop_kernel.c). */
@@ -388,7 +367,7 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
         loop->body->kernel->failures++;
     }
     state.is_ready = 0;
-    DlStatus status = loop->step->checked ? 0 : check_overlap(loop, 1);
+    DlStatus status = loop->step->checked ? 0 : dl_overlap_check_inputs(run, 1, run->program->n_inputs, 1);
     status = status ? status : dl_steps_run(run, 1);
     loop->batch = loop->left = loop->least = 1;
     loop->tick = TICK_NS;
@@ -424,7 +403,7 @@ iterate(Loop *loop, int64_t start, int64_t by, const uint64_t length, int leaves
             break;
         }
         if (status == 0 && rechecks) {
-            status = check_overlap(loop, 0);
+            status = dl_overlap_check_inputs(run, 1, 1 + loop->body->n_carried, 1);
         }
     }
     PyMem_Free(state.rows);

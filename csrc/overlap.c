@@ -91,6 +91,22 @@ dl_overlap_check_pair(DlRun *run, int written, int other, int same)
 }
 
 DlStatus
+dl_overlap_check_inputs(DlRun *run, int first, int end, int same)
+{
+    const DlProgram *program = run->program;
+    DlStatus status = 0;
+    for (int i = 0; i < program->n_written && status == 0; i++) {
+        int written = program->written[i], is_asked = written >= first && written < end;
+        status = is_asked ? dl_overlap_check_target(run, written) : 0;
+        int last = is_asked ? program->n_inputs : end;
+        for (int other = first; other < last && status == 0; other++) {
+            status = dl_overlap_check_pair(run, written, other, same);
+        }
+    }
+    return status;
+}
+
+DlStatus
 dl_overlap_save(DlRun *run, const DlReg *reg)
 {
     if (reg->kind != DL_ARRAY) {

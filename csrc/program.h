@@ -567,6 +567,9 @@ DlStatus dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbe
 DlStatus dl_overlap_check_target(DlRun *run, int written);
 /* Decline when inputs `written` and `other` may share memory; `same`: also where they are one object. */
 DlStatus dl_overlap_check_pair(DlRun *run, int written, int other, int same);
+/* Decline when an input that the run's program writes may share memory with another one (the index, before `first`, is
+ * none). Only inputs from `first` up to `end` are new: a pair of others has been looked at. */
+DlStatus dl_overlap_check_inputs(DlRun *run, int first, int end, int same);
 /* Keep a copy of what a register's array holds. */
 DlStatus dl_overlap_save(DlRun *run, const DlReg *reg);
 /* Free the copies, the latest first; `restore` writes them back. */

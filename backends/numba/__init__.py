@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 from dynamo_lite.backends.numba.compile import compile_kernel
-from dynamo_lite.backends.numba.functions import folds
+from dynamo_lite.backends.numba.functions import folds, machine
 from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forward
-from dynamo_lite.backends.numba.machine import machine_form
 
 from dynamo_lite import _C, budget
 from dynamo_lite.config import config, current, current_seconds
@@ -32,7 +31,7 @@ def has_fold(ufunc: np.ufunc, dtype: DType) -> bool:
 
 
 _C.threads_follow(config)  # which programs ask when they run
-TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine_form)
+TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine)
 
 
 def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:

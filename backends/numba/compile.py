@@ -20,9 +20,8 @@ from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
-from dynamo_lite.backends.numba import machine
-from dynamo_lite.backends.numba.functions import emit_function, function_of
-from dynamo_lite.backends.numba.machine_vectors import NAME
+from dynamo_lite.backends.numba.emit_loop import NAME, emit_loop
+from dynamo_lite.backends.numba.functions import emit_function, function_of, routine_of
 
 from dynamo_lite._C import CompiledKernel, unseen
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
@@ -136,7 +135,7 @@ os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_c
 
 
 def compile_kernel(kernel: Kernel | Machine, classes: str) -> CompiledKernel:
-    """The machine code of `kernel` for these stride classes, made now or before; keep[1]: its Function or text."""
+    """The machine code of `kernel` for these stride classes, made now or before; keep[1]: its Function or Routine."""
     # NB: a frame that the hook compiled meanwhile would wait for the lock for ever.
     return unseen(_compile_machine if isinstance(kernel, Machine) else _compile_kernel, kernel, classes)
 
@@ -147,13 +146,14 @@ def _compile_kernel(kernel: Kernel, classes: str) -> CompiledKernel:
 
 def _compile_machine(loop: Machine, classes: str) -> CompiledKernel:
     """The machine code of a loop; loops with the same text share it, unless that calls other functions of NumPy's."""
-    text, loops, scratch_bytes = machine.generate(loop, classes)
+    routine = routine_of(loop, classes)
+    text, loops, scratch_bytes = emit_loop(routine)
 
     def load() -> CompiledKernel:
         engine = _STATE.start()
         name = f"machine{next(engine.numbers)}"
         address, code = engine.load(text.replace(NAME, name), name)
-        return CompiledKernel(address, loops, scratch_bytes, (code, text))
+        return CompiledKernel(address, loops, scratch_bytes, (code, routine))
 
     return _STATE.find((text, loops), load)
 

@@ -1,13 +1,14 @@
-"""Makes the function of the loop-level program that a kernel is compiled from: the passes, in order.
+"""Makes the functions of the loop-level program that kernels and loops are compiled from: the passes, in order.
 
-Enters a Kernel and its stride classes (csrc/abi.def); leaves a Function that emit.py writes as LLVM text.
+Enters a Kernel or a Machine and its stride classes (csrc/abi.def); leaves a Function that emit.py writes as LLVM text,
+or a Routine that emit_loop.py writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import TypeVar
 
 import numpy as np
 from dynamo_lite.backends.numba import llvm_text
@@ -15,22 +16,23 @@ from dynamo_lite.backends.numba.emit import emit
 from dynamo_lite.backends.numba.emit_fold import emit_fold
 from dynamo_lite.backends.numba.emit_iterations import emit_iterations
 from dynamo_lite.backends.numba.extremes import compiled_extreme, known_extreme
+from dynamo_lite.backends.numba.loops import loop_is_elementwise
 
 from dynamo_lite._C import abi
 from dynamo_lite.config import current
 from dynamo_lite.program.build import build, build_fold
+from dynamo_lite.program.build_loop import build_loop, machine_form
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.hoist import hoist
-from dynamo_lite.program.ir import Element, Function, Keep, Store, walk
+from dynamo_lite.program.ir import Element, Function, Keep, Routine, Store, walk
 from dynamo_lite.program.keep import keep
 from dynamo_lite.program.place import place
+from dynamo_lite.program.share import share
 from dynamo_lite.program.split import split
 from dynamo_lite.program.vectorise import Lanes, vectorise
 from dynamo_lite.program.verify import verify
 from dynamo_lite.program.watch import tests_of, watch
-from dynamo_lite.schedule.steps import Kernel
-
-Pass: TypeAlias = Callable[[Function], Function]
+from dynamo_lite.schedule.steps import Kernel, Loop, Machine
 
 
 def options(classes: str) -> tuple[str, bool, bool, bool]:
@@ -52,7 +54,20 @@ def function_of(kernel: Kernel, classes: str) -> Function:
     return _through(build(kernel, classes, with_rows, change), passes)
 
 
-def _through(function: Function, passes: Sequence[Pass]) -> Function:
+def machine(loop: Loop) -> Machine | None:
+    """The machine form of a loop, None if it has none."""
+    return machine_form(loop, loop_is_elementwise)
+
+
+def routine_of(loop: Machine, classes: str) -> Routine:
+    """The routine of a loop, ready to be written."""
+    return _through(build_loop(loop, classes, loop_is_elementwise), (share,))
+
+
+Either = TypeVar("Either", Function, Routine)
+
+
+def _through(function: Either, passes: Sequence[Callable[[Either], Either]]) -> Either:
     """The function after these passes; where checks are asked for, each has to leave a sound one."""
     check = current().check
     for one in passes:

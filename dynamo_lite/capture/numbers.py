@@ -6,43 +6,17 @@ evaluate it exactly (int + - * // %, float + - * / **), and is otherwise fixed t
 
 from __future__ import annotations
 
-import operator
 import sys
-from collections.abc import Callable
-from typing import Any
 
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import Break, ConstantValue, NumberValue, TextValue, Value
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_larger, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import INFIX, Scalar, ScalarOp, Symbol, is_larger, is_symbolic, kind_of, make
+from dynamo_lite.ops.operators import BINARY, UNARY
 
-PYTHON_BINARY: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-    "@": operator.matmul,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-}
-PYTHON_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-_BITS = {"&": "bitand", "|": "bitor", "^": "bitxor"}
-_SCALAR_BINARY = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "mod"}
-SCALAR_COMPARE = {"<": "lt", "<=": "le", "==": "eq", "!=": "ne", ">": "gt", ">=": "ge"}
+PYTHON_OPERATORS = {symbol: function for symbol, (_, _, function) in BINARY.items()}
+SCALAR_OPS = {symbol: op for op, symbol in INFIX.items()}
 
 
 def as_scalar(value: Value) -> Scalar | None:
@@ -84,17 +58,16 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     assert a is not None and b is not None
     kinds = {kind_of(a), kind_of(b)}
     if (is_symbolic(a) or is_symbolic(b)) and not (_too_wide(a) or _too_wide(b)):
-        name = _SCALAR_BINARY.get(op)
-        if name is not None and kinds == {"int"}:
-            if name in ("floordiv", "mod") and not tracer.relate(ScalarOp("ne", "bool", (b, 0))):
+        if op in ("+", "-", "*", "//", "%") and kinds == {"int"}:
+            if op in ("//", "%") and not tracer.relate(ScalarOp("ne", "bool", (b, 0))):
                 raise Break("python-exception", "ZeroDivisionError")
-            return tracer.number(make(name, a, b))
+            return tracer.number(make(SCALAR_OPS[op], a, b))
         if kinds == {"int"} and (tracer.varies(a) or tracer.varies(b)):
             bits = _bits(op, a, b)
             if bits is not None:
                 return tracer.number(bits)
         if "float" in kinds and kinds <= {"int", "float"} and op in ("+", "-", "*"):
-            return NumberValue(None, ScalarOp(_SCALAR_BINARY[op], "float", (a, b)))
+            return NumberValue(None, ScalarOp(SCALAR_OPS[op], "float", (a, b)))
         if op == "**" and "float" in kinds and kinds <= {"int", "float"}:
             return NumberValue(None, ScalarOp("pow", "float", (a, b)))
         if op == "**" and kinds == {"int"} and b in (2, 3):
@@ -109,17 +82,17 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
                 return NumberValue(None, ScalarOp("truediv", "float", (a, b)))
     lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
     assert isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue)
-    return python_result(PYTHON_BINARY[op], lhs.value, rhs.value)
+    return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
 
 
 def _bits(op: str, a: Scalar, b: Scalar) -> Scalar | None:
     """An operation on the bits of two ints, one of which a loop changes; None for a shift by other than a known int."""
-    if op in _BITS:
+    if op in ("&", "|", "^"):
         if type(a) is int:
             a, b = b, a
         if op == "&" and type(b) is int and b >= 0 and not b & (b + 1):
             return make("mod", a, b + 1) if b < 2**62 else None
-        return make(_BITS[op], a, b)
+        return make(SCALAR_OPS[op], a, b)
     if op in ("<<", ">>") and type(b) is int and 0 <= b < 62:
         return make("mul" if op == "<<" else "floordiv", a, 2**b)
     return None
@@ -216,7 +189,7 @@ def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
         if not exact or _too_wide(a) or _too_wide(b):
             lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
         else:
-            condition = ScalarOp(SCALAR_COMPARE[op], "bool", (a, b))
+            condition = ScalarOp(SCALAR_OPS[op], "bool", (a, b))
             if tracer.is_open(condition):
                 return NumberValue(None, condition)
             try:
@@ -224,7 +197,7 @@ def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             except Undecided:
                 return NumberValue(None, condition)  # maybe a loop can choose by it
     assert isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue)
-    return python_result(PYTHON_COMPARE[op], lhs.value, rhs.value)
+    return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
 
 
 def _as_float(value: Scalar) -> Scalar:
@@ -249,15 +222,9 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
             return not_too_long(tracer.number(make("sub", -1, scalar)))
         operand = tracer.specialise(operand)
     assert isinstance(operand, ConstantValue)
-    functions: dict[str, Callable[[Any], Any]] = {
-        "-": operator.neg,
-        "+": operator.pos,
-        "~": operator.invert,
-        "abs": abs,
-    }
     if op == "~" and isinstance(operand.value, bool):
         raise Break("unsupported-operation", "~ of a bool")  # Python 3.12 warns, where the code stands
-    return python_result(functions[op], operand.value)
+    return python_result(UNARY[op][2], operand.value)
 
 
 def with_index(value: Scalar, index: Symbol, number: Scalar) -> Scalar:

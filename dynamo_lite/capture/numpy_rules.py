@@ -19,7 +19,7 @@ from numpy._core import _methods
 from dynamo_lite import ops
 from dynamo_lite.capture import masks
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import SCALAR_COMPARE, as_scalar, rounded_to_int, square_root
+from dynamo_lite.capture.numbers import SCALAR_OPS, as_scalar, rounded_to_int, square_root
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
 from dynamo_lite.capture.temporaries import are_exchanged
@@ -249,7 +249,7 @@ def known_number(value: Value) -> Scalar | None:
 def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs for a comparison."""
     result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs), _operand(machine, rhs))
-    return _know(result, SCALAR_COMPARE[op], lhs, rhs)
+    return _know(result, SCALAR_OPS[op], lhs, rhs)
 
 
 def unary(machine: Machine, op: str, operand: Value) -> Value:

@@ -118,7 +118,7 @@ def substitute(value: Scalar, mapping: Mapping[str, Scalar]) -> Scalar:
     return simplify(ScalarOp(value.op, value.kind, tuple(substitute(operand, mapping) for operand in value.operands)))
 
 
-_INFIX = {
+INFIX = {  # operations that Python writes between their operands
     "add": "+",
     "sub": "-",
     "mul": "*",
@@ -148,11 +148,11 @@ def as_python(value: Scalar, name_of: Callable[[Symbol], str]) -> str:
         return repr(value)
     parts = [as_python(operand, name_of) for operand in value.operands]
     nested = [
-        f"({part})" if isinstance(operand, ScalarOp) and operand.op in _INFIX else part
+        f"({part})" if isinstance(operand, ScalarOp) and operand.op in INFIX else part
         for part, operand in zip(parts, value.operands, strict=True)
     ]
-    if value.op in _INFIX:
-        return f" {_INFIX[value.op]} ".join(nested)
+    if value.op in INFIX:
+        return f" {INFIX[value.op]} ".join(nested)
     if value.op == "neg":
         return f"-{nested[0]}"
     if value.op == "not":

@@ -240,6 +240,24 @@ def _shift(left: bool) -> Emit:
     return emit
 
 
+def _floor(remainder: bool) -> Emit:
+    """A quotient rounded down, or what is left; the divisor is not 0, and the quotient fits."""
+
+    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
+        kind, (a, b) = lines.type_of(dtype), args
+        if dtype.kind == "u":
+            return lines.do(f"{'urem' if remainder else 'udiv'} {kind} {a}, {b}")
+        rest, zero = lines.do(f"srem {kind} {a}, {b}"), lines.zero(dtype)
+        signs = lines.do(f"icmp slt {kind} {lines.do(f'xor {kind} {rest}, {b}')}, {zero}")
+        wrong = lines.do(f"and {lines.mask_type} {lines.do(f'icmp ne {kind} {rest}, {zero}')}, {signs}")
+        if remainder:
+            return lines.do(f"add {kind} {rest}, {lines.select(wrong, dtype, b, zero)}")
+        quotient = lines.do(f"sdiv {kind} {a}, {b}")
+        return lines.do(f"add {kind} {quotient}, {lines.do(f'sext {lines.mask_type} {wrong} to {kind}')}")
+
+    return emit
+
+
 # Minimum, maximum and clip of floats. The first NaN is kept, and of two equal numbers the second; where NumPy does not
 # do so for sure, both ways round are computed, which differ where it may have other bits.
 
@@ -399,7 +417,7 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
     row("bitwise_and multiply minimum fmin", "b", _logical("and"), "bool")
     row("bitwise_or add maximum fmax", "b", _logical("or"), "bool")
     row("bitwise_xor", "b", _logical("xor"), "bool")
-    # Of NumPy scalars in machine functions; kernels leave shifts to NumPy's loops.
+    # Of numbers in Routines; kernels leave shifts and divisions of integers to NumPy's loops.
     for name, instruction in (("add", "add"), ("subtract", "sub"), ("multiply", "mul")):
         pair = _or_overflow(instruction)
         for letter in "iu":
@@ -409,6 +427,9 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
     for name, left in (("left_shift", True), ("right_shift", False)):
         for letter in "iu":
             rows[name, letter] = ElementOp(getattr(np, name), _shift(left), offered=False)
+    for name, remainder in (("floor_divide", False), ("remainder", True)):
+        for letter in "iu":
+            rows[name, letter] = ElementOp(getattr(np, name), _floor(remainder), offered=False)
     # What passes make.
     rows["unordered", "f"] = ElementOp(_unordered, _float_compare("uno"), "bool", offered=False)
     rows["nan_or_minus_zero", "f"] = ElementOp(_nan_or_minus_zero, _emit_nan_or_minus_zero, "bool", offered=False)

@@ -56,6 +56,16 @@ def evaluate(function: Function, operands: Sequence[Array], results: Sequence[Ar
     return outcome
 
 
+def computed(op: Element, operands: list[Any]) -> tuple[Any, ...]:
+    """The results of an operation."""
+    if op.ufunc is not None:
+        found = op.ufunc(*operands, sig=(*op.in_dtypes, *op.dtypes))
+    else:
+        found = meaning_of(op.op, op.results[0].dtype)(*operands)
+    found = found if isinstance(found, tuple) else (found,)
+    return tuple(value.dtype.type(one) for value, one in zip(op.results, found, strict=True))
+
+
 class _Evaluation:
     def __init__(self, function: Function, outcome: Outcome) -> None:
         self.function = function
@@ -79,7 +89,7 @@ class _Evaluation:
             case Store(memref, index, value):
                 self.memory[memref][self.at(memref, index)] = values[value]
             case Element(_, operands, results):
-                found = self.computed(node, [values[value] for value in operands])
+                found = computed(node, [values[value] for value in operands])
                 values |= zip(results, found, strict=True)
             case Keep():
                 pass
@@ -97,14 +107,6 @@ class _Evaluation:
                 self.loop(node)
             case Tiles():
                 self.tiles(node)
-
-    def computed(self, op: Element, operands: list[Any]) -> tuple[Any, ...]:
-        if op.ufunc is not None:
-            found = op.ufunc(*operands, sig=(*op.in_dtypes, *op.dtypes))
-        else:
-            found = meaning_of(op.op, op.results[0].dtype)(*operands)
-        found = found if isinstance(found, tuple) else (found,)
-        return tuple(value.dtype.type(one) for value, one in zip(op.results, found, strict=True))
 
     def at(self, memref: Memref, index: tuple[Value, ...]) -> tuple[int, ...]:
         numbers = tuple(self.values[value] for value in index)

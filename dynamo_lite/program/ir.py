@@ -1,21 +1,24 @@
 """The loop-level program: a function of structured nodes over typed values, from which machine code is written.
 
 Enters nothing (these are the types). A Value is a number that is computed once; a Memref says how the elements of an
-array or of a tile's buffer are reached. Nodes stand in order, those of a loop in its body. Passes (build, split, hoist
-...) make functions of functions, verify.py says what a sound one is, text.py prints it, evaluate.py is its meaning.
-Two of anything are the same only if they are one object. INVARIANT: a Value is defined once, and before it is used;
-indices count from 0 to the loop's extent, which is at least 1, so that what a loop does not change may be computed
-before it.
+array or of a tile's buffer are reached. Nodes stand in order, those of a loop in its body. There are two kinds of
+functions: a Function is a kernel, a Routine a whole loop with all that its body does. Passes (build, split, hoist ...)
+make functions of functions, verify.py says what a sound one is, text.py prints it, evaluate.py is its meaning. Two of
+anything are the same only if they are one object. INVARIANT: a Value is defined once, and before it is used; a For's
+indices count from 0 to its extent, which in a Function is at least 1, so that what a loop does not change may be
+computed before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.schedule.steps import Kernel
 
 DType: TypeAlias = np.dtype[np.generic]
 INDEX: DType = np.dtype(np.int64)
@@ -28,10 +31,11 @@ TABLE = "table"  # a row's address stands in a table of pointers
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """A number of that dtype."""
+    """A number of that dtype; of dtype object a list. number: which one, if that is known: it is defined everywhere."""
 
     name: str
     dtype: DType
+    number: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +44,9 @@ class Memref:
     many there are along each axis.
 
     space: "operand" or "result" (number `index` of the function), "tile" (a buffer, see Alloc), "constant" (one
-    element that is `number`), or "view" (a part of another one, see View).
+    element that is `number`), or "view" (a part of another one, see View). In a Routine also "room" (see Room), "cell"
+    (one element, see Alloc), or "merged" (of a choice or a loop: one element or another). strides: in a Routine, the
+    bytes from one to the next along each axis.
     """
 
     name: str
@@ -50,6 +56,7 @@ class Memref:
     space: str
     index: int = 0
     number: Any = None
+    strides: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +106,8 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Note:
-    """The function returns `status` (bits are joined) in the end, where the condition holds here at any time."""
+    """The function returns `status` (bits are joined) in the end, where the condition holds here at any time. Of a
+    Routine the caller finds it among the floating-point flags."""
 
     condition: Value
     status: int
@@ -107,7 +115,8 @@ class Note:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """result is the part of `source` that begins at `index` along its first axes; drop: these are no axes of it."""
+    """result is the part of `source` that begins at `index` along its first axes; drop: these are no axes of it. In a
+    Routine the result says itself which axes it has."""
 
     result: Memref
     source: Memref
@@ -187,7 +196,143 @@ class Tiles:
     single: bool = False
 
 
-Node: TypeAlias = Load | Store | Element | Keep | Note | View | Alloc | NumpyLoop | For | Tiles
+# Of Routines alone.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decline:
+    """The function ends with `status` where the condition holds; what it has done is undone."""
+
+    condition: Value
+    status: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """From here on 0 <= index < extent, or the function has declined."""
+
+    index: Value
+    extent: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """What is handed out of a choice: `result` is `then` or `orelse`."""
+
+    result: Value | Memref
+    then: Value | Memref
+    orelse: Value | Memref
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    """One body or the other. rare: the condition seldom holds."""
+
+    condition: Value
+    then: tuple[Node, ...]
+    orelse: tuple[Node, ...] = ()
+    results: tuple[Joined, ...] = ()
+    rare: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phi:
+    """As Carried, also of elements in memory: of a memref the place is carried, not what is there."""
+
+    value: Value | Memref
+    first: Value | Memref
+    next: Value | Memref
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Range:
+    """The body for start, start + by ... to `last`, of which there is at least the first.
+
+    last: pairs of a value (or memref) of the body and what it is called after the loop. goes_on: where it is false
+    after an iteration, the loop ends. Between iterations it polls: it looks now and then for signals and threads that
+    wait. outermost: the caller may then ask it to end there; start, by and last are the function's.
+    """
+
+    index: Value
+    start: Value
+    by: Value
+    end: Value
+    body: tuple[Node, ...]
+    carried: tuple[Phi, ...] = ()
+    last: tuple[tuple[Value | Memref, Value | Memref], ...] = ()
+    goes_on: Value | None = None
+    outermost: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Helper:
+    """results = a call of a function of C (HELPERS of csrc/abi.def). failure: the status with which the function
+    declines where that fails, 0 if it cannot."""
+
+    name: str
+    operands: tuple[Value | Memref, ...]
+    results: tuple[Value, ...] = ()
+    failure: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """result = all elements of a memref of one axis reduced, as NumPy's reduce does."""
+
+    result: Value
+    ufunc: np.ufunc
+    memref: Memref
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Launch:
+    """Run a kernel over arrays of one or two axes: the function of its own that build makes for these classes. Where
+    that returns a status, so does this one."""
+
+    kernel: Kernel
+    classes: str
+    reads: tuple[Memref, ...]
+    writes: tuple[Memref, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Room:
+    """The memref is room number `index`: memory for at least `count` elements that the caller keeps for this place of
+    the program. Each time there is as much as was asked for, with what was there before."""
+
+    memref: Memref
+    count: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Swap:
+    """Two rooms exchange their memory."""
+
+    one: int
+    other: int
+
+
+Node: TypeAlias = (
+    Load
+    | Store
+    | Element
+    | Keep
+    | Note
+    | View
+    | Alloc
+    | NumpyLoop
+    | For
+    | Tiles
+    | Decline
+    | Within
+    | If
+    | Range
+    | Helper
+    | Fold
+    | Launch
+    | Room
+    | Swap
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,21 +355,71 @@ class Function:
         return tuple(node for node in walk(self.body) if isinstance(node, NumpyLoop))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Routine:
+    """A loop as one function (csrc/machine.c calls it).
+
+    inputs: what goes into it; ndims: how each is given (csrc/abi.def: OF_NUMBER, OF_SCALAR, or an array's axes). start,
+    by, last: of the range. results: what it hands out, each with a uint8 that says which object it is (RESULT_ORIGIN);
+    None of a number. rooms: how many it has.
+    """
+
+    inputs: tuple[Value | Memref, ...]
+    ndims: tuple[int, ...]
+    start: Value
+    by: Value
+    last: Value
+    body: tuple[Node, ...]
+    results: tuple[tuple[Value | Memref, Value | None], ...]
+    rooms: int = 0
+
+
+def inner(node: Node) -> tuple[tuple[Node, ...], ...]:
+    """The bodies of a node."""
+    if isinstance(node, For | Tiles | Range):
+        return (node.body,)
+    return (node.then, node.orelse) if isinstance(node, If) else ()
+
+
 def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
     """All nodes, those of bodies included."""
     for node in nodes:
         yield node
-        if isinstance(node, For | Tiles):
-            yield from walk(node.body)
+        for body in inner(node):
+            yield from walk(body)
+
+
+def renamed(node: Node, name: Callable[[Any], Any]) -> Node:
+    """A node of a Routine with other values and memrefs in place of those that it uses, its bodies aside."""
+    changes: dict[str, Any] = {}
+    for of in fields(node):
+        given = getattr(node, of.name)
+        if of.name in ("then", "orelse", "body", "result", "results", "carried", "last"):
+            continue
+        if isinstance(given, Value | Memref):
+            changes[of.name] = name(given)
+        elif isinstance(given, tuple) and given and isinstance(given[0], Value | Memref):
+            changes[of.name] = tuple(map(name, given))
+    if isinstance(node, Range):
+        changes["carried"] = tuple(replace(one, first=name(one.first)) for one in node.carried)
+    return replace(node, **changes) if any(getattr(node, key) != value for key, value in changes.items()) else node
 
 
 def defined(node: Node) -> tuple[Value, ...]:
     """The values that a node defines, outside its body."""
     if isinstance(node, Load):
         return (node.result,)
-    if isinstance(node, Element):
+    if isinstance(node, Element | Helper):
         return node.results
-    return tuple(after for _, after in node.last) if isinstance(node, For) else ()
+    if isinstance(node, Fold):
+        return (node.result,)
+    if isinstance(node, If):
+        return _values(one.result for one in node.results)
+    return _values(after for _, after in node.last) if isinstance(node, For | Range) else ()
+
+
+def _values(given: Iterable[Value | Memref]) -> tuple[Value, ...]:
+    return tuple(one for one in given if isinstance(one, Value))
 
 
 def used(node: Node) -> tuple[Value, ...]:
@@ -237,8 +432,16 @@ def used(node: Node) -> tuple[Value, ...]:
         return node.operands
     if isinstance(node, Keep):
         return (node.value,)
-    if isinstance(node, Note):
+    if isinstance(node, Note | Decline | If):
         return (node.condition,)
+    if isinstance(node, Within):
+        return (node.index, node.extent)
+    if isinstance(node, Helper):
+        return _values(node.operands)
+    if isinstance(node, Room):
+        return (node.count,)
+    if isinstance(node, Range):
+        return (node.start, node.by, node.end, *_values(carried.first for carried in node.carried))
     if isinstance(node, NumpyLoop):
         return (node.count,)
     if isinstance(node, For):

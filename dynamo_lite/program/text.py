@@ -1,6 +1,6 @@
-"""Prints a Function: one node a line, bodies indented.
+"""Prints a Function or a Routine: one node a line, bodies indented.
 
-Enters a Function; leaves text that depends on nothing but it, for reading, dumps and golden files.
+Enters either; leaves text that depends on nothing but it, for reading, dumps and golden files.
 """
 
 from __future__ import annotations
@@ -9,24 +9,37 @@ from collections.abc import Iterable
 
 from dynamo_lite.program.ir import (
     Alloc,
+    Decline,
     Element,
+    Fold,
     For,
     Function,
+    Helper,
+    If,
     Keep,
+    Launch,
     Load,
     Memref,
     Node,
     Note,
     NumpyLoop,
+    Range,
+    Room,
+    Routine,
     Store,
+    Swap,
     Tiles,
     Value,
     View,
+    Within,
 )
+from dynamo_lite.schedule.text import kernel_text
 
 
-def to_text(function: Function) -> str:
+def to_text(function: Function | Routine) -> str:
     """The function as text."""
+    if isinstance(function, Routine):
+        return _routine(function)
     extents = [function.n, *filter(None, (function.rows, function.iterations)), *function.axes]
     head = f"function({_names(extents)})"
     arrays = ", ".join(_declared(memref) for memref in function.operands)
@@ -35,6 +48,13 @@ def to_text(function: Function) -> str:
     if function.scratch_bytes:
         lines[0] += f" scratch {function.scratch_bytes}"
     return "\n".join([*lines, *_nodes(function.body)])
+
+
+def _routine(routine: Routine) -> str:
+    inputs = ", ".join(_typed([one]) if isinstance(one, Value) else _declared(one) for one in routine.inputs)
+    lines = [f"routine({_names((routine.start, routine.by, routine.last))}) of {inputs}", *_nodes(routine.body)]
+    results = (f"{value.name}{f' as {origin.name}' if origin is not None else ''}" for value, origin in routine.results)
+    return "\n".join([*lines, f"  return {', '.join(results)}"])
 
 
 def _nodes(nodes: tuple[Node, ...]) -> list[str]:
@@ -50,7 +70,10 @@ def _typed(values: Iterable[Value]) -> str:
 
 
 def _declared(memref: Memref) -> str:
-    axes = (f"{extent.name} {axis}" for extent, axis in zip(memref.extents, memref.axes, strict=True))
+    if memref.strides:
+        axes = [f"{size.name} by {stride.name}" for size, stride in zip(memref.extents, memref.strides, strict=True)]
+    else:
+        axes = [f"{extent.name} {axis}" for extent, axis in zip(memref.extents, memref.axes, strict=True)]
     return f"{memref.name}: {memref.dtype.name}[{', '.join(axes)}]"
 
 
@@ -69,6 +92,8 @@ def node_text(node: Node) -> list[str]:
             return [f"keep {value.name}"]
         case Note(condition, status):
             return [f"note {condition.name}: {status}"]
+        case View(result, source, index) if result.strides or source.strides or not index:
+            return [f"{_declared(result)} = view {source.name}[{_names(index)}]"]
         case View(result, source, index, drop):
             starts = [f"{value.name}{'' if drop else ':'}" for value in index]
             return [f"{result.name} = view {source.name}[{', '.join(starts)}]"]
@@ -86,6 +111,34 @@ def node_text(node: Node) -> list[str]:
             for inside, after in node.last:
                 head += f" last {after.name} = {inside.name}"
             return [f"{head}:", *_nodes(node.body)]
+        case Decline(condition, status):
+            return [f"decline {status} if {condition.name}"]
+        case Within(index, extent):
+            return [f"require 0 <= {index.name} < {extent.name}"]
+        case Room(memref, number):
+            return [f"{_declared(memref)} = room {memref.index} for {number.name}"]
+        case Swap(one, other):
+            return [f"swap rooms {one}, {other}"]
+        case Fold(result, ufunc, memref):
+            return [f"{_typed([result])} = {ufunc.__name__}.reduce({memref.name})"]
+        case Launch(kernel, classes, reads, writes):
+            lines = ["  " + line for line in kernel_text(kernel)]
+            return [f"launch {classes}({_names(reads)}) -> {_names(writes)}", *lines]
+        case Helper(name, operands, results, failure):
+            made = f"{_typed(results)} = " if results else ""
+            return [f"{made}call {name}({_names(operands)}){f' or decline {failure}' if failure else ''}"]
+        case If():
+            lines = [f"if {node.condition.name}{', seldom' if node.rare else ''}:", *_nodes(node.then)]
+            lines += ["else:", *_nodes(node.orelse)] if node.orelse else []
+            return lines + [f"{one.result.name} = {one.then.name} or {one.orelse.name}" for one in node.results]
+        case Range():
+            head = f"range {node.index.name} from {node.start.name} to {node.end.name} by {node.by.name}"
+            for phi in node.carried:
+                head += f" with {phi.value.name} = {phi.first.name}, then {phi.next.name}"
+            for given, later in node.last:
+                head += f" last {later.name} = {given.name}"
+            head += f" while {node.goes_on.name}" if node.goes_on is not None else ""
+            return [f"{head}{', outermost' if node.outermost else ''}:", *_nodes(node.body)]
         case Tiles():
             which = f"{node.at.name}, {node.columns.name} of {node.extent.name}"
             if node.row is not None and node.rows is not None and node.extent_rows is not None:

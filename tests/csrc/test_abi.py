@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba import TARGET, functions, machine, machine_numbers
+from dynamo_lite.backends.numba import TARGET, emit_loop, functions
 from dynamo_lite.backends.numba.compile import compile_kernel
 
 from dynamo_lite import _C, breaks
@@ -18,7 +18,7 @@ from dynamo_lite.capture import branches, loops, masks, numpy_rules
 from dynamo_lite.config import STRESS_MODES
 from dynamo_lite.graph import scalar
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.program import ir, place
+from dynamo_lite.program import build_loop, build_numbers, evaluate_loop, ir, place
 from dynamo_lite.schedule import iterate, steps
 from dynamo_lite.schedule.steps import Kernel, KernelOp
 from tests.backends.kernel_call import one_op
@@ -52,23 +52,23 @@ READERS = {
     "RETURNED_NAN": "dynamo_lite/program/watch.py",
     "SCRATCH_ALIGNMENT": "dynamo_lite/program/place.py",
     "UFUNC_CALL_INFO": "backends/numba/loops.py",
-    "MOST_VECTOR": "backends/numba/machine_steps.py",
-    "MOST_ROOMS": "backends/numba/machine_vectors.py",
-    "VECTOR_PRODUCTS": "backends/numba/machine_vectors.py",
-    "VECTOR_DOT": "backends/numba/machine_vectors.py",
-    "MOST_APPENDS": "backends/numba/machine_lists.py",
-    "FIRST_ORIGIN": "backends/numba/machine_lists.py",
-    "APPEND_TYPE_BITS": "backends/numba/machine_lists.py",
-    "PYTHON_INT": "backends/numba/machine_lists.py",
-    "PYTHON_FLOAT": "backends/numba/machine_lists.py",
-    "PYTHON_BOOL": "backends/numba/machine_lists.py",
-    "HELPERS": "backends/numba/machine.py",
-    "OF_NUMBER": "backends/numba/machine.py",
-    "OF_SCALAR": "backends/numba/machine.py",
-    "ARRAY_SIZES": "backends/numba/machine.py",
-    "RESULT_ORIGIN": "backends/numba/machine.py",
+    "MOST_VECTOR": "dynamo_lite/program/build_steps.py",
+    "MOST_ROOMS": "dynamo_lite/program/build_vectors.py",
+    "VECTOR_PRODUCTS": "dynamo_lite/program/build_vectors.py",
+    "VECTOR_DOT": "dynamo_lite/program/build_vectors.py",
+    "MOST_APPENDS": "dynamo_lite/program/build_arrays.py",
+    "FIRST_ORIGIN": "dynamo_lite/program/build_arrays.py",
+    "APPEND_TYPE_BITS": "dynamo_lite/program/build_arrays.py",
+    "PYTHON_INT": "dynamo_lite/program/build_arrays.py",
+    "PYTHON_FLOAT": "dynamo_lite/program/build_arrays.py",
+    "PYTHON_BOOL": "dynamo_lite/program/build_arrays.py",
+    "HELPERS": "backends/numba/emit_loop.py",
+    "OF_NUMBER": "dynamo_lite/program/build_loop.py",
+    "OF_SCALAR": "dynamo_lite/program/build_loop.py",
+    "ARRAY_SIZES": "backends/numba/emit_loop.py",
+    "RESULT_ORIGIN": "backends/numba/emit_loop.py",
     **{
-        f"WORD_{name}": "backends/numba/machine.py"
+        f"WORD_{name}": "backends/numba/emit_loop.py"
         for name in ("LOOK", "BUDGET", "OVERFLOW", "START", "BY", "LAST", "HELPERS", "LEAVE", "ENDED")
     },
 }
@@ -76,9 +76,7 @@ READERS = {
 LAYOUTS = {
     "backends/numba/emit.py": "kernel_block",
     "backends/numba/emit_fold.py": "kernel_block",
-    "backends/numba/machine_steps.py": "kernel_block",
-    "backends/numba/machine_vectors.py": "kernel_block",
-    "backends/numba/machine.py": "machine_block",
+    "backends/numba/emit_loop.py": "machine_block",
 }
 
 
@@ -170,7 +168,7 @@ def test_what_machine_code_returns() -> None:
     names = [name for name in NAMES if name.startswith("RETURNED_")]
     values = [getattr(abi, name) for name in names]
     assert values == [1 << bit for bit in range(len(values))]  # bits, since a kernel may return several
-    assert {name.removeprefix("RETURNED_").lower(): getattr(abi, name) for name in names} == machine.RETURNED
+    assert {getattr(abi, name): name.removeprefix("RETURNED_").lower() for name in names} == emit_loop.RETURNED
 
 
 def classes_asked(x: Any, y: Any) -> str:
@@ -204,9 +202,8 @@ def test_c_asks_for_each_class_by_its_letter() -> None:
 
 
 def test_helpers_are_called_by_name() -> None:
-    text = "".join(path.read_text() for path in (ROOT / "backends" / "numba").glob("machine*.py"))
-    called = set(re.findall(r"self\.helper\(\s*\"(\w+)\"", text))
-    assert called <= set(abi.HELPERS)
+    assert {*evaluate_loop.HELPERS, "room", "fold"} == set(abi.HELPERS)  # two have nodes of their own
+    assert {*emit_loop.RESULT_AT, *emit_loop.TAKES_BLOCK} <= set(abi.HELPERS)
 
 
 def test_scalar_operations_are_the_same() -> None:
@@ -241,8 +238,8 @@ def test_what_kernels_fold_c_can_finish() -> None:
         (numpy_rules.MAX_READ + 1, abi.MOST_STAGES),
         (TARGET.max_operands, abi.MAX_OPERANDS),
         (iterate.MOST_OPERANDS, abi.MAX_OPERANDS),
-        (machine.MOST_INPUTS, abi.FIRST_ORIGIN - 1),
-        (abi.FIRST_ORIGIN + abi.MOST_APPENDS, 256),  # an origin is an i8
+        (build_loop.MOST_INPUTS, abi.FIRST_ORIGIN - 1),
+        (abi.FIRST_ORIGIN + abi.MOST_APPENDS, 256),  # an origin is a uint8
         (abi.PYTHON_BOOL, (1 << abi.APPEND_TYPE_BITS) - 1),
         (abi.FIRST_PIPELINE_REASON + len(breaks.NUMBERS), abi.MAX_REASONS),
         (len(_C.frame_reasons()), abi.FIRST_PIPELINE_REASON),
@@ -255,7 +252,7 @@ def test_limits_fit(value: int, limit: int) -> None:
 def test_types_of_python_are_none_of_numpys() -> None:
     taken = {np.dtype(code).num for code in np.typecodes["All"]}
     assert not taken & {abi.PYTHON_INT, abi.PYTHON_FLOAT, abi.PYTHON_BOOL}
-    assert machine_numbers.LEAST == -(2**63)
+    assert build_numbers.LEAST == -(2**63)
 
 
 def test_scratch_slots_are_aligned() -> None:

@@ -289,7 +289,7 @@ def as_bool(x: Any, n: int) -> Any:
 
 @pytest.mark.parametrize("fn", [rounded, as_int, as_bool])
 def test_calls_with_a_dict_in_machine_loops(fn: Any) -> None:
-    """BackendWarning: TypeError: unhashable type: 'dict' (backends/numba/machine_steps.py computed: LOOPS.get)."""
+    """BackendWarning: TypeError: unhashable type: 'dict' (the steps of a machine loop: LOOPS.get)."""
     compare(fn, "numba")
 
 

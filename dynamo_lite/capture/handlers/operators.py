@@ -15,8 +15,7 @@ from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import (
-    PYTHON_BINARY,
-    PYTHON_COMPARE,
+    PYTHON_OPERATORS,
     as_scalar,
     number_binary,
     number_compare,
@@ -125,7 +124,7 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if op == "*" and isinstance(rhs, SequenceValue) and as_scalar(lhs) is not None:
         return _repeated(machine, rhs, lhs)
     if _plain(lhs) and _plain(rhs):
-        return python_result(PYTHON_BINARY[op], as_constant(machine, lhs), as_constant(machine, rhs))
+        return python_result(PYTHON_OPERATORS[op], as_constant(machine, lhs), as_constant(machine, rhs))
     raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")
 
 
@@ -217,7 +216,7 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     ):
         return ConstantValue(None, _equal_items(machine, lhs, rhs) == (op == "=="))
     if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue) and _comparable(lhs) and _comparable(rhs):
-        return python_result(PYTHON_COMPARE[op], lhs.value, rhs.value)
+        return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
     if op in ("==", "!=") and _compares_by_identity(machine, lhs) and _compares_by_identity(machine, rhs):
         return ConstantValue(None, identical(machine, lhs, rhs) == (op == "=="))
     raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")

@@ -1,0 +1,327 @@
+"""Makes the nodes of what loops do with whole arrays and lists beside kernels: carry, choose, make, reduce, append.
+
+Enters a step, or what a loop carries, with the Frame of its body; leaves nodes, or NotCompiled. An array that a step
+makes lies in a *room*, memory that csrc/machine.c keeps for that step. One that a loop carries, or a choice yields, has
+a room of its own: at the end of an iteration, or of a branch, it changes rooms with the array that is handed on, which
+costs nothing; what lies elsewhere (an array that goes in, an unchanged one) is copied. All lie packed, in C order.
+What is appended to a list and also handed on has to be that very object: a value that the body has just computed may be
+handed on by it, once, with an origin that says which append has made its object; after the loop that is the last one.
+INVARIANT: a room whose memory is given away was made in that iteration or branch, so that nobody reads it there any
+more; nobody writes to an array of which there is a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from dynamo_lite import _C
+from dynamo_lite._C import abi
+from dynamo_lite.graph.scalar import Dim, Symbol, is_symbolic
+from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
+from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar
+from dynamo_lite.program.build_vectors import MOST_AXES, VectorBuilder
+from dynamo_lite.program.ir import DType, Fold, Memref, Swap, Value
+from dynamo_lite.schedule.steps import Alloc, Map, Put, Reduce, Reg
+
+Either: TypeAlias = Callable[[Value | Memref, Value | Memref], Value | Memref]  # what a choice hands out
+Handed: TypeAlias = NumpyScalar | Number | Array  # what loops carry and choices yield
+PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
+
+
+def held(value: Handed) -> NumpyScalar | Held | None:
+    """The object that a value is; None of a number."""
+    return value.held if isinstance(value, Array) else value if isinstance(value, NumpyScalar) else None
+
+
+class ArrayBuilder(VectorBuilder):
+    """Whole arrays and lists. appended: the NumPy scalars and arrays that lists get. copied: the bases of arrays of
+    which there are two copies, in place of one object. phis: what each that is handed on may be. finals: what loops
+    hand on."""
+
+    def __init__(self, elementwise: Elementwise, strict: bool) -> None:
+        super().__init__(elementwise, strict)
+        self.appends = 0
+        self.appended: set[Value | Memref] = set()
+        self.phis: dict[Value | Memref, frozenset[Value | Memref]] = {}
+        self.finals: list[NumpyScalar | Held] = []
+        self.copied: set[int | None] = set()
+
+    # Lists
+
+    def append(self, step: Put, frame: Frame) -> None:
+        """Append a NumPy scalar or an array of this iteration, or a number."""
+        target = frame.registers.get(step.list)
+        if not isinstance(target, List) or step.packed is not None or step.key is not None:
+            raise NotCompiled("a list of its own")
+        (appended,) = step.values
+        register = self.register(appended.index, frame) if isinstance(appended, Reg) else None
+        if isinstance(register, Array) and isinstance(appended, Reg):
+            if register.held is None or register.ordered is None or register.room is None:
+                raise NotCompiled("an array that lies elsewhere")
+            if register.dtype.kind not in "biufc":
+                raise NotCompiled("an array that lies elsewhere")
+            site, origin = self.site(register.held, appended, frame)
+            frame.registers[appended.index] = replace(register, held=replace(register.held, origin=origin))
+            self.copied.add(register.base)
+            sizes = [size.value for size in register.sizes]
+            sizes += [self.constant(INT64, 1)] * (MOST_AXES - len(sizes))
+            words: list[Value | Memref] = [self.begin(register), self.constant(INT64, len(register.sizes)), *sizes]
+            self.append_object("append_array", target, site, int(register.dtype.num), words)
+        elif isinstance(appended, Reg):
+            scalar = self.scalar(appended, frame)
+            site, origin = self.site(scalar, appended, frame)
+            frame.registers[appended.index] = replace(scalar, origin=origin)
+            self.append_object("append", target, site, int(scalar.value.dtype.num), (scalar.value,))
+        elif is_symbolic(appended):
+            number = self.number(appended, frame)
+            if number.kind == "float":  # C and Python need not keep the same NaN
+                self.decline_if(self.is_nan(number.value), abi.RETURNED_NUMBER)
+            self.append_object("append", target, self.new_site(), PYTHON_TYPES[number.kind], (number.value,))
+        else:
+            raise NotCompiled("a constant")
+
+    def append_object(self, name: str, target: List, site: int, kind: int, what: Sequence[Value | Memref]) -> None:
+        code = self.constant(INT64, site << abi.APPEND_TYPE_BITS | kind)
+        self.helper(name, (target.value, code, *what), failure=abi.RETURNED_FAILED)
+
+    def new_site(self) -> int:
+        if self.appends == abi.MOST_APPENDS:
+            raise NotCompiled("too many appends")
+        self.appends += 1
+        return self.appends - 1
+
+    def site(self, value: NumpyScalar | Held, appended: Reg, frame: Frame) -> tuple[int, Value]:
+        """A new place where a value of this iteration is appended; its origin then."""
+        is_here = appended.index >= frame.n_inputs  # not outside of an if or an inner loop, which may not append it
+        is_new = value.makers == {value.value} and value.origin is self.origin(0)
+        if not is_here or not is_new or value.value in self.appended:
+            raise NotCompiled("an object that there is already")
+        self.appended.add(value.value)
+        site = self.new_site()
+        return site, self.origin(abi.FIRST_ORIGIN + site)
+
+    def may_be(self, makers: Iterable[Value | Memref]) -> set[Value | Memref]:
+        """All values, and phis, that one with these makers may be."""
+        found: set[Value | Memref] = set()
+        work = list(makers)
+        while work:
+            one = work.pop()
+            if one not in found:
+                found.add(one)
+                work += self.phis.get(one, ())
+        return found
+
+    def require_own_objects(self) -> None:
+        """What lists get is handed on by the iteration that has computed it alone."""
+        for final in self.finals:
+            shared = self.may_be(final.makers) & self.appended
+            if shared and shared != {final.value}:
+                raise NotCompiled("an object of an earlier iteration, which a list has got")
+
+    # What is handed on
+
+    def require_unwritten(self) -> None:
+        """Nobody may tell a copy from the object itself."""
+        if self.copied & self.stored:
+            raise NotCompiled("a store into an array that is handed on")
+
+    def slot(self, given: Array) -> Array:
+        """A copy of an array that goes into a loop, in a room for what the loop carries in its place."""
+        whole = self.require_whole(given)
+        self.require_short(given.sizes, given.axes)
+        room = self.room(given.dtype, given.sizes, given.axes)
+        self.duplicate(room, given)
+        return replace(room, held=whole)
+
+    def require_whole(self, array: Array) -> Held:
+        """What an array is that is handed on: an object in C order, no view that somebody has made."""
+        if array.held is None or array.ordered is None:
+            raise NotCompiled("what is handed on is no whole array")
+        if len(array.sizes) > 1:
+            self.vectors |= array.ordered
+        return array.held
+
+    def duplicate(self, target: Array, source: Array) -> None:
+        """Copy an array that is handed on."""
+        self.copied |= {source.base, target.base}
+        self.sweep((target, source), lambda rows: self.copy(*rows))
+
+    def move(self, targets: Sequence[Array], sources: Sequence[Array], mark: int) -> list[Array]:
+        """Bring the sources into the rooms of the targets, all at once; the arrays there. mark: rooms from that number
+        on, and the targets' own, give their memory away."""
+        own = {target.room: target.room for target in targets}  # where what was in a room lies now
+        waiting: list[int] = []  # what is copied when all memory has changed hands
+        taken: set[int | None] = set()
+        changed = False
+        for place, (target, source) in enumerate(zip(targets, sources, strict=True)):
+            assert target.room is not None
+            if source.dtype.num != target.dtype.num:  # NB: two of one size are equal
+                raise NotCompiled("what is handed on is of another dtype")
+            if len(source.sizes) != len(target.sizes):
+                raise NotCompiled("what is handed on has other axes")
+            for size, length in zip(source.sizes, target.sizes, strict=True):
+                self.require_size(size, length)
+            at = own.get(source.room, source.room)
+            if source.room is None or (source.room < mark and source.room not in own):
+                waiting.append(place)
+                continue
+            if source.room in taken:
+                raise NotCompiled("one array that is handed on as two")
+            taken.add(source.room)
+            if at == target.room:
+                continue
+            assert at is not None
+            self.nodes.append(Swap(target.room, at))
+            changed = True
+            moved = {room: now for room, now in own.items() if now in (target.room, at)}
+            own |= {room: at if now == target.room else target.room for room, now in moved.items()}
+            own.setdefault(source.room, target.room)
+        arrays = []
+        for place, (target, source) in enumerate(zip(targets, sources, strict=True)):
+            first = target.first
+            assert target.room is not None
+            if changed or place in waiting:
+                first = self.room_memory(target.room, target.dtype, self.total(target.sizes))
+            whole = self.require_whole(source)
+            arrays.append(self.packed(target.sizes, source.axes, target.room, first, whole))
+        for place in waiting:
+            self.duplicate(arrays[place], sources[place])
+        return arrays
+
+    def require_alike(self, ones: list[Handed], others: list[Handed]) -> None:
+        if list(map(_form, ones)) != list(map(_form, others)):
+            raise NotCompiled("a choice between unlike values")
+
+    def settle(self, outputs: list[Handed], rooms: dict[int, int], mark: int) -> list[Handed]:
+        """Bring the arrays that a branch yields into the rooms of the choice, by the number of the output. mark: the
+        first room of the branch's."""
+        arrays = {place: output for place, output in enumerate(outputs) if isinstance(output, Array)}
+        for place, array in arrays.items():
+            self.require_whole(array)
+            if place not in rooms:
+                rooms[place] = self.new_room()
+        targets = [replace(array, room=rooms[place]) for place, array in arrays.items()]
+        moved = dict(zip(arrays, self.move(targets, list(arrays.values()), mark), strict=True))
+        return [moved.get(place, output) for place, output in enumerate(outputs)]
+
+    def merged(self, one: Handed, other: Handed, either: Either) -> Handed:
+        """What comes from the one side or the other."""
+        if isinstance(one, Array) and isinstance(other, Array):
+            return self.merged_arrays(one, other, either)
+        if isinstance(one, NumpyScalar) and isinstance(other, NumpyScalar):
+            value, origin = either(one.value, other.value), None
+            if one.origin is not None and other.origin is not None:
+                origin = either(one.origin, other.origin)
+            assert isinstance(value, Value) and not isinstance(origin, Memref)
+            return NumpyScalar(value, origin, one.makers | other.makers)
+        assert isinstance(one, Number) and isinstance(other, Number)
+        value = either(one.value, other.value)
+        assert isinstance(value, Value)
+        return Number(one.kind, value, min(one.least, other.least), max(one.most, other.most))
+
+    def merged_arrays(self, one: Array, other: Array, either: Either) -> Array:
+        """The array in a room, from the one side or the other."""
+        first, second = self.require_whole(one), self.require_whole(other)
+        assert one.room is not None and one.room == other.room
+        begin = either(one.first, other.first)
+        origin = either(first.origin, second.origin)
+        assert isinstance(begin, Memref) and isinstance(origin, Value)
+        sizes = []
+        for size, length in zip(one.sizes, other.sizes, strict=True):
+            if size.value is not length.value:
+                both = either(size.value, length.value)
+                assert isinstance(both, Value)
+                size = Number("int", both, min(size.least, length.least), max(size.most, length.most))
+            sizes.append(size)
+        axes = tuple(map(frozenset[Axis].union, one.axes, other.axes))
+        return self.packed(sizes, axes, one.room, begin, Held(begin, origin, first.makers | second.makers))
+
+    # Steps
+
+    def extent(self, dim: Dim, frame: Frame) -> tuple[Number, frozenset[Axis]]:
+        """A size of an array that is made, and the axes that are as long."""
+        if isinstance(dim, Symbol) and dim.axis is not None:
+            array = self.register(dim.input, frame)
+            if isinstance(array, Array):
+                return array.sizes[dim.axis], array.axes[dim.axis]
+        return self.number(dim, frame), frozenset()
+
+    def alloc(self, step: Alloc, frame: Frame) -> None:
+        """A new array, maybe filled."""
+        if not 1 <= len(step.shape) <= MOST_AXES or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
+            raise NotCompiled("a new array of other axes or dtype")
+        if step.order != "C" and len(step.shape) > 1:
+            raise NotCompiled("a new array in another order")
+        extents = [self.extent(dim, frame) for dim in step.shape]
+        sizes, axes = [size for size, _ in extents], [known for _, known in extents]
+        if any(size.least < 0 for size in sizes):
+            raise NotCompiled("a new array of a size that may be negative")
+        self.require_short(sizes, axes)
+        array = self.room(step.dtype, sizes, axes)
+        if step.fill is not None:
+            length = (self.total(sizes),)
+            filling = self.repeated(self.operand(step.fill, step.dtype, frame), length)
+            self.copy(replace(array, sizes=length, strides=(self.stride(step.dtype.itemsize),)), filling)
+        frame.registers[step.dst] = array
+
+    def reduce(self, step: Reduce, frame: Frame) -> None:
+        """A vector or a packed matrix reduced along all axes or one, by the arithmetic of csrc/fold.c."""
+        number = _C.find_fold(step.ufunc, step.dtype)
+        kernel = step.kernel
+        (value,) = kernel.results
+        dtypes = [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
+        if number < 0 or dtypes[value] != step.dtype or step.dtype.itemsize > 8:
+            raise NotCompiled(f"{step.ufunc.__name__}.reduce of {dtypes[value]}")
+        operand = step.operands[value] if value < len(step.operands) else None
+        array = self.register(operand.index, frame) if isinstance(operand, Reg) else None
+        lengths = [self.number(dim, frame) for dim in step.shape]
+        if not isinstance(array, Array) or _is_broadcast(array, lengths):
+            inside = Frame(dict(frame.registers), frame.numbers, frame.cache, frame.places, frame.n_inputs)
+            self.map(Map(kernel, step.operands, step.shape, (step.dst,), (False,), (False,)), inside)
+            array = inside.registers[step.dst]
+        if not isinstance(array, Array) or len(array.sizes) != len(step.shape) or array.dtype != step.dtype:
+            raise NotCompiled("a reduction of what is no array")
+        for size, length in zip(array.sizes, lengths, strict=True):
+            self.require_size(size, length)
+        self.require_short(array.sizes, array.axes)
+        if len(array.sizes) > 1:
+            if not array.packed or array.ordered is None:
+                raise NotCompiled("a reduction of an array that does not lie packed")
+            self.vectors |= array.ordered
+        if len(step.axes) == len(step.shape) and step.scalar:
+            stride = array.strides[0] if len(array.sizes) == 1 else self.stride(step.dtype.itemsize)
+            result = self.new(step.dtype)
+            memref = self.shown(array.first, (self.total(array.sizes),), (stride,))
+            self.nodes.append(Fold(result, step.ufunc, memref))
+            frame.registers[step.dst] = self.fresh(result)
+        elif not step.scalar and step.axes == tuple(range(step.axes[0], step.axes[-1] + 1)):
+            frame.registers[step.dst] = self.fold_axes(step, number, array)
+        else:
+            raise NotCompiled("a reduction along such axes")
+
+    def fold_axes(self, step: Reduce, number: int, array: Array) -> Array:
+        """Neighbouring axes as one."""
+        first, behind = step.axes[0], step.axes[-1] + 1
+        sizes, axes = list(array.sizes), list(array.axes)
+        sizes[first:behind] = [self.exactly(1) for _ in step.axes if step.keepdims]
+        axes[first:behind] = [frozenset() for _ in step.axes if step.keepdims]
+        out = self.room(step.dtype, sizes, axes)
+        parts = (array.sizes[:first], array.sizes[first:behind], array.sizes[behind:])
+        extents = [self.total(part or (self.exactly(1),)).value for part in parts]
+        operands: list[Value | Memref] = [self.constant(INT64, number), self.begin(out), self.begin(array), *extents]
+        self.helper("fold_axes", operands, failure=abi.RETURNED_FOLD)
+        return out
+
+
+def _is_broadcast(array: Array, lengths: Sequence[Number]) -> bool:
+    """Whether an array is repeated along some of axes of such lengths."""
+    pairs = zip(array.sizes, lengths, strict=False)
+    return len(array.sizes) != len(lengths) or any(size.most == 1 != length.most for size, length in pairs)
+
+
+def _form(value: Handed) -> tuple[str, DType | str]:
+    if isinstance(value, Number):
+        return "number", value.kind
+    return type(value).__name__, value.dtype if isinstance(value, Array) else value.value.dtype

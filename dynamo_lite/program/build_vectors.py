@@ -1,0 +1,359 @@
+"""Makes the nodes of steps on vectors and matrices: kernels over up to three axes, products, gathers.
+
+Enters a step and the Frame of its body; leaves what it yields in the Frame's registers, or NotCompiled. A kernel is a
+Launch; what it makes anew lies in a room. INVARIANT: a kernel gets no memory twice but at the same positions: within a
+body the schedule sees to that, what goes into an inner body is looked at here.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite._C import abi
+from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
+from dynamo_lite.program.build_steps import (
+    WINDOW,
+    Array,
+    Axis,
+    Elementwise,
+    Frame,
+    Held,
+    Point,
+    StepBuilder,
+)
+from dynamo_lite.program.element_ops import class_of
+from dynamo_lite.program.ir import DType, For, If, Launch, Memref, Room, Value
+from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
+
+PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
+MOST_AXES = 3
+
+
+class VectorBuilder(StepBuilder):
+    """vectors: what is handled as a whole, as Machine has it. strict: of kernels that may meet two NaNs (watch.py)."""
+
+    def __init__(self, elementwise: Elementwise, strict: bool) -> None:
+        super().__init__(elementwise)
+        self.vectors: set[tuple[int, ...]] = set()
+        self.strict = strict
+        self.rooms = 0
+
+    def call(self, step: Call, frame: Frame) -> None:
+        if step.function in PRODUCTS:
+            self.product(step, frame)
+        elif step.function is operator.getitem and len(step.args) == 2:
+            self.gather(step, frame)
+        else:
+            super().call(step, frame)
+
+    def array(self, operand: Any, frame: Frame) -> Array:
+        """An operand that is an array."""
+        register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
+        if not isinstance(register, Array):
+            raise NotCompiled("an operand that is no array")
+        return register
+
+    def product(self, step: Call, frame: Frame) -> None:
+        """A product of vectors and matrices, by NumPy's loop."""
+        dtype, vectors = step.types[0].dtype, step.types[0].scalar
+        if len(step.types) != 1 or step.kwargs or len(step.args) != 2:
+            raise NotCompiled("a product of other arrays")
+        if class_of(dtype) not in ("iuf" if step.function is np.matmul else "f"):
+            raise NotCompiled(f"a product of {dtype}")
+        a, b = (self.array(arg, frame) for arg in step.args)
+        if any(len(operand.sizes) > 2 or operand.dtype != dtype for operand in (a, b)):
+            raise NotCompiled("a product of what are no vectors or matrices")
+        if vectors != (len(a.sizes) == len(b.sizes) == 1) or not (vectors or step.function is np.matmul):
+            raise NotCompiled("a product of other arrays")
+        what = self.constant(INT64, abi.VECTOR_PRODUCTS * dtype.num + abi.VECTOR_DOT * (step.function is not np.matmul))
+        shared = a.axes[-1] | b.axes[0]
+        self.require_short((*a.sizes, *b.sizes[1:]), (*a.axes[:-1], shared, *b.axes[1:]))
+        if vectors:
+            operands = (what, self.memref(a), self.memref(b))
+            result = self.helper("product", operands, dtype, abi.RETURNED_PRODUCT)
+            assert result is not None
+            frame.registers[step.dsts[0]] = self.fresh(result)
+            return
+        out = self.room(dtype, (*a.sizes[:-1], *b.sizes[1:]), (*a.axes[:-1], *b.axes[1:]))
+        one, none = self.constant(INT64, 1), self.constant(INT64, 0)
+        left, right = ([*(size.value for size in x.sizes), *x.strides] for x in (a, b))
+        left = left if len(a.sizes) == 2 else [one, left[0], none, left[1]]  # one row
+        right = right if len(b.sizes) == 2 else [right[0], one, right[1], none]  # one column
+        begins = [self.begin(x) for x in (out, a, b)]
+        self.helper("matmul", (what, *begins, *left, *right), failure=abi.RETURNED_PRODUCT)
+        frame.registers[step.dsts[0]] = out
+
+    def gather(self, step: Call, frame: Frame) -> None:
+        """The elements of a vector that a vector of integers names."""
+        x, places = (self.array(arg, frame) for arg in step.args)
+        if len(x.sizes) != 1 or len(places.sizes) != 1:
+            raise NotCompiled("an index of what are no vectors")
+        kind = places.dtype.kind
+        if kind not in "iu" or x.dtype.hasobject:
+            raise NotCompiled(f"an index of {places.dtype}")
+        self.vectors |= places.axes[0]
+        out = self.room(x.dtype, places.sizes, places.axes)
+        bytes_each, of_place = (array.dtype.itemsize for array in (x, places))
+        sizes = [self.constant(INT64, size) for size in (bytes_each, -of_place if kind == "i" else of_place)]
+        operands = (self.begin(out), sizes[0], self.memref(x), self.memref(places), sizes[1])
+        self.helper("gather", operands, failure=abi.RETURNED_INDEX)
+        frame.registers[step.dsts[0]] = out
+
+    # Kernels
+
+    def map(self, step: Map, frame: Frame) -> None:
+        if step.shape == ():
+            super().map(step, frame)
+            return
+        if len(step.shape) > MOST_AXES:
+            raise NotCompiled("a map over many axes")
+        kernel = step.kernel
+        lengths = tuple(self.number(dim, frame) for dim in step.shape)
+        self.require_forward(step, frame)
+        reads = [
+            self.read_array(operand, dtype, lengths, frame)
+            for operand, dtype in zip(step.operands, kernel.operand_dtypes, strict=True)
+        ]
+        dtypes = [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
+        targets = [
+            self.target(out, dtypes[value], lengths, frame) if into else None
+            for out, value, into in zip(step.outs, kernel.results, step.into, strict=True)
+        ]
+        arrays = [array for array in (*reads, *targets) if array is not None]
+        axes = tuple(frozenset(one for array in arrays for one in array.axes[axis]) for axis in range(len(lengths)))
+        self.require_short(lengths, axes)
+        places = list(reads)
+        late: list[tuple[Array, Array]] = []  # what is written when all has been read
+        for out, value, target in zip(step.outs, kernel.results, targets, strict=True):
+            if target is not None and value < len(reads) and len(lengths) == 1 and _collide(reads[value], target):
+                self.require_alike_strides(reads[value], target)
+            if target is not None and not any(_collide(read, target) for read in reads):
+                places.append(target)
+                continue
+            if target is not None and len(lengths) > 1:
+                raise NotCompiled("a target whose memory is read")  # the launcher looks whether they are apart
+            places.append(self.room(dtypes[value], lengths, axes))
+            if target is None:
+                frame.registers[out] = places[-1]
+            else:
+                late.append((target, places[-1]))
+        self.sweep(places, lambda rows: self.launch(step, rows, len(reads)), 2)
+        for pair in late:
+            self.sweep(pair, lambda rows: self.copy(*rows))
+
+    def require_alike_strides(self, source: Array, target: Array) -> None:
+        """Decline where NumPy may copy a vector over itself element by element (csrc/kernel_map.c)."""
+        (one,), (other,) = source.strides, target.strides
+        if one is not other and one.number != 0:
+            onward = self.op("greater_equal", self.op("bitwise_xor", one, other), self.constant(INT64, 0))
+            unlike = self.op("not_equal", one, other)
+            self.decline_if(self.op("logical_and", unlike, onward), abi.RETURNED_CONDITION)
+
+    def copy(self, target: Array, source: Array) -> None:
+        """Copy a vector to memory of its own."""
+        to = (self.begin(target), target.strides[0])
+        bytes_each = self.constant(INT64, source.dtype.itemsize)
+        self.helper("copy", (*to, self.begin(source), source.sizes[0].value, source.strides[0], bytes_each))
+
+    def require_short(self, lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> None:
+        """What is handled as a whole is not long, or the loop runs step by step."""
+        product: list[int] = []
+        most = 1
+        for length, known in zip(lengths, axes, strict=True):
+            self.vectors |= {axis for axis in known if axis != WINDOW}
+            if length.most <= abi.MOST_VECTOR and not known:
+                most *= max(length.most, 1)
+            elif not known or known == {WINDOW}:
+                if not known or len(lengths) > 1:
+                    raise NotCompiled("an array of a size that is not known")
+            else:
+                product += min(known - {WINDOW})
+        self.vectors |= {WINDOW for known in axes if WINDOW in known}
+        if most > abi.MOST_VECTOR or (product and most > 8):
+            raise NotCompiled("an array of a size that is not known")
+        if len(product) > 2:
+            self.vectors.add(tuple(product))
+
+    def sweep(self, places: Sequence[Array], run: Callable[[list[Array]], None], ndim: int = 1) -> None:
+        """Do something with arrays of one shape: with all their parts of at most `ndim` axes, or with all elements as
+        one vector where they lie so."""
+        places = _squeezed(places)
+        lengths = places[-1].sizes
+        if len(lengths) == 1:
+            run(list(places))
+            return
+        cells = [all(stride.number == 0 for stride in place.strides) for place in places]
+        if all(cell or (place.packed and place.ordered is not None) for cell, place in zip(cells, places, strict=True)):
+            total = (self.total(lengths),)
+            flat = []
+            for cell, place in zip(cells, places, strict=True):
+                stride = self.stride(0 if cell else place.dtype.itemsize)
+                self.vectors |= place.ordered or set()
+                flat.append(replace(place, sizes=total, strides=(stride,), axes=(frozenset(),)))
+            run(flat)
+            return
+        if len(lengths) <= ndim:  # NB: a kernel that goes through rows expects elements
+            some = self.op("not_equal", self.total(lengths).value, self.constant(INT64, 0))
+            nodes, _ = self.inside(lambda: run(list(places)))
+            self.nodes.append(If(some, nodes))
+            return
+        row = Value(self.name("row"), INT64)
+
+        def each() -> None:
+            index = [row]
+            rows = []
+            for place in places:
+                sizes, strides = place.sizes[1:], place.strides[1:]
+                first = place.first
+                if place.strides[0].number != 0:
+                    first = self.shown(self.memref(place), sizes, strides, index)
+                rows.append(Array(first, sizes, strides, place.axes[1:], place.base))
+            self.sweep(rows, run, ndim)
+
+        nodes, _ = self.inside(each)
+        self.nodes.append(For(row, lengths[0].value, nodes))
+
+    def total(self, lengths: Sequence[Number]) -> Number:
+        """How many elements an array has, which is not long."""
+        value = lengths[0].value
+        for length in lengths[1:]:
+            value = self.op("multiply", value, length.value)
+        return Number("int", value, 0, abi.MOST_VECTOR) if len(lengths) > 1 else lengths[0]
+
+    def repeated(self, value: Value, lengths: Sequence[Number]) -> Array:
+        """A single element in place of an array: it stands at a place of its own, with strides of 0."""
+        n = len(lengths)
+        return Array(self.cell(value), tuple(lengths), (self.stride(0),) * n, (frozenset(),) * n, None)
+
+    def read_array(self, operand: Operand, dtype: DType, lengths: Sequence[Number], frame: Frame) -> Array:
+        """An operand of a kernel, broadcast."""
+        register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
+        if not isinstance(register, Array):
+            return self.repeated(self.operand(operand, dtype, frame), lengths)
+        missing, nowhere, none = len(lengths) - len(register.sizes), frozenset[Axis](), self.stride(0)
+        if missing < 0 or register.dtype != dtype:
+            raise NotCompiled("an operand of other axes or dtype")
+        strides, axes, broadcast = [none] * missing, [nowhere] * missing, missing > 0
+        for size, stride, axis, length in zip(
+            register.sizes, register.strides, register.axes, lengths[missing:], strict=True
+        ):
+            repeated = size.most == 1 and size.value is not length.value
+            self.require_size(size, self.exactly(1) if repeated else length)
+            broadcast |= repeated
+            strides.append(none if repeated else stride)
+            axes.append(nowhere if repeated else axis)
+        if len(lengths) > 1 and len(lengths) - strides.count(none) > 1:
+            if register.ordered is None:
+                raise NotCompiled("an operand whose axes lie in another order")
+            self.vectors |= register.ordered
+        if not broadcast:
+            return replace(register, sizes=tuple(lengths))
+        return Array(register.first, tuple(lengths), tuple(strides), tuple(axes), register.base)
+
+    def require_forward(self, step: Map, frame: Frame) -> None:
+        """See KernelOp.forward."""
+        read = {value for op in step.kernel.ops for value in op.operands if op.forward}
+        for operand in (operand for value, operand in enumerate(step.operands) if value in read):
+            register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
+            for stride in register.strides if isinstance(register, Array) else ():
+                if stride.number is None or stride.number < 0:
+                    self.decline_if(self.op("less", stride, self.constant(INT64, 0)), abi.RETURNED_REVERSED)
+
+    def require_size(self, size: Number, length: Number) -> None:
+        if size.value is not length.value:
+            self.decline_if(self.op("not_equal", size.value, length.value), abi.RETURNED_CONDITION)
+
+    def target(self, out: int, dtype: DType, lengths: Sequence[Number], frame: Frame) -> Array:
+        """What a kernel writes."""
+        target = self.register(out, frame)
+        if not isinstance(target, Array) or len(target.sizes) != len(lengths) or target.dtype != dtype:
+            raise NotCompiled("a target of other axes or dtype")
+        for size, length in zip(target.sizes, lengths, strict=True):
+            self.require_size(size, length)
+        self.stored.add(target.base)
+        return replace(target, sizes=tuple(lengths))
+
+    def launch(self, step: Map, places: Sequence[Array], n_operands: int) -> None:
+        """Run a kernel over vectors or matrices."""
+        letters = ""
+        rows = len(places[-1].sizes) == 2
+        for place, array in enumerate(places):
+            if array.strides[-1].number == 0 and place < n_operands:
+                letters += abi.CLASS_SINGLE if array.strides[0].number == 0 else abi.CLASS_OF_ROW
+            else:
+                packed = array.strides[-1].number == array.dtype.itemsize
+                letters += abi.CLASS_PACKED if packed else abi.CLASS_SPREAD
+        asks = abi.ASKS_ROWS * rows + abi.ASKS_LOOPS + abi.ASKS_STRICT * self.strict
+        self.count_loops(sum(op.op == "loop" for op in step.kernel.ops))
+        memrefs = tuple(self.memref(array) for array in places)
+        self.nodes.append(Launch(step.kernel, letters + asks, memrefs[:n_operands], memrefs[n_operands:]))
+
+    # Rooms
+
+    def room(self, dtype: DType, lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> Array:
+        """Memory for an array that this step makes; it keeps it until it runs again."""
+        number = self.new_room()
+        first = self.room_memory(number, dtype, self.total(lengths))
+        return self.packed(lengths, axes, number, first, Held(first, self.origin(0), frozenset((first,))))
+
+    def new_room(self) -> int:
+        if self.rooms == abi.MOST_ROOMS:
+            raise NotCompiled("too many arrays")
+        self.rooms += 1
+        return self.rooms - 1
+
+    def packed(
+        self, lengths: Sequence[Number], axes: Sequence[frozenset[Axis]], number: int, first: Memref, held: Held
+    ) -> Array:
+        """An array that fills room `number`, in C order."""
+        strides = [self.stride(first.dtype.itemsize)]
+        for length in lengths[:0:-1]:
+            strides.insert(0, self.op("multiply", strides[0], length.value))
+        parts = (tuple(lengths), tuple(strides), tuple(axes))
+        return Array(first, *parts, -1 - number, held, number, packed=True)
+
+    def room_memory(self, number: int, dtype: DType, count: Number) -> Memref:
+        """The first element of room `number`, which has room for so many."""
+        memref = Memref(self.name("m"), dtype, (), (), "room", number)
+        self.nodes.append(Room(memref, count.value))
+        return memref
+
+    def enter_body(self, body: Schedule, inside: Frame) -> None:
+        """What goes into an inner body and is written there lies apart from all else, or nothing there is a vector."""
+        if not holds_vectors(body):
+            return
+        registers = inside.registers.items()
+        bases = {place: value.base for place, value in registers if isinstance(value, Array | Point)}
+        for written in body.written:
+            if any(place != written and base == bases.get(written) for place, base in bases.items()):
+                raise NotCompiled("memory that goes into a body twice")
+
+
+def _squeezed(places: Sequence[Array]) -> list[Array]:
+    """Arrays of one shape without the axes that have a single element."""
+    lengths = places[-1].sizes
+    kept = [axis for axis, length in enumerate(lengths) if not length.least == length.most == 1] or [len(lengths) - 1]
+
+    def part(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(values[axis] for axis in kept)
+
+    return [
+        replace(place, sizes=part(place.sizes), strides=part(place.strides), axes=part(place.axes)) for place in places
+    ]
+
+
+def _collide(read: Array, target: Array) -> bool:
+    """Whether an array may be read elsewhere than where it is written."""
+    same = (read.first, read.strides) == (target.first, target.strides)
+    return read.base == target.base and not same
+
+
+def holds_vectors(schedule: Schedule) -> bool:
+    return any(
+        (isinstance(step, Map) and step.shape != ()) or any(map(holds_vectors, bodies(step))) for step in schedule.steps
+    )

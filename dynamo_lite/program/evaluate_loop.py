@@ -1,0 +1,320 @@
+"""What a Routine means, node by node, on NumPy scalars and memory: slow, and the oracle of what is written for it.
+
+Enters a Routine, the values that go into it, and the numbers of its range; leaves what it hands out, the status with
+which it declines, and the floating-point errors. Elements are reached by their address, as in machine code; a kernel is
+evaluated as evaluate.py says. Where two NaNs meet in a kernel it goes on: which one NumPy keeps is not said here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite import _C
+from dynamo_lite._C import abi
+from dynamo_lite.dataclass import dataclass
+from dynamo_lite.graph import scalar
+from dynamo_lite.program.build import build
+from dynamo_lite.program.evaluate import Array, Outcome, computed, evaluate
+from dynamo_lite.program.ir import (
+    Alloc,
+    Decline,
+    DType,
+    Element,
+    Fold,
+    For,
+    Helper,
+    If,
+    Launch,
+    Load,
+    Memref,
+    Node,
+    Note,
+    Range,
+    Room,
+    Routine,
+    Store,
+    Swap,
+    Value,
+    View,
+    Within,
+)
+
+FOLDED = (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or)
+
+
+@dataclass(slots=True)
+class Ended:
+    """status: with which it declined, or 0. results: what it hands out, of an array its elements, and the number of the
+    object that each is. stopped: its condition ended the loop."""
+
+    outcome: Outcome
+    status: int = 0
+    results: list[tuple[Any, int]] = field(default_factory=list)
+    stopped: bool = False
+
+
+class _Declined(Exception):
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+def evaluate_routine(routine: Routine, inputs: Sequence[Any], numbers: range) -> Ended:
+    """Run the routine; numbers: of its range, at least one."""
+    evaluation = _Evaluation(routine)
+    ended = Ended(Outcome())
+    for given, value in zip(routine.inputs, inputs, strict=True):
+        evaluation.give(given, value)
+    evaluation.values |= {routine.start: numbers[0], routine.by: numbers.step, routine.last: numbers[-1]}
+    with np.errstate(all="call", call=lambda kind, _: ended.outcome.flags.add(kind)):
+        evaluation.outcome = ended.outcome
+        try:
+            evaluation.nodes(routine.body)
+        except _Declined as declined:
+            ended.status = declined.status
+            return ended
+    ended.stopped = evaluation.stopped
+    for (value, origin), given in zip(routine.results, inputs, strict=False):  # numbers stand last
+        number = 0 if origin is None else int(evaluation.value(origin))
+        if isinstance(value, Value):
+            ended.results.append((evaluation.value(value), number))
+        else:
+            like = np.empty(given.shape, value.dtype)
+            packed = _array(evaluation.addresses[value], like.shape, like.strides, like.dtype)
+            ended.results.append((packed.copy(), number))
+    return ended
+
+
+class _Memory:
+    __array_interface__: dict[str, Any]
+
+
+def _array(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Array:
+    """An array over memory that somebody keeps."""
+
+    memory = _Memory()
+    memory.__array_interface__ = {
+        "shape": shape, "strides": strides, "typestr": dtype.str, "data": (address, False), "version": 3,
+    }  # fmt: skip
+    return np.asarray(memory)
+
+
+class _Evaluation:
+    """values, addresses: of what is defined. rooms: the memory of each."""
+
+    def __init__(self, routine: Routine) -> None:
+        self.outcome = Outcome()
+        self.values: dict[Value, Any] = {}
+        self.addresses: dict[Memref, int] = {}
+        self.rooms: list[Any] = [ctypes.create_string_buffer(0) for _ in range(routine.rooms)]
+        self.kept: list[Any] = []  # what memory belongs to
+        self.stopped = False
+
+    def give(self, given: Value | Memref, value: Any) -> None:
+        """A value that goes in."""
+        if isinstance(given, Memref):
+            self.addresses[given] = value.ctypes.data
+            self.values |= zip((*given.extents, *given.strides), (*value.shape, *value.strides), strict=True)
+        else:
+            self.values[given] = value if given.dtype.hasobject else given.dtype.type(value)
+
+    def value(self, value: Value) -> Any:
+        return self.values[value] if value.number is None else value.number
+
+    def known(self, one: Value | Memref) -> Any:
+        """What is handed on."""
+        return self.addresses[one] if isinstance(one, Memref) else self.value(one)
+
+    def set(self, one: Value | Memref, known: Any) -> None:
+        if isinstance(one, Memref):
+            self.addresses[one] = known
+        else:
+            self.values[one] = known
+
+    def array(self, memref: Memref) -> Array:
+        shape, strides = (
+            tuple(int(self.value(value)) for value in values) for values in (memref.extents, memref.strides)
+        )
+        return _array(self.addresses[memref], shape, strides, memref.dtype)
+
+    def nodes(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            self.node(node)
+
+    def node(self, node: Node) -> None:
+        value = self.value
+        match node:
+            case Element():
+                self.values |= zip(node.results, computed(node, list(map(value, node.operands))), strict=True)
+            case Load(result, memref, _):
+                self.values[result] = self.array(memref)[()]
+            case Store(memref, _, stored):
+                self.array(memref)[()] = value(stored)
+            case View(result, source, index):
+                steps = zip(index, source.strides, strict=False)
+                self.addresses[result] = self.addresses[source] + sum(int(value(i)) * int(value(by)) for i, by in steps)
+            case Within(index, extent):
+                self.decline(not 0 <= value(index) < value(extent), abi.RETURNED_INDEX)
+            case Decline(condition, status):
+                self.decline(value(condition), status)
+            case Note(condition, status):
+                self.outcome.status |= status if value(condition) else 0
+            case If():
+                holds = bool(value(node.condition))
+                self.nodes(node.then if holds else node.orelse)
+                for one in node.results:
+                    self.set(one.result, self.known(one.then if holds else one.orelse))
+            case For(index, extent, body):
+                for number in range(value(extent)):
+                    self.values[index] = np.int64(number)
+                    self.nodes(body)
+            case Range():
+                self.range(node)
+            case Alloc(memref):
+                self.kept.append(np.zeros((), memref.dtype))
+                self.addresses[memref] = self.kept[-1].ctypes.data
+            case Room(memref, count):
+                self.addresses[memref] = self.room(memref.index, int(value(count)) * memref.dtype.itemsize)
+            case Swap(one, other):
+                self.rooms[one], self.rooms[other] = self.rooms[other], self.rooms[one]
+            case Fold(result, ufunc, memref):
+                self.values[result] = ufunc.reduce(self.array(memref), dtype=result.dtype)
+            case Launch():
+                self.launch(node)
+            case Helper():
+                self.helper(node)
+            case _:
+                raise NotImplementedError(type(node).__name__)
+
+    def decline(self, condition: Any, status: int) -> None:
+        if condition:
+            raise _Declined(status)
+
+    def range(self, node: Range) -> None:
+        carried = [self.known(one.first) for one in node.carried]
+        start, by, end = (int(self.value(one)) for one in (node.start, node.by, node.end))
+        for number in range(start, end + by, by):
+            self.values[node.index] = np.int64(number)
+            for one, known in zip(node.carried, carried, strict=True):
+                self.set(one.value, known)
+            self.nodes(node.body)
+            carried = [self.known(one.next) for one in node.carried]
+            if node.goes_on is not None and not self.value(node.goes_on):
+                self.stopped = node.outermost
+                break
+        after = [self.known(inside) for inside, _ in node.last]
+        for (_, later), known in zip(node.last, after, strict=True):
+            self.set(later, known)
+
+    def room(self, number: int, size: int) -> int:
+        if len(self.rooms[number]) <= size:
+            self.kept.append(self.rooms[number])
+            self.rooms[number] = ctypes.create_string_buffer(size + 1)
+        return ctypes.addressof(self.rooms[number])
+
+    def launch(self, node: Launch) -> None:
+        asks = abi.ASKS_ROWS + abi.ASKS_LOOPS + abi.ASKS_STRICT
+        classes = node.classes.rstrip(asks)
+        arrays = [self.array(memref) for memref in (*node.reads, *node.writes)]
+        extents = dict(zip(("n", "rows"), arrays[-1].shape[::-1], strict=False))
+        first: dict[str, Callable[[Array], Array]] = {
+            abi.CLASS_SINGLE: lambda array: array[(0,) * array.ndim + (...,)],
+            abi.CLASS_OF_ROW: lambda array: array[:, 0],
+        }
+        if arrays[-1].size:
+            arrays = [first.get(letter, np.asarray)(array) for letter, array in zip(classes, arrays, strict=True)]
+            split = len(node.reads)
+            function = build(node.kernel, classes, "rows" in extents)
+            outcome = evaluate(function, arrays[:split], arrays[split:], **extents)
+            self.outcome.flags |= outcome.flags
+
+    def helper(self, node: Helper) -> None:
+        """A function of C; where it fails, the routine declines."""
+        given = [self.array(one) if isinstance(one, Memref) else self.value(one) for one in node.operands]
+        try:
+            result = HELPERS[node.name](*given)
+        except (ArithmeticError, ValueError, IndexError):
+            raise _Declined(node.failure) from None
+        for one in node.results:
+            self.values[one] = one.dtype.type(result)
+
+
+def _at(array: Array, shape: Sequence[Any], strides: Sequence[Any]) -> Array:
+    """The array of that shape that begins at an element."""
+    return _array(array.ctypes.data, tuple(map(int, shape)), tuple(map(int, strides)), array.dtype)
+
+
+def _real(function: Callable[..., Any]) -> Callable[..., float]:
+    """A function of Python floats that has a real result."""
+
+    def call(*operands: Any) -> float:
+        result = function(*map(float, operands))
+        if isinstance(result, complex):
+            raise ValueError("a complex number")
+        return float(result)
+
+    return call
+
+
+def _copy(to: Array, to_stride: Any, source: Array, n: Any, stride: Any, itemsize: Any) -> None:
+    _at(to, (n,), (to_stride,))[...] = _at(source, (n,), (stride,)).copy()
+
+
+def _matmul(what: Any, out: Array, a: Array, b: Array, *words: Any) -> None:
+    left, right = _at(a, words[:2], words[2:4]), _at(b, words[4:6], words[6:])
+    n, m = left.shape[0], right.shape[1]
+    _at(out, (n, m), (m * out.itemsize, out.itemsize))[...] = left @ right
+
+
+def _product(what: Any, a: Array, b: Array) -> Any:
+    return a.dot(b) if what % abi.VECTOR_PRODUCTS == abi.VECTOR_DOT else a @ b
+
+
+def _gather(out: Array, itemsize: Any, x: Array, places: Array, kind: Any) -> None:
+    _at(out, places.shape, (itemsize,))[...] = x[places]
+
+
+def _fold_axes(number: Any, out: Array, x: Array, *extents: Any) -> None:
+    ufunc = next(ufunc for ufunc in FOLDED if _C.find_fold(ufunc, x.dtype) == number)
+    before, along, after = map(int, extents)
+    size = x.itemsize
+    elements = _at(x, (before, along, after), (along * after * size, after * size, size))
+    _at(out, (before, after), (after * size, size))[...] = ufunc.reduce(elements, axis=1, dtype=x.dtype)
+
+
+def _append(target: list[Any], code: Any, value: Any) -> None:
+    kind = int(code) & ((1 << abi.APPEND_TYPE_BITS) - 1)
+    target.append(value.item() if kind >= abi.PYTHON_INT else value)
+
+
+def _append_array(target: list[Any], code: Any, first: Array, ndim: Any, *sizes: Any) -> None:
+    shape = tuple(int(size) for size in sizes[: int(ndim)])
+    strides = [first.itemsize * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
+    target.append(_at(first, shape, strides).copy())
+
+
+HELPERS: dict[str, Callable[..., Any]] = {
+    "power": lambda a, b: a**b,
+    "power_float": lambda a, b: a**b,
+    "python_power": _real(lambda a, b: a**b),
+    "python_function": lambda number, a, b: _real(_math_of(abi.SCALAR_OPS[number]))(a, b),
+    "modulo": _real(lambda a, b: a % b),
+    "floor_divide": _real(lambda a, b: a // b),
+    "product": _product,
+    "matmul": _matmul,
+    "copy": _copy,
+    "fold_axes": _fold_axes,
+    "gather": _gather,
+    "append": _append,
+    "append_array": _append_array,
+}
+
+
+def _math_of(name: str) -> Callable[..., Any]:
+    """A function of math; those of one operand get it twice."""
+    arity = scalar.FUNCTIONS[name]
+    return lambda *operands: scalar.evaluate(scalar.ScalarOp(name, "float", operands[:arity]), {})

@@ -1,0 +1,169 @@
+"""Computes nothing twice in a routine, and before a loop what it does not change: operations, places, tests.
+
+    range i: v1 = not_equal(n, m); decline 256 if v1; v2 = add(v, 1); ...; v3 = add(v, 1)
+    ->  v1 = not_equal(n, m); decline 256 if v1; range i: v2 = add(v, 1); ...
+
+A range has at least one iteration, so what stands in its body, and in no choice there, is done in any case: tests may
+come first, and floating-point flags stay what they are. Out of a choice goes only what reports nothing, and only on its
+way out of a loop. INVARIANT: loads, stores and calls keep their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import field, replace
+from typing import TypeAlias
+
+from dynamo_lite.dataclass import dataclass
+from dynamo_lite.program.element_ops import may_raise
+from dynamo_lite.program.ir import (
+    Alloc,
+    Decline,
+    Element,
+    For,
+    If,
+    Memref,
+    Node,
+    Range,
+    Room,
+    Routine,
+    Value,
+    View,
+    Within,
+    defined,
+    renamed,
+)
+
+Named: TypeAlias = Value | Memref
+TRAPS = ("floor_divide", "remainder")  # of integers: the divisor is tested before
+
+
+@dataclass(slots=True)
+class _Level:
+    """A body while it is gone through: what becomes of it, and what is known there. again: a loop's; surely: what
+    stands there is done if the node around it is; rare: seldom."""
+
+    again: bool = False
+    surely: bool = False
+    rare: bool = False
+    nodes: list[Node] = field(default_factory=list)
+    known: dict[Hashable, tuple[Named, ...]] = field(default_factory=dict)
+
+
+def share(routine: Routine) -> Routine:
+    """The routine without what it does twice."""
+    sharing = _Sharing()
+    body = sharing.body(routine.body, _Level())
+    results = tuple(
+        (sharing.now(value), origin if origin is None else sharing.value(origin)) for value, origin in routine.results
+    )
+    return replace(routine, body=body, results=results)
+
+
+class _Sharing:
+    """levels: the bodies around, the outermost first. level_of: where each value is defined; those of the function are
+    at 0. names: what stands for a value that is known already."""
+
+    def __init__(self) -> None:
+        self.levels: list[_Level] = []
+        self.level_of: dict[Named, int] = {}
+        self.names: dict[Named, Named] = {}
+
+    def now(self, one: Named) -> Named:
+        return self.names.get(one, one)
+
+    def value(self, value: Value) -> Value:
+        known = self.now(value)
+        assert isinstance(known, Value)
+        return known
+
+    def body(self, nodes: tuple[Node, ...], level: _Level) -> tuple[Node, ...]:
+        self.levels.append(level)
+        for node in nodes:
+            self.node(renamed(node, self.now) if self.names else node)
+        self.levels.pop()
+        return tuple(level.nodes)
+
+    def define(self, given: tuple[Named, ...], level: int) -> None:
+        self.level_of |= dict.fromkeys(given, level)
+
+    def node(self, node: Node) -> None:
+        here = len(self.levels) - 1
+        if isinstance(node, Element) and node.ufunc is None:
+            self.once(node, (node.op, *node.operands, *(value.dtype for value in node.results)), node.results)
+        elif isinstance(node, View):
+            result = node.result
+            extents, strides = (tuple(map(self.value, some)) for some in (result.extents, result.strides))
+            if (extents, strides) != (result.extents, result.strides):
+                node = replace(node, result=replace(result, extents=extents, strides=strides))
+                self.names[result] = node.result
+            self.once(node, ("view", node.source, extents, strides, node.index), (node.result,), result)
+        elif isinstance(node, Decline):
+            self.once(node, ("decline", node.condition), ())
+        elif isinstance(node, Within):
+            self.once(node, ("within", node.index, node.extent), ())
+        elif isinstance(node, If):
+            then = self.body(node.then, _Level(rare=node.rare))
+            orelse = self.body(node.orelse, _Level())
+            results = tuple(replace(one, then=self.now(one.then), orelse=self.now(one.orelse)) for one in node.results)
+            made = tuple(one.result for one in results)
+            self.put(replace(node, then=then, orelse=orelse, results=results), made, here)
+        elif isinstance(node, Range):
+            self.define((node.index, *(one.value for one in node.carried)), here + 1)
+            body = self.body(node.body, _Level(again=True, surely=True))
+            carried = tuple(replace(one, next=self.now(one.next)) for one in node.carried)
+            last = tuple((self.now(inside), after) for inside, after in node.last)
+            goes_on = None if node.goes_on is None else self.value(node.goes_on)
+            made = tuple(after for _, after in last)
+            self.put(replace(node, body=body, carried=carried, last=last, goes_on=goes_on), made, here)
+        elif isinstance(node, For):
+            self.define((node.index,), here + 1)
+            self.put(replace(node, body=self.body(node.body, _Level(again=True))), (), here)
+        else:
+            made = (node.memref,) if isinstance(node, Alloc | Room) else ()
+            self.put(node, (*defined(node), *made), here)
+
+    def put(self, node: Node, made: tuple[Named, ...], level: int) -> None:
+        self.levels[level].nodes.append(node)
+        for one in made:
+            self.level_of.setdefault(one, level)
+
+    def once(
+        self, node: Element | View | Decline | Within, key: Hashable, made: tuple[Named, ...], *also: Named
+    ) -> None:
+        """A node that does the same wherever it stands. also: other names of what it makes."""
+        for level in self.levels:
+            if key in level.known:
+                self.names |= zip(made, level.known[key], strict=True)
+                self.names |= dict.fromkeys(also, level.known[key][0]) if also else {}
+                return
+        place = self.place(node)
+        self.levels[place].known[key] = made
+        self.put(node, made, place)
+
+    def place(self, node: Element | View | Decline | Within) -> int:
+        """The level where a node goes: before the outermost loop that does not change it."""
+        least = max((self.level_of.get(one, 0) for one in _needed(node)), default=0)
+        found = level = len(self.levels) - 1
+        while level > least:
+            around = self.levels[level]
+            if around.rare or not (around.surely or _is_quiet(node)):
+                break
+            level -= 1
+            found = level if around.again else found
+        return found
+
+
+def _needed(node: Element | View | Decline | Within) -> tuple[Named, ...]:
+    if isinstance(node, Element):
+        return node.operands
+    if isinstance(node, View):
+        return (node.source, *node.index, *node.result.extents, *node.result.strides)
+    return (node.condition,) if isinstance(node, Decline) else (node.index, node.extent)
+
+
+def _is_quiet(node: Node) -> bool:
+    """Whether it may be done though the program does not do it."""
+    if isinstance(node, Element):
+        return node.op not in TRAPS and not may_raise(node.op, node.in_dtypes, node.dtypes)
+    return isinstance(node, View) and bool(node.result.axes)  # one element is only looked for at a tested index
