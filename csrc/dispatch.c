@@ -373,6 +373,7 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
     }
     DlDeferral deferral;
     dl_thread.gains++;
+    dl_thread.asked++;
     dl_hook_pause();
     dl_interrupts_defer(&deferral, func);
     PyObject *answer = PyObject_CallFunctionObjArgs(on_miss, func, tuple, NULL);
@@ -548,7 +549,11 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     note_plain(cache, slots, n_slots, on_miss, plain);
     PyObject *residual = NULL;
     DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
+    uint64_t began = dl_thread.timing ? dl_now() : 0;
     DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, &inputs, &outputs, &residual);
+    if (began != 0) {
+        dl_thread.native += dl_now() - began;
+    }
     values_clear(&inputs);
     if (outcome == DL_PLAIN) {
         dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
@@ -680,6 +685,15 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
     return outcome;
 }
 
+void
+dl_dispatch_try(DlCache *cache, PyObject *on_miss)
+{
+    int has_owner = cache->trials != NULL && cache->trials->owner != NULL;
+    if (!has_owner && cache->n_entries > 0 && cache->entries[0]->judged) {
+        dl_cache_trials(cache, on_miss);
+    }
+}
+
 DlOutcome
 dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
             PyObject **value)
@@ -689,6 +703,7 @@ dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     Py_INCREF(cache);
     DlOutcome outcome = run_segment(cache, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, value);
     if (outcome == DL_RAN && Py_IS_TYPE(*value, &dl_continuation_type)) {
+        dl_dispatch_try(cache, on_miss);
         outcome = run_continuations(cache, func, on_miss, &scope, value);
     }
     if (outcome == DL_PLAIN) {

@@ -92,6 +92,7 @@ _PLAIN_ENTRIES = 8
 _STARVED_LIMIT = 3
 # Operations behind a loop that are too many to run them plainly for its sake.
 _MUCH = 12
+_INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
 _ROUND = "the segments of a loop together"
 
 
@@ -141,6 +142,8 @@ class Compilation:
         self.config = config
         self._watcher = watcher
         self._everything = config.stress in ("compile", "break")  # whether it pays or not
+        # Whether calls are timed, and rest where they lose; another backend than our own is there to be run.
+        self.judged = config.cost_model and not self._everything and backend == "numba" and config.check < _INTERPRETS
         self.name: str = name or str(getattr(function, "__qualname__", type(function).__name__))
         # One object: the dispatcher tells compilations apart by its identity.
         self.on_miss: _C.OnMiss = self.miss if watcher is None else watcher.on_miss
@@ -262,6 +265,7 @@ class Compilation:
             self._leave_plain(function, "nothing-to-compile", "")
             return None
         self._require_one_graph(segment)
+        segment.entry.judged = self.judged
         self._entries[code] = count + 1
         try:
             self._note(function, slots, segment, count)

@@ -47,6 +47,11 @@ class Thresholds:
     nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
     tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones
     tried_plain: int = 3
+    tried_time: float = 0.010  # seconds that calls of either kind take, after which fewer are enough
+    clear: float = 1.5  # times as fast: one plain call is enough, and later none
+    close: float = 0.1  # share by which times differ that take three times as many calls to tell apart
+    long_call: float = 0.050  # seconds; such a call is not run plainly to be timed
+    vouched: float = 0.75  # where so much of it went into programs, which the cost model has judged
     sample_every: int = 4  # compiled calls to one that is run plainly to be timed
     rounds_judged: int = 16  # rounds of a loop that are held against plain ones
     worth: float = 1.02  # what compiled rounds may take of plain ones
