@@ -214,6 +214,7 @@ cache_clear(DlCache *cache, PyObject *owner)
     cache->entries = NULL;
     cache->n_entries = cache->capacity = 0;
     cache->plain.streak = cache->watch.barren = 0;
+    cache->heat = 0;
     if (cache->trials != NULL && (owner == NULL || cache->trials->owner == owner)) {
         memset(cache->trials, 0, sizeof *cache->trials);
     }

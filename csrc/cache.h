@@ -77,6 +77,7 @@ typedef struct {
     DlHookWatch watch;  /* whether the callees of plain runs get captured */
     DlPlainWatch plain;
     DlTrials *trials;   /* of calls that more than one program serves; NULL: none was met */
+    double heat;        /* ns that frames took plainly which the hook saw, before there was an entry */
     char uncapturable;  /* generators and code that is no function: CompiledFunction calls the function at once */
     char residual;      /* dynamo_lite made this code: the hook lets it pass */
     char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */

@@ -24,6 +24,7 @@
     ROW(DL_REASON_NO_ENTRY, "no entry for this call") \
     ROW(DL_REASON_RETIRED, "its entry is retired") \
     ROW(DL_REASON_DECLINED, "its program declined") \
+    ROW(DL_REASON_COLD, "it has not taken long yet") \
     ROW(DL_REASON_LOSES, "its compiled calls took longer than plain ones") \
     ROW(DL_REASON_LIKE_BEFORE, "many calls like it ran plainly") \
     ROW(DL_REASON_STRESS, "stress mode: pass-through") \
@@ -52,6 +53,8 @@ typedef struct {
     uint64_t gains;      /* frames that were captured, and questions asked about frames */
     uint64_t asked;      /* questions asked: for entries, and for the code of kernels */
     int timing;          /* calls under way that are timed: what programs take is noted */
+    int waits;           /* callees are captured when they have taken some time plainly */
+    uint64_t cold;       /* ns that frames took which wait for that, while something was timed */
     uint64_t native;     /* ns that programs took while something was timed */
 } DlThread;
 

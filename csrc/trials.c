@@ -6,6 +6,8 @@
    of knowing, where most of it is spent in programs, of which the cost model has judged each. */
 #include "trials.h"
 
+#include <sys/resource.h>
+
 #include "numpy_api.h"
 
 DlThresholds dl_thresholds;
@@ -17,6 +19,7 @@ static const struct {
 } limits[] = {
     {"hot_function", &dl_thresholds.hot_function, 1e9},
     {"hot_loop", &dl_thresholds.hot_loop, 1e9},
+    {"hot_callee", &dl_thresholds.hot_callee, 1e9},
     {"look", &dl_thresholds.look, 1e9},
     {"short_function", &dl_thresholds.short_function, 1e9},
     {"tried_short", &dl_thresholds.tried_short, 1},
@@ -31,11 +34,27 @@ static const struct {
     {"close", &dl_thresholds.close, 1},
     {"long_call", &dl_thresholds.long_call, 1e9},
     {"vouched", &dl_thresholds.vouched, 1},
+    {"settled", &dl_thresholds.settled, 1},
     {"first_rest", &dl_thresholds.first_rest, 1},
     {"longest_rest", &dl_thresholds.longest_rest, 1},
     {"first_patience", &dl_thresholds.first_patience, 1e9},
     {"longest_patience", &dl_thresholds.longest_patience, 1e9},
 };
+
+uint64_t
+dl_cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t
+dl_switches(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
+}
 
 DlTrial *
 dl_trial_of(DlTrial *trials, PyObject *const *slots, Py_ssize_t n)
@@ -131,9 +150,10 @@ judge(DlTrial *trial)
 void
 dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed)
 {
-    double time = (double)(dl_now() - watch->began), native = (double)(dl_thread.native - watch->native);
+    double time = dl_stopwatch_time(watch), native = (double)(dl_thread.native - watch->native);
     dl_thread.timing--;
-    if (failed || dl_thread.asked != watch->asked) {
+    int is_settled = (double)(dl_thread.cold - watch->cold) <= (1 - dl_thresholds.settled) * time;
+    if (failed || dl_thread.asked != watch->asked || (choice == DL_TRY_COMPILED_TIMED && !is_settled)) {
         return;
     }
     if (choice == DL_TRY_PLAIN_TIMED) {

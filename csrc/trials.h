@@ -13,9 +13,9 @@
 
 /* What policy.Thresholds says, times in ns. */
 typedef struct {
-    double hot_function, hot_loop, look, nudges;
+    double hot_function, hot_loop, hot_callee, look, nudges;
     double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
-    double tried_time, clear, close, long_call, vouched;
+    double tried_time, clear, close, long_call, vouched, settled;
     double first_rest, longest_rest, first_patience, longest_patience;
 } DlThresholds;
 
@@ -67,8 +67,15 @@ DlChoice dl_trial_choose(DlTrial *trial);
 
 /* A stretch that is timed. */
 typedef struct {
-    uint64_t began, asked, native;
+    uint64_t began, asked, native, cold;
+    uint64_t cpu, switches; /* CPU time of the thread, and how often another process took its place */
 } DlStopwatch;
+
+/* CPU time of this thread, ns. */
+uint64_t dl_cpu_now(void);
+
+/* How often another process has taken this thread's place. */
+uint64_t dl_switches(void);
 
 static inline void
 dl_stopwatch_start(DlStopwatch *watch)
@@ -76,10 +83,22 @@ dl_stopwatch_start(DlStopwatch *watch)
     dl_thread.timing++;
     watch->asked = dl_thread.asked;
     watch->native = dl_thread.native;
+    watch->cold = dl_thread.cold;
+    watch->switches = dl_switches();
+    watch->cpu = dl_cpu_now();
     watch->began = dl_now();
 }
 
-/* The time of a call that ran as was chosen counts, unless something was compiled meanwhile or it failed; judges when
+/* Nanoseconds since the start: without the time that other processes have taken, on a busy machine. */
+static inline double
+dl_stopwatch_time(const DlStopwatch *watch)
+{
+    uint64_t time = dl_now() - watch->began;
+    return (double)(dl_switches() == watch->switches ? time : dl_cpu_now() - watch->cpu);
+}
+
+/* The time of a call that ran as was chosen counts, unless it failed, something was compiled meanwhile, or a good part of
+   it was in functions that may soon be; judges when
    enough were timed. */
 void dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed);
 

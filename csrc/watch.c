@@ -160,7 +160,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     PyObject *value = call_with_slots(frame, function, code);
     dl_hook_take_back(tstate);
     passing = NULL;
-    double time = (double)(dl_now() - stopwatch.began);
+    double time = dl_stopwatch_time(&stopwatch);
     dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, 0);
     if (dl_thread.asked == stopwatch.asked) { /* nothing was compiled meanwhile */
         poll->calls += (uint64_t)poll->stride;

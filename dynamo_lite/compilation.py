@@ -47,7 +47,7 @@ from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import Code, UnsupportedCode, UnsupportedOpcode, UnsupportedResume, decoded, resume_code
 from dynamo_lite.report import why
-from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord
+from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord, TrialRecord
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
@@ -593,7 +593,14 @@ class Compilation:
             self.compiles,
             tuple((name, float(value)) for name, value in self.stats().items()),
             loops=tuple(self.loops.values()),
+            trials=tuple(record for record in self._trials() if record.plain),
         )
+
+    def _trials(self) -> Iterator[TrialRecord]:
+        """Calls that were timed, of the function and of others that were compiled for it."""
+        for code in {**dict.fromkeys(self._own_codes()), **self._entries}:
+            for plain, _, compiled, _, stays_plain in _C.trials(code, self.on_miss):
+                yield TrialRecord(code.co_qualname, *_place_of(code), plain, compiled, stays_plain)
 
     def reasons(self) -> dict[tuple[str, int], str]:
         """Why what stands at a line is plain, or not one program: by file and line."""
@@ -604,7 +611,7 @@ class Compilation:
     def _place(self) -> tuple[str, int]:
         """File and first line of the function; "" and 0 when it is no Python function."""
         code = next(iter(self._own_codes()), None)
-        return (code.co_filename, code.co_firstlineno) if code else ("", 0)
+        return _place_of(code) if code else ("", 0)
 
     def _refusal(self) -> Iterator[BreakRecord]:
         """Why calls of this function are not captured, whatever the arguments: at most one record."""
@@ -661,7 +668,8 @@ class Compilation:
         return [code] if isinstance(code, types.CodeType) and _is_hashable(code) else []
 
     def stats(self) -> dict[str, int | float]:
-        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves compile_seconds.
+        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves resting
+        compile_seconds; resting: kinds of calls that were timed, lost, and run plainly.
 
         Compiles, native calls and declines are this compilation's own; the others of the code, whoever compiled it.
         """
@@ -674,6 +682,7 @@ class Compilation:
                     totals[name] += value - before.get(name, 0)
         totals["native_calls"] = sum(one.entry.hits for one in self.segments if one.entry.program is not None)
         totals["declines"] = sum(one.entry.declines for one in self.segments)
+        totals["resting"] = sum(record.stays_plain for record in self._trials())
         compiles = self.compiles
         return {
             "compiles": len(compiles),
@@ -722,6 +731,10 @@ class Compilation:
         self._pauses = False
         self._restraints.clear()
         self._spent.clear()
+
+
+def _place_of(code: types.CodeType) -> tuple[str, int]:
+    return code.co_filename, code.co_firstlineno
 
 
 def _is_hashable(code: types.CodeType) -> bool:

@@ -39,6 +39,7 @@ class Thresholds:
 
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
+    hot_callee: float = 0.010  # plain time of calls by a compiled function, after which the callee is compiled by itself
     look: float = 0.0005  # how often a running loop looks at the clock, about
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
@@ -52,6 +53,7 @@ class Thresholds:
     close: float = 0.1  # share by which times differ that take three times as many calls to tell apart
     long_call: float = 0.050  # seconds; such a call is not run plainly to be timed
     vouched: float = 0.75  # where so much of it went into programs, which the cost model has judged
+    settled: float = 0.75  # of a call that is timed: not spent in functions that may soon be compiled
     sample_every: int = 4  # compiled calls to one that is run plainly to be timed
     rounds_judged: int = 16  # rounds of a loop that are held against plain ones
     worth: float = 1.02  # what compiled rounds may take of plain ones
@@ -65,6 +67,7 @@ THRESHOLDS = Thresholds()
 AT_ONCE = Thresholds(
     hot_function=0.0,
     hot_loop=0.0,
+    hot_callee=0.0,
     look=0.0,
     operations=1,
     together=0,
