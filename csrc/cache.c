@@ -214,7 +214,7 @@ cache_clear(DlCache *cache, PyObject *owner)
     cache->entries = NULL;
     cache->n_entries = cache->capacity = 0;
     cache->plain.streak = cache->watch.barren = 0;
-    cache->heat = 0;
+    cache->heat = cache->waits = 0;
     if (cache->trials != NULL && (owner == NULL || cache->trials->owner == owner)) {
         memset(cache->trials, 0, sizeof *cache->trials);
     }
@@ -278,6 +278,26 @@ dl_cache_get(PyCodeObject *code)
         return NULL;
     }
     return cache; /* the code object owns it */
+}
+
+void
+dl_cache_start_heating(DlHeating *heating, int is_rest)
+{
+    dl_thread.heating += is_rest;
+    *heating = (DlHeating){.asked = dl_thread.asked, .cold = dl_thread.cold, .frames = dl_thread.frames, .is_rest = is_rest};
+    heating->began = dl_now();
+}
+
+void
+dl_cache_end_heating(DlCache *cache, const DlHeating *heating)
+{
+    uint64_t time = dl_now() - heating->began, own = heating->is_rest ? time - (dl_thread.frames - heating->frames) : time;
+    dl_thread.heating -= heating->is_rest;
+    if (dl_thread.asked == heating->asked) { /* nothing was compiled meanwhile */
+        cache->heat += (double)own;
+        dl_thread.cold = heating->is_rest ? dl_thread.cold + own : heating->cold + time;
+    }
+    dl_thread.gains++; /* it may come */
 }
 
 DlTrials *
@@ -357,6 +377,20 @@ add_entry(PyObject *module, PyObject *args)
     if (cache == NULL || dl_cache_add(cache, (DlEntry *)entry) < 0) {
         return NULL;
     }
+    Py_RETURN_NONE;
+}
+
+/* wait(code): it runs plainly until it has taken some time, and is asked about then. */
+static PyObject *
+wait_for_heat(PyObject *module, PyObject *thing)
+{
+    (void)module;
+    PyCodeObject *code = code_of(thing);
+    DlCache *cache = code ? dl_cache_get(code) : NULL;
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->waits = 1;
     Py_RETURN_NONE;
 }
 
@@ -508,6 +542,7 @@ counters(PyObject *module, PyObject *args)
 }
 
 static PyMethodDef functions[] = {
+    {"wait", wait_for_heat, METH_O, "wait(code): it is asked about once it has taken some time plainly."},
     {"trials", get_trials, METH_VARARGS, "trials(code, owner): times of its calls for that on_miss, as Poll.times."},
     {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},

@@ -77,7 +77,8 @@ typedef struct {
     DlHookWatch watch;  /* whether the callees of plain runs get captured */
     DlPlainWatch plain;
     DlTrials *trials;   /* of calls that more than one program serves; NULL: none was met */
-    double heat;        /* ns that frames took plainly which the hook saw, before there was an entry */
+    char waits;         /* it is asked about once it has taken time plainly: dl_cache_is_cold() */
+    double heat;        /* ns that it took meanwhile */
     char uncapturable;  /* generators and code that is no function: CompiledFunction calls the function at once */
     char residual;      /* dynamo_lite made this code: the hook lets it pass */
     char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */
@@ -112,6 +113,25 @@ dl_cache_skips(const DlCache *cache, const PyObject *on_miss)
 /* The trials of calls that on_miss is asked for, made when there are none; NULL where they are another's, or without
    memory. */
 DlTrials *dl_cache_trials(DlCache *cache, PyObject *on_miss);
+
+/* Whether this code runs plainly and is timed, until it has taken long enough to be asked about. */
+static inline int
+dl_cache_is_cold(const DlCache *cache)
+{
+    return cache->waits && cache->n_entries == 0 && cache->heat < dl_thresholds.hot_callee && dl_stress == DL_STRESS_NONE;
+}
+
+/* A plain run of cold code. */
+typedef struct {
+    uint64_t began, asked, cold, frames;
+    int is_rest;
+} DlHeating;
+
+/* is_rest: of code behind a break, to which calls do not count that the hook sees: those are hot by themselves. */
+void dl_cache_start_heating(DlHeating *heating, int is_rest);
+
+/* Note what it took. */
+void dl_cache_end_heating(DlCache *cache, const DlHeating *heating);
 
 /* Make the i-th entry the first one. */
 void dl_cache_promote(DlCache *cache, Py_ssize_t i);

@@ -299,12 +299,9 @@ compiled_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, Py
     if (!self->enabled || dl_force_plain) {
         return dl_hook_call_plainly(self->fn, args, nargsf, kwnames, 0);
     }
-    int outer = dl_thread.waits;
-    dl_thread.waits = self->judged;
     dl_memory_enter();
     PyObject *value = call(self, args, nargsf, kwnames);
     dl_memory_leave();
-    dl_thread.waits = outer;
     return value;
 }
 

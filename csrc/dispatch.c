@@ -553,6 +553,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, &inputs, &outputs, &residual);
     if (began != 0) {
         dl_thread.native += dl_now() - began;
+        dl_thread.programs++;
     }
     values_clear(&inputs);
     if (outcome == DL_PLAIN) {
@@ -651,13 +652,17 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
         }
         else {
             Py_INCREF(next);
+            if (next->waits && next->heat == 0) {
+                next->heat = cache->heat; /* where the way here was hot, this is */
+            }
             Py_SETREF(cache, next);
             /* NB: residual code may have started a debugger; and Python raises the TypeError of a wrong state. */
             outcome = DL_PLAIN;
             int counts = next->round != NULL && next->iterator >= 0 && next->iterator < Py_SIZE(state);
             PyObject *iterator = counts ? state->args[next->iterator] : NULL;
             int goes_on = next->round == NULL || dl_round_note(next->round, &next->visits, run, iterator);
-            if (goes_on && next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
+            int cold = dl_cache_is_cold(next);
+            if (goes_on && !cold && next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
                 outcome = run_segment(next, resume, state->args, Py_SIZE(state), 1, on_miss, scope, value);
             }
             if (outcome == DL_PLAIN) {
@@ -665,7 +670,14 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
                 uint64_t gains = dl_thread.gains;
                 int tried = dl_hook_try(&next->watch, scope, on_miss);
                 int goes_on_behind = 0;
+                DlHeating heating;
+                if (cold) {
+                    dl_cache_start_heating(&heating, 1);
+                }
                 *value = call_resumed(resume, state, on_miss, &goes_on_behind);
+                if (cold) {
+                    dl_cache_end_heating(next, &heating);
+                }
                 if (tried) {
                     dl_hook_judge(&next->watch, gains);
                 }

@@ -220,35 +220,15 @@ pass_tried(PyThreadState *tstate, DlFrame *frame, DlTried *tried)
     return value;
 }
 
-/* Whether frames of this code are run plainly and timed, until they have taken long enough to be asked about. */
-static int
-is_cold(PyCodeObject *code)
-{
-    if (!dl_thread.waits || dl_stress != DL_STRESS_NONE || dl_thresholds.hot_callee == 0) {
-        return 0;
-    }
-    DlCache *cache = dl_cache_get(code);
-    if (cache == NULL) {
-        PyErr_Clear();
-        return 0;
-    }
-    return cache->n_entries == 0 && cache->heat < dl_thresholds.hot_callee;
-}
-
-/* Run a frame that is cold, and note what it takes. */
+/* Run a frame of cold code, whose cache is given. */
 static PyObject *
-pass_cold(PyThreadState *tstate, DlFrame *frame)
+pass_cold(PyThreadState *tstate, DlFrame *frame, DlCache *cache)
 {
-    DlCache *cache = dl_cache_find(dl_pyframe_code(frame));
     Py_INCREF(cache);
-    uint64_t asked = dl_thread.asked, cold = dl_thread.cold, began = dl_now();
+    DlHeating heating;
+    dl_cache_start_heating(&heating, 0);
     PyObject *value = pass(tstate, frame, 0, 0);
-    if (dl_thread.asked == asked) { /* nothing was compiled meanwhile */
-        uint64_t time = dl_now() - began;
-        cache->heat += (double)time;
-        dl_thread.cold = cold + time;
-    }
-    dl_thread.gains++; /* it may come */
+    dl_cache_end_heating(cache, &heating);
     Py_DECREF(cache);
     return value;
 }
@@ -304,20 +284,30 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
         reason = DL_REASON_NOT_REWRITTEN;
     }
     else if ((reason = reason_to_skip(frame, code, cache, on_miss)) < 0) {
-        if (is_cold(code)) {
-            dl_hook.skipped[DL_REASON_COLD]++;
-            return pass_cold(tstate, frame);
-        }
+        uint64_t before = thread->frames, began = thread->heating ? dl_now() : 0;
         PyObject *value;
+        int ended = 1;
         DlTried tried = {0};
-        if (dispatch(tstate, frame, code, on_miss, &reason, &tried, &value)) {
+        if (cache != NULL && dl_cache_is_cold(cache)) {
+            dl_hook.skipped[DL_REASON_COLD]++;
+            value = pass_cold(tstate, frame, cache);
+        }
+        else if (dispatch(tstate, frame, code, on_miss, &reason, &tried, &value)) {
             dl_hook.captured++;
             thread->gains++;
-            return value;
         }
-        if (reason == DL_REASON_LOSES) {
+        else if (reason == DL_REASON_LOSES) {
             dl_hook.skipped[reason]++;
-            return pass_tried(tstate, frame, &tried);
+            value = pass_tried(tstate, frame, &tried);
+        }
+        else {
+            ended = 0;
+        }
+        if (ended && began != 0) {
+            thread->frames = before + (dl_now() - began);
+        }
+        if (ended) {
+            return value;
         }
     }
     dl_hook.skipped[reason]++;

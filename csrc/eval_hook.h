@@ -53,9 +53,11 @@ typedef struct {
     uint64_t gains;      /* frames that were captured, and questions asked about frames */
     uint64_t asked;      /* questions asked: for entries, and for the code of kernels */
     int timing;          /* calls under way that are timed: what programs take is noted */
-    int waits;           /* callees are captured when they have taken some time plainly */
     uint64_t cold;       /* ns that frames took which wait for that, while something was timed */
-    uint64_t native;     /* ns that programs took while something was timed */
+    int heating;         /* plain runs under way of cold code behind breaks */
+    uint64_t frames;     /* ns that frames took which the hook dispatched or let wait, while something was heating */
+    uint64_t native;     /* ns that programs took while something was timed, and how many ran */
+    uint64_t programs;
 } DlThread;
 
 extern _Thread_local DlThread dl_thread;

@@ -34,6 +34,7 @@ static const struct {
     {"close", &dl_thresholds.close, 1},
     {"long_call", &dl_thresholds.long_call, 1e9},
     {"vouched", &dl_thresholds.vouched, 1},
+    {"long_program", &dl_thresholds.long_program, 1e9},
     {"settled", &dl_thresholds.settled, 1},
     {"first_rest", &dl_thresholds.first_rest, 1},
     {"longest_rest", &dl_thresholds.longest_rest, 1},
@@ -138,8 +139,7 @@ judge(DlTrial *trial)
         return;
     }
     int gains = trial->all_plain > 0 && trial->compiled * dl_thresholds.clear <= trial->plain;
-    int is_vouched = trial->compiled >= dl_thresholds.long_call && trial->native >= dl_thresholds.vouched * trial->compiled;
-    if (gains || is_vouched) {
+    if (gains || trial->vouched) {
         decide(trial, 0);
     }
     else if (trial->n_plain > 0 && are_enough(trial, trial->n_plain, trial->plain, dl_thresholds.tried_plain)) {
@@ -150,7 +150,8 @@ judge(DlTrial *trial)
 void
 dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed)
 {
-    double time = dl_stopwatch_time(watch), native = (double)(dl_thread.native - watch->native);
+    double time = dl_stopwatch_time(watch);
+    double native = (double)(dl_thread.native - watch->native), programs = (double)(dl_thread.programs - watch->programs);
     dl_thread.timing--;
     int is_settled = (double)(dl_thread.cold - watch->cold) <= (1 - dl_thresholds.settled) * time;
     if (failed || dl_thread.asked != watch->asked || (choice == DL_TRY_COMPILED_TIMED && !is_settled)) {
@@ -161,8 +162,8 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
         trial->all_plain++;
     }
     else {
-        uint32_t n = trial->n_compiled;
-        add_time(&trial->native, &n, native);
+        trial->vouched = time >= dl_thresholds.long_call && native >= dl_thresholds.vouched * time
+                         && native >= dl_thresholds.long_program * programs;
         add_time(&trial->compiled, &trial->n_compiled, time);
     }
     judge(trial);

@@ -15,7 +15,7 @@
 typedef struct {
     double hot_function, hot_loop, hot_callee, look, nudges;
     double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
-    double tried_time, clear, close, long_call, vouched, settled;
+    double tried_time, clear, close, long_call, vouched, long_program, settled;
     double first_rest, longest_rest, first_patience, longest_patience;
 } DlThresholds;
 
@@ -42,9 +42,9 @@ dl_longer(double last, double first, double longest)
 typedef struct {
     uint32_t n_plain, n_compiled; /* calls timed since the last verdict */
     double plain, compiled;       /* means, in which the latest calls count most; kept from one verdict to the next */
-    double native;                /* of the compiled calls, what went into programs */
     uint64_t all_plain, all_compiled; /* calls: timed plainly, run compiled */
     char stays_plain;             /* the verdict: compiled calls took longer */
+    char vouched;                 /* the latest compiled call was long, and long programs took most of it */
     char decided;                 /* there is a verdict */
     uint32_t rest, patience;      /* calls until they are tried again; how many that were last time */
 } DlTrial;
@@ -67,7 +67,7 @@ DlChoice dl_trial_choose(DlTrial *trial);
 
 /* A stretch that is timed. */
 typedef struct {
-    uint64_t began, asked, native, cold;
+    uint64_t began, asked, native, programs, cold;
     uint64_t cpu, switches; /* CPU time of the thread, and how often another process took its place */
 } DlStopwatch;
 
@@ -83,6 +83,7 @@ dl_stopwatch_start(DlStopwatch *watch)
     dl_thread.timing++;
     watch->asked = dl_thread.asked;
     watch->native = dl_thread.native;
+    watch->programs = dl_thread.programs;
     watch->cold = dl_thread.cold;
     watch->switches = dl_switches();
     watch->cpu = dl_cpu_now();

@@ -285,6 +285,9 @@ def version_tag(cls: type, /) -> int:
 def trials(code: HasCode, owner: OnMiss, /) -> list[tuple[float, int, float, int, bool]]:
     """(plain s, n, compiled s, n, stays plain) of calls that `owner` is asked for, for each size of their arrays."""
 
+def wait(code: HasCode, /) -> None:
+    """This code runs plainly until it has taken some time (policy.Thresholds.hot_callee), and is asked about then."""
+
 def set_limits(thresholds: Thresholds, /) -> None: ...
 def add_entry(code: HasCode, entry: CacheEntry, /) -> None:
     """Put entry first in the cache of code."""

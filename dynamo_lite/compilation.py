@@ -45,7 +45,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import Segment, compile_segment
-from dynamo_lite.pycode import Code, UnsupportedCode, UnsupportedOpcode, UnsupportedResume, decoded, resume_code
+from dynamo_lite.pycode import Code, UnsupportedCode, UnsupportedOpcode, UnsupportedResume, decoded, resume_code, successors
 from dynamo_lite.report import why
 from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord, TrialRecord
 from dynamo_lite.runtime.transaction import transaction
@@ -143,7 +143,7 @@ class Compilation:
         self._watcher = watcher
         self._everything = config.stress in ("compile", "break")  # whether it pays or not
         # Whether calls are timed, and rest where they lose; another backend than our own is there to be run.
-        self.judged = config.cost_model and not self._everything and backend == "numba" and config.check < _INTERPRETS
+        self.judged = config.cost_model and not self._everything and backend == "numba" and config.check < _INTERPRETS and watcher is None
         self.name: str = name or str(getattr(function, "__qualname__", type(function).__name__))
         # One object: the dispatcher tells compilations apart by its identity.
         self.on_miss: _C.OnMiss = self.miss if watcher is None else watcher.on_miss
@@ -162,6 +162,7 @@ class Compilation:
         self._entries: dict[types.CodeType, int] = {}
         self._plain_entries: dict[types.CodeType, int] = {}
         self._skipped: set[types.CodeType] = set()
+        self._waited: set[tuple[types.CodeType, int]] = set()  # codes and instructions that had to take time first
         self._waiting: dict[types.CodeType, list[tuple[types.CodeType, Segment]]] = {}
         self._worthless: set[types.CodeType] = set()
         self._leads: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments that break -> where they go on
@@ -190,6 +191,9 @@ class Compilation:
         own = self._watcher is not None or code is getattr(self.function, "__code__", None) or code in self._resumed
         if not own and not self._worth(function):
             self._skip(code, "library-frame")
+            return None
+        if not own and self._may_wait(code):
+            _C.wait(code)
             return None
         refused = [index for index, slot in enumerate(slots) if type(slot) is np.ndarray and not supported_array(slot)]
         if refused:
@@ -348,6 +352,18 @@ class Compilation:
         module = str(function.__globals__.get("__name__", ""))
         return self._everything or policy.is_looked_at(function.__code__.co_filename, module)
 
+    def _may_wait(self, code: types.CodeType, index: int = 0) -> bool:
+        """Whether it is no loss to run `code` plainly from an instruction on until it has taken some time: not where a
+        loop is ahead, which could not be entered while it runs. Answers so once."""
+        if not self.judged or (code, index) in self._waited or not isinstance(self.function, types.FunctionType):
+            return False
+        self._waited.add((code, index))
+        try:
+            whole = decoded(code)
+        except UnsupportedCode:
+            return False
+        return not any(min(successors(whole, at), default=at + 1) <= at for at in range(index, len(whole.instrs)))
+
     # -- resume functions ---------------------------------------------------------------------------------------------
 
     def is_resumed(self, code: types.CodeType) -> bool:
@@ -401,6 +417,8 @@ class Compilation:
                     self._skip(made, "exception-handler-active")
                 elif self._watcher is not None and not self._watcher.is_promising(code, target.index, function):
                     self._skip(made, "nothing-to-compile")
+                elif self._watcher is None and self._may_wait(function.__code__, target.index):
+                    _C.wait(made)
             return known
 
         return jump
@@ -724,6 +742,7 @@ class Compilation:
         self._entries.clear()
         self._plain_entries.clear()
         self._skipped.clear()
+        self._waited.clear()
         self._waiting.clear()
         self._worthless.clear()
         self._leads.clear()

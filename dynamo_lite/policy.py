@@ -53,6 +53,7 @@ class Thresholds:
     close: float = 0.1  # share by which times differ that take three times as many calls to tell apart
     long_call: float = 0.050  # seconds; such a call is not run plainly to be timed
     vouched: float = 0.75  # where so much of it went into programs, which the cost model has judged
+    long_program: float = 50e-6  # seconds that these take each, on the average: of short ones it knows little
     settled: float = 0.75  # of a call that is timed: not spent in functions that may soon be compiled
     sample_every: int = 4  # compiled calls to one that is run plainly to be timed
     rounds_judged: int = 16  # rounds of a loop that are held against plain ones
