@@ -374,11 +374,13 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
     DlDeferral deferral;
     dl_thread.gains++;
     dl_thread.asked++;
+    uint64_t began = dl_now();
     dl_hook_pause();
     dl_interrupts_defer(&deferral, func);
     PyObject *answer = PyObject_CallFunctionObjArgs(on_miss, func, tuple, NULL);
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
+    dl_thread.answering += dl_now() - began;
     Py_DECREF(tuple);
     if (answer == NULL || answer == Py_None) {
         Py_XDECREF(answer);

@@ -52,6 +52,7 @@ typedef struct {
     PyCodeObject *plain; /* the next frame of this code runs plainly; borrowed, compared only */
     uint64_t gains;      /* frames that were captured, and questions asked about frames */
     uint64_t asked;      /* questions asked: for entries, and for the code of kernels */
+    uint64_t answering;  /* ns that the answers took */
     int timing;          /* calls under way that are timed: what programs take is noted */
     uint64_t cold;       /* ns that frames took which wait for that, while something was timed */
     int heating;         /* plain runs under way of cold code behind breaks */

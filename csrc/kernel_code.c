@@ -254,6 +254,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
     int64_t ended = dl_world_clock();
     run->outermost->began += ended - began;
     run->outermost->compiling += ended - began;
+    dl_thread.answering += (uint64_t)(ended - began);
     code = dl_interrupts_resume(&deferral, code);
     dl_hook_resume();
     Py_XDECREF(code);

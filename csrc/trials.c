@@ -35,7 +35,7 @@ static const struct {
     {"long_call", &dl_thresholds.long_call, 1e9},
     {"vouched", &dl_thresholds.vouched, 1},
     {"long_program", &dl_thresholds.long_program, 1e9},
-    {"settled", &dl_thresholds.settled, 1},
+    {"unsettled", &dl_thresholds.unsettled, 1},
     {"first_rest", &dl_thresholds.first_rest, 1},
     {"longest_rest", &dl_thresholds.longest_rest, 1},
     {"first_patience", &dl_thresholds.first_patience, 1e9},
@@ -153,8 +153,10 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
     double time = dl_stopwatch_time(watch);
     double native = (double)(dl_thread.native - watch->native), programs = (double)(dl_thread.programs - watch->programs);
     dl_thread.timing--;
-    int is_settled = (double)(dl_thread.cold - watch->cold) <= (1 - dl_thresholds.settled) * time;
-    if (failed || dl_thread.asked != watch->asked || (choice == DL_TRY_COMPILED_TIMED && !is_settled)) {
+    double waiting = (double)(dl_thread.cold - watch->cold), answering = (double)(dl_thread.answering - watch->answering);
+    time -= answering;
+    int is_settled = answering <= dl_thresholds.unsettled / 4 * time && waiting <= dl_thresholds.unsettled * time;
+    if (failed || (choice == DL_TRY_COMPILED_TIMED && !is_settled)) {
         return;
     }
     if (choice == DL_TRY_PLAIN_TIMED) {

@@ -15,7 +15,7 @@
 typedef struct {
     double hot_function, hot_loop, hot_callee, look, nudges;
     double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
-    double tried_time, clear, close, long_call, vouched, long_program, settled;
+    double tried_time, clear, close, long_call, vouched, long_program, unsettled;
     double first_rest, longest_rest, first_patience, longest_patience;
 } DlThresholds;
 
@@ -67,7 +67,7 @@ DlChoice dl_trial_choose(DlTrial *trial);
 
 /* A stretch that is timed. */
 typedef struct {
-    uint64_t began, asked, native, programs, cold;
+    uint64_t began, asked, answering, native, programs, cold;
     uint64_t cpu, switches; /* CPU time of the thread, and how often another process took its place */
 } DlStopwatch;
 
@@ -82,6 +82,7 @@ dl_stopwatch_start(DlStopwatch *watch)
 {
     dl_thread.timing++;
     watch->asked = dl_thread.asked;
+    watch->answering = dl_thread.answering;
     watch->native = dl_thread.native;
     watch->programs = dl_thread.programs;
     watch->cold = dl_thread.cold;
@@ -98,7 +99,7 @@ dl_stopwatch_time(const DlStopwatch *watch)
     return (double)(dl_switches() == watch->switches ? time : dl_cpu_now() - watch->cpu);
 }
 
-/* The time of a call that ran as was chosen counts, unless it failed, something was compiled meanwhile, or a good part of
+/* The time of a call that ran as was chosen counts, unless it failed, compiling took part of it, or a good part of
    it was in functions that may soon be; judges when
    enough were timed. */
 void dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed);

@@ -45,9 +45,25 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import Segment, compile_segment
-from dynamo_lite.pycode import Code, UnsupportedCode, UnsupportedOpcode, UnsupportedResume, decoded, resume_code, successors
+from dynamo_lite.pycode import (
+    Code,
+    UnsupportedCode,
+    UnsupportedOpcode,
+    UnsupportedResume,
+    decoded,
+    resume_code,
+    successors,
+)
 from dynamo_lite.report import why
-from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord, TrialRecord
+from dynamo_lite.report.records import (
+    BreakRecord,
+    CompileRecord,
+    Explanation,
+    GraphRecord,
+    GuardRecord,
+    LoopRecord,
+    TrialRecord,
+)
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
@@ -142,8 +158,10 @@ class Compilation:
         self.config = config
         self._watcher = watcher
         self._everything = config.stress in ("compile", "break")  # whether it pays or not
-        # Whether calls are timed, and rest where they lose; another backend than our own is there to be run.
-        self.judged = config.cost_model and not self._everything and backend == "numba" and config.check < _INTERPRETS and watcher is None
+        # Whether calls are timed, and rest where they lose. Another backend than our own is there to be run; whole
+        # programs have clocks of their own.
+        self.judged = watcher is None and backend == "numba" and config.cost_model and config.check < _INTERPRETS
+        self.judged &= not self._everything
         self.name: str = name or str(getattr(function, "__qualname__", type(function).__name__))
         # One object: the dispatcher tells compilations apart by its identity.
         self.on_miss: _C.OnMiss = self.miss if watcher is None else watcher.on_miss
