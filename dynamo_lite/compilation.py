@@ -30,7 +30,7 @@ from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import Restraints, SkipFrame
 from dynamo_lite.capture.trace import Capture, GraphBreak, empty_closure, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
-from dynamo_lite.chains import call_that_loses
+from dynamo_lite.chains import call_that_loses, reached
 from dynamo_lite.config import Config
 from dynamo_lite.errors import (
     BackendError,
@@ -264,7 +264,7 @@ class Compilation:
         except DynamoLiteError:
             raise
         except Exception as error:
-            frames, limit = _frames_around(), sys.getrecursionlimit()
+            frames, limit = budget.frames_around(), sys.getrecursionlimit()
             if _is_out_of_memory(error):
                 self._starved[code] = self._starved.get(code, 0) + 1
                 if self._starved[code] < _STARVED_LIMIT:
@@ -494,7 +494,7 @@ class Compilation:
         Where its entry is out of range or retired, the rest of the loop and all behind it run plainly.
         """
         code = segment.code
-        around = _reached(code, self._leads) & _reached(code, self._led)
+        around = reached(code, self._leads) & reached(code, self._led)
         latest = [self._versions[one][-1] for one in around]
         programs = [one for one in latest if one.program is not None]
         if not programs or any(not one.times and not one.slight for one in programs):
@@ -783,17 +783,6 @@ def _is_hashable(code: types.CodeType) -> bool:
     return True
 
 
-def _reached(code: types.CodeType, steps: Mapping[types.CodeType, set[types.CodeType]]) -> set[types.CodeType]:
-    """Where one or more steps lead from `code`."""
-    found: set[types.CodeType] = set()
-    ahead = [code]
-    while ahead:
-        new = steps.get(ahead.pop(), set()) - found
-        found |= new
-        ahead += new
-    return found
-
-
 _OWN_FOLDERS = tuple(str(Path(module.__file__).parent) + os.sep for module in (breaks, backends) if module.__file__)
 
 
@@ -804,12 +793,3 @@ def _user_level() -> int:
     while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDERS) and frame.f_back is not None:
         frame, level = frame.f_back, level + 1
     return level
-
-
-def _frames_around() -> int:
-    """How many Python frames are under way."""
-    frame: types.FrameType | None = sys._getframe()
-    count = 0
-    while frame is not None:
-        frame, count = frame.f_back, count + 1
-    return count
