@@ -373,7 +373,10 @@ class Compilation:
     def _may_wait(self, code: types.CodeType, index: int = 0) -> bool:
         """Whether it is no loss to run `code` plainly from an instruction on until it has taken some time: not where a
         loop is ahead, which could not be entered while it runs. Answers so once."""
-        if not self.judged or (code, index) in self._waited or not isinstance(self.function, types.FunctionType):
+        is_asked_for = self._roots.get(code, code) in self._own_codes() or not isinstance(
+            self.function, types.FunctionType
+        )
+        if not self.judged or is_asked_for or (code, index) in self._waited:
             return False
         self._waited.add((code, index))
         try:
