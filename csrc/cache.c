@@ -178,6 +178,7 @@ static PyMemberDef entry_members[] = {
     {"exits", T_OBJECT, offsetof(DlEntry, exits), READONLY, "what goes on where a loop was left, by exit; or None"},
     {"plain_on_decline", T_BOOL, offsetof(DlEntry, plain_on_decline), READONLY, "false: a decline raises Declined"},
     {"calls_python", T_BOOL, offsetof(DlEntry, calls_python), READONLY, "whether residual may call Python functions"},
+    {"judged", T_BOOL, offsetof(DlEntry, judged), 0, "whether calls that begin with it are timed, and rest where they lose"},
     {"least", T_PYSSIZET, offsetof(DlEntry, least), 0, "fewest elements of the largest input for which it runs"},
     {"most", T_PYSSIZET, offsetof(DlEntry, most), 0, "most elements of the largest input for which it runs"},
     {"hits", T_ULONGLONG, offsetof(DlEntry, hits), READONLY, "how often the program ran to its end"},
@@ -213,6 +214,10 @@ cache_clear(DlCache *cache, PyObject *owner)
     cache->entries = NULL;
     cache->n_entries = cache->capacity = 0;
     cache->plain.streak = cache->watch.barren = 0;
+    cache->heat = cache->waits = 0;
+    if (cache->trials != NULL && (owner == NULL || cache->trials->owner == owner)) {
+        memset(cache->trials, 0, sizeof *cache->trials);
+    }
     for (Py_ssize_t i = n - 1; i >= 0; i--) { /* backwards: adding puts an entry first */
         kept = entries[i];
         if (owner != NULL && kept->owner != owner && dl_cache_add(cache, kept) < 0) {
@@ -231,6 +236,7 @@ cache_dealloc(DlCache *cache)
     cache_clear(cache, NULL);
     Py_CLEAR(cache->rewritten);
     Py_CLEAR(cache->round);
+    PyMem_Free(cache->trials);
     PyObject_Free(cache);
 }
 
@@ -272,6 +278,38 @@ dl_cache_get(PyCodeObject *code)
         return NULL;
     }
     return cache; /* the code object owns it */
+}
+
+void
+dl_cache_start_heating(DlHeating *heating, int is_rest)
+{
+    dl_thread.heating += is_rest;
+    *heating = (DlHeating){.asked = dl_thread.asked, .cold = dl_thread.cold, .frames = dl_thread.frames, .is_rest = is_rest};
+    heating->began = dl_now();
+}
+
+void
+dl_cache_end_heating(DlCache *cache, const DlHeating *heating)
+{
+    uint64_t time = dl_now() - heating->began, own = heating->is_rest ? time - (dl_thread.frames - heating->frames) : time;
+    dl_thread.heating -= heating->is_rest;
+    if (dl_thread.asked == heating->asked) { /* nothing was compiled meanwhile */
+        cache->heat += (double)own;
+        dl_thread.cold = heating->is_rest ? dl_thread.cold + own : heating->cold + time;
+    }
+    dl_thread.gains++; /* it may come */
+}
+
+DlTrials *
+dl_cache_trials(DlCache *cache, PyObject *on_miss)
+{
+    if (cache->trials == NULL && (cache->trials = PyMem_Calloc(1, sizeof *cache->trials)) == NULL) {
+        return NULL;
+    }
+    if (cache->trials->owner == NULL) {
+        cache->trials->owner = on_miss;
+    }
+    return cache->trials->owner == on_miss ? cache->trials : NULL;
 }
 
 int
@@ -340,6 +378,40 @@ add_entry(PyObject *module, PyObject *args)
         return NULL;
     }
     Py_RETURN_NONE;
+}
+
+/* wait(code): it runs plainly until it has taken some time, and is asked about then. */
+static PyObject *
+wait_for_heat(PyObject *module, PyObject *thing)
+{
+    (void)module;
+    PyCodeObject *code = code_of(thing);
+    DlCache *cache = code ? dl_cache_get(code) : NULL;
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->waits = 1;
+    Py_RETURN_NONE;
+}
+
+/* trials(code, owner) -> [(plain s, n, compiled s, n, stays plain), ...] of its calls, by size of arrays. */
+static PyObject *
+get_trials(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *thing, *owner;
+    if (!PyArg_ParseTuple(args, "OO:trials", &thing, &owner)) {
+        return NULL;
+    }
+    PyCodeObject *code = code_of(thing);
+    if (code == NULL) {
+        return NULL;
+    }
+    DlCache *cache = dl_cache_find(code);
+    if (cache == NULL || cache->trials == NULL || cache->trials->owner != owner) {
+        return PyList_New(0);
+    }
+    return dl_trial_rows(cache->trials->trials);
 }
 
 /* entries(code) -> tuple of CacheEntry, most recently hit first. */
@@ -470,6 +542,8 @@ counters(PyObject *module, PyObject *args)
 }
 
 static PyMethodDef functions[] = {
+    {"wait", wait_for_heat, METH_O, "wait(code): it is asked about once it has taken some time plainly."},
+    {"trials", get_trials, METH_VARARGS, "trials(code, owner): times of its calls for that on_miss, as Poll.times."},
     {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},
     {"clear", (PyCFunction)(void (*)(void))clear, METH_VARARGS | METH_KEYWORDS,

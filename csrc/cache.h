@@ -12,6 +12,7 @@
 
 #include "eval_hook.h"
 #include "scalar.h"
+#include "trials.h"
 #include "watch.h"
 
 /* One row a counter: the name Python sees. */
@@ -41,6 +42,7 @@ typedef struct {
     char guards_native, program_native;
     char plain_on_decline; /* false: a decline is raised as _C.Declined */
     char stores;           /* residual and exits store to objects from outside, and call let_in() when that is done */
+    char judged;           /* calls of code that this is an entry of are timed: what loses runs plainly */
     char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */
     PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */
     char retired;          /* when the guards pass, run plainly: more time went into declines than into runs */
@@ -74,6 +76,9 @@ typedef struct {
     PyObject *skip_owner; /* the on_miss that is not asked, compared only; NULL: nobody is */
     DlHookWatch watch;  /* whether the callees of plain runs get captured */
     DlPlainWatch plain;
+    DlTrials *trials;   /* of calls that more than one program serves; NULL: none was met */
+    char waits;         /* it is asked about once it has taken time plainly: dl_cache_is_cold() */
+    double heat;        /* ns that it took meanwhile */
     char uncapturable;  /* generators and code that is no function: CompiledFunction calls the function at once */
     char residual;      /* dynamo_lite made this code: the hook lets it pass */
     char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */
@@ -104,6 +109,29 @@ dl_cache_skips(const DlCache *cache, const PyObject *on_miss)
 {
     return cache->skip != 0 && (cache->skip_owner == NULL || cache->skip_owner == on_miss);
 }
+
+/* The trials of calls that on_miss is asked for, made when there are none; NULL where they are another's, or without
+   memory. */
+DlTrials *dl_cache_trials(DlCache *cache, PyObject *on_miss);
+
+/* Whether this code runs plainly and is timed, until it has taken long enough to be asked about. */
+static inline int
+dl_cache_is_cold(const DlCache *cache)
+{
+    return cache->waits && cache->n_entries == 0 && cache->heat < dl_thresholds.hot_callee && dl_stress == DL_STRESS_NONE;
+}
+
+/* A plain run of cold code. */
+typedef struct {
+    uint64_t began, asked, cold, frames;
+    int is_rest;
+} DlHeating;
+
+/* is_rest: of code behind a break, to which calls do not count that the hook sees: those are hot by themselves. */
+void dl_cache_start_heating(DlHeating *heating, int is_rest);
+
+/* Note what it took. */
+void dl_cache_end_heating(DlCache *cache, const DlHeating *heating);
 
 /* Make the i-th entry the first one. */
 void dl_cache_promote(DlCache *cache, Py_ssize_t i);

@@ -27,6 +27,7 @@ typedef struct {
     PyObject *dict, *weakrefs;
     DlHookWatch watch; /* of calls of an fn that is no Python function */
     char enabled; /* false: every call runs plainly */
+    char judged;  /* plain calls whose callees are compiled are timed, too */
 } DlCompiledFunction;
 
 /* ---- binding ---- */
@@ -205,7 +206,69 @@ call_plainly(DlCompiledFunction *self, DlHookWatch *watch, PyObject *owner, PyOb
     PyObject *value = dl_hook_call_plainly(self->fn, args, nargsf, kwnames, 0);
     dl_hook_leave(&scope);
     dl_hook_judge(watch, gains);
+    if (dl_thread.gains != gains && self->judged && Py_TYPE(owner) != Py_TYPE(self)) {
+        dl_cache_trials((DlCache *)owner, self->on_miss);
+    }
     Py_DECREF(owner);
+    return value;
+}
+
+/* Run fn, whose code and cache are given: compiled, or plainly with its callees compiled. */
+static PyObject *
+run(DlCompiledFunction *self, PyCodeObject *code, DlCache *cache, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
+    int exact = n_args == cache->n_exact && kwnames == NULL;
+    if (exact && cache->plain.streak >= DL_BARREN
+        && dl_dispatch_stays_plain(cache, args, n_args, self->on_miss)) {
+        return call_plainly(self, &cache->watch, (PyObject *)cache, args, nargsf, kwnames);
+    }
+    /* NB: with a tracer or debugger at work the user's own frame must be seen running. */
+    if (cache->uncapturable || dl_pyframe_is_traced(PyThreadState_Get(), code)) {
+        return dl_hook_call_plainly(self->fn, args, nargsf, kwnames, 0);
+    }
+    PyObject *value;
+    DlOutcome outcome;
+    if (exact) {
+        outcome = dl_dispatch(cache, self->fn, args, n_args, self->on_miss, &value);
+    }
+    else {
+        outcome = bind_and_dispatch(self, cache, code, args, n_args, kwnames, &value);
+    }
+    if (outcome == DL_PLAIN) {
+        return call_plainly(self, &cache->watch, (PyObject *)cache, args, nargsf, kwnames);
+    }
+    return outcome == DL_RAN ? value : NULL;
+}
+
+/* run() for calls that more than one program serves: they are timed, and where they lose fn itself is called. */
+static PyObject *
+run_tried(DlCompiledFunction *self, PyCodeObject *code, DlCache *cache, PyObject *const *args, size_t nargsf,
+          PyObject *kwnames)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    DlTrial *trial = dl_trial_of(cache->trials->trials, args, n);
+    DlChoice choice = dl_trial_choose(trial);
+    int is_timed = choice == DL_TRY_COMPILED_TIMED || choice == DL_TRY_PLAIN_TIMED;
+    DlStopwatch stopwatch;
+    PyObject *value;
+    Py_INCREF(cache);
+    if (is_timed) {
+        dl_stopwatch_start(&stopwatch);
+    }
+    if (choice == DL_TRY_PLAIN || choice == DL_TRY_PLAIN_TIMED) {
+        DL_COUNT(cache, plain_calls);
+        int was_aside = dl_hook_step_aside();
+        value = dl_hook_call_plainly(self->fn, args, nargsf, kwnames, 0);
+        dl_hook_step_back(was_aside);
+    }
+    else {
+        value = run(self, code, cache, args, nargsf, kwnames);
+    }
+    if (is_timed) {
+        dl_trial_note(trial, choice, &stopwatch, value == NULL);
+    }
+    Py_DECREF(cache);
     return value;
 }
 
@@ -222,28 +285,10 @@ call(DlCompiledFunction *self, PyObject *const *args, size_t nargsf, PyObject *k
     if (code != self->code && (cache = look_up_cache(self, code)) == NULL) {
         return NULL;
     }
-    Py_ssize_t n_args = PyVectorcall_NARGS(nargsf);
-    int exact = n_args == cache->n_exact && kwnames == NULL;
-    if (exact && cache->plain.streak >= DL_BARREN
-        && dl_dispatch_stays_plain(cache, args, n_args, self->on_miss)) {
-        return call_plainly(self, &cache->watch, (PyObject *)cache, args, nargsf, kwnames);
+    if (cache->trials != NULL && cache->trials->owner == self->on_miss && dl_stress == DL_STRESS_NONE) {
+        return run_tried(self, code, cache, args, nargsf, kwnames);
     }
-    /* NB: with a tracer or debugger at work the user's own frame must be seen running. */
-    if (cache->uncapturable || dl_pyframe_is_traced(PyThreadState_Get(), code)) {
-        return dl_hook_call_plainly(fn, args, nargsf, kwnames, 0);
-    }
-    PyObject *value;
-    DlOutcome outcome;
-    if (exact) {
-        outcome = dl_dispatch(cache, fn, args, n_args, self->on_miss, &value);
-    }
-    else {
-        outcome = bind_and_dispatch(self, cache, code, args, n_args, kwnames, &value);
-    }
-    if (outcome == DL_PLAIN) {
-        return call_plainly(self, &cache->watch, (PyObject *)cache, args, nargsf, kwnames);
-    }
-    return outcome == DL_RAN ? value : NULL;
+    return run(self, code, cache, args, nargsf, kwnames);
 }
 
 /* fast(*args, **kwargs). */
@@ -508,6 +553,7 @@ static PyMemberDef compiled_members[] = {
     {"on_miss", T_OBJECT, offsetof(DlCompiledFunction, on_miss), READONLY, "asked when no CacheEntry passes"},
     {"name", T_OBJECT, offsetof(DlCompiledFunction, name), READONLY, "the name given to compile()"},
     {"on_end", T_OBJECT, offsetof(DlCompiledFunction, on_end), 0, "called without arguments when the object dies"},
+    {"judged", T_BOOL, offsetof(DlCompiledFunction, judged), 0, "True: plain calls whose callees are compiled are timed"},
     {"enabled", T_BOOL, offsetof(DlCompiledFunction, enabled), 0, "False: every call just calls the function"},
     {NULL, 0, 0, 0, NULL},
 };

@@ -373,11 +373,14 @@ ask_for_entry(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t
     }
     DlDeferral deferral;
     dl_thread.gains++;
+    dl_thread.asked++;
+    uint64_t began = dl_now();
     dl_hook_pause();
     dl_interrupts_defer(&deferral, func);
     PyObject *answer = PyObject_CallFunctionObjArgs(on_miss, func, tuple, NULL);
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
+    dl_thread.answering += dl_now() - began;
     Py_DECREF(tuple);
     if (answer == NULL || answer == Py_None) {
         Py_XDECREF(answer);
@@ -548,7 +551,12 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     note_plain(cache, slots, n_slots, on_miss, plain);
     PyObject *residual = NULL;
     DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
+    uint64_t began = dl_thread.timing ? dl_now() : 0;
     DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, &inputs, &outputs, &residual);
+    if (began != 0) {
+        dl_thread.native += dl_now() - began;
+        dl_thread.programs++;
+    }
     values_clear(&inputs);
     if (outcome == DL_PLAIN) {
         dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
@@ -646,13 +654,17 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
         }
         else {
             Py_INCREF(next);
+            if (next->waits && next->heat == 0) {
+                next->heat = cache->heat; /* where the way here was hot, this is */
+            }
             Py_SETREF(cache, next);
             /* NB: residual code may have started a debugger; and Python raises the TypeError of a wrong state. */
             outcome = DL_PLAIN;
             int counts = next->round != NULL && next->iterator >= 0 && next->iterator < Py_SIZE(state);
             PyObject *iterator = counts ? state->args[next->iterator] : NULL;
             int goes_on = next->round == NULL || dl_round_note(next->round, &next->visits, run, iterator);
-            if (goes_on && next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
+            int cold = dl_cache_is_cold(next);
+            if (goes_on && !cold && next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
                 outcome = run_segment(next, resume, state->args, Py_SIZE(state), 1, on_miss, scope, value);
             }
             if (outcome == DL_PLAIN) {
@@ -660,7 +672,14 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
                 uint64_t gains = dl_thread.gains;
                 int tried = dl_hook_try(&next->watch, scope, on_miss);
                 int goes_on_behind = 0;
+                DlHeating heating;
+                if (cold) {
+                    dl_cache_start_heating(&heating, 1);
+                }
                 *value = call_resumed(resume, state, on_miss, &goes_on_behind);
+                if (cold) {
+                    dl_cache_end_heating(next, &heating);
+                }
                 if (tried) {
                     dl_hook_judge(&next->watch, gains);
                 }
@@ -680,6 +699,15 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
     return outcome;
 }
 
+void
+dl_dispatch_try(DlCache *cache, PyObject *on_miss)
+{
+    int has_owner = cache->trials != NULL && cache->trials->owner != NULL;
+    if (!has_owner && cache->n_entries > 0 && cache->entries[0]->judged) {
+        dl_cache_trials(cache, on_miss);
+    }
+}
+
 DlOutcome
 dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
             PyObject **value)
@@ -689,6 +717,7 @@ dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
     Py_INCREF(cache);
     DlOutcome outcome = run_segment(cache, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, value);
     if (outcome == DL_RAN && Py_IS_TYPE(*value, &dl_continuation_type)) {
+        dl_dispatch_try(cache, on_miss);
         outcome = run_continuations(cache, func, on_miss, &scope, value);
     }
     if (outcome == DL_PLAIN) {

@@ -18,6 +18,9 @@ typedef enum { DL_ERROR = -1, DL_PLAIN = 0, DL_RAN = 1 } DlOutcome;
 DlOutcome dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
                       PyObject **value);
 
+/* Have the calls of this code timed from now on, those that on_miss is asked for, if its entries are judged so. */
+void dl_dispatch_try(DlCache *cache, PyObject *on_miss);
+
 /* dl_dispatch() for a function of which many calls on end ran plainly: true, and the call counted, when this one is like
    them. The cheap question before all others. */
 int dl_dispatch_stays_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss);

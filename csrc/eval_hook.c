@@ -21,23 +21,14 @@ pass(PyThreadState *tstate, DlFrame *frame, int throwflag, int step_aside)
     DlThread *thread = &dl_thread;
     int was_lent = thread->lent;
     thread->lent = 0;
-    step_aside = (step_aside || thread->nested >= DEEP) && !thread->aside;
-    if (step_aside) {
-        thread->aside = 1;
-        dl_hook.aside_threads++;
-        dl_hook_update();
-    }
+    int was_aside = step_aside || thread->nested >= DEEP ? dl_hook_step_aside() : 1;
     int lent = !thread->aside && !was_lent;
     thread->nested++;
     dl_pyframe_lend_c_stack(tstate, lent);
     PyObject *value = dl_hook.previous(tstate, frame, throwflag);
     dl_pyframe_lend_c_stack(tstate, -lent);
     thread->nested--;
-    if (step_aside) {
-        thread->aside = 0;
-        dl_hook.aside_threads--;
-        dl_hook_update();
-    }
+    dl_hook_step_back(was_aside);
     return value;
 }
 
@@ -142,9 +133,34 @@ reason_to_skip(DlFrame *frame, PyCodeObject *code, DlCache *cache, PyObject *on_
     return -1;
 }
 
+/* A call that is held against others (trials.h). */
+typedef struct {
+    DlTrial *trial; /* NULL: it is not */
+    DlChoice choice;
+    DlStopwatch stopwatch;
+} DlTried;
+
+/* Whether frame, whose cache and argument slots are given, is to run plainly because calls like it lose, or to be timed. */
+static int
+loses(DlTried *tried, DlCache *cache, PyObject *const *slots, PyObject *on_miss)
+{
+    tried->trial = NULL;
+    if (cache->trials == NULL || cache->trials->owner != on_miss || dl_stress != DL_STRESS_NONE) {
+        return 0;
+    }
+    DlTrial *trial = dl_trial_of(cache->trials->trials, slots, cache->n_slots);
+    tried->choice = dl_trial_choose(trial);
+    if (tried->choice == DL_TRY_COMPILED_TIMED || tried->choice == DL_TRY_PLAIN_TIMED) {
+        tried->trial = trial;
+        dl_stopwatch_start(&tried->stopwatch);
+    }
+    return tried->choice == DL_TRY_PLAIN || tried->choice == DL_TRY_PLAIN_TIMED;
+}
+
 /* Dispatch frame: 1 with *value (NULL: an exception is set) and frame ended, or 0 and *reason. */
 static int
-dispatch(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, PyObject *on_miss, int *reason, PyObject **value)
+dispatch(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, PyObject *on_miss, int *reason, DlTried *tried,
+         PyObject **value)
 {
     DlCache *cache = dl_cache_get(code);
     if (cache == NULL) {
@@ -158,21 +174,63 @@ dispatch(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, PyObject *on
         *reason = DL_REASON_NO_ENTRY;
         return 0;
     }
-    Py_INCREF(on_miss); /* the callback may be replaced meanwhile */
-    dl_thread.nested++;
-    DlOutcome outcome =
-        dl_dispatch(cache, dl_pyframe_function(frame), dl_pyframe_slots(frame, room, n), n, on_miss, value);
-    dl_thread.nested--;
+    PyObject *const *slots = dl_pyframe_slots(frame, room, n);
+    DlOutcome outcome = DL_PLAIN;
+    if (loses(tried, cache, slots, on_miss)) {
+        DL_COUNT(cache, plain_calls);
+        *reason = DL_REASON_LOSES;
+    }
+    else {
+        Py_INCREF(on_miss); /* the callback may be replaced meanwhile */
+        Py_INCREF(cache);
+        dl_thread.nested++;
+        outcome = dl_dispatch(cache, dl_pyframe_function(frame), slots, n, on_miss, value);
+        dl_thread.nested--;
+        *reason = dl_cache_skips(cache, on_miss) ? cache->skip - 1 : dl_thread.why_plain;
+        if (outcome == DL_RAN) {
+            dl_dispatch_try(cache, on_miss); /* the hook itself takes time */
+        }
+        if (tried->trial != NULL) {
+            dl_trial_note(tried->trial, tried->choice, &tried->stopwatch, outcome != DL_RAN);
+        }
+        Py_DECREF(cache);
+        Py_DECREF(on_miss);
+    }
     if (room != small) {
         PyMem_Free(room);
     }
-    *reason = dl_cache_skips(cache, on_miss) ? cache->skip - 1 : dl_thread.why_plain;
-    Py_DECREF(on_miss);
     if (outcome == DL_PLAIN) {
         return 0;
     }
     dl_pyframe_discard(tstate, frame);
     return 1;
+}
+
+/* Run frame as plain Python would, with all that it calls. */
+static PyObject *
+pass_tried(PyThreadState *tstate, DlFrame *frame, DlTried *tried)
+{
+    DlCache *cache = dl_cache_find(dl_pyframe_code(frame));
+    Py_XINCREF(cache); /* which keeps the trial */
+    PyObject *value = pass(tstate, frame, 0, 1);
+    if (tried->trial != NULL) {
+        dl_trial_note(tried->trial, tried->choice, &tried->stopwatch, value == NULL);
+    }
+    Py_XDECREF(cache);
+    return value;
+}
+
+/* Run a frame of cold code, whose cache is given. */
+static PyObject *
+pass_cold(PyThreadState *tstate, DlFrame *frame, DlCache *cache)
+{
+    Py_INCREF(cache);
+    DlHeating heating;
+    dl_cache_start_heating(&heating, 0);
+    PyObject *value = pass(tstate, frame, 0, 0);
+    dl_cache_end_heating(cache, &heating);
+    Py_DECREF(cache);
+    return value;
 }
 
 /* The evaluator that CPython calls for each frame while the hook is installed. */
@@ -226,10 +284,29 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
         reason = DL_REASON_NOT_REWRITTEN;
     }
     else if ((reason = reason_to_skip(frame, code, cache, on_miss)) < 0) {
+        uint64_t before = thread->frames, began = thread->heating ? dl_now() : 0;
         PyObject *value;
-        if (dispatch(tstate, frame, code, on_miss, &reason, &value)) {
+        int ended = 1;
+        DlTried tried = {0};
+        if (cache != NULL && dl_cache_is_cold(cache)) {
+            dl_hook.skipped[DL_REASON_COLD]++;
+            value = pass_cold(tstate, frame, cache);
+        }
+        else if (dispatch(tstate, frame, code, on_miss, &reason, &tried, &value)) {
             dl_hook.captured++;
             thread->gains++;
+        }
+        else if (reason == DL_REASON_LOSES) {
+            dl_hook.skipped[reason]++;
+            value = pass_tried(tstate, frame, &tried);
+        }
+        else {
+            ended = 0;
+        }
+        if (ended && began != 0) {
+            thread->frames = before + (dl_now() - began);
+        }
+        if (ended) {
             return value;
         }
     }

@@ -24,6 +24,8 @@
     ROW(DL_REASON_NO_ENTRY, "no entry for this call") \
     ROW(DL_REASON_RETIRED, "its entry is retired") \
     ROW(DL_REASON_DECLINED, "its program declined") \
+    ROW(DL_REASON_COLD, "it has not taken long yet") \
+    ROW(DL_REASON_LOSES, "its compiled calls took longer than plain ones") \
     ROW(DL_REASON_LIKE_BEFORE, "many calls like it ran plainly") \
     ROW(DL_REASON_STRESS, "stress mode: pass-through") \
     ROW(DL_REASON_NOT_REWRITTEN, "stress mode: the re-encoded code does not fit the frame") \
@@ -49,6 +51,14 @@ typedef struct {
     PyObject *on_miss;   /* of the innermost call that shows frames: asked for its callees' entries; borrowed */
     PyCodeObject *plain; /* the next frame of this code runs plainly; borrowed, compared only */
     uint64_t gains;      /* frames that were captured, and questions asked about frames */
+    uint64_t asked;      /* questions asked: for entries, and for the code of kernels */
+    uint64_t answering;  /* ns that the answers took */
+    int timing;          /* calls under way that are timed: what programs take is noted */
+    uint64_t cold;       /* ns that frames took which wait for that, while something was timed */
+    int heating;         /* plain runs under way of cold code behind breaks */
+    uint64_t frames;     /* ns that frames took which the hook dispatched or let wait, while something was heating */
+    uint64_t native;     /* ns that programs took while something was timed, and how many ran */
+    uint64_t programs;
 } DlThread;
 
 extern _Thread_local DlThread dl_thread;
@@ -95,6 +105,10 @@ void dl_hook_pause(void);
 
 /* Undo one dl_hook_pause(). */
 void dl_hook_resume(void);
+
+/* Have the frames of this thread run without the hook until dl_hook_step_back(), which is told what this gave. */
+int dl_hook_step_aside(void);
+void dl_hook_step_back(int was_aside);
 
 /* Around a call of ours that evaluates one Python frame where plain Python would have used no C stack: lends the frame its
    share (dl_pyframe_lend_c_stack), once, though it comes by the hook as well, which lends to the others. */

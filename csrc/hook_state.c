@@ -163,6 +163,28 @@ forget_other_threads(void)
     dl_hook.aside_threads = dl_thread.aside;
 }
 
+int
+dl_hook_step_aside(void)
+{
+    if (dl_thread.aside || !dl_hook.installed) {
+        return 1;
+    }
+    dl_thread.aside = 1;
+    dl_hook.aside_threads++;
+    dl_hook_update();
+    return 0;
+}
+
+void
+dl_hook_step_back(int was_aside)
+{
+    if (!was_aside) {
+        dl_thread.aside = 0;
+        dl_hook.aside_threads--;
+        dl_hook_update();
+    }
+}
+
 void
 dl_hook_lend(PyThreadState *tstate)
 {

@@ -315,11 +315,13 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
     dl_hook_pause(); /* the compiler's frames are not the user's */
     dl_interrupts_defer(&deferral, NULL);
     int64_t began = dl_world_clock();
+    dl_thread.asked++;
     PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
     DlVariant *variant = code ? new_variant(code, n) : NULL;
     int64_t ended = dl_world_clock();
     run->outermost->began += ended - began;
     run->outermost->compiling += ended - began;
+    dl_thread.answering += (uint64_t)(ended - began);
     code = dl_interrupts_resume(&deferral, code);
     dl_hook_resume();
     Py_XDECREF(code);

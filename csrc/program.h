@@ -63,7 +63,7 @@ typedef struct DlVariant {
     int needs_gil;
     int one_thread;   /* a loop that it calls may raise, or is not NumPy's own */
     double guess;     /* nanoseconds that an element takes, roughly */
-    DlTrials trials;  /* whether it gains by threads */
+    DlPaces trials;  /* whether it gains by threads */
     npy_intp *loops;  /* six words each; the flags pointer is filled in at the call */
     PyObject *keep;   /* owned: the CompiledKernel and the loops' contexts */
     uint8_t classes[]; /* of the strides, one an operand and result */
@@ -150,7 +150,7 @@ typedef struct {
     DlMapStep map;        /* the kernel over the operand's shape; its one output is not a register */
     const struct DlFold *fold; /* how to do it here; NULL: only NumPy can */
     int same_type;        /* the kernel's result is of the accumulator's dtype */
-    DlTrials trials;      /* whether reading memory gains by threads */
+    DlPaces trials;      /* whether reading memory gains by threads */
     PyObject *reduce;     /* owned: the bound ufunc.reduce */
     PyObject *args_tail;  /* owned: (axes, dtype, None, keepdims) */
     PyArray_Descr *descr; /* owned */

@@ -7,10 +7,6 @@
 
 #include <structmember.h>
 
-#include "eval_hook.h"
-
-DlThresholds dl_thresholds;
-
 void
 dl_round_cool(DlRound *round)
 {
@@ -40,9 +36,9 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
         return dl_now() >= round->retry_at;
     }
     Py_ssize_t left = rounds_left(iterator);
-    if (visits->run != run || visits->epoch != round->epoch || visits->asked != dl_thread.gains) {
+    if (visits->run != run || visits->epoch != round->epoch || visits->asked != dl_thread.asked) {
         /* another run, it ran plainly, or something was compiled meanwhile */
-        *visits = (DlVisits){.run = run, .since = dl_now(), .asked = dl_thread.gains, .epoch = round->epoch, .left = left};
+        *visits = (DlVisits){.run = run, .since = dl_now(), .asked = dl_thread.asked, .epoch = round->epoch, .left = left};
         if (round->counted != round->epoch || round->counts == NULL) {
             round->counts = visits;
             round->counted = round->epoch;

@@ -375,7 +375,7 @@ take_pool(int wanted)
 
 /* Whether to share work this time. */
 static int
-try_shared(DlTrial *trial, double size, double guess, int threads)
+try_shared(DlPace *trial, double size, double guess, int threads)
 {
     double alone = trial->n_alone ? (double)trial->alone * size : guess;
     if (always) {
@@ -391,14 +391,14 @@ try_shared(DlTrial *trial, double size, double guess, int threads)
         return 1;
     }
     if (++trial->rests >= MOST_RESTS) {
-        *trial = (DlTrial){.alone = 0};
+        *trial = (DlPace){.alone = 0};
     }
     return 0;
 }
 
 /* Note a run's nanoseconds an element. */
 static void
-note_run(DlTrial *trial, int shared, float took)
+note_run(DlPace *trial, int shared, float took)
 {
     float *best = shared ? &trial->shared : &trial->alone;
     uint8_t *count = shared ? &trial->n_shared : &trial->n_alone;
@@ -410,13 +410,13 @@ note_run(DlTrial *trial, int shared, float took)
     else if (shared) {
         trial->slow = took > trial->alone ? trial->slow + 1 : 0;
         if (trial->slow >= MOST_SLOW) {
-            *trial = (DlTrial){.alone = 0};
+            *trial = (DlPace){.alone = 0};
         }
     }
 }
 
 void
-dl_threads_open(DlShare *share, DlTrials *trials, npy_intp size, double guess, npy_intp times, int limit)
+dl_threads_open(DlShare *share, DlPaces *trials, npy_intp size, double guess, npy_intp times, int limit)
 {
     *share = (DlShare){.threads = 1, .size = (double)size * (double)times};
     int threads = dl_threads_count(limit);
@@ -424,7 +424,7 @@ dl_threads_open(DlShare *share, DlTrials *trials, npy_intp size, double guess, n
     if (threads == 1) {
         return;
     }
-    level = level < 0 ? 0 : level < DL_TRIALS ? level : DL_TRIALS - 1;
+    level = level < 0 ? 0 : level < DL_PACES ? level : DL_PACES - 1;
     share->trial = &trials->by_size[level];
     double alone = share->trial->n_alone ? (double)share->trial->alone * share->size : guess;
     if (!always && alone < (double)threads * SHARE_NS) {

@@ -13,7 +13,7 @@ enum {
     DL_MOST_THREADS = 64,
     DL_MOST_PARTS = 64,
     DL_ALL_PARTS = -1,
-    DL_TRIALS = 16,
+    DL_PACES = 16,
 };
 
 typedef void DlPartFunction(void *work, int part, int thread);
@@ -23,17 +23,17 @@ typedef struct {
     float alone, shared;
     uint8_t n_alone, n_shared, slow;
     uint16_t rests;
-} DlTrial;
+} DlPace;
 
 /* The same for one place in a program, by size; zeroed at first. */
 typedef struct {
-    DlTrial by_size[DL_TRIALS];
-} DlTrials;
+    DlPace by_size[DL_PACES];
+} DlPaces;
 
 /* One piece of work under way. */
 typedef struct {
     int threads; /* that will share it */
-    DlTrial *trial;
+    DlPace *trial;
     double size; /* elements, each as often as it is computed */
     int64_t took;
 } DlShare;
@@ -41,7 +41,7 @@ typedef struct {
 /* Decide how many threads run work of so many elements, so many times over, which takes about `guess` nanoseconds, as the
  * trials have shown. limit: of the program, 0: none. Where share->threads is above 1 the pool is the caller's until dl_threads_close.
  * Both need the GIL; dl_threads_run does not. */
-void dl_threads_open(DlShare *share, DlTrials *trials, npy_intp size, double guess, npy_intp times, int limit);
+void dl_threads_open(DlShare *share, DlPaces *trials, npy_intp size, double guess, npy_intp times, int limit);
 void dl_threads_close(DlShare *share);
 
 /* Run all parts. The floating-point environment is the caller's in each, and their flags are set in the caller's. */

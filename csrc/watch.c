@@ -13,7 +13,6 @@
 
 #include <stdint.h>
 #include <structmember.h>
-#include <time.h>
 
 #include "cache.h"
 #include "dispatch.h"
@@ -21,16 +20,6 @@
 #include "interrupts.h"
 #include "numpy_api.h"
 #include "pyframe.h"
-
-/* What is known of the time that calls take, for arrays of about one size; nanoseconds. */
-typedef struct {
-    uint32_t n_plain, n_compiled; /* calls timed */
-    double plain, compiled;       /* means, in which the latest calls count most */
-    char stays_plain;             /* compiled calls took longer */
-    uint32_t rest, patience;      /* calls until they are tried again; how many that were last time */
-} DlTrial;
-
-enum { SIZE_CLASSES = 8 };
 
 typedef struct DlPoll {
     PyObject_HEAD
@@ -56,35 +45,13 @@ typedef struct DlPoll {
     /* of a function */
     uint64_t spent, calls; /* plain time, and the calls that took it */
     uint64_t heat;         /* plain time since it was asked about last */
-    DlTrial trials[SIZE_CLASSES];
+    DlTrial trials[DL_SIZE_CLASSES];
 } DlPoll;
 
 static struct {
     PyObject *on_miss; /* asked for entries; NULL: nothing is watched */
     PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values) -> Continuation; None: never, NotImplemented: not now */
 } watch;
-
-static const struct {
-    const char *name;
-    double *value;
-    double unit;
-} limits[] = {
-    {"hot_function", &dl_thresholds.hot_function, 1e9},
-    {"hot_loop", &dl_thresholds.hot_loop, 1e9},
-    {"look", &dl_thresholds.look, 1e9},
-    {"short_function", &dl_thresholds.short_function, 1e9},
-    {"tried_short", &dl_thresholds.tried_short, 1},
-    {"nudges", &dl_thresholds.nudges, 1},
-    {"tried_compiled", &dl_thresholds.tried_compiled, 1},
-    {"tried_plain", &dl_thresholds.tried_plain, 1},
-    {"sample_every", &dl_thresholds.sample_every, 1},
-    {"rounds_judged", &dl_thresholds.rounds_judged, 1},
-    {"worth", &dl_thresholds.worth, 1},
-    {"first_rest", &dl_thresholds.first_rest, 1},
-    {"longest_rest", &dl_thresholds.longest_rest, 1},
-    {"first_patience", &dl_thresholds.first_patience, 1e9},
-    {"longest_patience", &dl_thresholds.longest_patience, 1e9},
-};
 
 static PyObject *go_on; /* what poll() gives where the frame is to run on */
 
@@ -99,63 +66,6 @@ may_act(PyCodeObject *code)
 {
     return watch.on_miss != NULL && !dl_force_plain && !dl_thread.paused && dl_thread.nested < DEEP
            && !dl_pyframe_is_traced(PyThreadState_Get(), code);
-}
-
-/* ---- whether compiled calls pay ---- */
-
-/* Which of the trials a call with these arguments belongs to: about how big its arrays are. */
-static DlTrial *
-trial_of(DlPoll *poll, PyObject *const *slots, Py_ssize_t n)
-{
-    unsigned magnitudes = 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (slots[i] != NULL && Py_IS_TYPE(slots[i], &PyArray_Type)) {
-            magnitudes += (unsigned)(64 - __builtin_clzll((uint64_t)PyArray_SIZE((PyArrayObject *)slots[i]) | 1)) / 2;
-        }
-    }
-    return &poll->trials[magnitudes % SIZE_CLASSES];
-}
-
-/* Let one more call count in a mean: the latest eight about as much as all before, and no outlier for long. */
-static void
-add_time(double *mean, uint32_t *n, double time)
-{
-    uint32_t weight = *n < 8 ? *n + 1 : 8;
-    if (*n >= 2 && time > 4 * *mean) {
-        time = 4 * *mean;
-    }
-    *mean += (time - *mean) / weight;
-    *n += 1;
-}
-
-typedef enum { COMPILED, PLAIN, PLAIN_TIMED } DlChoice;
-
-/* How the next call of a hot function runs. */
-static DlChoice
-choose(DlTrial *trial)
-{
-    if (trial->stays_plain) {
-        if (trial->rest-- > 0) {
-            return PLAIN;
-        }
-        trial->stays_plain = 0; /* look again */
-        trial->n_compiled = trial->n_plain = 0;
-    }
-    int wanted = trial->n_plain < dl_thresholds.tried_plain && trial->n_compiled >= dl_thresholds.tried_compiled;
-    return wanted && trial->n_compiled % (uint32_t)dl_thresholds.sample_every == 0 ? PLAIN_TIMED : COMPILED;
-}
-
-/* Decide, once enough calls of both kinds were timed. */
-static void
-judge(DlTrial *trial)
-{
-    if (trial->n_compiled < dl_thresholds.tried_compiled || trial->n_plain < dl_thresholds.tried_plain
-        || trial->compiled <= trial->plain) {
-        return;
-    }
-    trial->patience = (uint32_t)dl_longer(trial->patience, dl_thresholds.first_rest, dl_thresholds.longest_rest);
-    trial->rest = trial->patience;
-    trial->stays_plain = 1;
 }
 
 /* ---- the entry of a function ---- */
@@ -242,16 +152,17 @@ go_without(DlPoll *poll, PyObject *function, PyCodeObject *code)
 static PyObject *
 call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyCodeObject *code)
 {
-    uint64_t asked = dl_thread.gains, before = dl_now();
+    DlStopwatch stopwatch;
+    dl_stopwatch_start(&stopwatch);
     passing = code;
     PyThreadState *tstate = PyThreadState_Get();
     dl_hook_lend(tstate);
     PyObject *value = call_with_slots(frame, function, code);
     dl_hook_take_back(tstate);
     passing = NULL;
-    double time = (double)(dl_now() - before);
-    if (dl_thread.gains == asked) { /* nothing was compiled meanwhile */
-        add_time(&trial->plain, &trial->n_plain, time);
+    double time = dl_stopwatch_time(&stopwatch);
+    dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, 0);
+    if (dl_thread.asked == stopwatch.asked) { /* nothing was compiled meanwhile */
         poll->calls += (uint64_t)poll->stride;
         poll->spent += (uint64_t)(time * poll->stride);
         poll->heat += (uint64_t)(time * poll->stride);
@@ -259,7 +170,6 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         if (poll->without != NULL && trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_function) {
             go_without(poll, function, code);
         }
-        judge(trial);
         /* While it is cold, as many calls pass as take about a tenth of what makes it hot. */
         if (poll->off) {
             return value;
@@ -285,7 +195,7 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         return Py_NewRef(go_on);
     }
     PyObject *const *slots = dl_pyframe_slots(frame, room, cache->n_slots);
-    DlTrial *trial = trial_of(poll, slots, cache->n_slots);
+    DlTrial *trial = dl_trial_of(poll->trials, slots, cache->n_slots);
     PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
     if (!poll->hot) {
         value = call_timed(poll, trial, frame, function, code);
@@ -293,25 +203,27 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         return value;
     }
     poll->countdown = poll->stride = 1;
-    DlChoice choice = choose(trial);
+    DlChoice choice = dl_trial_choose(trial);
     if (dl_cache_skips(cache, watch.on_miss) && cache->n_entries == 0) {
         poll->off = 1;
-        choice = PLAIN;
+        choice = DL_TRY_PLAIN;
     }
-    if (choice == PLAIN_TIMED) {
+    if (choice == DL_TRY_PLAIN_TIMED) {
         value = call_timed(poll, trial, frame, function, code);
     }
-    else if (choice == COMPILED) {
-        uint64_t asked = dl_thread.gains, before = dl_now();
+    else if (choice != DL_TRY_PLAIN) {
+        DlStopwatch stopwatch;
         DlPoll *outer = asking;
         asking = poll;
+        if (choice == DL_TRY_COMPILED_TIMED) {
+            dl_stopwatch_start(&stopwatch);
+        }
         Py_INCREF(cache);
         DlOutcome outcome = dl_dispatch(cache, function, slots, cache->n_slots, watch.on_miss, &value);
         Py_DECREF(cache);
         asking = outer;
-        if (outcome == DL_RAN && dl_thread.gains == asked) {
-            add_time(&trial->compiled, &trial->n_compiled, (double)(dl_now() - before));
-            judge(trial);
+        if (choice == DL_TRY_COMPILED_TIMED) {
+            dl_trial_note(trial, choice, &stopwatch, outcome != DL_RAN);
         }
         if (outcome == DL_PLAIN) {
             value = Py_NewRef(go_on);
@@ -349,11 +261,11 @@ round_is_due(DlPoll *poll)
         return 1;
     }
     uint64_t time = dl_now(), around = poll->outer ? rounds_of(poll->outer) : 0;
-    if (poll->frame != frame || poll->around != around || poll->gained != dl_thread.gains) {
+    if (poll->frame != frame || poll->around != around || poll->gained != dl_thread.asked) {
         /* what passed meanwhile is not this loop's, begun anew, or compiling is in it */
         poll->frame = frame;
         poll->around = around;
-        poll->gained = dl_thread.gains;
+        poll->gained = dl_thread.asked;
         poll->last = time;
         poll->countdown = poll->stride = 1;
         return 0;
@@ -550,20 +462,7 @@ static PyObject *
 poll_times(DlPoll *self, void *unused)
 {
     (void)unused;
-    PyObject *list = PyList_New(0);
-    for (int i = 0; list != NULL && i < SIZE_CLASSES; i++) {
-        DlTrial *trial = &self->trials[i];
-        if (trial->n_plain + trial->n_compiled == 0) {
-            continue;
-        }
-        PyObject *row = Py_BuildValue("(dIdIO)", trial->plain * 1e-9, trial->n_plain, trial->compiled * 1e-9,
-                                      trial->n_compiled, trial->stays_plain ? Py_True : Py_False);
-        if (row == NULL || PyList_Append(list, row) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(row);
-    }
-    return list;
+    return dl_trial_rows(self->trials);
 }
 
 static PyMemberDef poll_members[] = {
@@ -623,14 +522,8 @@ watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_RuntimeError, dl_pyframe_refusal());
         return NULL;
     }
-    for (size_t i = 0; thresholds != Py_None && i < sizeof limits / sizeof *limits; i++) {
-        PyObject *found = PyObject_GetAttrString(thresholds, limits[i].name);
-        double value = found ? PyFloat_AsDouble(found) : -1;
-        Py_XDECREF(found);
-        if (PyErr_Occurred()) {
-            return NULL;
-        }
-        *limits[i].value = value * limits[i].unit;
+    if (thresholds != Py_None && dl_trials_set_limits(thresholds) < 0) {
+        return NULL;
     }
     Py_XSETREF(watch.on_hot, on_hot == Py_None ? NULL : Py_NewRef(on_hot));
     Py_XSETREF(watch.on_miss, on_miss == Py_None ? NULL : Py_NewRef(on_miss));

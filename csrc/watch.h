@@ -6,33 +6,8 @@
 #include <Python.h>
 
 #include <stdint.h>
-#include <time.h>
 
-/* What policy.Thresholds says, times in ns. */
-typedef struct {
-    double hot_function, hot_loop, look, nudges;
-    double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
-    double first_rest, longest_rest, first_patience, longest_patience;
-} DlThresholds;
-
-extern DlThresholds dl_thresholds; /* rounds.c */
-
-/* Nanoseconds of a clock. */
-static inline uint64_t
-dl_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* How long to wait this time. */
-static inline double
-dl_longer(double last, double first, double longest)
-{
-    double next = last == 0 ? first : 2 * last;
-    return next < longest ? next : longest;
-}
+#include "trials.h"
 
 /* The rounds that compiled code has gone on at one place of a loop, in one run of the dispatcher and as long as the loop
    stays hot. The place keeps them. */

@@ -214,6 +214,7 @@ class CacheEntry:
     calls_python: bool
     least: int
     most: int
+    judged: bool
     hits: int
     declines: int
     retired: bool
@@ -267,6 +268,7 @@ class CompiledFunction(Generic[_P, _R]):
     on_miss: OnMiss
     name: str
     enabled: bool
+    judged: bool
     on_end: Callable[[], object] | None
     def __init__(self, fn: Callable[_P, _R], on_miss: OnMiss, name: str) -> None: ...
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
@@ -282,6 +284,13 @@ def names_are_plain(obj: object, /) -> bool:
 def version_tag(cls: type, /) -> int:
     """A number that changes with the class and its bases; 0 where CPython gives out no more."""
 
+def trials(code: HasCode, owner: OnMiss, /) -> list[tuple[float, int, float, int, bool]]:
+    """(plain s, n, compiled s, n, stays plain) of calls that `owner` is asked for, for each size of their arrays."""
+
+def wait(code: HasCode, /) -> None:
+    """This code runs plainly until it has taken some time (policy.Thresholds.hot_callee), and is asked about then."""
+
+def set_limits(thresholds: Thresholds, /) -> None: ...
 def add_entry(code: HasCode, entry: CacheEntry, /) -> None:
     """Put entry first in the cache of code."""
 

@@ -25,13 +25,15 @@ from typing import (
     overload,
 )
 
-from dynamo_lite import _C, installation
+from dynamo_lite import _C, installation, policy
 from dynamo_lite.capture.trace import bind_slots
 from dynamo_lite.compilation import Compilation
 from dynamo_lite.config import config
 from dynamo_lite.errors import DynamoLiteError, UnsupportedPythonWarning
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.report.records import Explanation
+
+_C.set_limits(policy.THRESHOLDS)
 
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
@@ -271,6 +273,7 @@ def compile(
     compiled.enabled = not refusal and not config.disable
     if compiled.enabled:
         _C.memory_install(config.pool_bytes, fill=config.check > 0)
+    compiled.judged = compilation.judged
     compiled._compilation = compilation
     compiled._options = {"backend": backend, "fullgraph": fullgraph, "options": chosen, "name": name}
     key = id(compiled)

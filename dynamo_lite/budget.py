@@ -10,8 +10,10 @@ what the count does not foresee.
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -128,4 +130,25 @@ def work(limit: float) -> Iterator[Budget]:
         _current.reset(token)
 
 
-__all__ = ["Budget", "OutOfTime", "OutOfWork", "left", "repeat", "seconds", "spend", "taken", "timed", "work"]
+def frames_around() -> int:
+    """How many Python frames are under way."""
+    frame: types.FrameType | None = sys._getframe()
+    count = 0
+    while frame is not None:
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+__all__ = [
+    "Budget",
+    "OutOfTime",
+    "OutOfWork",
+    "frames_around",
+    "left",
+    "repeat",
+    "seconds",
+    "spend",
+    "taken",
+    "timed",
+    "work",
+]

@@ -59,4 +59,15 @@ def _gain(segments: list[Segment]) -> float:
     return sum(one.plain - one.native for one in times) - SEGMENT * len(segments)
 
 
-__all__ = ["call_that_loses"]
+def reached(code: types.CodeType, steps: Mapping[types.CodeType, set[types.CodeType]]) -> set[types.CodeType]:
+    """Where one or more steps lead from `code`."""
+    found: set[types.CodeType] = set()
+    ahead = [code]
+    while ahead:
+        new = steps.get(ahead.pop(), set()) - found
+        found |= new
+        ahead += new
+    return found
+
+
+__all__ = ["call_that_loses", "reached"]

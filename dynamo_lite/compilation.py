@@ -30,7 +30,7 @@ from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import Restraints, SkipFrame
 from dynamo_lite.capture.trace import Capture, GraphBreak, empty_closure, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
-from dynamo_lite.chains import call_that_loses
+from dynamo_lite.chains import call_that_loses, reached
 from dynamo_lite.config import Config
 from dynamo_lite.errors import (
     BackendError,
@@ -45,9 +45,25 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import Segment, compile_segment
-from dynamo_lite.pycode import Code, UnsupportedCode, UnsupportedOpcode, UnsupportedResume, decoded, resume_code
+from dynamo_lite.pycode import (
+    Code,
+    UnsupportedCode,
+    UnsupportedOpcode,
+    UnsupportedResume,
+    decoded,
+    resume_code,
+    successors,
+)
 from dynamo_lite.report import why
-from dynamo_lite.report.records import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord, LoopRecord
+from dynamo_lite.report.records import (
+    BreakRecord,
+    CompileRecord,
+    Explanation,
+    GraphRecord,
+    GuardRecord,
+    LoopRecord,
+    TrialRecord,
+)
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
@@ -92,6 +108,7 @@ _PLAIN_ENTRIES = 8
 _STARVED_LIMIT = 3
 # Operations behind a loop that are too many to run them plainly for its sake.
 _MUCH = 12
+_INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
 _ROUND = "the segments of a loop together"
 
 
@@ -141,6 +158,10 @@ class Compilation:
         self.config = config
         self._watcher = watcher
         self._everything = config.stress in ("compile", "break")  # whether it pays or not
+        # Whether calls are timed, and rest where they lose. Another backend than our own is there to be run; whole
+        # programs have clocks of their own.
+        self.judged = watcher is None and backend == "numba" and config.cost_model and config.check < _INTERPRETS
+        self.judged &= not self._everything
         self.name: str = name or str(getattr(function, "__qualname__", type(function).__name__))
         # One object: the dispatcher tells compilations apart by its identity.
         self.on_miss: _C.OnMiss = self.miss if watcher is None else watcher.on_miss
@@ -159,6 +180,7 @@ class Compilation:
         self._entries: dict[types.CodeType, int] = {}
         self._plain_entries: dict[types.CodeType, int] = {}
         self._skipped: set[types.CodeType] = set()
+        self._waited: set[tuple[types.CodeType, int]] = set()  # codes and instructions that had to take time first
         self._waiting: dict[types.CodeType, list[tuple[types.CodeType, Segment]]] = {}
         self._worthless: set[types.CodeType] = set()
         self._leads: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments that break -> where they go on
@@ -187,6 +209,9 @@ class Compilation:
         own = self._watcher is not None or code is getattr(self.function, "__code__", None) or code in self._resumed
         if not own and not self._worth(function):
             self._skip(code, "library-frame")
+            return None
+        if not own and self._may_wait(code):
+            _C.wait(code)
             return None
         refused = [index for index, slot in enumerate(slots) if type(slot) is np.ndarray and not supported_array(slot)]
         if refused:
@@ -239,7 +264,7 @@ class Compilation:
         except DynamoLiteError:
             raise
         except Exception as error:
-            frames, limit = _frames_around(), sys.getrecursionlimit()
+            frames, limit = budget.frames_around(), sys.getrecursionlimit()
             if _is_out_of_memory(error):
                 self._starved[code] = self._starved.get(code, 0) + 1
                 if self._starved[code] < _STARVED_LIMIT:
@@ -262,6 +287,7 @@ class Compilation:
             self._leave_plain(function, "nothing-to-compile", "")
             return None
         self._require_one_graph(segment)
+        segment.entry.judged = self.judged
         self._entries[code] = count + 1
         try:
             self._note(function, slots, segment, count)
@@ -344,6 +370,21 @@ class Compilation:
         module = str(function.__globals__.get("__name__", ""))
         return self._everything or policy.is_looked_at(function.__code__.co_filename, module)
 
+    def _may_wait(self, code: types.CodeType, index: int = 0) -> bool:
+        """Whether it is no loss to run `code` plainly from an instruction on until it has taken some time: not where a
+        loop is ahead, which could not be entered while it runs. Answers so once."""
+        is_asked_for = self._roots.get(code, code) in self._own_codes() or not isinstance(
+            self.function, types.FunctionType
+        )
+        if not self.judged or is_asked_for or (code, index) in self._waited:
+            return False
+        self._waited.add((code, index))
+        try:
+            whole = decoded(code)
+        except UnsupportedCode:
+            return False
+        return not any(min(successors(whole, at), default=at + 1) <= at for at in range(index, len(whole.instrs)))
+
     # -- resume functions ---------------------------------------------------------------------------------------------
 
     def is_resumed(self, code: types.CodeType) -> bool:
@@ -397,6 +438,8 @@ class Compilation:
                     self._skip(made, "exception-handler-active")
                 elif self._watcher is not None and not self._watcher.is_promising(code, target.index, function):
                     self._skip(made, "nothing-to-compile")
+                elif self._watcher is None and self._may_wait(function.__code__, target.index):
+                    _C.wait(made)
             return known
 
         return jump
@@ -454,7 +497,7 @@ class Compilation:
         Where its entry is out of range or retired, the rest of the loop and all behind it run plainly.
         """
         code = segment.code
-        around = _reached(code, self._leads) & _reached(code, self._led)
+        around = reached(code, self._leads) & reached(code, self._led)
         latest = [self._versions[one][-1] for one in around]
         programs = [one for one in latest if one.program is not None]
         if not programs or any(not one.times and not one.slight for one in programs):
@@ -589,7 +632,14 @@ class Compilation:
             self.compiles,
             tuple((name, float(value)) for name, value in self.stats().items()),
             loops=tuple(self.loops.values()),
+            trials=tuple(record for record in self._trials() if record.plain),
         )
+
+    def _trials(self) -> Iterator[TrialRecord]:
+        """Calls that were timed, of the function and of others that were compiled for it."""
+        for code in {**dict.fromkeys(self._own_codes()), **self._entries}:
+            for plain, _, compiled, _, stays_plain in _C.trials(code, self.on_miss):
+                yield TrialRecord(code.co_qualname, *_place_of(code), plain, compiled, stays_plain)
 
     def reasons(self) -> dict[tuple[str, int], str]:
         """Why what stands at a line is plain, or not one program: by file and line."""
@@ -600,7 +650,7 @@ class Compilation:
     def _place(self) -> tuple[str, int]:
         """File and first line of the function; "" and 0 when it is no Python function."""
         code = next(iter(self._own_codes()), None)
-        return (code.co_filename, code.co_firstlineno) if code else ("", 0)
+        return _place_of(code) if code else ("", 0)
 
     def _refusal(self) -> Iterator[BreakRecord]:
         """Why calls of this function are not captured, whatever the arguments: at most one record."""
@@ -657,7 +707,8 @@ class Compilation:
         return [code] if isinstance(code, types.CodeType) and _is_hashable(code) else []
 
     def stats(self) -> dict[str, int | float]:
-        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves compile_seconds.
+        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves resting
+        compile_seconds; resting: kinds of calls that were timed, lost, and run plainly.
 
         Compiles, native calls and declines are this compilation's own; the others of the code, whoever compiled it.
         """
@@ -670,6 +721,7 @@ class Compilation:
                     totals[name] += value - before.get(name, 0)
         totals["native_calls"] = sum(one.entry.hits for one in self.segments if one.entry.program is not None)
         totals["declines"] = sum(one.entry.declines for one in self.segments)
+        totals["resting"] = sum(record.stays_plain for record in self._trials())
         compiles = self.compiles
         return {
             "compiles": len(compiles),
@@ -711,6 +763,7 @@ class Compilation:
         self._entries.clear()
         self._plain_entries.clear()
         self._skipped.clear()
+        self._waited.clear()
         self._waiting.clear()
         self._worthless.clear()
         self._leads.clear()
@@ -720,6 +773,10 @@ class Compilation:
         self._spent.clear()
 
 
+def _place_of(code: types.CodeType) -> tuple[str, int]:
+    return code.co_filename, code.co_firstlineno
+
+
 def _is_hashable(code: types.CodeType) -> bool:
     """Whether it can be a key; made-up code may have any object among its constants."""
     try:
@@ -727,17 +784,6 @@ def _is_hashable(code: types.CodeType) -> bool:
     except TypeError:
         return False
     return True
-
-
-def _reached(code: types.CodeType, steps: Mapping[types.CodeType, set[types.CodeType]]) -> set[types.CodeType]:
-    """Where one or more steps lead from `code`."""
-    found: set[types.CodeType] = set()
-    ahead = [code]
-    while ahead:
-        new = steps.get(ahead.pop(), set()) - found
-        found |= new
-        ahead += new
-    return found
 
 
 _OWN_FOLDERS = tuple(str(Path(module.__file__).parent) + os.sep for module in (breaks, backends) if module.__file__)
@@ -750,12 +796,3 @@ def _user_level() -> int:
     while frame is not None and frame.f_code.co_filename.startswith(_OWN_FOLDERS) and frame.f_back is not None:
         frame, level = frame.f_back, level + 1
     return level
-
-
-def _frames_around() -> int:
-    """How many Python frames are under way."""
-    frame: types.FrameType | None = sys._getframe()
-    count = 0
-    while frame is not None:
-        frame, count = frame.f_back, count + 1
-    return count

@@ -1,11 +1,13 @@
 """What is looked at, when it is compiled, and whether it stays: the one table of thresholds, and the three questions.
 
-Enters: file names, seconds. Leaves: decisions. C keeps the counters (csrc/watch.c) and is told the thresholds once.
+Enters: file names, seconds. Leaves: decisions. C keeps the counters (csrc/watch.c, csrc/trials.c) and is told the
+thresholds once.
 
 - What: users' own files. Not the standard library, not installed packages, unless ``config.include`` names them;
   ``config.exclude`` takes away. NumPy's own Python functions are inlined where a user's function calls them.
-- When: ``compile(fn)`` compiles `fn` at its first call. All else waits until it has taken some time plainly, and until
-  compiling has taken no more than a share of the time that the process has run.
+- When: ``compile(fn)`` compiles `fn` at its first call, and what has loops of the code that it leads to. All else waits
+  until it has taken some time plainly; under `run` also until compiling has taken no more than a share of the time that
+  the process has run.
 - Whether it stays: whole calls are timed, compiled and plainly, by size class; what loses runs plainly again.
 """
 
@@ -24,7 +26,7 @@ from dynamo_lite.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Seconds, shares of 1, numbers of calls and rounds. csrc/watch.c reads the second part, by these names."""
+    """Seconds, shares of 1, numbers of calls and rounds. csrc/trials.c reads the second part, by these names."""
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
@@ -39,6 +41,7 @@ class Thresholds:
 
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
+    hot_callee: float = 0.010  # plain time of what a compiled function calls, or goes on with, until it is compiled
     look: float = 0.0005  # how often a running loop looks at the clock, about
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
@@ -47,6 +50,13 @@ class Thresholds:
     nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
     tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones
     tried_plain: int = 3
+    tried_time: float = 0.010  # seconds that calls of either kind take, after which fewer are enough
+    clear: float = 1.5  # times as fast: one plain call is enough, and later none
+    close: float = 0.1  # share by which times differ that take three times as many calls to tell apart
+    long_call: float = 0.050  # seconds; such a call is not run plainly to be timed
+    vouched: float = 0.75  # where so much of it went into programs, which the cost model has judged
+    long_program: float = 50e-6  # seconds that these take each, on the average: of short ones it knows little
+    unsettled: float = 0.25  # of a compiled call that is timed, at most: in code that may soon be compiled
     sample_every: int = 4  # compiled calls to one that is run plainly to be timed
     rounds_judged: int = 16  # rounds of a loop that are held against plain ones
     worth: float = 1.02  # what compiled rounds may take of plain ones
@@ -60,6 +70,7 @@ THRESHOLDS = Thresholds()
 AT_ONCE = Thresholds(
     hot_function=0.0,
     hot_loop=0.0,
+    hot_callee=0.0,
     look=0.0,
     operations=1,
     together=0,

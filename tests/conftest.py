@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import hypothesis
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C
+from dynamo_lite import _C, policy
 
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
 hypothesis.settings.register_profile("explore", deadline=None)
@@ -51,6 +52,15 @@ def no_mode() -> None:
     """
     if _C.hook_installed():
         pytest.skip(IN_USE)
+
+
+@pytest.fixture(autouse=True)
+def no_clock() -> Iterator[None]:
+    """What is compiled, and what runs, does not depend on how fast this machine is: no callee waits until it has taken
+    time, no call is run plainly for the sake of knowing. Tests of just that set limits of their own."""
+    _C.set_limits(replace(policy.THRESHOLDS, hot_callee=0.0, tried_compiled=1e9, tried_time=1e9))
+    yield
+    _C.set_limits(policy.THRESHOLDS)
 
 
 @pytest.fixture(autouse=True)

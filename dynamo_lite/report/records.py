@@ -52,6 +52,19 @@ class LoopRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class TrialRecord:
+    """Calls of a function for arrays of about one size: seconds of a plain one and of a compiled one, as timed on real
+    calls. stays_plain: they lose, and run plainly until they are tried again."""
+
+    function: str
+    filename: str
+    line: int
+    plain: float
+    compiled: float
+    stays_plain: bool
+
+
+@dataclass(frozen=True, slots=True)
 class GraphRecord:
     """One captured graph.
 
@@ -100,7 +113,7 @@ class Explanation:
 
     graphs and breaks stand in the order of the program, compiles in the order of time. skips: frames left to plain
     Python, the function's own or a callee's. relaxations: options set that allow a result other than NumPy's. loops:
-    over ranges, what became of each.
+    over ranges, what became of each. trials: of calls that were timed, compiled and plainly.
     """
 
     function: str
@@ -113,6 +126,7 @@ class Explanation:
     stats: tuple[tuple[str, float], ...] = ()
     relaxations: tuple[str, ...] = field(default=())
     loops: tuple[LoopRecord, ...] = ()
+    trials: tuple[TrialRecord, ...] = ()
 
     @property
     def guards(self) -> tuple[GuardRecord, ...]:

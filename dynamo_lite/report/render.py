@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # records.py imports this module for Explanation.__str__
-    from dynamo_lite.report.records import BreakRecord, Explanation, GraphRecord, LoopRecord
+    from dynamo_lite.report.records import BreakRecord, Explanation, GraphRecord, LoopRecord, TrialRecord
 
 
 def to_text(explanation: Explanation) -> str:
@@ -26,6 +26,7 @@ def to_text(explanation: Explanation) -> str:
         _breaks("Graph breaks", explanation.breaks),
         _breaks("Left to plain Python", _noteworthy(explanation)),
         _idle(explanation),
+        _trials(explanation),
         _recompiles(explanation),
         _timings(explanation),
         _stats(explanation),
@@ -104,6 +105,9 @@ def to_html_fragment(explanation: Explanation) -> str:
             parts.append(f"<h4>{title}</h4>" + _html_table(["where", "source", "why", "what to do"], map(_row, breaks)))
     if _idle(explanation):
         parts.append(f"<p>{html.escape(_idle(explanation))}</p>")
+    if explanation.trials:
+        rows = [(f"{one.function} ({_place(one.filename, one.line)})", _trial(one)) for one in explanation.trials]
+        parts.append("<h4>A call, as timed</h4>" + _html_table(["what", "took"], rows))
     if explanation.recompiles:
         rows = [(f"{record.function} [{record.segment}]", record.reason) for record in explanation.recompiles]
         parts.append("<h4>Compiled again</h4>" + _html_table(["what", "because"], rows))
@@ -219,6 +223,19 @@ def _idle(explanation: Explanation) -> str:
 
 
 _IDLE_SHOWN = 5
+
+
+def _trial(record: TrialRecord) -> str:
+    verdict = "runs plainly, and is tried again seldom" if record.stays_plain else "runs compiled"
+    return f"{record.plain * 1e6:.3g} us plainly, {record.compiled * 1e6:.3g} us compiled: {verdict}"
+
+
+def _trials(explanation: Explanation) -> str:
+    """What real calls took; nothing of functions that were not held against plain ones."""
+    if not explanation.trials:
+        return ""
+    lines = [f"  {one.function} ({_place(one.filename, one.line)}): {_trial(one)}" for one in explanation.trials]
+    return "\n".join(["A call, as timed", *lines])
 
 
 def _recompiles(explanation: Explanation) -> str:

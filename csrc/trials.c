@@ -1,0 +1,225 @@
+/* Whether what is compiled pays (see trials.h).
+
+   Of the calls of one size some are run compiled and some plainly, each of them once, and all of them the user's own. As
+   soon as the times tell, there is a verdict, and nothing is timed for as long as that rests: what loses runs plainly, what
+   gains compiled. A clear gain is looked at again by compiled calls alone. A long call is never run plainly for the sake
+   of knowing, where most of it is spent in programs, of which the cost model has judged each. */
+#include "trials.h"
+
+#include <sys/resource.h>
+
+#include "numpy_api.h"
+
+DlThresholds dl_thresholds;
+
+static const struct {
+    const char *name;
+    double *value;
+    double unit;
+} limits[] = {
+    {"hot_function", &dl_thresholds.hot_function, 1e9},
+    {"hot_loop", &dl_thresholds.hot_loop, 1e9},
+    {"hot_callee", &dl_thresholds.hot_callee, 1e9},
+    {"look", &dl_thresholds.look, 1e9},
+    {"short_function", &dl_thresholds.short_function, 1e9},
+    {"tried_short", &dl_thresholds.tried_short, 1},
+    {"nudges", &dl_thresholds.nudges, 1},
+    {"tried_compiled", &dl_thresholds.tried_compiled, 1},
+    {"tried_plain", &dl_thresholds.tried_plain, 1},
+    {"tried_time", &dl_thresholds.tried_time, 1e9},
+    {"sample_every", &dl_thresholds.sample_every, 1},
+    {"rounds_judged", &dl_thresholds.rounds_judged, 1},
+    {"worth", &dl_thresholds.worth, 1},
+    {"clear", &dl_thresholds.clear, 1},
+    {"close", &dl_thresholds.close, 1},
+    {"long_call", &dl_thresholds.long_call, 1e9},
+    {"vouched", &dl_thresholds.vouched, 1},
+    {"long_program", &dl_thresholds.long_program, 1e9},
+    {"unsettled", &dl_thresholds.unsettled, 1},
+    {"first_rest", &dl_thresholds.first_rest, 1},
+    {"longest_rest", &dl_thresholds.longest_rest, 1},
+    {"first_patience", &dl_thresholds.first_patience, 1e9},
+    {"longest_patience", &dl_thresholds.longest_patience, 1e9},
+};
+
+uint64_t
+dl_cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t
+dl_switches(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint64_t)usage.ru_nivcsw : 0;
+}
+
+DlTrial *
+dl_trial_of(DlTrial *trials, PyObject *const *slots, Py_ssize_t n)
+{
+    unsigned magnitudes = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (slots[i] != NULL && Py_IS_TYPE(slots[i], &PyArray_Type)) {
+            magnitudes += (unsigned)(64 - __builtin_clzll((uint64_t)PyArray_SIZE((PyArrayObject *)slots[i]) | 1)) / 2;
+        }
+    }
+    return &trials[magnitudes % DL_SIZE_CLASSES];
+}
+
+/* Let one more call count in a mean: the latest eight about as much as all before, and no outlier for long. */
+static void
+add_time(double *mean, uint32_t *n, double time)
+{
+    uint32_t weight = *n < 8 ? *n + 1 : 8;
+    if (*n >= 2 && time > 4 * *mean) {
+        time = 4 * *mean;
+    }
+    else if (*n == 1 && *mean > 4 * time) {
+        *mean = 4 * time;
+    }
+    *mean = *n == 0 ? time : *mean + (time - *mean) / weight;
+    *n += 1;
+}
+
+/* How many times as many calls as usual it takes to tell such times apart. */
+static uint32_t
+effort(const DlTrial *trial)
+{
+    double difference = trial->n_plain > 0 ? trial->compiled / trial->plain - 1 : 1;
+    return difference < dl_thresholds.close && difference > -dl_thresholds.close ? 3 : 1;
+}
+
+/* Whether so many calls of a mean time are enough, where `usual` are of short ones. */
+static int
+are_enough(const DlTrial *trial, uint32_t n, double mean, double usual)
+{
+    uint32_t least = effort(trial);
+    return n >= usual * least || (n >= least && n * mean >= dl_thresholds.tried_time);
+}
+
+DlChoice
+dl_trial_choose(DlTrial *trial)
+{
+    if (trial->rest > 0) {
+        trial->rest--;
+        trial->all_compiled += !trial->stays_plain;
+        return trial->stays_plain ? DL_TRY_PLAIN : DL_TRY_COMPILED;
+    }
+    if (trial->decided) { /* look again */
+        trial->decided = trial->stays_plain = 0;
+        trial->n_compiled = trial->n_plain = 0;
+    }
+    int is_long = trial->n_compiled * trial->compiled >= dl_thresholds.tried_time;
+    double first = is_long ? 1 : dl_thresholds.tried_compiled, every = is_long ? 1 : dl_thresholds.sample_every;
+    if (trial->n_compiled >= first && trial->n_plain * every <= trial->n_compiled - first) {
+        return DL_TRY_PLAIN_TIMED;
+    }
+    trial->all_compiled++;
+    return DL_TRY_COMPILED_TIMED;
+}
+
+/* Let the verdict stand for a while. */
+static void
+decide(DlTrial *trial, int stays_plain)
+{
+    trial->patience = (uint32_t)dl_longer(trial->patience, dl_thresholds.first_rest, dl_thresholds.longest_rest);
+    trial->rest = trial->patience;
+    trial->stays_plain = (char)stays_plain;
+    trial->decided = 1;
+}
+
+/* Decide, once enough calls of both kinds were timed. */
+static void
+judge(DlTrial *trial)
+{
+    if (trial->n_compiled == 0 || !are_enough(trial, trial->n_compiled, trial->compiled, dl_thresholds.tried_compiled)) {
+        return;
+    }
+    int gains = trial->all_plain > 0 && trial->compiled * dl_thresholds.clear <= trial->plain;
+    if (gains || trial->vouched) {
+        decide(trial, 0);
+    }
+    else if (trial->n_plain > 0 && are_enough(trial, trial->n_plain, trial->plain, dl_thresholds.tried_plain)) {
+        decide(trial, trial->compiled > dl_thresholds.worth * trial->plain);
+    }
+}
+
+void
+dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed)
+{
+    double time = dl_stopwatch_time(watch);
+    double native = (double)(dl_thread.native - watch->native), programs = (double)(dl_thread.programs - watch->programs);
+    dl_thread.timing--;
+    double waiting = (double)(dl_thread.cold - watch->cold), answering = (double)(dl_thread.answering - watch->answering);
+    time -= answering;
+    int is_settled = answering <= dl_thresholds.unsettled / 4 * time && waiting <= dl_thresholds.unsettled * time;
+    if (failed || (choice == DL_TRY_COMPILED_TIMED && !is_settled)) {
+        return;
+    }
+    if (choice == DL_TRY_PLAIN_TIMED) {
+        add_time(&trial->plain, &trial->n_plain, time);
+        trial->all_plain++;
+    }
+    else {
+        trial->vouched = time >= dl_thresholds.long_call && native >= dl_thresholds.vouched * time
+                         && native >= dl_thresholds.long_program * programs;
+        add_time(&trial->compiled, &trial->n_compiled, time);
+    }
+    judge(trial);
+}
+
+PyObject *
+dl_trial_rows(const DlTrial *trials)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < DL_SIZE_CLASSES; i++) {
+        const DlTrial *trial = &trials[i];
+        if (trial->all_plain + trial->all_compiled == 0) {
+            continue;
+        }
+        PyObject *row = Py_BuildValue("(dKdKO)", trial->plain * 1e-9, (unsigned long long)trial->all_plain,
+                                      trial->compiled * 1e-9, (unsigned long long)trial->all_compiled,
+                                      trial->stays_plain ? Py_True : Py_False);
+        if (row == NULL || PyList_Append(list, row) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+int
+dl_trials_set_limits(PyObject *thresholds)
+{
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        PyObject *found = PyObject_GetAttrString(thresholds, limits[i].name);
+        double value = found ? PyFloat_AsDouble(found) : -1;
+        Py_XDECREF(found);
+        if (PyErr_Occurred()) {
+            return -1;
+        }
+        *limits[i].value = value * limits[i].unit;
+    }
+    return 0;
+}
+
+static PyObject *
+set_limits(PyObject *module, PyObject *thresholds)
+{
+    (void)module;
+    return dl_trials_set_limits(thresholds) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyMethodDef functions[] = {
+    {"set_limits", set_limits, METH_O, "set_limits(thresholds): by policy.Thresholds calls are timed."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_trials_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,116 @@
+/* Whether what is compiled pays, found out by timing real calls: one mechanism for functions that compile() was asked for,
+   for their callees, and for whole programs. Protected by the GIL. */
+#ifndef DL_TRIALS_H
+#define DL_TRIALS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+#include <time.h>
+
+#include "eval_hook.h"
+
+/* What policy.Thresholds says, times in ns. */
+typedef struct {
+    double hot_function, hot_loop, hot_callee, look, nudges;
+    double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
+    double tried_time, clear, close, long_call, vouched, long_program, unsettled;
+    double first_rest, longest_rest, first_patience, longest_patience;
+} DlThresholds;
+
+extern DlThresholds dl_thresholds;
+
+/* Nanoseconds of a clock. */
+static inline uint64_t
+dl_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* How long to wait this time. */
+static inline double
+dl_longer(double last, double first, double longest)
+{
+    double next = last == 0 ? first : 2 * last;
+    return next < longest ? next : longest;
+}
+
+/* What is known of the time that calls take, for arrays of about one size; nanoseconds. */
+typedef struct {
+    uint32_t n_plain, n_compiled; /* calls timed since the last verdict */
+    double plain, compiled;       /* means, in which the latest calls count most; kept from one verdict to the next */
+    uint64_t all_plain, all_compiled; /* calls: timed plainly, run compiled */
+    char stays_plain;             /* the verdict: compiled calls took longer */
+    char vouched;                 /* the latest compiled call was long, and long programs took most of it */
+    char decided;                 /* there is a verdict */
+    uint32_t rest, patience;      /* calls until they are tried again; how many that were last time */
+} DlTrial;
+
+enum { DL_SIZE_CLASSES = 8 };
+
+/* The trials of one code object. */
+typedef struct {
+    PyObject *owner; /* the on_miss whose calls are timed, compared only; NULL: nobody's */
+    DlTrial trials[DL_SIZE_CLASSES];
+} DlTrials;
+
+typedef enum { DL_TRY_COMPILED, DL_TRY_COMPILED_TIMED, DL_TRY_PLAIN, DL_TRY_PLAIN_TIMED } DlChoice;
+
+/* Which of the trials a call with these arguments belongs to: about how big its arrays are. */
+DlTrial *dl_trial_of(DlTrial *trials, PyObject *const *slots, Py_ssize_t n);
+
+/* How the next call runs. */
+DlChoice dl_trial_choose(DlTrial *trial);
+
+/* A stretch that is timed. */
+typedef struct {
+    uint64_t began, asked, answering, native, programs, cold;
+    uint64_t cpu, switches; /* CPU time of the thread, and how often another process took its place */
+} DlStopwatch;
+
+/* CPU time of this thread, ns. */
+uint64_t dl_cpu_now(void);
+
+/* How often another process has taken this thread's place. */
+uint64_t dl_switches(void);
+
+static inline void
+dl_stopwatch_start(DlStopwatch *watch)
+{
+    dl_thread.timing++;
+    watch->asked = dl_thread.asked;
+    watch->answering = dl_thread.answering;
+    watch->native = dl_thread.native;
+    watch->programs = dl_thread.programs;
+    watch->cold = dl_thread.cold;
+    watch->switches = dl_switches();
+    watch->cpu = dl_cpu_now();
+    watch->began = dl_now();
+}
+
+/* Nanoseconds since the start: without the time that other processes have taken, on a busy machine. */
+static inline double
+dl_stopwatch_time(const DlStopwatch *watch)
+{
+    uint64_t time = dl_now() - watch->began;
+    return (double)(dl_switches() == watch->switches ? time : dl_cpu_now() - watch->cpu);
+}
+
+/* The time of a call that ran as was chosen counts, unless it failed, compiling took part of it, or a good part of
+   it was in functions that may soon be; judges when
+   enough were timed. */
+void dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed);
+
+/* [(plain s, n, compiled s, n, stays plain), ...], of the sizes that were met; NULL with an error set. */
+PyObject *dl_trial_rows(const DlTrial *trials);
+
+/* Add set_limits() to module: 0, or -1 with an error set. */
+int dl_trials_register(PyObject *module);
+
+/* Learn the thresholds: 0, or -1 with an error set. */
+int dl_trials_set_limits(PyObject *limits);
+
+#endif

@@ -1,0 +1,179 @@
+"""Calls that are timed: what loses rests, what gains stays, each call runs once (csrc/trials.c, policy.Thresholds)."""
+
+from __future__ import annotations
+
+import time
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import _C, policy
+
+SLOW, QUICK = 2e-3, 1e-4
+
+
+@pytest.fixture(autouse=True)
+def limits(no_clock: None) -> Iterator[None]:
+    _C.set_limits(replace(policy.THRESHOLDS, first_rest=20, longest_rest=80))
+    yield
+    _C.set_limits(policy.THRESHOLDS)
+
+
+def busy(seconds: float) -> None:
+    ends = time.perf_counter() + seconds
+    while time.perf_counter() < ends:
+        pass
+
+
+def made(plain: float, compiled: float, log: list[str], judged: bool = True) -> Any:
+    """A function that takes `plain` seconds, and `compiled` in two segments made by hand."""
+
+    def fn(x: Any) -> str:
+        log.append("plain")
+        busy(plain)
+        return "value"
+
+    def resume(x: Any) -> str:
+        raise AssertionError("runs compiled")
+
+    def rest(x: Any) -> str:
+        log.append("compiled")
+        busy(compiled)
+        return "value"
+
+    def no_entry(func: types.FunctionType, slots: tuple[Any, ...]) -> None:
+        return None
+
+    _C.clear(fn), _C.clear(resume)
+    entry = _C.CacheEntry(None, None, _C.Jump(resume))
+    entry.judged = judged
+    _C.add_entry(fn, entry)
+    _C.add_entry(resume, _C.CacheEntry(None, None, rest))
+    return _C.CompiledFunction(fn, no_entry, "fn")
+
+
+def test_what_loses_rests_and_is_tried_again() -> None:
+    log: list[str] = []
+    fast = made(QUICK, SLOW, log)
+    for n in range(1, 61):
+        assert fast(1) == "value"
+        assert len(log) == n, "each call runs once"
+    ((plain, _, compiled, _, stays_plain),) = _C.trials(fast.fn, fast.on_miss)
+    assert compiled > 1e-3 > plain and stays_plain
+    tries = log.count("compiled")
+    assert tries < 25
+    for _ in range(200):
+        fast(1)
+    assert tries < log.count("compiled") < tries + 25
+    assert _C.counters(fast.fn)["plain_calls"] == log.count("plain")
+
+
+def test_what_gains_stays_and_one_plain_call_tells() -> None:
+    log: list[str] = []
+    fast = made(SLOW, QUICK, log)
+    for _ in range(300):
+        assert fast(1) == "value"
+    assert log.count("plain") == 1
+    ((plain, _, compiled, _, stays_plain),) = _C.trials(fast.fn, fast.on_miss)
+    assert plain > 1e-3 > compiled and not stays_plain
+
+
+def test_sizes_are_told_apart() -> None:
+    log: list[str] = []
+    fast = made(QUICK, SLOW, log)
+    for _ in range(40):
+        fast(np.zeros(10))
+    log.clear()
+    fast(np.zeros(10)), fast(np.zeros(100_000))
+    assert log == ["plain", "compiled"]
+
+
+def test_a_call_that_fails_or_asks_is_not_timed() -> None:
+    log: list[str] = []
+    fast = made(QUICK, QUICK, log)
+    fast(1)
+    for _ in range(5):
+        with pytest.raises(TypeError):
+            fast()
+    rows = _C.trials(fast.fn, fast.on_miss)
+    assert not any(compiled for _, _, compiled, _, _ in rows)
+
+
+def test_nothing_is_timed_unasked() -> None:
+    log: list[str] = []
+    fast = made(QUICK, SLOW / 4, log, judged=False)
+    for _ in range(50):
+        fast(1)
+    assert log == ["compiled"] * 50
+    assert _C.trials(fast.fn, fast.on_miss) == []
+
+
+def test_clearing_forgets_the_times() -> None:
+    log: list[str] = []
+    fast = made(QUICK, SLOW, log)
+    for _ in range(30):
+        fast(1)
+    assert _C.trials(fast.fn, fast.on_miss)
+    _C.clear(fast.fn, fast.on_miss)
+    assert _C.trials(fast.fn, fast.on_miss) == []
+
+
+def test_the_random_state_and_what_is_written_are_plain_pythons() -> None:
+    def step(x: Any, seen: list[float]) -> Any:
+        x += np.random.rand(4)
+        seen.append(float(x.sum()))
+        print(end="")
+        for _ in range(3):
+            seen.append(sorted(x.tolist())[0])
+            print(end="")
+        return x * 2.0
+
+    def history(call: Callable[..., Any]) -> tuple[bytes, list[float], Any]:
+        np.random.seed(3)
+        x, seen = np.zeros(4), list[float]()
+        for _ in range(60):
+            last = call(x, seen)
+        return last.tobytes(), seen, np.random.get_state()[1].tobytes()  # type: ignore[union-attr]
+
+    assert history(dynamo_lite.compile(step)) == history(step)
+
+
+def test_explain_shows_both_times() -> None:
+    def step(x: Any) -> Any:
+        total = 0.0
+        for i in range(30):
+            print(end="")
+            total += float(x[i])
+        return total
+
+    fast, x = dynamo_lite.compile(step), np.ones(30)
+    for _ in range(200):
+        assert fast(x) == 30.0
+    found = fast.explain()
+    for record in found.trials:
+        assert "compiled: runs" in str(found) and record.plain > 0 and record.compiled > 0
+    assert fast.stats()["resting"] == sum(record.stays_plain for record in found.trials)
+
+
+def test_straight_code_waits_until_it_has_taken_time(no_mode: None) -> None:
+    def helper(x: Any) -> Any:
+        return np.sin(x) * 2.0 + np.cos(x) * x - 1.0
+
+    def work(x: Any) -> Any:
+        y = x * 2.0 + 1.0
+        print(end="")
+        return eval("helper", {"helper": helper})(y)
+
+    x = np.linspace(0.0, 1.0, 5000)
+    for least, most in ((0.0, 0), (1e3, 1)):
+        _C.set_limits(replace(policy.THRESHOLDS, hot_callee=least, tried_compiled=1e9, tried_time=1e9))
+        fast = dynamo_lite.compile(work)
+        for _ in range(3):
+            assert np.array_equal(fast(x), work(x))
+        assert (len(_C.entries(helper)) == 0) == bool(most)
+        _C.clear(helper)
