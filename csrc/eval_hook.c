@@ -190,7 +190,7 @@ dispatch(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, PyObject *on
         if (outcome == DL_RAN) {
             dl_dispatch_try(cache, on_miss); /* the hook itself takes time */
         }
-        if (tried->trial != NULL) {
+        if (tried->trial != NULL && outcome != DL_PLAIN) {
             dl_trial_note(tried->trial, tried->choice, &tried->stopwatch, outcome != DL_RAN);
         }
         Py_DECREF(cache);
@@ -206,13 +206,14 @@ dispatch(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code, PyObject *on
     return 1;
 }
 
-/* Run frame as plain Python would, with all that it calls. */
+/* Run frame, for which nothing compiled runs. Where it had lost, or is held against that, the hook sees nothing that it
+   calls, as it would be plainly; otherwise the hook's own work is a part of what is timed. */
 static PyObject *
 pass_tried(PyThreadState *tstate, DlFrame *frame, DlTried *tried)
 {
     DlCache *cache = dl_cache_find(dl_pyframe_code(frame));
     Py_XINCREF(cache); /* which keeps the trial */
-    PyObject *value = pass(tstate, frame, 0, 1);
+    PyObject *value = pass(tstate, frame, 0, tried->choice == DL_TRY_PLAIN || tried->choice == DL_TRY_PLAIN_TIMED);
     if (tried->trial != NULL) {
         dl_trial_note(tried->trial, tried->choice, &tried->stopwatch, value == NULL);
     }
@@ -296,7 +297,7 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
             dl_hook.captured++;
             thread->gains++;
         }
-        else if (reason == DL_REASON_LOSES) {
+        else if (reason == DL_REASON_LOSES || tried.trial != NULL) {
             dl_hook.skipped[reason]++;
             value = pass_tried(tstate, frame, &tried);
         }

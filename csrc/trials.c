@@ -1,9 +1,10 @@
 /* Whether what is compiled pays (see trials.h).
 
-   Of the calls of one size some are run compiled and some plainly, each of them once, and all of them the user's own. As
-   soon as the times tell, there is a verdict, and nothing is timed for as long as that rests: what loses runs plainly, what
-   gains compiled. A clear gain is looked at again by compiled calls alone. A long call is never run plainly for the sake
-   of knowing, where most of it is spent in programs, of which the cost model has judged each. */
+   Of the calls of one size some are run compiled and some plainly, each of them once, and all of them the user's own.
+   As soon as the times tell, there is a verdict, and nothing is timed for as long as that rests: what loses runs
+   plainly, what gains compiled. What few calls have decided is soon tried again. A gain that was clear in several
+   plain calls is looked at again by compiled calls alone. A long call is never run plainly for the sake of knowing,
+   where most of it is spent in programs, of which the cost model has judged each. */
 #include "trials.h"
 
 #include <sys/resource.h>
@@ -36,6 +37,7 @@ static const struct {
     {"vouched", &dl_thresholds.vouched, 1},
     {"long_program", &dl_thresholds.long_program, 1e9},
     {"unsettled", &dl_thresholds.unsettled, 1},
+    {"rest_of_few", &dl_thresholds.rest_of_few, 1},
     {"first_rest", &dl_thresholds.first_rest, 1},
     {"longest_rest", &dl_thresholds.longest_rest, 1},
     {"first_patience", &dl_thresholds.first_patience, 1e9},
@@ -121,11 +123,13 @@ dl_trial_choose(DlTrial *trial)
     return DL_TRY_COMPILED_TIMED;
 }
 
-/* Let the verdict stand for a while. */
+/* Let the verdict stand for a while: not for long at first, where few plain calls were timed, one of which may have
+   taken longer than usual. */
 static void
 decide(DlTrial *trial, int stays_plain)
 {
-    trial->patience = (uint32_t)dl_longer(trial->patience, dl_thresholds.first_rest, dl_thresholds.longest_rest);
+    double first = trial->n_plain < dl_thresholds.tried_plain ? dl_thresholds.rest_of_few : dl_thresholds.first_rest;
+    trial->patience = (uint32_t)dl_longer(trial->patience, first, dl_thresholds.longest_rest);
     trial->rest = trial->patience;
     trial->stays_plain = (char)stays_plain;
     trial->decided = 1;
@@ -138,7 +142,8 @@ judge(DlTrial *trial)
     if (trial->n_compiled == 0 || !are_enough(trial, trial->n_compiled, trial->compiled, dl_thresholds.tried_compiled)) {
         return;
     }
-    int gains = trial->all_plain > 0 && trial->compiled * dl_thresholds.clear <= trial->plain;
+    int is_known = trial->n_plain > 0 || trial->all_plain >= dl_thresholds.tried_plain;
+    int gains = is_known && trial->compiled * dl_thresholds.clear <= trial->plain;
     if (gains || trial->vouched) {
         decide(trial, 0);
     }

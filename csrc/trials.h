@@ -16,7 +16,7 @@ typedef struct {
     double hot_function, hot_loop, hot_callee, look, nudges;
     double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
     double tried_time, clear, close, long_call, vouched, long_program, unsettled;
-    double first_rest, longest_rest, first_patience, longest_patience;
+    double rest_of_few, first_rest, longest_rest, first_patience, longest_patience;
 } DlThresholds;
 
 extern DlThresholds dl_thresholds;

@@ -60,6 +60,7 @@ class Thresholds:
     sample_every: int = 4  # compiled calls to one that is run plainly to be timed
     rounds_judged: int = 16  # rounds of a loop that are held against plain ones
     worth: float = 1.02  # what compiled rounds may take of plain ones
+    rest_of_few: int = 16  # calls until what few calls have decided is tried again; twice as many each time
     first_rest: int = 256  # calls until what lost is tried again; twice as many each time
     longest_rest: int = 1 << 16
     first_patience: float = 0.5  # and for loops

@@ -13,6 +13,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import _C, policy
+from tests.csrc.hook import nothing, under_hook
 
 SLOW, QUICK = 2e-3, 1e-4
 
@@ -25,17 +26,21 @@ def limits(no_clock: None) -> Iterator[None]:
 
 
 def busy(seconds: float) -> None:
-    ends = time.perf_counter() + seconds
-    while time.perf_counter() < ends:
+    ends = time.thread_time() + seconds  # so that a busy machine changes nothing
+    while time.thread_time() < ends:
         pass
 
 
-def made(plain: float, compiled: float, log: list[str], judged: bool = True) -> Any:
-    """A function that takes `plain` seconds, and `compiled` in two segments made by hand."""
+def callee_of(function: Callable[[], str], n: int) -> Callable[[], list[str]]:
+    return lambda: [function() for _ in range(n)]
+
+
+def made(plain: float, compiled: float, log: list[str], judged: bool = True, first: float | None = None) -> Any:
+    """A function that takes `plain` seconds, its first plain call `first`, and `compiled` in two segments by hand."""
 
     def fn(x: Any) -> str:
         log.append("plain")
-        busy(plain)
+        busy(plain if first is None or log.count("plain") > 1 else first)
         return "value"
 
     def resume(x: Any) -> str:
@@ -73,14 +78,46 @@ def test_what_loses_rests_and_is_tried_again() -> None:
     assert _C.counters(fast.fn)["plain_calls"] == log.count("plain")
 
 
-def test_what_gains_stays_and_one_plain_call_tells() -> None:
+def test_what_gains_stays_and_one_plain_call_tells_at_first() -> None:
     log: list[str] = []
     fast = made(SLOW, QUICK, log)
-    for _ in range(300):
+    for _ in range(15):
         assert fast(1) == "value"
     assert log.count("plain") == 1
+    for _ in range(600):
+        assert fast(1) == "value"
+    assert log.count("plain") == policy.THRESHOLDS.tried_plain
     ((plain, _, compiled, _, stays_plain),) = _C.trials(fast.fn, fast.on_miss)
     assert plain > 1e-3 > compiled and not stays_plain
+
+
+def test_one_plain_call_that_took_long_does_not_decide_for_good() -> None:
+    log: list[str] = []
+    fast = made(QUICK, SLOW, log, first=20 * SLOW)
+    for _ in range(12):
+        fast(1)
+    assert log.count("plain") == 1
+    for _ in range(100):
+        fast(1)
+    ((_, _, _, _, stays_plain),) = _C.trials(fast.fn, fast.on_miss)
+    assert stays_plain
+
+
+@pytest.mark.skipif(_C.hook_refusal() is not None, reason=str(_C.hook_refusal()))
+def test_a_callee_for_which_nothing_compiled_runs_is_judged_as_well(leave_no_hook: None) -> None:
+    def callee() -> str:
+        return "plain"
+
+    _C.clear(callee)
+    entry = _C.CacheEntry(None, None, lambda: "compiled")
+    entry.judged = True
+    _C.add_entry(callee, entry)
+    assert under_hook(callee_of(callee, 1)) == ["compiled"]
+    entry.retire("a test")
+    assert under_hook(callee_of(callee, 100)) == ["plain"] * 100
+    ((plain, _, compiled, n_compiled, _),) = _C.trials(callee, nothing)
+    assert plain > 0 and compiled > 0, "both were timed"
+    assert n_compiled < 100
 
 
 def test_sizes_are_told_apart() -> None:
