@@ -150,7 +150,7 @@ dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, int nd, co
     }
     DlLayout operands[DL_MAX_OPERANDS];
     dl_map_get_layouts(run, step, nest, operands);
-    if (dl_layout_results(kernel, operands, nd, shape, results)) {
+    if (dl_layout_results(kernel, operands, step->into, nd, shape, results)) {
         return dl_decline(run, DL_REASON_LAYOUT);
     }
     return 0;

@@ -658,9 +658,10 @@ void dl_layout_contiguous(int nd, const npy_intp *shape, npy_intp itemsize, int 
 void dl_layout_order(const DlLayout *layout, int *order);
 /* The strides of a copy of reg's array, of that itemsize, in its memory order. */
 void dl_layout_of_copy(const DlReg *reg, int itemsize, npy_intp *strides);
-/* The layouts of a kernel's results that NumPy's operations would give; operands: one layout each. 1: not of `shape`. */
-int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, const npy_intp *shape,
-                      DlLayout *results);
+/* The layouts of a kernel's results that NumPy's operations would give; operands: one layout each. into: which results
+ * go into arrays that are there, and have none; or NULL. 1: not of `shape`. */
+int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, const uint8_t *into, int nd,
+                      const npy_intp *shape, DlLayout *results);
 
 /* Whether no element of one array over `shape` has a byte of the other's: bounds that meet say little of columns, or of
  * the halves of a matrix. 0 where that takes long to tell. */
