@@ -719,6 +719,9 @@ void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, co
 /* Call the kernel's code over an ordered nest; iterations: of one that iterates, otherwise NULL. */
 struct DlIterations;
 DlStatus dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const struct DlIterations *iterations);
+/* Whether the rows of an ordered nest are so short that they had better run as one long one, by code for packed arrays. */
+int dl_map_merges_rows(const DlNest *nest, int first_result);
+DlStatus dl_map_launch_merged(DlRun *run, const DlNest *nest, DlVariant *variant);
 /* Hand the results to their registers: the arrays in `fresh`, whose references are taken, and scalars in their cells. */
 void dl_map_take_results(DlRun *run, const DlMapStep *step, PyObject **fresh);
 

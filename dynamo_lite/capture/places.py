@@ -169,7 +169,7 @@ def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
     match owner:
         case ObjectValue():
             cls = owner.cls
-            if not generic_attributes(cls)[1] or issubclass(cls, type):
+            if not all(generic_attributes(cls)) or issubclass(cls, type):
                 return False
             tracer.state_class("type_version", owner.source, cls)
             found = class_lookup(cls, key)
