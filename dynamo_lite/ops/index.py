@@ -15,7 +15,7 @@ import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
-from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Dim, Scalar, is_scalar, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import convert, is_sequence
 from dynamo_lite.ops.elementwise import dtype_class, resolve_dtypes
