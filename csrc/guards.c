@@ -770,6 +770,8 @@ static PyMethodDef functions[] = {
      "text_array(text): the characters of a str or bytes as a read-only array over its memory; None for other objects."},
     {"names_are_plain", names_are_plain, METH_O,
      "names_are_plain(obj) -> whether looking a name up in a namespace, or in the __dict__ of obj, runs no code."},
+    {"generic_attributes", dl_guards_generic_attributes, METH_O,
+     "generic_attributes(cls) -> whether instances' attributes are found, and stored, as a plain object's are."},
     {"version_tag", version_tag, METH_O,
      "version_tag(cls) -> int that changes with the class and its bases; 0 where CPython gives out no more."},
     {NULL, NULL, 0, NULL},

@@ -48,6 +48,39 @@ dl_guards_version_tag(PyTypeObject *type)
     return type->tp_version_tag;
 }
 
+/* Whether instances of `type` have attribute function `name` ("__getattribute__", say), whose slot is given, from object. */
+static int
+is_generic(PyTypeObject *type, int in_slot, const char *name)
+{
+    PyObject *text = in_slot ? NULL : PyUnicode_InternFromString(name);
+    if (text == NULL) {
+        return in_slot ? 1 : -1;
+    }
+    int same = _PyType_Lookup(type, text) == _PyType_Lookup(&PyBaseObject_Type, text);
+    Py_DECREF(text);
+    return same;
+}
+
+/* As above, of reading; __getattr__ is asked only after the generic lookup, whose failure is a miss here. */
+static int
+reads_generically(PyTypeObject *type)
+{
+    return is_generic(type, type->tp_getattro == PyObject_GenericGetAttr, "__getattribute__");
+}
+
+PyObject *
+dl_guards_generic_attributes(PyObject *module, PyObject *object)
+{
+    (void)module;
+    PyTypeObject *type = (PyTypeObject *)object;
+    if (!PyType_Check(object)) {
+        return PyErr_Format(PyExc_TypeError, "generic_attributes: expected a class, not %.100s", Py_TYPE(object)->tp_name);
+    }
+    int reads = reads_generically(type);
+    int stores = reads < 0 ? -1 : is_generic(type, type->tp_setattro == PyObject_GenericSetAttr, "__setattr__");
+    return stores < 0 ? NULL : Py_BuildValue("(NN)", PyBool_FromLong(reads), PyBool_FromLong(stores));
+}
+
 /* Decide how attribute op->object[0] of instances of `type` is read without running Python code. */
 static int
 plan_attr(DlGuards *self, DlGuardOp *op, PyTypeObject *type, PyObject *tuple, Py_ssize_t index)
@@ -65,15 +98,9 @@ plan_attr(DlGuards *self, DlGuardOp *op, PyTypeObject *type, PyObject *tuple, Py
         return 0;
     }
     op->mode = FROM_INSTANCE;
-    if (type->tp_getattro != PyObject_GenericGetAttr) {
-        static PyObject *name;
-        if (name == NULL && (name = PyUnicode_InternFromString("__getattribute__")) == NULL) {
-            return -1;
-        }
-        /* NB: __getattr__ is asked only after the generic lookup, whose failure is a miss here. */
-        if (_PyType_Lookup(type, name) != _PyType_Lookup(&PyBaseObject_Type, name)) {
-            return refuse(tuple, index, "the class has its own __getattribute__");
-        }
+    int generic = reads_generically(type);
+    if (generic <= 0) {
+        return generic < 0 ? -1 : refuse(tuple, index, "the class has its own __getattribute__");
     }
     if (descriptor == NULL || (descriptor->tp_descr_get == NULL && descriptor->tp_descr_set == NULL)) {
         return 0;

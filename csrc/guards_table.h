@@ -50,6 +50,9 @@ typedef struct {
 
 /* The version tag of a type, assigned now if it has none; 0 when CPython has none left to give. */
 unsigned int dl_guards_version_tag(PyTypeObject *type);
+/* generic_attributes(cls) -> (bool, bool): whether attributes of instances are found, and stored, as those of a plain
+ * object are; a class of C may say so with a slot of its own (types.SimpleNamespace). */
+PyObject *dl_guards_generic_attributes(PyObject *module, PyObject *object);
 
 /* Whether `index` is a tuple of ints and slices, as the op "part" takes it. */
 int dl_guards_part_index(PyObject *index);

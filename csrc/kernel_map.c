@@ -150,7 +150,7 @@ dl_map_layouts(DlRun *run, const DlMapStep *step, const DlNest *nest, int nd, co
     }
     DlLayout operands[DL_MAX_OPERANDS];
     dl_map_get_layouts(run, step, nest, operands);
-    if (dl_layout_results(kernel, operands, nd, shape, results)) {
+    if (dl_layout_results(kernel, operands, step->into, nd, shape, results)) {
         return dl_decline(run, DL_REASON_LAYOUT);
     }
     return 0;
@@ -267,6 +267,16 @@ run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *sh
     enum { LONG_ROW = 2048 }; /* elements, beside which a call a row is nothing */
     int inner = nest->nd - 1, rows = inner > 0 && nest->shape[inner] < LONG_ROW;
     uint8_t classes[DL_MAX_OPERANDS];
+    if (dl_map_merges_rows(nest, step->kernel.n_operands)) {
+        DlVariant *dense;
+        for (int i = 0; i < nest->n_operands; i++) {
+            const DlSpread *spread = &nest->spread[i];
+            int number = spread->strides[0] == 0 && spread->strides[1] == 0;
+            classes[i] = dl_kernel_class(number ? 0 : spread->itemsize, spread->itemsize);
+        }
+        DlStatus found = dl_kernel_variant(run, &step->kernel, classes, 0, &dense);
+        return found ? found : dl_map_launch_merged(run, nest, dense);
+    }
     for (int i = 0; i < nest->n_operands; i++) {
         const npy_intp *strides = nest->spread[i].strides;
         classes[i] = dl_kernel_class(strides[inner], nest->spread[i].itemsize);

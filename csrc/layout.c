@@ -276,7 +276,8 @@ lay_out(const DlKernelOp *op, const int *itemsizes, DlLayout *values)
 }
 
 int
-dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, const npy_intp *shape, DlLayout *results)
+dl_layout_results(const DlKernel *kernel, const DlLayout *operands, const uint8_t *into, int nd, const npy_intp *shape,
+                  DlLayout *results)
 {
     DlLayout small[24], *values = small;
     if (kernel->n_values > 24) {
@@ -291,6 +292,9 @@ dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, cons
         unknown = lay_out(&kernel->ops[i], kernel->itemsizes, values);
     }
     for (int i = 0; i < kernel->n_results && !unknown; i++) {
+        if (into != NULL && into[i]) {
+            continue; /* NB: a number that fills an array has no axes of its own */
+        }
         int number = kernel->results[i];
         DlLayout *result = &results[i];
         *result = values[number];

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "kernel_code.h"
+#include "memory.h"
 
 /* Part of a nest: `n` indices of an axis from `start` on, and all of the others. */
 typedef struct {
@@ -139,6 +140,140 @@ dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const DlIterat
         return dl_block_close(&one, run, variant, launch.failed);
     }
     return dl_blocks_close(launch.blocks, share.threads, run, variant, launch.failed);
+}
+
+/* ---- rows of a few elements ----
+ *
+ * In rows as short as those of points in space or of colours most lanes of a vector are idle, and where a kernel works in
+ * place, what it stores for one row cannot be forwarded to the load of the next. Where the results lie packed, such rows
+ * run as one long one, some thousand elements at a time; what is one for a row, or one row for all, is packed for them. */
+
+enum { SHORT_ROW = 8, FEWEST_ROWS = 32, MERGED_ELEMENTS = 1536 }; /* the latter a multiple of most row lengths */
+
+static inline int
+is_packed_short(const DlSpread *spread, npy_intp row)
+{
+    return spread->strides[1] == spread->itemsize && spread->strides[0] == row * spread->itemsize;
+}
+
+static inline int
+needs_packing(const DlSpread *spread, npy_intp row)
+{
+    return (spread->strides[0] != 0 || spread->strides[1] != 0) && !is_packed_short(spread, row);
+}
+
+int
+dl_map_merges_rows(const DlNest *nest, int first_result)
+{
+    if (nest->nd != 2 || nest->shape[1] > SHORT_ROW || nest->shape[0] < FEWEST_ROWS) {
+        return 0;
+    }
+    for (int i = 0; i < nest->n_operands; i++) {
+        const DlSpread *spread = &nest->spread[i];
+        npy_intp size = spread->itemsize;
+        if (is_packed_short(spread, nest->shape[1])) {
+            continue;
+        }
+        /* NB: rows that lie apart and are read once are left alone: packing them costs what it saves. */
+        int repeats = spread->strides[0] == 0 || spread->strides[1] == 0;
+        if (i >= first_result || !repeats || size > 16 || (size & (size - 1)) != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Copy `rows` rows of `row` elements of `size` bytes to where they lie packed; constants where it is called. */
+static inline void
+pack_rows(char *to, const char *from, npy_intp rows, npy_intp row, npy_intp step, npy_intp stride, size_t size)
+{
+    for (npy_intp i = 0; i < rows; i++, from += step) {
+        for (npy_intp j = 0; j < row; j++, to += size) {
+            memcpy(to, from + j * stride, size);
+        }
+    }
+}
+
+static void
+pack_spread(char *to, const DlSpread *spread, const char *from, npy_intp rows, npy_intp row)
+{
+    npy_intp step = spread->strides[0], stride = spread->strides[1];
+#define PACK(size)                                                                                                      \
+    case size:                                                                                                          \
+        if (row == 3 && stride == 0) {                                                                                  \
+            pack_rows(to, from, rows, 3, step, 0, size);                                                                \
+        }                                                                                                               \
+        else {                                                                                                          \
+            pack_rows(to, from, rows, row, step, stride, size);                                                         \
+        }                                                                                                               \
+        break
+    switch (spread->itemsize) {
+        PACK(1);
+        PACK(2);
+        PACK(4);
+        PACK(8);
+        PACK(16);
+    }
+#undef PACK
+}
+
+/* Call code for packed arrays on some rows after the others; its status. buffers: room for what is packed for it. */
+static int32_t
+run_merged(const DlNest *nest, const DlVariant *variant, npy_intp *block, char *buffers)
+{
+    npy_intp row = nest->shape[1], most = MERGED_ELEMENTS / row;
+    for (npy_intp first = 0; first < nest->shape[0]; first += most) {
+        npy_intp rows = nest->shape[0] - first < most ? nest->shape[0] - first : most;
+        char *buffer = buffers;
+        for (int i = 0; i < nest->n_operands; i++) {
+            const DlSpread *spread = &nest->spread[i];
+            char *data = spread->data + first * spread->strides[0];
+            if (needs_packing(spread, row)) {
+                if (first == 0 || spread->strides[0] != 0) {
+                    pack_spread(buffer, spread, data, rows, row);
+                }
+                data = buffer;
+                buffer += most * row * spread->itemsize;
+            }
+            block[dl_word_pointer(i)] = (npy_intp)data;
+            block[dl_word_stride(i)] = spread->strides[0] == 0 && spread->strides[1] == 0 ? 0 : spread->itemsize;
+        }
+        int32_t status = variant->address(block, rows * row);
+        if (status != 0) {
+            return status;
+        }
+    }
+    return 0;
+}
+
+DlStatus
+dl_map_launch_merged(DlRun *run, const DlNest *nest, DlVariant *variant)
+{
+    DlBlock block;
+    size_t bytes = 0;
+    for (int i = 0; i < nest->n_operands; i++) {
+        bytes += (size_t)(needs_packing(&nest->spread[i], nest->shape[1]) ? nest->spread[i].itemsize : 0);
+    }
+    char *buffers = dl_memory_take((bytes ? bytes : 1) * MERGED_ELEMENTS);
+    if (buffers == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (dl_block_open(&block, variant, nest->n_operands, NULL) < 0) {
+        dl_memory_give(buffers);
+        return -1;
+    }
+    int32_t failed;
+    if (nest->size >= DL_RELEASE_GIL && !variant->needs_gil && !run->keep_gil) {
+        Py_BEGIN_ALLOW_THREADS
+        failed = run_merged(nest, variant, block.block, buffers);
+        Py_END_ALLOW_THREADS
+    }
+    else {
+        failed = run_merged(nest, variant, block.block, buffers);
+    }
+    dl_memory_give(buffers);
+    return dl_block_close(&block, run, variant, failed);
 }
 
 void

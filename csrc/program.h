@@ -702,9 +702,10 @@ void dl_layout_contiguous(int nd, const npy_intp *shape, npy_intp itemsize, int 
 void dl_layout_order(const DlLayout *layout, int *order);
 /* The strides of a copy of reg's array, of that itemsize, in its memory order. */
 void dl_layout_of_copy(const DlReg *reg, int itemsize, npy_intp *strides);
-/* The layouts of a kernel's results that NumPy's operations would give; operands: one layout each. 1: not of `shape`. */
-int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, int nd, const npy_intp *shape,
-                      DlLayout *results);
+/* The layouts of a kernel's results that NumPy's operations would give; operands: one layout each. into: which results
+ * go into arrays that are there, and have none; or NULL. 1: not of `shape`. */
+int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, const uint8_t *into, int nd,
+                      const npy_intp *shape, DlLayout *results);
 
 /* Whether no element of one array over `shape` has a byte of the other's: bounds that meet say little of columns, or of
  * the halves of a matrix. 0 where that takes long to tell. */
@@ -762,6 +763,9 @@ void dl_copy_strided(char *dst, const npy_intp *dst_strides, const char *src, co
 /* Call the kernel's code over an ordered nest; iterations: of one that iterates, otherwise NULL. */
 struct DlIterations;
 DlStatus dl_map_launch(DlRun *run, const DlNest *nest, DlVariant *variant, const struct DlIterations *iterations);
+/* Whether the rows of an ordered nest are so short that they had better run as one long one, by code for packed arrays. */
+int dl_map_merges_rows(const DlNest *nest, int first_result);
+DlStatus dl_map_launch_merged(DlRun *run, const DlNest *nest, DlVariant *variant);
 /* Hand the results to their registers: the arrays in `fresh`, whose references are taken, and scalars in their cells. */
 void dl_map_take_results(DlRun *run, const DlMapStep *step, PyObject **fresh);
 

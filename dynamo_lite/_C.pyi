@@ -281,6 +281,9 @@ def text_array(text: object, /) -> np.ndarray[Any, Any] | None:
 def names_are_plain(obj: object, /) -> bool:
     """Whether looking a name up in a namespace, or in the __dict__ of obj, runs no code: no key has its own __eq__."""
 
+def generic_attributes(cls: type, /) -> tuple[bool, bool]:
+    """Whether attributes of cls's instances are found, and stored, as those of a plain object are."""
+
 def version_tag(cls: type, /) -> int:
     """A number that changes with the class and its bases; 0 where CPython gives out no more."""
 

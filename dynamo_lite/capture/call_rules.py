@@ -14,7 +14,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -280,6 +280,7 @@ def _enumerate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         args, kwargs = [*args, kwargs["start"]], {}
     args = _positional(args, kwargs, 1, 2)
     start = as_constant(machine, args[1]) if len(args) > 1 else 0
+    start = int(start) if type(start) is bool else start
     if type(start) is not int:
         raise Break("python-call", "enumerate")
     return IteratorValue(None, args[0], kind="enumerate", start=start, parts=(iterate(machine, args[0]),))
@@ -586,12 +587,42 @@ def _better(machine: Machine, compare: str, item: Value, best: Value) -> Value:
     return item if known_truth(machine, truth) else best
 
 
+def _is_line(value: Value) -> TypeGuard[ArrayValue]:
+    """Whether a builtin that goes over `value` meets the elements of an array, one after the other."""
+    return isinstance(value, ArrayValue) and value.node.array_type.ndim == 1
+
+
+def _reduced(machine: Machine, function: Any, array: ArrayValue) -> Value:
+    result = numpy_rules.call_numpy(machine, function, [array], {})
+    if result is None:
+        raise Break("loop-over-unknown-iterator", "an array")
+    return result
+
+
+def _extreme_of_line(machine: Machine, name: str, array: ArrayValue) -> Value:
+    """max(array). NB: Python keeps the first of equal zeros, and what it finds depends on where a NaN stands: NumPy's
+    answer counts unless it is NaN or 0.0; then the program declines."""
+    result = _reduced(machine, getattr(np, name), array)
+    dtype = array.node.array_type.dtype
+    if dtype.kind == "f":
+        number = as_scalar(numpy_rules.read_number(machine, result, asked=True) or result)
+        if number is None:
+            raise Break("loop-over-unknown-iterator", "an array")
+        machine.tracer.require(ScalarOp("ge", "bool", (number, -math.inf)))
+        machine.tracer.require(ScalarOp("ne", "bool", (number, 0.0)))
+    elif dtype.kind not in "iub":
+        raise Break("loop-over-unknown-iterator", "an array")
+    return result
+
+
 def _make_extremum(name: str) -> Rule:
     compare = "<" if name == "min" else ">"
 
     def extremum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if kwargs:
             raise Break("python-call", name)
+        if len(args) == 1 and _is_line(args[0]):
+            return _extreme_of_line(machine, name, args[0])
         items = args if len(args) > 1 else drain(machine, only(args, kwargs))
         items = [machine.realised(item) for item in items]
         scalars = [as_scalar(item) for item in items]
@@ -670,6 +701,12 @@ def _search(wanted: bool) -> Rule:
     """any or all: goes on to the first item whose truth is `wanted`."""
 
     def search(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        if len(args) == 1 and _is_line(args[0]):
+            found = _reduced(machine, np.any if wanted else np.all, args[0])
+            whole = numpy_rules.call_numpy(machine, np.int64, [found], {}) or found  # Python's answer is no NumPy bool
+            number = as_scalar(numpy_rules.read_number(machine, whole, asked=True) or whole)
+            if number is not None:
+                return NumberValue(None, ScalarOp("ne", "bool", (number, 0)))
         value = only(args, kwargs)
         found = _as_loop(machine, consumers.any_of if wanted else consumers.all_of, value)
         if found is not None:

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite._C import generic_attributes
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
 from dynamo_lite.capture.state import LoopPlan, Retry, StoresShow, Tracer
@@ -172,7 +173,7 @@ def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
     match owner:
         case ObjectValue():
             cls = owner.cls
-            if class_lookup(cls, "__setattr__") is not vars(object)["__setattr__"] or issubclass(cls, type):
+            if not all(generic_attributes(cls)) or issubclass(cls, type):
                 return False
             tracer.state_class("type_version", owner.source, cls)
             found = class_lookup(cls, key)

@@ -15,7 +15,7 @@ import numpy as np
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
-from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Dim, Scalar, is_scalar, is_symbolic, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import convert, is_sequence
 from dynamo_lite.ops.elementwise import dtype_class, resolve_dtypes
@@ -111,7 +111,7 @@ def _entry(entry: Any, args: list[Operand]) -> Any:
 def _bound(part: Any) -> Scalar | None:
     if part is None or (is_scalar(part) and kind_of(part) == "int"):
         return part  # type: ignore[no-any-return]
-    if isinstance(part, np.integer):
+    if isinstance(part, np.integer | bool):
         return int(part)
     raise OpError(f"{described(part)} as the bound of a slice has no rule")
 
@@ -401,12 +401,12 @@ def _store_masked(
             raise OpError("a mask of another shape than the array")
     if not isinstance(value, Node | np.generic):
         check_number(value, dtype, ask, assignment=True)
-        if dtype.kind == "b" and type(value) in (int, bool):
-            value = bool(value)
-        elif dtype.kind in "iub" and kind_of(value) != "int":
+        if dtype.kind in "iub" and kind_of(value) not in ("int", "bool"):
             raise OpError(f"{value} into {dtype} by a mask")
-        if isinstance(value, Symbol | ScalarOp) and dtype.kind == "b":
-            raise OpError(f"{value} into bool by a mask")
+        if dtype.kind == "b":
+            if is_symbolic(value):
+                raise OpError(f"{value} into bool by a mask")
+            value = bool(value)
     elif type_of(value).shape:
         raise OpError("a masked store of an array")
     elif type_of(value).dtype != dtype:

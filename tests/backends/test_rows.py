@@ -93,6 +93,47 @@ def test_dtypes(dtype: str, n: int) -> None:
         same(chosen if dtype != "c16" else arithmetic, (first, other))
 
 
+def scaled_in_place(x: Array, y: Array) -> Array:
+    z = x - y
+    z *= y
+    z += x
+    return z
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", (2, 3, 4, 7, 8, 9))
+def test_many_short_rows(dtype: str, n: int) -> None:
+    """Packed rows that run as one long one, beside what is one for a row and a row that is one for all."""
+    rows = 1700 // n
+    arrays = layouts(rows, n, dtype)
+    first = numbers((rows, n), dtype)
+    others = (arrays["one column"], arrays["one row"], arrays["rows reversed"], arrays["gaps"], first[:, 1:2])
+    for fn in (chosen, arithmetic, scaled_in_place):
+        if not ((fn is chosen and dtype == "c16") or (fn is not chosen and dtype == "?")):
+            same(fn, *((first, other) for other in others), *((other, first) for other in others[:2]))
+
+
+def test_a_short_row_scaled_by_its_own_element() -> None:
+    def own(x: Array) -> Array:
+        x *= x[:, :1]
+        x[:, 1:] += x[:, :1]
+        return x
+
+    same(own, (numbers((900, 3), "f8"),), (numbers((90, 3), "f8"),))
+
+
+@pytest.mark.parametrize("at", (0, 511, 699))
+def test_an_element_among_many_short_rows_reports(at: int) -> None:
+    def quotient(x: Array, y: Array) -> Array:
+        return x / y + y
+
+    good, divisor = numbers((700, 3), "f8"), numbers((700, 1), "f8")
+    assert same(quotient, (good, divisor), errors=FLAGGED).stats["declines"] == 0
+    bad = divisor.copy()
+    bad[at] = 0.0
+    assert "FloatingPointError" in same(quotient, (good, divisor), (good, bad), errors=FLAGGED).raised
+
+
 @pytest.mark.parametrize("n", (3, 9, 11, 30))
 @pytest.mark.parametrize("at", (1, -2))
 def test_only_elements_report(n: int, at: int) -> None:

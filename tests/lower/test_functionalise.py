@@ -191,3 +191,27 @@ def test_a_product_of_a_matrix_and_its_own_transpose_stays_one(product: Any) -> 
             compile=dynamo_lite.compile,
             compile_options={"options": {"cost_model": False}},
         )
+
+
+def test_a_number_that_fills_an_array_in_the_kernel_of_a_copy() -> None:
+    """The number has no axes; what it fills has its memory order already."""
+
+    def refilled(x: Any, y: Any) -> Any:
+        first = np.zeros(x.shape)
+        first = first.copy()
+        first[1:] = y[1:]
+        kept, first = first, first.copy()
+        other = x.copy()
+        first[...] = 0.0
+        first, other = first.copy(), other.copy()
+        first[1:] = x[1:] * 2.0
+        other[1:] = y[1:] + 1.0
+        return kept, first, other
+
+    compiled = dynamo_lite.compile(refilled, options={"cost_model": False})
+    x, y = np.random.default_rng(1).random((2, 5, 6, 7))
+    for _ in range(3):
+        for ours, plain in zip(compiled(x, y), refilled(x, y), strict=True):
+            np.testing.assert_array_equal(ours, plain)
+            assert ours.strides == plain.strides
+    assert compiled.stats()["declines"] == 0

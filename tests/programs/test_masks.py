@@ -513,3 +513,26 @@ def test_big_selections(backend: str) -> None:
     assert not last[5:].any()
     if backend == "numba":
         assert report.stats["native_calls"], report.compiled.explain()
+
+
+def switched(x: Any) -> Any:
+    """Bools stored by a mask, the mask itself among them, and integers into bools."""
+    m = np.ones(len(x), bool)
+    m[x > 0.5] = False
+    m[m] = False
+    n = x < 0.25
+    n[x > 0.75] = True
+    n[x > 0.9] = 7
+    counted = np.arange(len(x))
+    counted[n] = True
+    return m, n, counted
+
+
+def test_bools_by_a_mask() -> None:
+    compiled = dynamo_lite.compile(switched, options={"cost_model": False})
+    for size in (0, 1, 7, 500):
+        x = np.random.default_rng(size).random(size)
+        for ours, plain in zip(compiled(x), switched(x), strict=True):
+            np.testing.assert_array_equal(ours, plain)
+            assert ours.dtype == plain.dtype
+    assert not compiled.explain().breaks

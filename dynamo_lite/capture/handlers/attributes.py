@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite import ops
+from dynamo_lite._C import generic_attributes
 from dynamo_lite.capture import instances, numpy_rules, places
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
@@ -212,7 +213,7 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
         if cls not in ops.draws.KINDS or ops.draws.find(found) is None:
             raise Break("random", f"{cls.__qualname__}.{name}")
         return MethodValue(None, ConstantValue(constant(found), found), owner, name)
-    generic = cls.__getattribute__ is object.__getattribute__
+    generic, _ = generic_attributes(cls)
     if not generic or issubclass(cls, type):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
     machine.tracer.state_class("type_version", source, cls)
