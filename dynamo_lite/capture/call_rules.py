@@ -1,6 +1,6 @@
 """What a call does: one row for each callable that capture knows, inlining for Python functions, a break for the rest.
 
-A new Python function is never a new Value class: it is a row of ``_RULES`` (callable -> rule), of ``_TYPE_RULES`` (a
+A new Python function is never a new Value class: it is a row of ``RULES`` (callable -> rule), of ``_TYPE_RULES`` (a
 type that is called), of ``_METHOD_RULES`` (a method of a value made here), or an op of dynamo_lite.ops.
 """
 
@@ -33,12 +33,9 @@ from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbered import CALL, goes_over_arrays
 from dynamo_lite.capture.numbers import (
     as_scalar,
-    function_of,
     not_too_long,
     number_binary,
     number_unary,
-    rounded_to_int,
-    square_root,
 )
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
@@ -67,13 +64,13 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, wrap
-from dynamo_lite.graph.scalar import FUNCTIONS, ScalarOp, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make
 
 Args = list[Value]
 Kwargs = dict[str, Value]
 Rule = Callable[[Machine, Args, Kwargs], Value]
 
-_RULES: dict[Any, Rule] = {}
+RULES: dict[Any, Rule] = {}
 
 
 def rule(*callables: Any) -> Callable[[Rule], Rule]:
@@ -81,7 +78,7 @@ def rule(*callables: Any) -> Callable[[Rule], Rule]:
 
     def register(function: Rule) -> Rule:
         for one in callables:
-            _RULES[one] = function
+            RULES[one] = function
         return function
 
     return register
@@ -159,7 +156,7 @@ def _first_either(machine: Machine, args: Args) -> tuple[int, EitherValue] | Non
 
 def _lookup(target: Any) -> Rule | None:
     try:
-        return _RULES.get(target)
+        return RULES.get(target)
     except TypeError:  # unhashable callable
         return None
 
@@ -252,10 +249,10 @@ def _len(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 def only(args: Args, kwargs: Kwargs) -> Value:
-    return _positional(args, kwargs, 1)[0]
+    return positional(args, kwargs, 1)[0]
 
 
-def _positional(args: Args, kwargs: Kwargs, least: int, most: int | None = None) -> Args:
+def positional(args: Args, kwargs: Kwargs, least: int, most: int | None = None) -> Args:
     """The arguments of a builtin that takes so many, and no keywords; anything else is Python's own affair."""
     if kwargs or not least <= len(args) <= (least if most is None else most):
         raise Break("python-call", "a builtin function with other arguments than it takes")
@@ -278,7 +275,7 @@ def _range(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _enumerate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if set(kwargs) == {"start"}:
         args, kwargs = [*args, kwargs["start"]], {}
-    args = _positional(args, kwargs, 1, 2)
+    args = positional(args, kwargs, 1, 2)
     start = as_constant(machine, args[1]) if len(args) > 1 else 0
     start = int(start) if type(start) is bool else start
     if type(start) is not int:
@@ -334,8 +331,8 @@ def _make_sequence(kind: type) -> Rule:
     return build
 
 
-_RULES[tuple] = _make_sequence(tuple)
-_RULES[list] = _make_sequence(list)
+RULES[tuple] = _make_sequence(tuple)
+RULES[list] = _make_sequence(list)
 
 
 @rule(dict)
@@ -350,7 +347,7 @@ def _dict(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(slice)
 def _slice(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    args = _positional(args, kwargs, 1, 3)
+    args = positional(args, kwargs, 1, 3)
     none = ConstantValue(None, None)
     parts: list[Value] = [none, args[0], none] if len(args) == 1 else [*args, none][:3]
     return SliceValue(None, *parts)
@@ -358,7 +355,7 @@ def _slice(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(isinstance)
 def _isinstance(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value, classinfo = _positional(args, kwargs, 2)
+    value, classinfo = positional(args, kwargs, 2)
     cls = python_type(machine, value)
     classes = _classes(machine, classinfo, cls)
     found = issubclass(cls, classes)
@@ -396,7 +393,7 @@ def _classes(machine: Machine, value: Value, cls: type) -> Any:
 
 @rule(issubclass)
 def _issubclass(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    first, classinfo = _positional(args, kwargs, 2)
+    first, classinfo = positional(args, kwargs, 2)
     cls = as_constant(machine, first)
     if not isinstance(cls, type):
         raise Break("python-exception", "TypeError: issubclass() arg 1 must be a class")
@@ -440,7 +437,7 @@ def _type(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(getattr)
 def _getattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    name = as_constant(machine, _positional(args, kwargs, 2, 3)[1])
+    name = as_constant(machine, positional(args, kwargs, 2, 3)[1])
     if type(name) is not str:
         raise Break("python-exception", "TypeError: attribute name must be string")
     depth = len(machine.tracer.frames)
@@ -454,7 +451,7 @@ def _getattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(hasattr)
 def _hasattr(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value, named = _positional(args, kwargs, 2)
+    value, named = positional(args, kwargs, 2)
     name = as_constant(machine, named)
     if type(name) is not str:
         raise Break("python-exception", "TypeError: attribute name must be string")
@@ -566,7 +563,7 @@ def _pow(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(divmod)
 def _divmod(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    both = [machine.realised(arg) for arg in _positional(args, kwargs, 2)]
+    both = [machine.realised(arg) for arg in positional(args, kwargs, 2)]
     if any(as_scalar(one) is None for one in both):
         raise Break("python-call", "divmod")
     return SequenceValue(None, tuple, [number_binary(machine.tracer, op, *both) for op in ("//", "%")])
@@ -650,8 +647,8 @@ def _make_extremum(name: str) -> Rule:
     return extremum
 
 
-_RULES[min] = _make_extremum("min")
-_RULES[max] = _make_extremum("max")
+RULES[min] = _make_extremum("min")
+RULES[max] = _make_extremum("max")
 
 
 def _as_loop(machine: Machine, function: Any, value: Value, *others: Value) -> Value | None:
@@ -708,9 +705,9 @@ def _search(wanted: bool) -> Rule:
             if number is not None:
                 return NumberValue(None, ScalarOp("ne", "bool", (number, 0)))
         value = only(args, kwargs)
-        found = _as_loop(machine, consumers.any_of if wanted else consumers.all_of, value)
-        if found is not None:
-            return found
+        loop = _as_loop(machine, consumers.any_of if wanted else consumers.all_of, value)
+        if loop is not None:
+            return loop
         iterator = iterate(machine, value)
         while (item := next_item(machine, iterator)) is not None:
             if known_truth(machine, machine.realised(item)) is wanted:
@@ -720,83 +717,12 @@ def _search(wanted: bool) -> Rule:
     return search
 
 
-_RULES[any], _RULES[all] = _search(True), _search(False)
+RULES[any], RULES[all] = _search(True), _search(False)
 
 
 @rule(warnings.warn, warnings.warn_explicit)
 def _warn(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise Break("output", "warnings.warn")
-
-
-def _number(machine: Machine, value: Value) -> Value:
-    """What a function of math finds in its operand: the number that a NumPy scalar holds, or `value`."""
-    value = machine.realised(value)
-    return (numpy_rules.read_number(machine, value, asked=True) or value) if isinstance(value, ArrayValue) else value
-
-
-def _register_math() -> None:
-    """math functions of known numbers are computed, of others the program does, if graph/scalar.py has them."""
-
-    def make(function: Any) -> Rule:
-        def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-            name = function.__name__
-            if kwargs or (name in FUNCTIONS and len(args) != FUNCTIONS[name] and name != "log"):
-                raise Break("c-function", f"math.{name}")
-            numbers = [_number(machine, arg) for arg in args]
-            scalars = [scalar for number in numbers if (scalar := as_scalar(number)) is not None]
-            if len(scalars) < len(numbers):
-                raise Break("c-function", f"math.{name}")
-            if FUNCTIONS.get(name) == len(args) and any(map(is_symbolic, scalars)):
-                found = function_of(machine.tracer, name, scalars)
-                if found is not None:
-                    return not_too_long(NumberValue(None, found))
-            return python_result(function, *(as_constant(machine, number) for number in numbers))
-
-        return compute
-
-    for name in (*FUNCTIONS, "floor", "ceil", "gcd", "isnan", "isinf", "pow"):
-        function = getattr(math, name)
-        _RULES[function] = make(function)
-
-
-_register_math()
-
-
-def _make_scaling(name: str, factor: float) -> Rule:
-    def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        value = _number(machine, only(args, kwargs))
-        if as_scalar(value) is None:
-            raise Break("c-function", f"math.{name}")
-        return number_binary(machine.tracer, "*", value, ConstantValue(None, factor))
-
-    return compute
-
-
-_RULES[math.radians] = _make_scaling("radians", math.pi / 180.0)
-_RULES[math.degrees] = _make_scaling("degrees", 180.0 / math.pi)
-
-
-def _make_rounding(function: Any, known: Rule) -> Rule:
-    def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        scalar = as_scalar(args[0]) if len(args) == 1 and not kwargs else None
-        whole = None if scalar is None else rounded_to_int(machine.tracer, scalar, function is math.ceil)
-        return known(machine, args, kwargs) if whole is None else not_too_long(machine.tracer.number(whole))
-
-    return compute
-
-
-for _function in (math.ceil, math.floor):
-    _RULES[_function] = _make_rounding(_function, _RULES[_function])
-
-
-@rule(math.sqrt)
-def _square_root(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = _number(machine, *_positional(args, kwargs, 1))
-    scalar = as_scalar(value)
-    if scalar is None:
-        raise Break("c-function", "math.sqrt")
-    root = square_root(machine.tracer, scalar) if is_symbolic(scalar) and kind_of(scalar) != "bool" else None
-    return python_result(math.sqrt, as_constant(machine, value)) if root is None else NumberValue(None, root)
 
 
 @rule(operator.index)
@@ -810,12 +736,12 @@ def _index(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(operator.getitem)
 def _getitem(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    container, index = _positional(args, kwargs, 2)
+    container, index = positional(args, kwargs, 2)
     return get_item(machine, container, index)
 
 
 @rule(operator.setitem)
 def _setitem(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    container, index, value = _positional(args, kwargs, 3)
+    container, index, value = positional(args, kwargs, 3)
     set_item(machine, container, index, value)
     return ConstantValue(None, None)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from dynamo_lite import budget, ops
-from dynamo_lite.capture import handlers, numpy_functions, opaque
+from dynamo_lite.capture import handlers, math_functions, numpy_functions, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, read_cell, root_frame
@@ -418,6 +418,7 @@ __all__ = [
     "bind_slots",
     "empty_closure",
     "handlers",
+    "math_functions",
     "numpy_functions",
     "opaque",
     "slot_names",
