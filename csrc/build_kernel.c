@@ -1,5 +1,6 @@
 /* Build the Map and Reduce steps of a program: their kernels, operands and targets. */
 #include "build.h"
+#include "maps.h"
 
 #include "kernel_code.h"
 

@@ -1,5 +1,6 @@
 /* Compiled kernels (see kernel_code.h). */
 #include "eval_hook.h"
+#include "maps.h"
 #include "kernel_code.h"
 
 #include <structmember.h>

@@ -8,6 +8,7 @@
 #define DL_KERNEL_CODE_H
 
 #include "program.h"
+#include "maps.h"
 
 enum { DL_BLOCK_WORDS = 3 * DL_MAX_OPERANDS + 2 + 8 * DL_LOOP_WORDS };
 

@@ -4,6 +4,7 @@
  * axes are ordered and merged into the shortest loop nest, and the kernel runs the innermost loop.
  */
 #include "program.h"
+#include "maps.h"
 
 #include "fpflags.h"
 #include "kernel_code.h"

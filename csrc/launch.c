@@ -8,6 +8,7 @@
 #include "kernel_code.h"
 #include "machine.h"
 #include "program.h"
+#include "maps.h"
 #include "pyframe.h"
 
 enum { SMALL_REGISTERS = 16, SMALL_NUMBERS = 64 };

@@ -7,6 +7,7 @@
  * writes was saved by the outermost program, so declining at any iteration leaves every array as it was.
  */
 #include "program.h"
+#include "maps.h"
 
 #include "machine.h"
 #include "pyframe.h"

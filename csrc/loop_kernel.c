@@ -7,6 +7,7 @@
  * kernel reads at another place; between two runs of the kernel the registers hold what the body would have made by then.
  */
 #include "program.h"
+#include "maps.h"
 
 #include "kernel_code.h"
 

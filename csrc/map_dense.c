@@ -1,5 +1,6 @@
 /* Maps of packed arrays and single numbers into fresh arrays: the short way, without a loop nest. */
 #include "program.h"
+#include "maps.h"
 
 #include "kernel_code.h"
 

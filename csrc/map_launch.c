@@ -1,5 +1,6 @@
 /* Call a kernel's code over an ordered nest, and hand on what it has made (kernel_map.c, map_plan.c). */
 #include "program.h"
+#include "maps.h"
 
 #include <stdatomic.h>
 

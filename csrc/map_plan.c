@@ -6,6 +6,7 @@
  * of it is used while a kernel runs without it.
  */
 #include "program.h"
+#include "maps.h"
 
 #include "kernel_code.h"
 

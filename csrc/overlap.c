@@ -1,5 +1,6 @@
 /* Memory that a program writes: what it may share with other inputs, and copies to undo the writes with. */
 #include "program.h"
+#include "maps.h"
 
 #include "memory.h"
 

@@ -6,6 +6,7 @@
  * or a loop multiplies, whose products of infinities differ.
  */
 #include "kernel_code.h"
+#include "maps.h"
 
 #include "fpflags.h"
 

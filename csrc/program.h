@@ -722,6 +722,4 @@ DlStatus dl_call_run(DlRun *run, const DlCallStep *step);
 /* Put a call's result (borrowed) into a register if it is of that type. */
 DlStatus dl_result_take(DlRun *run, const DlType *type, DlReg *reg, PyObject *object);
 
-#include "maps.h"
-
 #endif

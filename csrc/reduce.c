@@ -8,6 +8,7 @@
  * the arithmetic is known (fold.h), or the result is unsure, NumPy's reduce is called.
  */
 #include "reduce.h"
+#include "maps.h"
 
 #include "fpflags.h"
 #include "kernel_code.h"

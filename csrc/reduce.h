@@ -4,6 +4,7 @@
 
 #include "fold.h"
 #include "program.h"
+#include "maps.h"
 
 /* The reduced array as memory order shows it: groups of merged axes, outermost first. */
 typedef struct {

@@ -1,5 +1,6 @@
 /* Folds a reduced array in NumPy's order (see reduce.c): run after run, or row after row, tile by tile. */
 #include "reduce.h"
+#include "maps.h"
 
 #include "kernel_code.h"
 
