@@ -36,6 +36,11 @@ def is_open(tracer: Tracer, source: Source) -> bool:
     return True
 
 
+def is_array(tracer: Tracer, input_: Node) -> bool:
+    """Whether an input is an array: no NumPy scalar, random generator or list."""
+    return type(tracer.example_inputs[input_.params["index"]]) is np.ndarray
+
+
 def part_of(tracer: Tracer, obj: Array, source: Source, whole: Array, input_: Node) -> Node | None:
     """`obj` as a view of an input, guarded to be that part of it; None where it is none that a slice names."""
     index = index_of(whole, obj)
@@ -128,7 +133,7 @@ def check_parts(tracer: Tracer) -> None:
     handed = {source for node, source in tracer.parts.items() if _may_come_out(node, tracer.root.nodes)}
     for source in handed:
         known[source] = GIVEN_UP
-    arrays = [node for node in tracer.root.inputs if isinstance(node, Node) and not node.array_type.scalar]
+    arrays = [node for node in tracer.root.inputs if isinstance(node, Node) and is_array(tracer, node)]
     new = set()
     apart = set()
     for written in tracer.written & set(arrays):

@@ -130,7 +130,7 @@ def _wrap_array(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Va
 def _as_part(tracer: Tracer, obj: np.ndarray[Any, Any], source: Source) -> Node | None:
     """The view that stands for an array which is a part of an earlier input, or of its base."""
     for input_ in tracer.root.inputs:
-        if isinstance(input_, Node) and not input_.array_type.scalar:
+        if isinstance(input_, Node) and parts.is_array(tracer, input_):
             whole = tracer.example_inputs[input_.params["index"]]
             if (found := parts.part_of(tracer, obj, source, whole, input_)) is not None:
                 return found
