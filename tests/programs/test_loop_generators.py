@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,9 @@ def test_outcome(name: str, backend: str) -> None:
     )
     if not _C.get_stress():
         found = {loop.outcome for loop in report.compiled.explain().loops}
-        assert ("native" in found) != one.plain, report.compiled.explain()
+        # From 3.14 this loop stands in the function itself, which has a cell variable: it cannot be left in two ways.
+        plain = one.plain or (name == "any_row" and sys.version_info >= (3, 14))
+        assert ("native" in found) != plain, report.compiled.explain()
 
 
 def test_the_loop_of_a_builtin_stands_where_it_is_called() -> None:
