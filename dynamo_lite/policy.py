@@ -41,7 +41,7 @@ class Thresholds:
 
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
-    hot_callee: float = 0.010  # plain time of what a compiled function calls, or goes on with, until it is compiled
+    hot_callee: float = 0.003  # plain time of what a compiled function calls, or goes on with, until it is compiled
     look: float = 0.0005  # how often a running loop looks at the clock, about
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
