@@ -1,7 +1,7 @@
 """Backends: what turns a captured graph into something that runs.
 
 A backend is a callable ``(graph, example_inputs) -> callable``; a ``_C.Program`` is run by C without Python. Names are
-resolved among those registered, the two of this package ("numba", "reference") and the entry-point group
+resolved among those registered, the three of this package ("numba", "c", "reference") and the entry-point group
 "dynamo_lite.backends". INVARIANT: a backend's module is imported when it is first resolved, not before.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Backend: TypeAlias = Callable[[Any, Sequence[Any]], Callable[..., Any]]
 
 ENTRY_POINTS = "dynamo_lite.backends"
-BUILT_IN = {"numba": "dynamo_lite.backends.numba", "reference": "dynamo_lite.backends.reference"}
+BUILT_IN = {name: f"dynamo_lite.backends.{name}" for name in ("numba", "c", "reference")}
 
 _REGISTERED: dict[str, Backend] = {}
 

@@ -122,9 +122,15 @@ build_alloc(DlBuilder *builder, PyObject *object, DlAllocStep *step)
     if (status < 0 || dl_build_dims(builder, object, "shape", &step->shape) < 0) {
         return -1;
     }
-    PyObject *like = PyObject_GetAttrString(object, "like");
-    step->like = like == NULL || like == Py_None ? -1 : dl_build_int(like, "index");
-    status = like == NULL ? -1 : step->like >= 0 ? dl_build_use(builder, step->like, object) : 0;
+    PyObject *like = dl_build_tuple(object, "like");
+    step->common = like ? dl_build_is_text(object, "order", "common") : -1;
+    step->like = like ? dl_build_rows(PyTuple_GET_SIZE(like), sizeof *step->like) : NULL;
+    status = step->like != NULL && step->common >= 0 ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PyTuple_GET_SIZE(like); i++) {
+        step->like[i] = dl_build_int(PyTuple_GET_ITEM(like, i), "index");
+        status = step->like[i] == INT32_MIN ? -1 : dl_build_use(builder, step->like[i], object);
+        step->n_like++;
+    }
     Py_XDECREF(like);
     step->dst = status < 0 ? INT32_MIN : dl_build_int(object, "dst");
     return step->dst == INT32_MIN ? -1 : dl_build_set(builder, step->dst, object);

@@ -86,6 +86,7 @@ typedef struct {
     DlRound *round;     /* of the loop in which this code goes on behind a break; or NULL */
     int iterator;       /* which argument of this code is that loop's iterator, or the range that is left; -1: it has none */
     DlVisits visits;
+    uint64_t cool_until; /* nobody is asked for an entry before */
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
 } DlCache;
 

@@ -528,7 +528,8 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     }
     if (found == 0) {
         dl_thread.why_plain = DL_REASON_NO_ENTRY;
-        if (dl_cache_skips(cache, on_miss) || on_miss == NULL || dl_thread.paused) {
+        int cool = cache->cool_until != 0 && dl_now() < cache->cool_until;
+        if (dl_cache_skips(cache, on_miss) || on_miss == NULL || dl_thread.paused || cool) {
             if (cache->n_entries > 0 && dl_cache_skips(cache, on_miss)) {
                 note_plain(cache, slots, n_slots, on_miss, 1);
             }
@@ -623,11 +624,15 @@ call_resumed(PyObject *resume, DlContinuation *state, PyObject *on_miss, int *go
     }
     memcpy(args, state->args, (size_t)n * sizeof *args);
     memset(state->args, 0, (size_t)n * sizeof *args);
+    static uint64_t n_segments;
+    uint64_t around = dl_thread.segment;
     Awaited outer = awaited;
+    dl_thread.segment = ++n_segments << 32; /* NB: calls are added to it (watch.c) */
     awaited = (Awaited){.function = resume, .caller = dl_pyframe_running(PyThreadState_Get()), .on_miss = on_miss};
     PyObject *value = dl_hook_call_plainly(resume, args, (size_t)n, NULL, 1);
     *goes_on = value != NULL && value == awaited.handed;
     awaited = outer;
+    dl_thread.segment = around;
     if (args != small) {
         PyMem_Free(args);
     }

@@ -55,6 +55,7 @@ typedef struct {
     uint64_t answering;  /* ns that the answers took */
     int timing;          /* calls under way that are timed: what programs take is noted */
     uint64_t cold;       /* ns that frames took which wait for that, while something was timed */
+    uint64_t segment;    /* the plain rest of a function that is under way, by a number that no other has */
     int heating;         /* plain runs under way of cold code behind breaks */
     uint64_t frames;     /* ns that frames took which the hook dispatched or let wait, while something was heating */
     uint64_t native;     /* ns that programs took while something was timed, and how many ran */

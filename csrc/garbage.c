@@ -86,6 +86,7 @@ clear_step(DlStep *step)
     case DL_STEP_ALLOC:
         Py_XDECREF(step->alloc.descr);
         PyMem_Free(step->alloc.shape.values);
+        PyMem_Free(step->alloc.like);
         break;
     case DL_STEP_MAP:
         dl_build_clear_map(&step->map);

@@ -98,8 +98,16 @@ alloc(DlRun *run, const DlAllocStep *step)
     }
     int zeros = step->filled && memcmp(cell, zero, (size_t)itemsize) == 0;
     PyObject *array;
-    if (step->like >= 0) {
-        const DlReg *like = &run->regs[step->like];
+    if (step->common) {
+        npy_intp strides[DL_MAX_DIMS];
+        if (dl_layout_common(run->regs, step->like, step->n_like, step->shape.n, shape, itemsize, strides)) {
+            return dl_decline(run, DL_REASON_INPUT);
+        }
+        array = dl_pool_array(run, step->descr, step->shape.n, shape, strides);
+        zeros = 0;
+    }
+    else if (step->n_like > 0) {
+        const DlReg *like = &run->regs[step->like[0]];
         npy_intp strides[DL_MAX_DIMS];
         if (like->kind != DL_ARRAY || like->nd != step->shape.n
             || (like->nd && memcmp(like->shape, shape, (size_t)like->nd * sizeof *shape) != 0)) {
@@ -264,7 +272,8 @@ take_outputs(DlRun *run, const DlOperand *operands, PyObject *const *objects, in
         }
         if (outputs[i] == NULL) {
             while (i > 0) {
-                Py_CLEAR(outputs[--i]);
+                i--; /* NB: CPython 3.11's Py_CLEAR evaluates its argument twice */
+                Py_CLEAR(outputs[i]);
             }
             return -1;
         }
@@ -302,8 +311,9 @@ drop_outputs(const DlRun *run, PyObject **outputs)
     }
 }
 
-int
-dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
+/* Run the steps, one after the other. */
+static int
+run_steps(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
     DlProgram *program = (DlProgram *)object;
     DlReg small_regs[SMALL_REGISTERS];
@@ -391,6 +401,17 @@ counted:
     return status;
 }
 
+int
+dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
+{
+    DlProgram *program = (DlProgram *)object;
+    if (program->single && end == NULL && !program->never && dl_single_run(program, inputs, outputs)) {
+        program->time = 1.0;
+        return 0;
+    }
+    return run_steps(object, inputs, outputs, end, world);
+}
+
 Py_ssize_t
 dl_program_n_outputs(PyObject *program)
 {
@@ -454,6 +475,9 @@ dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part)
     self->compile_kernel = Py_NewRef(compile_kernel);
     if (dl_program_build(self, part) < 0) {
         Py_CLEAR(self);
+    }
+    else {
+        self->single = dl_single_fits(self);
     }
     return self;
 }

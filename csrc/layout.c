@@ -208,6 +208,62 @@ dl_layout_of_copy(const DlReg *reg, int itemsize, npy_intp *strides)
     memcpy(strides, copy.strides, (size_t)reg->nd * sizeof *strides);
 }
 
+/* The axes of reg's array from the outermost in memory to the innermost, C order where sizes of 1 leave a choice; 1 if
+ * axes repeat or meet, or it has not nd of them. */
+static int
+order_of_axes(const DlReg *reg, int nd, int *order)
+{
+    int moving = 0, ordered = 1;
+    if (reg->kind != DL_ARRAY || reg->nd != nd) {
+        return 1;
+    }
+    for (int axis = 0; axis < nd; axis++) {
+        npy_intp stride = Py_ABS(reg->strides[axis]);
+        if (reg->shape[axis] == 0 || (reg->shape[axis] != 1 && stride == 0)) {
+            return 1;
+        }
+        if (reg->shape[axis] == 1) {
+            continue;
+        }
+        int place = moving++;
+        for (; place > 0 && Py_ABS(reg->strides[order[place - 1]]) <= stride; place--) {
+            if (Py_ABS(reg->strides[order[place - 1]]) == stride) {
+                return 1;
+            }
+            order[place] = order[place - 1];
+            ordered = 0;
+        }
+        order[place] = axis;
+    }
+    for (int axis = 0; ordered && axis < nd; axis++) {
+        order[axis] = axis;
+    }
+    return !ordered && moving < nd;
+}
+
+int
+dl_layout_common(const DlReg *regs, const int32_t *like, int n, int nd, const npy_intp *shape, int itemsize,
+                 npy_intp *strides)
+{
+    int order[DL_MAX_DIMS], other[DL_MAX_DIMS];
+    for (int axis = 0; axis < nd; axis++) {
+        order[axis] = axis;
+    }
+    for (int i = 0; i < n; i++) {
+        int *found = i ? other : order;
+        if (order_of_axes(&regs[like[i]], nd, found)
+            || (i && memcmp(order, other, (size_t)nd * sizeof *order) != 0)) {
+            return 1;
+        }
+    }
+    npy_intp stride = itemsize;
+    for (int place = nd - 1; place >= 0; place--) {
+        strides[order[place]] = stride;
+        stride *= shape[order[place]];
+    }
+    return 0;
+}
+
 /* Rule (4): whether a result in the place of an operand might lie otherwise. */
 static int
 may_be_elided(const DlKernelOp *op, const DlLayout *values, const DlLayout *out)

@@ -131,7 +131,9 @@ typedef struct {
     PyArray_Descr *descr; /* owned */
     DlDims shape;
     int filled, fortran;
-    int32_t like;         /* a register whose array's memory order is the new one's; -1: C or Fortran order */
+    int n_like;           /* so many arrays say in which order the new one's axes lie; 0: C or Fortran order */
+    int32_t *like;        /* their registers */
+    int common;           /* all have that order, and maybe other shapes; otherwise there is one, of the same shape */
     DlOperand fill;
 } DlAllocStep;
 
@@ -371,6 +373,7 @@ struct DlProgram {
     double time; /* of the last run: nanoseconds where it has loops, else 1 */
     DlRowBlock *blocks;
     int n_blocks;
+    int single;        /* it is one map, for which dl_single_run() is tried first */
     DlBody *body;      /* NULL but for the body of a loop, or a branch */
 };
 
@@ -702,6 +705,10 @@ void dl_layout_contiguous(int nd, const npy_intp *shape, npy_intp itemsize, int 
 void dl_layout_order(const DlLayout *layout, int *order);
 /* The strides of a copy of reg's array, of that itemsize, in its memory order. */
 void dl_layout_of_copy(const DlReg *reg, int itemsize, npy_intp *strides);
+/* The strides of a packed array of that shape whose axes have the order that they have in all of the n arrays
+ * (ops/borders.py): 0, or 1 if they have no common one, or if it is open what NumPy takes for one. */
+int dl_layout_common(const DlReg *regs, const int32_t *like, int n, int nd, const npy_intp *shape, int itemsize,
+                     npy_intp *strides);
 /* The layouts of a kernel's results that NumPy's operations would give; operands: one layout each. into: which results
  * go into arrays that are there, and have none; or NULL. 1: not of `shape`. */
 int dl_layout_results(const DlKernel *kernel, const DlLayout *operands, const uint8_t *into, int nd,

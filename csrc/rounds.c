@@ -8,24 +8,29 @@
 #include <structmember.h>
 
 void
-dl_round_cool(DlRound *round)
+dl_round_cool(DlRound *round, double seconds)
 {
     round->hot = 0;
     round->spent = 0;
+    round->cool_until = seconds > 0 ? dl_now() + (uint64_t)(seconds * 1e9) : 0;
     round->epoch++;
 }
 
-/* How many rounds are left of what `iterator` goes through; -1: unknown. */
+/* How many rounds are left of what `iterator` goes through; -1: unknown. *last: the last number of a range. */
 static Py_ssize_t
-rounds_left(PyObject *iterator)
+rounds_left(PyObject *iterator, Py_ssize_t *last)
 {
+    *last = 0;
     if (iterator == NULL || !(PyRange_Check(iterator) || Py_IS_TYPE(iterator, &PyRangeIter_Type))) {
         return -1;
     }
     Py_ssize_t left = PyObject_LengthHint(iterator, -1);
-    if (left < 0) { /* more than fit */
-        PyErr_Clear();
+    if (left > 0 && PyRange_Check(iterator)) {
+        PyObject *number = PySequence_GetItem(iterator, -1);
+        *last = number ? PyLong_AsSsize_t(number) : 0;
+        Py_XDECREF(number);
     }
+    PyErr_Clear(); /* more than fit */
     return left;
 }
 
@@ -35,37 +40,43 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     if (round->loses) {
         return dl_now() >= round->retry_at;
     }
-    Py_ssize_t left = rounds_left(iterator);
-    if (visits->run != run || visits->epoch != round->epoch || visits->asked != dl_thread.asked) {
-        /* another run, it ran plainly, or something was compiled meanwhile */
-        *visits = (DlVisits){.run = run, .since = dl_now(), .asked = dl_thread.asked, .epoch = round->epoch, .left = left};
+    Py_ssize_t last, left = rounds_left(iterator, &last);
+    uint64_t time = dl_now();
+    if (visits->epoch != round->epoch || visits->asked != dl_thread.asked) {
+        /* it ran plainly, or something was compiled meanwhile */
+        *visits = (DlVisits){.asked = dl_thread.asked, .epoch = round->epoch};
         if (round->counted != round->epoch || round->counts == NULL) {
             round->counts = visits;
             round->counted = round->epoch;
         }
-        return 1;
     }
-    visits->rounds += left >= 0 && left < visits->left ? (uint64_t)(visits->left - left) : 1;
+    else if (left < 0 ? visits->run == run : left < visits->left && last == visits->last) {
+        /* NB: else the loop has begun anew, and what passed is not its own */
+        visits->rounds += left >= 0 ? (uint64_t)(visits->left - left) : 1;
+        visits->time += time - visits->since;
+        visits->visits++;
+    }
+    visits->run = run;
     visits->left = left;
-    if (++visits->visits < dl_thresholds.rounds_judged) {
+    visits->last = last;
+    visits->since = time;
+    if (visits->visits < dl_thresholds.rounds_judged) {
         return 1;
     }
-    uint64_t time = dl_now();
-    double compiled = (double)(time - visits->since) / (double)visits->rounds;
+    double compiled = (double)visits->time / (double)visits->rounds;
     double plain = (double)round->plain / (double)round->n_plain;
     if (round->n_plain >= dl_thresholds.tried_plain && round->counts == visits) {
         round->saved += (plain - compiled) * (double)visits->rounds;
     }
     visits->visits = 0;
-    visits->rounds = 0;
-    visits->since = time;
+    visits->rounds = visits->time = 0;
     if (round->n_plain < dl_thresholds.tried_plain || compiled <= dl_thresholds.worth * plain) {
         return 1;
     }
     round->patience = (uint64_t)dl_longer((double)round->patience, dl_thresholds.first_patience, dl_thresholds.longest_patience);
     round->retry_at = time + round->patience;
     round->loses = 1;
-    dl_round_cool(round);
+    dl_round_cool(round, 0);
     round->plain = round->n_plain = 0; /* as it goes on, it may take other times */
     return 0;
 }

@@ -18,6 +18,7 @@
 #include "dispatch.h"
 #include "eval_hook.h"
 #include "interrupts.h"
+#include "jump.h"
 #include "numpy_api.h"
 #include "pyframe.h"
 
@@ -34,23 +35,27 @@ typedef struct DlPoll {
     int rounds;            /* of a loop, from one question to the next */
     PyObject *without;     /* of a function: its code without polls; or NULL */
     /* of a loop */
-    DlFrame *frame;        /* whose rounds were counted last; compared only */
-    uint64_t passed;       /* rounds up to the last question */
+    DlFrame *frame;        /* whose rounds were counted last; compared only, as the next call may have its memory */
+    uint64_t call;         /* which call that was */
+    uint64_t passed;       /* rounds, or calls, up to the last question */
     uint64_t around;       /* how far the loop around it was then */
     uint64_t gained;       /* what had been compiled then */
     uint64_t last;         /* when the clock was looked at */
     int depth;             /* stack slots in use at the header */
     struct DlPoll *outer;  /* of the loop around; or NULL */
+    struct DlPoll *entry;  /* of the function; or NULL */
     DlRound *round;
     /* of a function */
     uint64_t spent, calls; /* plain time, and the calls that took it */
     uint64_t heat;         /* plain time since it was asked about last */
+    uint64_t cool_until;   /* nobody is asked about it before */
     DlTrial trials[DL_SIZE_CLASSES];
 } DlPoll;
 
 static struct {
     PyObject *on_miss; /* asked for entries; NULL: nothing is watched */
-    PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values) -> Continuation; None: never, NotImplemented: not now */
+    PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values) -> Continuation; None: never, a float: not for
+                          so many seconds */
 } watch;
 
 static PyObject *go_on; /* what poll() gives where the frame is to run on */
@@ -69,6 +74,21 @@ may_act(PyCodeObject *code)
 }
 
 /* ---- the entry of a function ---- */
+
+/* How many rounds a loop has gone, or calls a function has had, as far as its poll was asked. */
+static uint64_t
+count_of(const DlPoll *poll)
+{
+    return poll->passed + (uint64_t)(poll->stride - poll->countdown);
+}
+
+/* Ask `poll` anew after so many. */
+static void
+set_stride(DlPoll *poll, int stride)
+{
+    poll->passed = count_of(poll) + 1; /* never the same count again */
+    poll->countdown = poll->stride = stride;
+}
 
 /* Call function plainly with what lies in the argument slots of its frame, from which simple arguments are taken. */
 static PyObject *
@@ -120,6 +140,7 @@ done:
 static int
 entry_is_due(DlPoll *poll)
 {
+    poll->passed += (uint64_t)poll->stride;
     poll->countdown = poll->stride;
     DlFrame *frame = dl_pyframe_running(PyThreadState_Get());
     PyCodeObject *code = dl_pyframe_code(frame);
@@ -166,7 +187,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         poll->calls += (uint64_t)poll->stride;
         poll->spent += (uint64_t)(time * poll->stride);
         poll->heat += (uint64_t)(time * poll->stride);
-        poll->hot = (double)poll->heat >= dl_thresholds.hot_function;
+        poll->hot = (double)poll->heat >= dl_thresholds.hot_function && dl_now() >= poll->cool_until;
         if (poll->without != NULL && trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_function) {
             go_without(poll, function, code);
         }
@@ -175,8 +196,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
             return value;
         }
         double room = dl_thresholds.hot_function / (10 * (time + 1));
-        poll->stride = poll->hot || room < 1 ? 1 : room > 1000 ? 1000 : (int)room;
-        poll->countdown = poll->stride;
+        set_stride(poll, poll->hot || room < 1 ? 1 : room > 1000 ? 1000 : (int)room);
     }
     return value;
 }
@@ -202,7 +222,7 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         Py_DECREF(function);
         return value;
     }
-    poll->countdown = poll->stride = 1;
+    set_stride(poll, 1);
     DlChoice choice = dl_trial_choose(trial);
     if (dl_cache_skips(cache, watch.on_miss) && cache->n_entries == 0) {
         poll->off = 1;
@@ -238,13 +258,6 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 
 /* ---- the back edge of a loop ---- */
 
-/* How many rounds a loop has gone, as far as its poll was asked. */
-static uint64_t
-rounds_of(const DlPoll *poll)
-{
-    return poll->passed + (uint64_t)(poll->stride - poll->countdown);
-}
-
 /* Whether poll() is to be called in this round. */
 static int
 round_is_due(DlPoll *poll)
@@ -260,10 +273,12 @@ round_is_due(DlPoll *poll)
     if (round->hot && may_act(dl_pyframe_code(frame))) {
         return 1;
     }
-    uint64_t time = dl_now(), around = poll->outer ? rounds_of(poll->outer) : 0;
-    if (poll->frame != frame || poll->around != around || poll->gained != dl_thread.asked) {
+    uint64_t time = dl_now(), around = poll->outer ? count_of(poll->outer) : 0;
+    uint64_t call = dl_thread.segment + (poll->entry ? count_of(poll->entry) : 0);
+    if (poll->frame != frame || poll->call != call || poll->around != around || poll->gained != dl_thread.asked) {
         /* what passed meanwhile is not this loop's, begun anew, or compiling is in it */
         poll->frame = frame;
+        poll->call = call;
         poll->around = around;
         poll->gained = dl_thread.asked;
         poll->last = time;
@@ -282,7 +297,7 @@ round_is_due(DlPoll *poll)
         poll->stride /= 2;
     }
     poll->countdown = poll->stride;
-    if (round->loses && time < round->retry_at) {
+    if ((round->loses && time < round->retry_at) || time < round->cool_until) {
         return 0;
     }
     round->loses = 0;
@@ -298,6 +313,21 @@ round_is_due(DlPoll *poll)
         return 0;
     }
     return 1;
+}
+
+/* The cache of the code that a Continuation goes on with; NULL: there is none. */
+static const void *
+cache_ahead(PyObject *value)
+{
+    PyObject *target = Py_IS_TYPE(value, &dl_continuation_type) ? ((DlContinuation *)value)->target : NULL;
+    if (target != NULL && PyFunction_Check(target)) {
+        target = PyFunction_GET_CODE(target);
+    }
+    DlCache *cache = target != NULL && PyCode_Check(target) ? dl_cache_get((PyCodeObject *)target) : NULL;
+    if (cache == NULL) {
+        PyErr_Clear();
+    }
+    return cache;
 }
 
 /* Run compiled code in place of the rest of a frame, from the header of a loop on. */
@@ -340,14 +370,15 @@ done:
     Py_XDECREF(own);
     Py_XDECREF(names);
     Py_XDECREF(values);
-    if (answer == Py_None || answer == Py_NotImplemented) {
+    if (answer == Py_None || (answer != NULL && PyFloat_Check(answer))) {
         poll->off = answer == Py_None;
-        dl_round_cool(round);
+        dl_round_cool(round, poll->off ? 0 : PyFloat_AS_DOUBLE(answer));
         Py_SETREF(answer, Py_NewRef(go_on));
     }
     else if (answer != NULL) {
         round->hot = 1;
         round->entered++;
+        round->header = cache_ahead(answer);
         dl_pyframe_clear_state(frame, poll->depth); /* from here on the Continuation alone holds what lived in it */
         /* NB: frame is hidden, so the one that runs is its caller. */
         if (!dl_dispatch_relay(function, dl_pyframe_running(PyThreadState_Get()), watch.on_miss, answer)) {
@@ -391,21 +422,25 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     return value;
 }
 
-/* Poll(place, depth=0, outer=None, round=None): round is None at a function's entry. */
+/* Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None): round is None at a function's entry. */
 static PyObject *
 poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"place", "depth", "outer", "round", "rounds", NULL};
-    PyObject *place, *outer = Py_None, *round = Py_None;
+    static char *names[] = {"place", "depth", "outer", "round", "rounds", "entry", NULL};
+    PyObject *place, *outer = Py_None, *round = Py_None, *entry = Py_None;
     int depth = 0, rounds = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOi:Poll", names, &place, &depth, &outer, &round, &rounds)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOiO:Poll", names, &place, &depth, &outer, &round, &rounds, &entry)) {
         return NULL;
     }
     if (round != Py_None && !Py_IS_TYPE(round, &dl_round_type)) {
         return PyErr_Format(PyExc_TypeError, "Poll: round must be a Round or None, not %.100s", Py_TYPE(round)->tp_name);
     }
-    if (outer != Py_None && !Py_IS_TYPE(outer, type)) {
-        return PyErr_Format(PyExc_TypeError, "Poll: outer must be a Poll or None, not %.100s", Py_TYPE(outer)->tp_name);
+    for (int i = 0; i < 2; i++) {
+        PyObject *one = i ? entry : outer;
+        if (one != Py_None && !Py_IS_TYPE(one, type)) {
+            return PyErr_Format(PyExc_TypeError, "Poll: outer and entry must be Polls or None, not %.100s",
+                                Py_TYPE(one)->tp_name);
+        }
     }
     DlPoll *self = (DlPoll *)type->tp_alloc(type, 0);
     if (self != NULL) {
@@ -418,6 +453,7 @@ poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->round = round == Py_None ? NULL : (DlRound *)Py_NewRef(round);
         self->place = Py_NewRef(place);
         self->outer = outer == Py_None ? NULL : (DlPoll *)Py_NewRef(outer);
+        self->entry = entry == Py_None ? NULL : (DlPoll *)Py_NewRef(entry);
     }
     return (PyObject *)self;
 }
@@ -428,6 +464,7 @@ poll_traverse(DlPoll *self, visitproc visit, void *arg)
     Py_VISIT(self->place);
     Py_VISIT(self->without);
     Py_VISIT((PyObject *)self->outer);
+    Py_VISIT((PyObject *)self->entry);
     return 0;
 }
 
@@ -437,6 +474,7 @@ poll_clear(DlPoll *self)
     Py_CLEAR(self->place);
     Py_CLEAR(self->without);
     Py_CLEAR(self->outer);
+    Py_CLEAR(self->entry);
     Py_CLEAR(self->round);
     return 0;
 }
@@ -531,25 +569,33 @@ watch_code(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_RETURN_NONE;
 }
 
-/* cool(function): what is asked about, the function, or the loop in which a resume function goes on, takes its time once
-   more before it is hot. */
+/* cool(function, seconds=0.0): what is asked about, the function, or the loop which a resume function begins with, takes
+   its time once more before it is hot, and so many seconds at least. Another resume function runs plainly so long: at the
+   next back edge the loop goes on compiled. */
 static PyObject *
-cool(PyObject *module, PyObject *function)
+cool(PyObject *module, PyObject *args)
 {
     (void)module;
-    if (!PyFunction_Check(function)) {
-        return PyErr_Format(PyExc_TypeError, "cool: a function, not %.100s", Py_TYPE(function)->tp_name);
+    PyObject *function;
+    double seconds = 0;
+    if (!PyArg_ParseTuple(args, "O!|d:cool", &PyFunction_Type, &function, &seconds)) {
+        return NULL;
     }
     DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
     if (cache == NULL) {
         return NULL;
     }
-    if (cache->round != NULL) {
-        dl_round_cool(cache->round);
+    uint64_t until = dl_now() + (uint64_t)(seconds * 1e9);
+    if (cache->round != NULL && cache->round->header == cache) {
+        dl_round_cool(cache->round, seconds);
+    }
+    else if (cache->round != NULL) {
+        cache->cool_until = until + (uint64_t)dl_thresholds.hot_loop;
     }
     else if (asking != NULL) {
         asking->hot = 0;
         asking->heat = 0;
+        asking->cool_until = until;
     }
     Py_RETURN_NONE;
 }
@@ -591,7 +637,7 @@ static PyMethodDef functions[] = {
     {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
      "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
-    {"cool", cool, METH_O, "cool(function): what is asked about takes its time once more before it is hot."},
+    {"cool", cool, METH_VARARGS, "cool(function, seconds=0.0): what is asked about takes its time once more."},
     {"drop_frame", drop_frame, METH_O, "drop_frame(exception): take the outermost frame off its traceback."},
     {NULL, NULL, 0, NULL},
 };

@@ -9,13 +9,16 @@
 
 #include "trials.h"
 
-/* The rounds that compiled code has gone on at one place of a loop, in one run of the dispatcher and as long as the loop
-   stays hot. The place keeps them. */
+/* The rounds that compiled code has gone on at one place of a loop, as long as the loop stays hot and nothing more is
+   compiled. The place keeps them. */
 typedef struct {
-    uint64_t run, since, asked, epoch;
-    uint64_t rounds;  /* since then */
+    uint64_t run, asked, epoch; /* of the last visit */
+    uint64_t since;   /* when it was */
+    Py_ssize_t left;  /* rounds that were left then; -1: unknown */
+    Py_ssize_t last;  /* the last number of the range that the loop goes through */
+    uint64_t rounds;  /* and ns, from one visit to the next while the loop goes through the same range */
+    uint64_t time;
     uint32_t visits;  /* in which a native loop may have made many rounds */
-    Py_ssize_t left;  /* rounds that were left at the last visit; -1: unknown */
 } DlVisits;
 
 /* A loop of the user's: what its rounds take. Its polls share it, in whatever code object it stands, and so do the places
@@ -28,7 +31,9 @@ typedef struct {
     char hot;                /* it may take over at the next back edge */
     char loses;              /* compiled rounds took longer: plain until retry_at */
     uint64_t epoch;          /* how often it went cold */
+    const void *header;      /* the cache of the code with which compiled code took over last; compared only */
     uint64_t retry_at, patience;
+    uint64_t cool_until;     /* nobody is asked about it before */
     DlVisits *counts;        /* the place whose rounds count for `saved`, of all in the loop, compared only; and in */
     uint64_t counted;        /* which epoch */
     double saved; /* ns that compiled rounds took less, as far as both were timed */
@@ -38,8 +43,8 @@ typedef struct {
    else, or NULL, and a visit is a round. False when the loop is better run plainly from here on. */
 int dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator);
 
-/* Let a loop take its time plainly before it is hot again. */
-void dl_round_cool(DlRound *round);
+/* Let a loop take its time plainly before it is hot again, and so many seconds at least. */
+void dl_round_cool(DlRound *round, double seconds);
 
 extern PyTypeObject dl_round_type; /* Round */
 

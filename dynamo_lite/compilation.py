@@ -27,7 +27,7 @@ from dynamo_lite import _C, backends, breaks, budget, log, policy, stance
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.residual import Target
-from dynamo_lite.capture.state import Restraints, SkipFrame
+from dynamo_lite.capture.state import Beginning, Restraints, SkipFrame, place_in
 from dynamo_lite.capture.trace import Capture, GraphBreak, empty_closure, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.chains import call_that_loses, reached
@@ -42,7 +42,7 @@ from dynamo_lite.errors import (
     RecompileLimitWarning,
 )
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import NodeKind
+from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import (
@@ -51,6 +51,7 @@ from dynamo_lite.pycode import (
     UnsupportedOpcode,
     UnsupportedResume,
     decoded,
+    remember_as,
     resume_code,
     successors,
 )
@@ -91,12 +92,6 @@ def _condition(segment: Segment) -> str:
     return "" if pays is None else segment.guards.of_inputs(pays)
 
 
-def _operations(graph: Graph) -> int:
-    """How many nodes compute or store, those in the bodies of loops included."""
-    own = sum(node.kind in (NodeKind.CALL, NodeKind.STORE) for node in graph.nodes)
-    return own + sum(_operations(region) for node in graph.nodes for region in node.regions)
-
-
 # Versions of one code object that compute nothing, before it is left alone.
 _WORTHLESS_LIMIT = 4
 # Entries of one code object that take numbers of modules, and tables of them, for constants.
@@ -104,10 +99,9 @@ _CONSTANT_ENTRIES = 2
 _ROOM = 500  # frames, of which compiling takes fewer: where so many were free and none was left, it did not end
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
-# Attempts to compile one code object for which there was no memory.
-_STARVED_LIMIT = 3
-# Operations behind a loop that are too many to run them plainly for its sake.
-_MUCH = 12
+_STARVED_LIMIT = 3  # attempts to compile one code object for which there was no memory
+_MUCH = 12  # operations behind a loop that are too many to run them plainly for its sake
+_LONG = 50  # of a segment that is not compiled once more for each side of the branch in front of it
 _INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
 _ROUND = "the segments of a loop together"
 
@@ -176,7 +170,7 @@ class Compilation:
         self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
         self._places: dict[types.CodeType, tuple[types.CodeType, int]] = {}  # -> where in what it goes on
         self._roots: dict[types.CodeType, types.CodeType] = {}  # -> the code of the user's function
-        self._lines: dict[types.CodeType, int] = {}  # and -> the line it goes on with
+        self._begins: dict[types.CodeType, Beginning] = {}  # and -> what it goes on with
         self._entries: dict[types.CodeType, int] = {}
         self._plain_entries: dict[types.CodeType, int] = {}
         self._skipped: set[types.CodeType] = set()
@@ -387,6 +381,9 @@ class Compilation:
 
     # -- resume functions ---------------------------------------------------------------------------------------------
 
+    def _line(self, code: types.CodeType) -> int:
+        return (code in self._begins and self._begins[code].line) or code.co_firstlineno
+
     def is_resumed(self, code: types.CodeType) -> bool:
         """Whether this is the code of a resume function."""
         return code in self._resumed
@@ -421,6 +418,7 @@ class Compilation:
             if known is None:
                 plain = made
                 made = made.replace()  # one of our own: entries and skips belong to code objects
+                remember_as(made, decoded(plain))
                 if self._watcher is not None:
                     made = self._watcher.with_polls(made)
                 resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
@@ -433,13 +431,15 @@ class Compilation:
                 self._places[made] = function.__code__, target.index
                 # NB: no walk along _places: after a reset() amid a run, an equal resume function is made of this one.
                 self._roots[made] = self._roots.get(function.__code__, function.__code__)
-                self._lines[made] = code.instrs[target.index].position[0] or made.co_firstlineno
+                self._begins[made] = Beginning(place_in(code, target.index), len(target.kinds), target.bound)
                 if target.plain:
                     self._skip(made, "exception-handler-active")
                 elif self._watcher is not None and not self._watcher.is_promising(code, target.index, function):
                     self._skip(made, "nothing-to-compile")
                 elif self._watcher is None and self._may_wait(function.__code__, target.index):
                     _C.wait(made)
+            if target.side and isinstance(known.resume_function, types.FunctionType):
+                self._restraints.sides.add(known.resume_function.__code__)
             return known
 
         return jump
@@ -455,6 +455,8 @@ class Compilation:
         self._versions.setdefault(code, []).append(segment)
         number = self._resumed.get(code, 0)
         self._compiles.append((CompileRecord(function.__qualname__, number, reason, ()), segment.seconds))
+        if code in self._begins and operations(segment.capture.graph) >= _LONG:
+            self._restraints.joins.setdefault(self._begins[code].place, set()).add(self._begins[code])
         if count:
             log.emit("recompiles", function.__qualname__, reason)
         for plan in segment.capture.loops:
@@ -580,7 +582,7 @@ class Compilation:
 
     def _note_skip(self, code: types.CodeType, reason: str, detail: str) -> None:
         row = breaks.REASONS[reason]
-        line = self._lines.get(code, code.co_firstlineno)
+        line = self._line(code)
         text = linecache.getline(code.co_filename, line).strip()
         message = breaks.message(reason, detail)
         if self.fullgraph and reason not in _NO_BREAK:
@@ -693,8 +695,8 @@ class Compilation:
             function=segment.code.co_qualname,
             segment=self._resumed.get(code, 0),
             filename=code.co_filename,
-            line=next(own, self._lines.get(code, code.co_firstlineno)),
-            operations=_operations(graph),
+            line=next(own, self._line(code)),
+            operations=operations(graph),
             numpy_calls=_count(segment.program, Call),
             guards=tuple(map(GuardRecord, segment.guards.sentences())),
             sizes=(segment.entry.least, segment.entry.most),
@@ -759,7 +761,7 @@ class Compilation:
         self._resumed.clear()
         self._places.clear()
         self._roots.clear()
-        self._lines.clear()
+        self._begins.clear()
         self._entries.clear()
         self._plain_entries.clear()
         self._skipped.clear()

@@ -29,6 +29,8 @@ class Thresholds:
     """Seconds, shares of 1, numbers of calls and rounds. csrc/trials.c reads the second part, by these names."""
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
+    budget_stake: float = 0.5  # seconds; of what goes beyond, only a part is there until compiled code has saved some
+    budget_later: float = 0.2  # that part
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = 0.0  # and so many seconds besides
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
@@ -41,7 +43,9 @@ class Thresholds:
 
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
+    short_loop: float = 0.0001  # plain time of what is left of an inner loop that is not worth the way in
     hot_callee: float = 0.003  # plain time of what a compiled function calls, or goes on with, until it is compiled
+    ask_again: float = 0.1  # of the process's time pass, as long as nothing may be compiled, until one asks again
     look: float = 0.0005  # how often a running loop looks at the clock, about
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
@@ -71,6 +75,7 @@ THRESHOLDS = Thresholds()
 AT_ONCE = Thresholds(
     hot_function=0.0,
     hot_loop=0.0,
+    short_loop=0.0,
     hot_callee=0.0,
     look=0.0,
     operations=1,
@@ -155,6 +160,7 @@ class Budget:
         little use.
         """
         limits = self._thresholds
-        taken = max(time.process_time(), self._ahead)
-        limit = limits.budget_base + limits.budget_share * taken + limits.budget_gains * max(0.0, saved)
+        share = limits.budget_share * max(time.process_time(), self._ahead)
+        limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
+        limit += min(share, limits.budget_stake + limits.budget_later * share)
         return self.spent + cost + self._usual <= limit * (limits.rest_factor if goes_on else 1.0)

@@ -67,7 +67,7 @@ class Watch:
         return self._polled(code, entries=False)
 
     def _polled(self, code: types.CodeType, entries: bool) -> types.CodeType:
-        polls: dict[tuple[int, int], _C.Poll] = {}
+        polls: dict[tuple[int, int | None], _C.Poll] = {}  # by code and header, None at the entry
 
         def make_poll(of: Code, loop: Loop | None) -> object | None:
             if loop is None:
@@ -76,9 +76,12 @@ class Watch:
                 entry = _C.Poll(of.qualname)
                 self.entries.append((entry, of.filename, of.firstlineno, of.qualname))
                 self.names[of.filename, of.firstlineno] = of.names
+                polls[id(of), None] = entry
                 return entry
             outer = None if loop.outer is None else polls.get((id(of), loop.outer))
-            poll = polls[id(of), loop.header] = _C.Poll(loop, loop.depth, outer, self._round(of, loop), loop.copies)
+            known = self._round(of, loop)
+            poll = _C.Poll(loop, loop.depth, outer, known, loop.copies, polls.get((id(of), None)))
+            polls[id(of), loop.header] = poll
             return poll
 
         return polled(code, make_poll, Answers(_C.GO_ON, _C.drop_frame), self.limits.together, self.limits.operations)
@@ -159,11 +162,15 @@ class Watch:
         allowed = compiler is not None and self.budget.allows(saved=self.saved(), goes_on=compiler.is_resumed(code))
         if compiler is None or not allowed or self._waits(code):
             self.put_off += 1
-            _C.cool(function)
+            _C.cool(function, self._pause())
             return None
         self.asked.add(_key(code))
         with self.budget.attempt():
             return compiler.miss(function, slots)
+
+    def _pause(self) -> float:
+        """Seconds until one who was refused may ask again: at first, when nobody may be compiled, more and more."""
+        return self.limits.ask_again * time.process_time() if self.compilation is None else 0.0
 
     def _waits(self, code: types.CodeType) -> bool:
         """Whether `code` is compiled after the function in which most of the time goes, unless that is called no more.
@@ -216,7 +223,8 @@ class Watch:
             ahead = min(left, self.limits.foresight * plain)
             is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
             is_called = not is_resumed and _key(code) in self.names
-            is_long = left >= self.limits.hot_loop or poll.place.outer is not None or not is_called
+            is_inner = poll.place.outer is not None or not is_called
+            is_long = left >= (self.limits.short_loop if is_inner else self.limits.hot_loop)
         self.budget.expects(ahead)
         return is_long
 
@@ -229,16 +237,16 @@ class Watch:
         names: list[str],
         values: list[Any],
     ) -> Any:
-        """The Continuation by which compiled code takes over a running loop at its header; None: it never can,
-        NotImplemented: not now."""
+        """The Continuation by which compiled code takes over a running loop at its header; None: it never can, a
+        number: not for so many seconds."""
         if not self._look_ahead(poll, function, stack):
-            return NotImplemented
+            return 0.0
         is_known = poll.round is not None and poll.round.entered > 0
         compiler = self._compiler()
-        allowed = is_known or (self.budget.allows(saved=self.saved()) and not self._waits(function.__code__))
-        if compiler is None or not allowed:
+        allowed = compiler is not None and (is_known or self.budget.allows(saved=self.saved()))
+        if compiler is None or not allowed or (not is_known and self._waits(function.__code__)):
             self.put_off += 1
-            return NotImplemented
+            return self._pause()
         kinds, items = [], []
         for item, is_own in zip(stack, own, strict=True):
             is_range = is_own and type(item) is _RANGE_ITERATOR

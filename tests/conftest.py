@@ -23,7 +23,8 @@ hypothesis.settings.register_profile("explore", deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 IN_USE = "a stress mode of the process has it in use"
-BACKENDS = ("reference", "numba")
+# Which backends the tests of programs run on, e.g. DYNAMO_LITE_TEST_BACKENDS=c.
+BACKENDS = tuple(os.environ.get("DYNAMO_LITE_TEST_BACKENDS", "reference numba").split())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -122,7 +122,7 @@ def test_what_can_never_be_captured_says_why(fn: Any, reason: str) -> None:
         (lambda: dynamo_lite.compile(curve, options=3), TypeError, "options as a mapping of names to values, not int"),
         (lambda: dynamo_lite.compile(curve, options={"costmodel": 1}), ConfigError, "did you mean 'cost_model'?"),
         (lambda: dynamo_lite.compile(curve, recompile_limit="x"), ConfigError, "is a whole number, not 'x'"),
-        (lambda: dynamo_lite.compile(curve, backend="numbe"), BackendError, "there are numba, reference"),
+        (lambda: dynamo_lite.compile(curve, backend="numbe"), BackendError, "there are c, numba, reference"),
         (lambda: dynamo_lite.compile(curve, fastmath=True), DynamoLiteError, "fastmath=True is not available yet"),
         (lambda: dynamo_lite.disable(3), TypeError, "disable() takes a Python function, not int"),
         (lambda: dynamo_lite.disable(len), TypeError, "disable() takes a Python function, not builtin"),

@@ -519,6 +519,35 @@ def test_a_call_of_single_elements_and_breaks_is_left_plain(compiler: Compile) -
     assert fast.stats()["breaks"] - before < 60
 
 
+def halved_if_large(x: Any) -> Any:
+    if x.sum() > 3.0:
+        x = x * 0.5
+    for _ in range(8):
+        y = np.sqrt(x + 1.0) - x * 0.25
+        x = y * y + np.abs(y - x) * 0.125 + np.maximum(x, y)
+    return x
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_the_sides_of_a_branch_on_data_share_what_is_long_behind_it(compiler: Compile) -> None:
+    fast = compiler(halved_if_large, options={"cost_model": False, "native_loops": False})
+    small, large = np.linspace(0.0, 0.5, 9), np.linspace(0.0, 1.0, 9)
+    for x in (small, large, small, large):
+        assert fast(x).tobytes() == halved_if_large(x).tobytes()
+    branch, behind, side = (graph.operations for graph in fast.explain().graphs)
+    assert branch == 2 and behind > 50 and side == 1
+    assert len(fast.explain().breaks) == 1
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_side_that_comes_first_is_compiled_with_what_is_behind_it(compiler: Compile) -> None:
+    fast = compiler(halved_if_large, options={"cost_model": False, "native_loops": False})
+    small, large = np.linspace(0.0, 0.5, 9), np.linspace(0.0, 1.0, 9)
+    for x in (large, small, large):
+        assert fast(x).tobytes() == halved_if_large(x).tobytes()
+    assert [graph.operations > 50 for graph in fast.explain().graphs] == [False, True, True]
+
+
 def test_a_call_with_a_break_that_gains_stays(compiler: Compile) -> None:
     def halves(x: Any) -> Any:
         y = np.sin(x) * 2.0 + x

@@ -268,7 +268,7 @@ def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
         (header,) = [found.header for found in loops(code)]
         found[function.__name__] = runs_out(code, header)
     assert found == {"counts": True, "leaves": False, "returns": False, "goes": False}
-    budget = policy.Budget(policy.Thresholds(budget_base=0.0, budget_share=0.1, budget_gains=0.0))
+    budget = policy.Budget(policy.Thresholds(budget_base=0.0, budget_share=0.1, budget_later=1.0, budget_gains=0.0))
     assert not budget.allows(cost=1e6)
     budget.expects(1.1e7)
     assert budget.allows(cost=1e6)
@@ -351,6 +351,49 @@ def test_a_budget_grows_with_the_time_that_has_passed() -> None:
             pass
     assert not spent.allows()  # the next one would take about as long
     assert policy.Budget(policy.Thresholds(budget_base=1e9)).allows()
+
+
+def test_what_goes_beyond_a_stake_has_to_be_saved() -> None:
+    budget = policy.Budget(policy.Thresholds(budget_share=0.05, budget_stake=0.5, budget_later=0.01, budget_gains=0.5))
+    budget.expects(10_000.0 - time.process_time())
+    assert budget.allows(cost=5.0)  # 0.5 s and a hundredth of 500 s
+    assert not budget.allows(cost=6.0)
+    assert budget.allows(cost=6.0, saved=4.0)
+
+
+def test_who_was_refused_asks_again_more_and_more_seldom() -> None:
+    """Polls that are refused cost a share of the program's time, however long that runs."""
+    watch = Watch(policy.Thresholds(hot_function=1e6, hot_loop=1e-4, look=1e-5, budget_share=0.0, ask_again=0.1))
+    ready: Any = types.FunctionType(watch.watched(loop.__code__), globals())
+    began = time.process_time()
+    try:
+        while time.process_time() < began + 0.5:
+            ready(np.ones(4), 2000)
+    finally:
+        watch.end()
+    assert 1 <= watch.put_off <= 25  # and not every 10 ms
+    assert not watch.loops_entered
+
+
+def test_time_between_calls_is_not_that_of_a_loop() -> None:
+    """The frame of the next call has the memory of this one's."""
+
+    def rounds(x: Any) -> Any:
+        for i in range(3):
+            x = x + i
+        return x
+
+    watch = Watch(policy.Thresholds(hot_function=1e6, hot_loop=1e6, look=0.0, together=0))
+    ready: Any = types.FunctionType(watch.watched(rounds.__code__), globals())
+    try:
+        for _ in range(30):
+            ready(1)
+            time.sleep(0.003)
+    finally:
+        watch.end()
+    (known,) = watch.rounds.values()
+    assert known.n_plain >= 30
+    assert known.plain / known.n_plain < 1e6  # ns
 
 
 def test_time_for_compiling_counts_once_where_blocks_are_nested() -> None:

@@ -1,70 +1,18 @@
-"""The default backend: fused kernels of compiled arithmetic and NumPy's own loops, launched from C.
-
-Enters a Graph and example inputs; leaves a ``_C.Program``. ``lower`` and ``schedule`` make the steps, compile.py the
-kernels when the launcher first meets a stride pattern.
-"""
+"""The default backend: kernels written as LLVM text and compiled by llvmlite, the code generator under Numba."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
+from dynamo_lite.backends.kernels import TARGET, program_of
 from dynamo_lite.backends.numba.compile import compile_kernel
-from dynamo_lite.backends.numba.functions import folds, machine
-from dynamo_lite.backends.numba.loops import loop_is_elementwise, loop_is_forward
 
-from dynamo_lite import _C, budget
-from dynamo_lite.config import config, current, current_seconds
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.lower import lower
-from dynamo_lite.program.element_ops import is_exact, may_raise
-from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule
-from dynamo_lite.schedule.steps import DType, Kernel, Machine
 
-
-def has_fold(ufunc: np.ufunc, dtype: DType) -> bool:
-    """Whether a Reduce is done without NumPy's reduce, most of the time."""
-    return _C.find_fold(ufunc, dtype) >= 0
-
-
-_C.threads_follow(config)  # which programs ask when they run
-TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine)
+__all__ = ["TARGET", "compile_graph"]
 
 
 def compile_graph(graph: Graph, example_inputs: Sequence[Any]) -> Any:
     """The program of `graph`, for the sizes that pay; raises DoesNotPay when plain NumPy is expected to be as fast."""
-    lowered = lower(graph)
-    steps = schedule(lowered, TARGET)
-    options = current()
-    if options.stress != "compile":
-        steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
-        if options.cost_model:
-            steps = _where_it_pays(lowered, steps, example_inputs)
-    own = 0 if options is config else options.num_threads
-    return _C.Program(steps, _timed(current_seconds()), own)
-
-
-def _where_it_pays(graph: Graph, steps: Schedule, example_inputs: Sequence[Any]) -> Schedule:
-    """The schedule with the sizes, and numbers of iterations, for which it pays."""
-    by_iterations = paying_iterations(graph, steps, example_inputs, TARGET)
-    if by_iterations is None:
-        return replace(steps, sizes=paying_sizes(steps.times))
-    rest, condition = by_iterations
-    return replace(steps, sizes=paying_sizes(estimate(graph, rest, example_inputs, TARGET)), pays=condition)
-
-
-def _timed(seconds: dict[str, float]) -> Callable[[Kernel | Machine, str], _C.CompiledKernel]:
-    """compile_kernel, which notes what it takes: most kernels are compiled when the program first runs."""
-
-    def compile_one(kernel: Kernel | Machine, classes: str) -> _C.CompiledKernel:
-        began = time.perf_counter()
-        try:
-            with budget.timed():
-                return compile_kernel(kernel, classes)
-        finally:
-            seconds["kernels"] = seconds.get("kernels", 0.0) + time.perf_counter() - began
-
-    return compile_one
+    return program_of(graph, example_inputs, compile_kernel)

@@ -9,19 +9,16 @@ CompiledKernels, so an address never dangles; code that nobody keeps is freed, a
 
 from __future__ import annotations
 
-import contextvars
 import itertools
 import mmap
 import os
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
 from typing import Any, TypeAlias
-from weakref import WeakValueDictionary
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
+from dynamo_lite.backends.kernels.functions import routine_of
+from dynamo_lite.backends.kernels.kept import Kept
 from dynamo_lite.backends.numba.emit_loop import NAME, emit_loop
-from dynamo_lite.backends.numba.functions import emit_function, function_of, routine_of
+from dynamo_lite.backends.numba.functions import emit_function, function_of
 
 from dynamo_lite._C import CompiledKernel, unseen
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
@@ -29,7 +26,6 @@ from dynamo_lite.schedule.steps import DType, Kernel, Machine
 Loops: TypeAlias = tuple[tuple[Any, tuple[DType, ...]], ...]  # NumPy's, each of a function for some dtypes
 
 
-LATEST = 256  # kernels that are kept though no program has them: the next program may ask for the same
 TOGETHER = 16  # kernels whose machine code is freed together: an engine takes about 60 kB and 1 ms beside them
 ROOM, ROOM_EACH = 16 << 20, 4 << 10  # address space: more than compiling takes, in all and for a character of the text
 
@@ -89,31 +85,16 @@ def _check_room(characters: int) -> None:
         raise MemoryError("too little memory is left to compile a kernel") from error
 
 
-class _State:
+class _State(Kept):
     def __init__(self) -> None:
-        self.lock = threading.RLock()  # a signal's handler that compiles may run in the midst of compiling
+        super().__init__()
         self.engine: _Engine | None = None
-        self.made: WeakValueDictionary[Hashable, CompiledKernel] = WeakValueDictionary()
-        self.latest: OrderedDict[Hashable, CompiledKernel] = OrderedDict()
 
     def start(self) -> _Engine:
         if self.engine is None:
             _check_room(0)
             self.engine = _Engine()
         return self.engine
-
-    def find(self, key: Hashable, compile: Callable[[], CompiledKernel]) -> CompiledKernel:
-        """What was compiled under that key, or is now."""
-        with self.lock:
-            found = self.made.get(key)
-            if found is None:
-                # As for all compiling: an interrupt must not leave an errstate behind.
-                found = self.made[key] = contextvars.copy_context().run(compile)
-            self.latest[key] = found
-            self.latest.move_to_end(key)
-            while len(self.latest) > LATEST:
-                self.latest.popitem(last=False)
-            return found
 
 
 _STATE = _State()

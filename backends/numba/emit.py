@@ -16,14 +16,12 @@ from dynamo_lite.backends.numba.llvm_text import Lines, scalar_type
 
 from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.program.element_ops import class_of, emit_cast, row_of
 from dynamo_lite.program.ir import (
     ANY,
     PACKED,
     ROWS,
     TABLE,
     Alloc,
-    DType,
     Element,
     For,
     Function,
@@ -40,6 +38,7 @@ from dynamo_lite.program.ir import (
     used,
     walk,
 )
+from dynamo_lite.program.values import Values, emit_element, literal
 
 
 def emit(function: Function, name: str) -> str:
@@ -564,88 +563,3 @@ class Emitter:
                 item = lines.do(f"extractelement {kind} {value}, i64 {lane}")
                 address = self.lane_address(memref, index, lane, "")
                 lines.put(f"  store {scalar} {item}, ptr {address}, align {dtype.alignment}")
-
-
-class Values:
-    """The values of one loop body: as they lie in memory (a bool is a byte), and bools as i1. loaded: those that come
-    from memory, or from before the loop."""
-
-    def __init__(self, lines: Lines, loaded: dict[Value, str]) -> None:
-        self.lines = lines
-        self.memory = dict(loaded)
-        self.masks: dict[Value, str] = {}
-        self.loaded = set(loaded)
-
-    def set(self, value: Value, name: str) -> None:
-        """Record what an operation yields: an i1 for a bool."""
-        (self.masks if value.dtype.kind == "b" else self.memory)[value] = name
-
-    def same(self, value: Value, other: Value) -> None:
-        """Record that `value` is `other`."""
-        if other in self.memory:
-            self.memory[value] = self.memory[other]
-        if other in self.masks:
-            self.masks[value] = self.masks[other]
-
-    def operand(self, value: Value) -> str:
-        """The value as an operand: i1 for a bool."""
-        if value.dtype.kind != "b":
-            return self.memory[value]
-        if value not in self.masks:
-            byte = self.lines.lanes("i8")
-            zero = self.lines.zero(value.dtype)
-            self.masks[value] = self.lines.do(f"icmp ne {byte} {self.memory[value]}, {zero}")
-        return self.masks[value]
-
-    def in_memory(self, value: Value) -> str:
-        """The value as it is stored."""
-        if value not in self.memory:
-            mask = self.lines.mask_type
-            self.memory[value] = self.lines.do(f"zext {mask} {self.masks[value]} to {self.lines.lanes('i8')}")
-        return self.memory[value]
-
-
-def emit_element(lines: Lines, op: Element, values: Values) -> None:
-    """Compute the results of a compiled operation."""
-    result = op.results[0]
-    if op.op == "copy":
-        values.same(result, op.operands[0])
-    elif op.op == "cast":
-        (operand,) = op.operands
-        source, target = operand.dtype, result.dtype
-        value = values.operand(operand)
-        if source.kind in "iu" and target.kind == "f" and operand not in values.loaded:
-            value = lines.unknown(source, value)  # x - x is known to be 0, and 0 / 0 would be computed here
-        values.set(result, emit_cast(lines, source, target, value))
-    elif op.op == "where":
-        mask, *arms = op.operands
-        yes, no = (_computed_anyway(lines, arm, values) for arm in arms)
-        choose = lines.blend if class_of(result.dtype) == "f" and not lines.width else lines.select
-        chosen = choose(values.operand(mask), result.dtype, yes, no)
-        values.memory[result] = chosen
-    else:
-        row = row_of(op.op, op.in_dtypes)
-        if row is None:
-            raise NotImplementedError(f"{op.op} is not compiled for {op.in_dtypes}")
-        dtype, operands = op.operands[0].dtype, [values.operand(value) for value in op.operands]
-        if row.emit_pair is None:
-            values.set(result, row.emit(lines, dtype, operands))
-        else:
-            name, doubt = row.emit_pair(lines, dtype, operands)
-            values.set(result, name)
-            values.set(op.results[1], doubt)
-
-
-def _computed_anyway(lines: Lines, arm: Value, values: Values) -> str:
-    """An arm of a choice, as a value that the code generator does not compute for the chosen lanes alone, without the
-    floating-point flags of the others (AVX-512 has such instructions)."""
-    value = values.in_memory(arm)
-    return value if arm in values.loaded or class_of(arm.dtype) != "f" else lines.fence(arm.dtype, value)
-
-
-def literal(lines: Lines, dtype: DType, number: object) -> str:
-    """A number that is known."""
-    raw = np.asarray(number, dtype=dtype)
-    if dtype.kind == "f":
-        return lines.splat_constant(dtype, float(raw))
-    return lines.splat_bits(dtype, int(raw.view(f"u{dtype.itemsize}")))

@@ -9,11 +9,12 @@ function returns 0, or RETURNED_MET_NAN where an extreme met a NaN or -0.0; a Na
 
 from __future__ import annotations
 
-from dynamo_lite.backends.numba.emit import Emitter, Values, literal
+from dynamo_lite.backends.numba.emit import Emitter
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 
 from dynamo_lite._C import abi, kernel_block
 from dynamo_lite.program.ir import PACKED, DType, For, Function, Load, Memref, Note
+from dynamo_lite.program.values import Values, literal
 
 
 def emit_fold(function: Function, name: str) -> str:

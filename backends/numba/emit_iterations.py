@@ -9,10 +9,11 @@ INVARIANT: the results lie where the carried operands do, and a tile is loaded b
 
 from __future__ import annotations
 
-from dynamo_lite.backends.numba.emit import Emitter, Values, emit_element, literal
+from dynamo_lite.backends.numba.emit import Emitter
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 
 from dynamo_lite.program.ir import ANY, TABLE, Element, For, Function, Keep, Load, Memref, Node, Note, Store, used
+from dynamo_lite.program.values import Values, emit_element, literal
 
 
 def emit_iterations(function: Function, name: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import count
 
 import numpy as np
-from dynamo_lite.backends.numba.emit import Values, call_address, emit, emit_element, literal
+from dynamo_lite.backends.numba.emit import call_address, emit
 from dynamo_lite.backends.numba.functions import function_of
 from dynamo_lite.backends.numba.llvm_text import scalar_type
 from dynamo_lite.backends.numba.strict_lines import StrictLines
@@ -45,6 +45,7 @@ from dynamo_lite.program.ir import (
     View,
     Within,
 )
+from dynamo_lite.program.values import Values, emit_element, literal
 
 NAME = "machine.loop"
 Loops = tuple[tuple[np.ufunc, tuple[DType, ...]], ...]  # NumPy's, each of a function for some dtypes

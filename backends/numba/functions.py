@@ -1,100 +1,21 @@
-"""Makes the functions of the loop-level program that kernels and loops are compiled from: the passes, in order.
-
-Enters a Kernel or a Machine and its stride classes (csrc/abi.def); leaves a Function that emit.py writes as LLVM text,
-or a Routine that emit_loop.py writes.
-"""
+"""The functions of kernels by vectors of this processor, and which emitter writes which."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TypeVar
-
-import numpy as np
+from dynamo_lite.backends.kernels import functions
 from dynamo_lite.backends.numba import llvm_text
 from dynamo_lite.backends.numba.emit import emit
 from dynamo_lite.backends.numba.emit_fold import emit_fold
 from dynamo_lite.backends.numba.emit_iterations import emit_iterations
-from dynamo_lite.backends.numba.extremes import compiled_extreme, known_extreme
-from dynamo_lite.backends.numba.loops import loop_is_elementwise
 
-from dynamo_lite._C import abi
-from dynamo_lite.config import current
-from dynamo_lite.program.build import build, build_fold
-from dynamo_lite.program.build_loop import build_loop, machine_form
-from dynamo_lite.program.element_ops import class_of
-from dynamo_lite.program.hoist import hoist
-from dynamo_lite.program.ir import Element, Function, Keep, Routine, Store, walk
-from dynamo_lite.program.keep import keep
-from dynamo_lite.program.place import place
-from dynamo_lite.program.share import share
-from dynamo_lite.program.split import split
-from dynamo_lite.program.vectorise import Lanes, vectorise
-from dynamo_lite.program.verify import verify
-from dynamo_lite.program.watch import tests_of, watch
-from dynamo_lite.schedule.steps import Kernel, Loop, Machine
-
-
-def options(classes: str) -> tuple[str, bool, bool, bool]:
-    """The classes, and which of ASKS_ROWS, ASKS_LOOPS, ASKS_STRICT stand behind them."""
-    bare = classes.rstrip(abi.ASKS_ROWS + abi.ASKS_LOOPS + abi.ASKS_STRICT)
-    behind = classes[len(bare) :]
-    return bare, abi.ASKS_ROWS in behind, abi.ASKS_LOOPS in behind, abi.ASKS_STRICT in behind
+from dynamo_lite.program.ir import Function
+from dynamo_lite.program.vectorise import Lanes
+from dynamo_lite.schedule.steps import Kernel
 
 
 def function_of(kernel: Kernel, classes: str) -> Function:
-    """The function of a kernel, ready to be written. Letters behind the classes: "r" asks for a loop over rows, "t" for
-    NumPy's own loops for extremes, "!" for one that looks which two NaNs meet."""
-    classes, with_rows, by_loops, strict = options(classes)
-    by_vectors = partial(vectorise, lanes=Lanes(llvm_text.can_mask, llvm_text.can_scatter))
-    change = known_extreme if by_loops else compiled_extreme
-    if kernel.fold is not None and classes.endswith(abi.CLASS_ITERATED):
-        return _through(build_fold(kernel, classes, change), (hoist, by_vectors, place))
-    passes = (split, keep, hoist, by_vectors, partial(watch, strict=strict), place)
-    return _through(build(kernel, classes, with_rows, change), passes)
-
-
-def machine(loop: Loop) -> Machine | None:
-    """The machine form of a loop, None if it has none."""
-    return machine_form(loop, loop_is_elementwise)
-
-
-def routine_of(loop: Machine, classes: str) -> Routine:
-    """The routine of a loop, ready to be written."""
-    return _through(build_loop(loop, classes, loop_is_elementwise), (share,))
-
-
-Either = TypeVar("Either", Function, Routine)
-
-
-def _through(function: Either, passes: Sequence[Callable[[Either], Either]]) -> Either:
-    """The function after these passes; where checks are asked for, each has to leave a sound one."""
-    check = current().check
-    for one in passes:
-        if check:
-            verify(function)
-        function = one(function)
-    if check:
-        verify(function)
-    return function
-
-
-FOLDS = {"add": "iuf", "multiply": "iu", "maximum": "iuf", "minimum": "iuf"}  # and the classes of dtypes
-MOST_FOLDED = 40  # operations of a kernel that folds
-
-
-def folds(kernel: Kernel, ufunc: np.ufunc) -> bool:
-    """Whether the kernel can fold its values itself: all compiled, and what happens in one shows in the result."""
-    dtypes = [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
-    kind = class_of(dtypes[kernel.results[0]])
-    few = len(kernel.operand_dtypes) <= abi.FOLD_OPERANDS and len(kernel.ops) <= MOST_FOLDED
-    if not few or kind not in FOLDS.get(ufunc.__name__, "") or any(op.op == "loop" for op in kernel.ops):
-        return False
-    function = keep(build(kernel, abi.CLASS_PACKED * (len(kernel.operand_dtypes) + 1)))
-    nodes = tuple(walk(function.body))
-    (stored,) = (node.value for node in nodes if isinstance(node, Store))
-    tests, _ = tests_of([node for node in nodes if isinstance(node, Element)], set())
-    return not any(isinstance(node, Keep) for node in nodes) and set(tests) <= ({stored} if kind == "f" else set())
+    """The function of a kernel, ready to be written."""
+    return functions.function_of(kernel, classes, Lanes(llvm_text.can_mask, llvm_text.can_scatter))
 
 
 def emit_function(function: Function, name: str) -> str:

@@ -14,6 +14,7 @@ import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numpy as np
 
 DType = np.dtype[np.generic]
+BOOL = np.dtype(np.bool_)
 
 INT_TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 
@@ -66,6 +67,26 @@ class Lines:
     def bits_type(self, dtype: DType) -> str:
         """The integer type as wide as dtype."""
         return self.lanes(INT_TYPES[dtype.itemsize])
+
+    def op(self, name: str, dtype: DType, *args: str) -> str:
+        """An instruction on operands of one dtype."""
+        return self.do(f"{name} {self.type_of(dtype, mask=True)} {', '.join(args)}")
+
+    def compare(self, predicate: str, dtype: DType, *args: str) -> str:
+        """A comparison; one of floats may set the invalid flag."""
+        return self.op(f"{'fcmp' if dtype.kind == 'f' else 'icmp'} {predicate}", dtype, *args)
+
+    def convert(self, name: str, source: DType, target: DType, value: str) -> str:
+        """An instruction that makes a value of another dtype."""
+        return self.do(f"{name} {self.type_of(source, mask=True)} {value} to {self.type_of(target, mask=True)}")
+
+    def mask_of(self, byte: str) -> str:
+        """A bool from memory as it is computed with."""
+        return self.do(f"icmp ne {self.lanes('i8')} {byte}, {self.splat_bits(BOOL, 0)}")
+
+    def byte_of(self, mask: str) -> str:
+        """A bool as it lies in memory."""
+        return self.do(f"zext {self.mask_type} {mask} to {self.lanes('i8')}")
 
     def bits_of(self, dtype: DType, value: str) -> str:
         """A float's bits as an integer."""
@@ -170,9 +191,13 @@ class Lines:
         kind = self.type_of(dtype)
         return self.do(f"select {self.mask_type} {mask}, {kind} {yes}, {kind} {no}")
 
-    def blend(self, mask: str, dtype: DType, yes: str, no: str) -> str:
-        """``select`` of scalar floats without a branch (x86 has no conditional move of a float), into which the code
-        generator would move what computes an arm: where it is not chosen it would not be computed, nor reported."""
+    def choose(self, mask: str, dtype: DType, arms: tuple[str, str], computed: tuple[bool, ...]) -> str:
+        """``select`` of floats of which some were computed, for which the code generator must not compute the chosen
+        lanes alone (AVX-512 has such instructions), or jump over what is not chosen (x86 has no conditional move of a
+        float): then the flags of the others would be missing."""
+        yes, no = (self.fence(dtype, arm) if of else arm for arm, of in zip(arms, computed, strict=True))
+        if self.width:
+            return self.select(mask, dtype, yes, no)
         kind, bits = self.type_of(dtype), INT_TYPES[dtype.itemsize]
         ones = self.do(f"sext i1 {mask} to {bits}")
         zeros = self.do(f"xor {bits} {ones}, -1")

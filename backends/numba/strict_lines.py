@@ -48,16 +48,18 @@ class StrictLines(Lines):
         self.label(f"{stem}.on")
         return self.do(f"phi {kind} [ {value}, %{before} ], [ {other}, %{after} ]") if kind else ""
 
-    def do(self, instruction: str) -> str:
+    def op(self, name: str, dtype: DType, *args: str) -> str:
         """Append an instruction, an arithmetic one in its strict form."""
-        name, _, rest = instruction.partition(" ")
-        if name in ("fadd", "fsub", "fmul", "fdiv"):
-            kind, _, operands = rest.partition(" ")
-            return self._strict(name, kind, [(kind, operand) for operand in operands.split(", ")], True)
-        if name in ("fpext", "fptrunc", "fptosi"):
-            source, value, _, target = rest.split(" ")
-            return self._strict(name, target, [(source, value)], name == "fptrunc")
-        return super().do(instruction)
+        if name not in ("fadd", "fsub", "fmul", "fdiv"):
+            return super().op(name, dtype, *args)
+        kind = self.type_of(dtype)
+        return self._strict(name, kind, [(kind, operand) for operand in args], True)
+
+    def convert(self, name: str, source: DType, target: DType, value: str) -> str:
+        """Append a conversion, of a float in its strict form."""
+        if name not in ("fpext", "fptrunc", "fptosi"):
+            return super().convert(name, source, target, value)
+        return self._strict(name, self.type_of(target), [(self.type_of(source), value)], name == "fptrunc")
 
     def intrinsic(self, name: str, dtype: DType, args: list[str]) -> str:
         """Call llvm.<name> on values of dtype, or the strict form of it."""
@@ -73,7 +75,7 @@ class StrictLines(Lines):
         metadata = ['metadata !"round.tonearest"'] * rounds + ['metadata !"fpexcept.strict"']
         self.declarations.add(f"declare {result} {full}({', '.join(kinds + ['metadata'] * len(metadata))})")
         arguments = [f"{kind} {operand}" for kind, operand in operands] + metadata
-        return super().do(f"call {result} {full}({', '.join(arguments)}) #0")
+        return self.do(f"call {result} {full}({', '.join(arguments)}) #0")
 
 
 def _suffix(kind: str) -> str:

@@ -56,13 +56,18 @@ def tests(code: Code, header: int) -> list[tuple[str, str, Any]]:
     by `and`, of its test, which stands above the body and once more at its bottom."""
     found: list[tuple[str, str, Any]] = []
     jumps = [index for index, instr in enumerate(code.instrs) if instr.target == header]
-    if len(jumps) != 1 or code.instrs[jumps[0]].op != "POP_JUMP_IF_TRUE" or not header:
+    if len(jumps) != 1 or not header:
         return found
-    end, leaves = code.instrs[header - 1], {code.instrs[header - 1].target, jumps[0] + 1}
-    if end.op != "POP_JUMP_IF_FALSE":
+    last, behind = jumps[0], jumps[0] + 1
+    if code.instrs[last].op == "JUMP" and code.instrs[last - 1].op == "POP_JUMP_IF_FALSE":  # from CPython 3.12 on
+        last -= 1
+    elif code.instrs[last].op != "POP_JUMP_IF_TRUE":
         return found
-    for back in range(1, min(header, jumps[0] - header)):
-        top, bottom = header - 1 - back, jumps[0] - back
+    end, leaves = code.instrs[header - 1], {code.instrs[header - 1].target, behind}
+    if end.op != "POP_JUMP_IF_FALSE" or code.instrs[last].target not in {header, *leaves}:
+        return found
+    for back in range(1, min(header, last - header)):
+        top, bottom = header - 1 - back, last - back
         one, other = code.instrs[top], code.instrs[bottom]
         is_exit = one.op == "POP_JUMP_IF_FALSE" and one.target in leaves and other.target in leaves
         if (one.op, one.arg) != (other.op, other.arg) or one.op.startswith(("STORE", "DELETE")):

@@ -96,11 +96,13 @@ class Machine:
         break_everywhere: bool = False,
         inline_generators: bool = True,
         owns_slots: bool = False,
+        joins: Callable[[Frame], bool] = lambda frame: False,
     ) -> None:
         self.tracer = tracer
         self.owns_slots = owns_slots
         self.inline_generators = inline_generators
         self.break_everywhere = break_everywhere
+        self.joins = joins
         self.entered: list[tuple[int, int]] = []  # frames and headers of the loops being traced, the innermost last
 
     # -- running ----------------------------------------------------------------------------------
@@ -116,6 +118,8 @@ class Machine:
                 return None
             if self.break_everywhere and frame.code.instrs[frame.index].op in _BREAKABLE:
                 return Stop(step, "requested", "(stress mode)", None)
+            if step and self.joins(frame):
+                return Stop(step, "joins", "", None)
             try:
                 self.step(frame)
             except Returned as returned:

@@ -88,13 +88,15 @@ class Label:
 @dataclass(frozen=True, slots=True)
 class Target:
     """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "range"
-    for what is left of one that a `for` goes over), its bound locals, and the variables whose cells go with it."""
+    for what is left of one that a `for` goes over), its bound locals, and the variables whose cells go with it. side:
+    of a branch on data."""
 
     index: int
     kinds: tuple[str, ...]
     bound: tuple[str, ...]
     plain: bool = False
     cells: tuple[str, ...] = ()
+    side: bool = False
 
 
 @dataclass(slots=True)
@@ -124,6 +126,7 @@ class Residual:
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
     _output_names: dict[object, str] = field(default_factory=dict)
+    _branches: bool = False
     _memo: dict[Value, str] = field(default_factory=dict)
     cells: dict[str, CellValue] = field(default_factory=dict)  # those that inner functions which live on have
     _cell_names: dict[str, str] = field(default_factory=dict)  # the temporaries that hold them
@@ -211,7 +214,7 @@ class Residual:
                 ):
                     self.load_source(self.inputs[value.expr.input])
                 elif is_symbolic(value.expr):
-                    self.emit("LOAD_FAST", self.output(value.expr))
+                    self.emit("LOAD_FAST", self.output(value.expr, value))
                 else:
                     self.emit("LOAD_CONST", value.expr)
             case TakenValue():
@@ -351,11 +354,15 @@ class Residual:
             self.load(arg)
         self.emit("CALL", len(args))
 
-    def output(self, value: Node | Scalar) -> str:
-        """The parameter that brings a value of the graph, asking the program for it."""
-        known = self._output_names.get(value)
+    def output(self, value: Node | Scalar, known_as: Value | None = None) -> str:
+        """The parameter that brings a value of the graph, asking the program for it.
+
+        known_as: of a number, whose object this is: numbers that are computed apart are equal, and not the same.
+        """
+        key = value if known_as is None else known_as
+        known = self._output_names.get(key)
         if known is None:
-            known = self._output_names[value] = f".o{len(self.outputs)}"
+            known = self._output_names[key] = f".o{len(self.outputs)}"
             self.outputs.append(value)
         return known
 
@@ -563,7 +570,7 @@ class Residual:
         NB: nobody else can hold the iterator of a `for` over a range, so that another one may take its place."""
         self.position = self.code.instrs[index].position
         stack = as_loaded(stack)
-        kept = {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
+        kept = kept_locals(locals_, live)
         names = [None if isinstance(value, NullValue) else self._to_temporary(value) for value in stack]
         self._cell_names = {name: self._to_temporary(cell) for name, cell in self.cells.items()}
         stores = self._load_stores()
@@ -602,6 +609,7 @@ class Residual:
     def _run(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...], formatting: bool) -> None:
         """Emit the instruction that breaks and those that _EXTEND it; every way out ends in a Continuation."""
         labels: dict[tuple[int, tuple[str, ...], tuple[str, ...]], Label] = {}
+        self._branches = self.code.instrs[index].op.startswith("POP_JUMP_IF")
         queue = [(index, kinds, bound)]
         first = True
         while queue:
@@ -685,7 +693,8 @@ class Residual:
                 self.emit("STORE_FAST", name)
             names.append(name)
         under_kinds, under_names = self._under
-        self._jump(Target(index, under_kinds + kinds, bound), [*under_names, *reversed(names)])
+        target = Target(index, under_kinds + kinds, bound, side=self._branches)
+        self._jump(target, [*under_names, *reversed(names)])
 
     def _jump(self, target: Target, names: list[str | None]) -> None:
         """Return the Continuation for `target`, whose stack values the temporaries `names` hold."""
@@ -753,6 +762,11 @@ def as_loaded(stack: list[Value]) -> list[Value]:
                     function = vars(np.ufunc)[method.value.__name__]
                     loaded[low : low + 2] = [ConstantValue(None, function), ConstantValue(None, ufunc)]
     return loaded
+
+
+def kept_locals(locals_: dict[str, Value], live: frozenset[str]) -> dict[str, Value]:
+    """The locals that stay bound where a segment ends: those that the code still reads, and what may not die early."""
+    return {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
 
 
 def _droppable(value: Value) -> bool:

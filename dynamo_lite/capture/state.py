@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import field
 from pathlib import Path
-from typing import Any, TypeAlias
+from types import CodeType
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -51,7 +52,7 @@ from dynamo_lite.graph.scalar import (
     symbols_of,
 )
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.pycode import Code
+from dynamo_lite.pycode import Code, Position
 
 MANY_EXITS, FEW_ROUNDS = 16, 2  # see Rounds
 OPERATION = 10  # units of work that an operation takes; interpreting an instruction is one
@@ -173,6 +174,24 @@ LoopKey: TypeAlias = tuple[Any, ...]
 Place: TypeAlias = tuple[str, str, int, int | None]  # a line of a function: resume functions have it at the same place
 
 
+class Beginning(NamedTuple):
+    """Where a resume function goes on: an instruction (its file, position and name), how many slots of the stack are in
+    use there, and which locals are bound."""
+
+    place: tuple[str, Position, str]
+    depth: int
+    bound: tuple[str, ...]
+
+    @property
+    def line(self) -> int | None:
+        return self.place[1][0]
+
+
+def place_in(code: Code, index: int) -> tuple[str, Position, str]:
+    """Where an instruction stands, for all code objects that go on with the same function."""
+    return code.filename, code.instrs[index].position, code.instrs[index].op
+
+
 @dataclass(eq=False, slots=True)
 class Restraints:
     """What captures no longer inline or unroll, since a capture that did has run out of work (budget.py), and which
@@ -182,8 +201,9 @@ class Restraints:
     they are defined. loops: the first lines of loops of which a capture takes one iteration only. busy: those of loops
     that were left in the middle of an iteration too often. numbers: what
     variables of modules held that were taken for constants; something else for one that changes. parts: where arrays
-    were found that show each other's memory, and as which parts they were compiled (parts.py). A resume function has
-    its function's.
+    were found that show each other's memory, and as which parts they were compiled (parts.py). joins: by place, where
+    long segments begin; sides: the code of segments that begin behind a branch on data, which end where such a one
+    begins. A resume function has its function's.
     """
 
     recursive: set[Place] = field(default_factory=set)
@@ -192,13 +212,15 @@ class Restraints:
     busy: set[Place] = field(default_factory=set)
     numbers: dict[Source, Any] = field(default_factory=dict)
     parts: dict[Source, set[str]] = field(default_factory=dict)
+    joins: dict[tuple[str, Position, str], set[Beginning]] = field(default_factory=dict)
+    sides: set[CodeType] = field(default_factory=set)
 
     def clear(self) -> None:
         """Forget everything."""
-        for places in (self.recursive, self.own, self.loops, self.busy):
-            places.clear()
-        self.numbers.clear()
-        self.parts.clear()
+        for known in (self.recursive, self.own, self.loops, self.busy, self.sides):
+            known.clear()
+        for held in (self.numbers, self.parts, self.joins):
+            held.clear()
 
 
 def place_of(code: Code, index: int | None = None) -> Place:

@@ -7,6 +7,7 @@ run stops in front of it (machine.py).
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import types
@@ -21,9 +22,10 @@ from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, read_cell, root_frame
 from dynamo_lite.capture.parts import check_parts
 from dynamo_lite.capture.places import check_variables, state_owners, stores
-from dynamo_lite.capture.residual import TAKEN, Residual, Target
+from dynamo_lite.capture.residual import TAKEN, Residual, Target, kept_locals
 from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.state import (
+    Beginning,
     Frame,
     GeneratorEscapes,
     LoopKey,
@@ -33,6 +35,7 @@ from dynamo_lite.capture.state import (
     SkipFrame,
     StoresShow,
     Tracer,
+    place_in,
     place_of,
 )
 from dynamo_lite.capture.value import ArrayValue, NumberValue, Value
@@ -43,7 +46,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import acts, is_structured
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.pycode import OPCODES, Code, Operand, assemble, decoded, handlers_at, liveness, skeleton
+from dynamo_lite.pycode import OPCODES, Code, Operand, assemble, begins_at, decoded, handlers_at, liveness, skeleton
 from dynamo_lite.pycode.flow import natural_loop
 
 MAX_ATTEMPTS = 64  # of keeping loops loops, in one capture
@@ -174,7 +177,8 @@ def _trace(
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
         break_everywhere = config.stress == "break" and stop_at is None
-        machine = Machine(tracer, break_everywhere, inline_generators, owns_slots)
+        joins = functools.partial(_joins, tracer) if function.__code__ in restraints.sides else _never
+        machine = Machine(tracer, break_everywhere, inline_generators, owns_slots, joins)
         try:
             with budget.work(math.inf if stop_at is not None else config.work_limit):
                 return tracer, frame, machine.run_root(frame, stop_at)
@@ -252,7 +256,8 @@ def _trace(
             for value in frame.stack[callee : callee + 2]:
                 realise(tracer, value)
         line = instr.position[0] or code.firstlineno
-        record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
+        if stop.reason != "joins":
+            record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
         runs = instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER")
         plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"
         ends = "rest" if plain_rest else "break"
@@ -261,7 +266,7 @@ def _trace(
         residual.inputs = tracer.inputs
         if frame.ways is not None:
             residual.goes_apart(frame.ways, index, frame.stack, frame.locals, liveness(code), names)
-        elif stop.reason == "loop-pauses" or (stop.reason == "work-limit" and not plain_rest and not runs):
+        elif stop.reason in ("loop-pauses", "joins") or (stop.reason == "work-limit" and not plain_rest and not runs):
             residual.goes_on(index, frame.stack, variables, live, names)
         else:
             formats = stop.reason == "format-string"
@@ -304,6 +309,22 @@ def _trace(
         exits,
         bool(tracer.stored),
     )
+
+
+def _joins(tracer: Tracer, frame: Frame) -> bool:
+    """Whether another segment begins where `frame` is: a side of a branch ends there, lest all that follows be compiled
+    a second time."""
+    code, index = frame.code, frame.index
+    place = place_in(code, index)
+    known = tracer.restraints.joins.get(place)
+    if known is None or tracer.depth or code.cellvars or begins_at(code, index) or handlers_at(code, index) is not None:
+        return False
+    bound = tuple(sorted(kept_locals(frame.locals, liveness(code)[index])))
+    return Beginning(place, len(frame.stack), bound) in known
+
+
+def _never(frame: Frame) -> bool:
+    return False
 
 
 def _restrain(tracer: Tracer, step: int) -> Stop:

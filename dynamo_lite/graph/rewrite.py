@@ -46,6 +46,12 @@ def is_structured(node: object) -> bool:
     return isinstance(node, Node) and node.kind in (NodeKind.LOOP, NodeKind.COND)
 
 
+def operations(graph: Graph) -> int:
+    """How many nodes compute or store, those in the bodies of loops and choices included."""
+    own = sum(node.kind in (NodeKind.CALL, NodeKind.STORE) for node in graph.nodes)
+    return own + sum(operations(region) for node in graph.nodes for region in node.regions)
+
+
 def hands_out(node: Node) -> bool:
     """Whether the operands of `node` may become objects that live on: what it takes, it may return or keep."""
     return is_structured(node) or node.kind is NodeKind.LEAVE or node.op in ("append", "put_item", "new_container")

@@ -9,6 +9,7 @@ branch, where the condition is one of these facts.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,14 +26,22 @@ class GraphError(Exception):
     """A graph breaks a rule; the text names the node."""
 
 
-def verify(graph: Graph, varying: frozenset[str] = frozenset()) -> None:
-    """Raise GraphError if `graph` is not well formed.
+class Around(NamedTuple):
+    """What a body's verification knows from outside. varying: symbols that change from one iteration to the next, or
+    are computed. settled: sizes of what goes in of which the graph around it knows whether they are 1."""
 
-    varying: of a loop's body, the symbols that change from one iteration to the next.
-    """
+    varying: frozenset[str] = frozenset()
+    settled: frozenset[Scalar] = frozenset()
+
+
+OUTERMOST = Around()
+
+
+def verify(graph: Graph, around: Around = OUTERMOST) -> None:
+    """Raise GraphError if `graph` is not well formed."""
     defined: set[Node] = set()
     names: set[str] = set()
-    varying |= _yielded(graph)
+    around = around._replace(varying=around.varying | _yielded(graph))
     for node in graph.nodes:
         for arg in node.args:
             _check_argument(graph, node.name, arg, defined)
@@ -40,7 +49,7 @@ def verify(graph: Graph, varying: frozenset[str] = frozenset()) -> None:
             map_scalars(value, lambda scalar, node=node: _check_symbols(graph, node.name, scalar))  # type: ignore[misc]
         if node.name in names:
             raise GraphError(f"{node.name}: the name is taken")
-        _CHECKS.get(node.kind, _check_nothing)(graph, node, varying)
+        _CHECKS.get(node.kind, _check_nothing)(graph, node, around)
         names.add(node.name)
         defined.add(node)
     for index, value in enumerate(graph.inputs):
@@ -70,24 +79,24 @@ def _check_symbols(graph: Graph, name: str, value: Scalar) -> None:
             _check_symbols(graph, name, operand)
 
 
-def _check_nothing(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+def _check_nothing(graph: Graph, node: Node, around: Around) -> None:
     pass
 
 
-def _check_input(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+def _check_input(graph: Graph, node: Node, around: Around) -> None:
     index = node.params.get("index")
     if not isinstance(index, int) or not 0 <= index < len(graph.inputs) or graph.inputs[index] is not node:
         raise GraphError(f"{node.name}: it is not input {index} of the graph")
-    _check_type(graph, node, node.array_type, varying)
+    _check_type(graph, node, node.array_type, around)
 
 
-def _check_constant(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+def _check_constant(graph: Graph, node: Node, around: Around) -> None:
     value = node.params["value"]
     if (value.dtype, value.shape) != (node.array_type.dtype, node.array_type.shape):
         raise GraphError(f"{node.name}: its value is {value.dtype}{value.shape}, its type {node.type}")
 
 
-def _check_call(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+def _check_call(graph: Graph, node: Node, around: Around) -> None:
     op = REGISTRY.get(node.op)
     if op is None:
         raise GraphError(f"{node.name}: there is no op {node.op}")
@@ -108,7 +117,7 @@ def _check_call(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     for type_ in node.type if isinstance(node.type, tuple) else (node.type,):
         if type_ is None:
             raise GraphError(f"{node.name}: a call has a type")
-        _check_type(graph, node, type_, varying)
+        _check_type(graph, node, type_, around)
     if not same_type(graph, inferred, node.type):
         raise GraphError(f"{node.name}: {node.op} yields {_types(inferred)}, the node says {_types(node.type)}")
     if "yields" in node.params:
@@ -134,18 +143,30 @@ def same_type(graph: Graph, left: object, right: object) -> bool:
     )
 
 
-def _check_type(graph: Graph, node: Node, type_: ArrayType, varying: frozenset[str]) -> None:
+def _check_type(graph: Graph, node: Node, type_: ArrayType, around: Around) -> None:
     if type_.scalar and type_.shape:
         raise GraphError(f"{node.name}: a NumPy scalar has no axes")
     if not type_.dtype.isnative:
         raise GraphError(f"{node.name}: the byte order of {type_.dtype} is not native")
     for dim in type_.shape:
         _check_symbols(graph, node.name, dim)
-        if graph.facts.decide(make("ne", dim, 1)) is None and not varying & symbols_of(dim):
+        settled = dim in around.settled or around.varying & symbols_of(dim)
+        if graph.facts.decide(make("ne", dim, 1)) is None and not settled:
             raise GraphError(f"{node.name}: whether its axis {dim} has size 1 is not known")
 
 
-def _check_store(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+def _settled(graph: Graph, body: Graph, outside: Mapping[str, Scalar], around: Around) -> frozenset[Scalar]:
+    """The sizes of the arrays that go into a body of which `graph`, around it, knows whether they are 1."""
+
+    def is_settled(dim: Scalar) -> bool:
+        known = substitute(dim, outside)
+        return known in around.settled or graph.facts.decide(make("ne", known, 1)) is not None
+
+    arrays = (value.array_type for value in body.inputs if isinstance(value, Node))
+    return frozenset(dim for type_ in arrays for dim in type_.shape if is_settled(dim))
+
+
+def _check_store(graph: Graph, node: Node, around: Around) -> None:
     target, value = node.args
     if not isinstance(target, Node):
         raise GraphError(f"{node.name}: its target is a number")
@@ -161,7 +182,7 @@ def _check_store(graph: Graph, node: Node, varying: frozenset[str]) -> None:
             raise GraphError(f"{node.name}: {size} elements do not fit an axis of {space}")
 
 
-def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+def _check_loop(graph: Graph, node: Node, around: Around) -> None:
     if len(node.args) < 3 + node.params.get("carried", 0) or len(node.regions) != 1:
         raise GraphError(f"{node.name}: a loop has three bounds, its carried values and one body")
     bounds, initial, captured, body = loop_parts(node)
@@ -217,8 +238,8 @@ def _check_loop(graph: Graph, node: Node, varying: frozenset[str]) -> None:
         worst = at_worst(facts, known, fresh, *bounds)
         if not facts.decide(known) and (worst is None or not facts.decide(worst)):
             raise GraphError(f"{node.name}: the body takes {condition} for granted, which is not known outside")
-    changing |= {name for name, value in outside.items() if varying & symbols_of(value)}
-    verify(body, frozenset(changing))
+    changing |= {name for name, value in outside.items() if around.varying & symbols_of(value)}
+    verify(body, Around(frozenset(changing), _settled(graph, body, outside, around)))
     outputs = body.outputs
     if node.params.get("while"):
         outputs = body.outputs[:-1]
@@ -279,7 +300,7 @@ def _check_yields(graph: Graph, node: Node, kinds: tuple[str, ...]) -> None:
             raise GraphError(f"{node.name}: {symbol} is no number that a node of the graph yields")
 
 
-def _check_cond(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+def _check_cond(graph: Graph, node: Node, around: Around) -> None:
     if not node.args or len(node.regions) != 2 or not isinstance(node.type, tuple):
         raise GraphError(f"{node.name}: a choice has a condition and two branches")
     condition, *outer = node.args
@@ -315,8 +336,8 @@ def _check_cond(graph: Graph, node: Node, varying: frozenset[str]) -> None:
                 continue
             if own & symbols_of(known) or not facts.decide(substitute(known, outside)):
                 raise GraphError(f"{node.name}: a branch takes {known} for granted, which is not known outside")
-        changing = own | {name for name, value in outside.items() if varying & symbols_of(value)}
-        verify(body, frozenset(changing))
+        changing = own | {name for name, value in outside.items() if around.varying & symbols_of(value)}
+        verify(body, Around(frozenset(changing), _settled(graph, body, outside, around)))
         types = tuple(
             substitute_type(output.array_type, outside) for output in body.outputs[:split] if isinstance(output, Node)
         )
@@ -330,7 +351,7 @@ def _check_cond(graph: Graph, node: Node, varying: frozenset[str]) -> None:
     _check_yields(graph, node, kinds[0])
 
 
-def _check_leave(graph: Graph, node: Node, varying: frozenset[str]) -> None:
+def _check_leave(graph: Graph, node: Node, around: Around) -> None:
     loop = node.args[0] if node.args else None
     if not isinstance(loop, Node) or loop.kind is not NodeKind.LOOP or node.type is not None:
         raise GraphError(f"{node.name}: only a loop is left")

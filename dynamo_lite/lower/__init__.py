@@ -8,10 +8,11 @@ from dynamo_lite._C import safe_point
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.dead_code import dead_code
-from dynamo_lite.lower.decompose import decompose
+from dynamo_lite.lower.decompose import assemble, decompose
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.numbers import numbers
 from dynamo_lite.lower.pad import pad
+from dynamo_lite.lower.short_axes import short_axes
 
 __all__ = ["lower"]
 
@@ -24,6 +25,8 @@ def lower(graph: Graph) -> Graph:
         node.regions = tuple(map(lower, node.regions))
     numbers(result)
     dead_code(result)
+    assemble(result)
+    short_axes(result)
     functionalise(result)
     functionalise(result, pad(result))
     decompose(result)

@@ -5,6 +5,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %positive: int64[s0] = positive(%x); %r = reduce(%positive, add)
     %array_of: float64[2] = array_of(%a, %b)      ->  %empty: float64[2]; a store of %a and of %b into its elements
+    %stack: float64[2, s0] = stack(%x, %y)        ->  %empty: float64[2, s0]; a store of %x and of %y into its rows
     %outer: int32[s0, s1] = outer(%x, %y, add)    ->  %x[:, newaxis]; add
     %power: float64[s0] = power(%x, 2.0)          ->  %square: float64[s0] = square(%x)
 
@@ -18,8 +19,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,14 +33,25 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
 
+Rule: TypeAlias = Callable[[Graph, Node], Node | None]
+
 
 def decompose(graph: Graph) -> None:
     """Rewrite every node that has a rule below."""
+    _rewrite(graph, _RULES)
+
+
+def assemble(graph: Graph) -> None:
+    """Rewrite what puts a few arrays or numbers together as stores of each into a part of a new array."""
+    _rewrite(graph, _ASSEMBLING)
+
+
+def _rewrite(graph: Graph, rules: Mapping[str, Rule]) -> None:
     nodes = graph.nodes
     graph.nodes = []
     replaced: dict[Node, Node] = {}
     for node in nodes:
-        rule = _RULES.get(node.op) if node.kind is NodeKind.CALL else None
+        rule = rules.get(node.op) if node.kind is NodeKind.CALL else None
         new = rule(graph, node) if rule is not None else None
         if new is None:
             graph.nodes.append(node)
@@ -102,14 +114,31 @@ def _array_of(graph: Graph, node: Node) -> Node | None:
     numbers = [arg for arg in node.args if not isinstance(arg, Node) or not arg.array_type.ndim]
     if any(_own_dtype(arg) != result.dtype and not _is_exact_in(arg, result.dtype) for arg in numbers):
         return None
-    allocate = {"shape": result.shape, "dtype": result.dtype, "order": "C"}
-    made = graph.add_call("empty", (), allocate, result, node.location)
     whole = ((None, None, None),) * (result.ndim - len(outer))
     part = ArrayType(result.dtype, result.shape[len(outer) :])
-    for place, item in zip(itertools.product(*map(range, outer)), node.args, strict=True):
-        index = {"index": (*place, *whole), "scalar": False}
-        element = graph.add_call("basic_index", (made,), index, part, node.location)
-        graph.add_store(element, item, node.location)
+    return _filled(graph, node, [(*place, *whole) for place in itertools.product(*map(range, outer))], part)
+
+
+def _stack(graph: Graph, node: Node) -> Node | None:
+    """Of vectors NumPy makes a packed array in C order, however they lie."""
+    result, axis = node.array_type, node.params["axis"]
+    types = {arg.array_type.dtype if isinstance(arg, Node) else None for arg in node.args}
+    if result.ndim != 2 or types != {result.dtype} or len(node.args) > MOST_STORES or result.dtype.kind not in "biufc":
+        return None
+    whole = (None, None, None)
+    indices: list[tuple[Any, ...]] = [
+        (place, whole) if axis == 0 else (whole, place) for place in range(len(node.args))
+    ]
+    return _filled(graph, node, indices, ArrayType(result.dtype, (result.shape[1 - axis],)))
+
+
+def _filled(graph: Graph, node: Node, indices: Iterable[tuple[Any, ...]], part: ArrayType) -> Node:
+    """A new array with each operand of `node` stored where its index tells."""
+    allocate = {"shape": node.array_type.shape, "dtype": node.array_type.dtype, "order": "C"}
+    made = graph.add_call("empty", (), allocate, node.array_type, node.location)
+    for index, item in zip(indices, node.args, strict=True):
+        params = {"index": index, "scalar": False}
+        graph.add_store(graph.add_call("basic_index", (made,), params, part, node.location), item, node.location)
     return made
 
 
@@ -194,10 +223,10 @@ def _own_dtype(arg: Argument) -> np.dtype[np.generic]:
     return arg.array_type.dtype if isinstance(arg, Node) else _DTYPE_OF_KIND[kind_of(arg)]
 
 
-_RULES: dict[str, Callable[[Graph, Node], Node | None]] = {
+_ASSEMBLING: Mapping[str, Rule] = {"array_of": _array_of, "stack": _stack}
+_RULES: Mapping[str, Rule] = {
     "clip": _clip,
     "reduce": _reduce,
-    "array_of": _array_of,
     "roll": _roll,
     "outer": _outer,
     "power": _power,

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from dynamo_lite.graph.alias import apart, merge_views
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of, is_exact_view
@@ -29,6 +30,7 @@ Alike: TypeAlias = Callable[[Node, Node], bool]
 def functionalise(graph: Graph, alike: Alike = lambda value, array: False) -> None:
     """Forward stored values, drop dead stores, make fresh arrays values. alike: whether NumPy is known to lay out a
     value in the order of axes of an array."""
+    merge_views(graph)
 
     def follows(value: Node, array: Node) -> bool:
         return _follows(value, array) or alike(value, array)
@@ -133,6 +135,7 @@ def _is_met_alone(array: Node, node: Node) -> bool:
 def _forward_stores(graph: Graph, follows: Alike) -> None:
     stored = _stored_roots(graph)
     contents: dict[Node, Node] = {}
+    graph.nodes = [node for node in graph.nodes if node.kind is not NodeKind.STORE or node.args[0] is not node.args[1]]
     for node in graph.nodes:
         # What calls and reductions give depends on the layout of their operands, which the value may not share.
         if node.kind is NodeKind.CALL and not (is_view(node) or hands_out(node) or REGISTRY[node.op].in_place):
@@ -154,7 +157,7 @@ def _forward_stores(graph: Graph, follows: Alike) -> None:
         if isinstance(value, Node) and value in contents and origins(value).isdisjoint(origins(target)):
             value = contents[value]
             node.args = (target, value)
-        contents = _without(contents, target)
+        contents = _without(graph, contents, target)
         if (
             isinstance(value, Node)
             and _is_value(value, stored)
@@ -171,19 +174,31 @@ def _drop_overwritten(graph: Graph) -> None:
         if node.kind is NodeKind.STORE:
             target, value = _target(node), node.args[1]
             if isinstance(value, Node):
-                latest = _without(latest, value)
+                latest = _without(graph, latest, value)
             if target in latest and not _works_in_place(latest[target]):
                 dead.add(latest[target])
-            latest = _without(latest, target)
+            latest = _without(graph, latest, target)
             if not isinstance(value, Node) or value.array_type.dtype == target.array_type.dtype:
                 latest[target] = node
         elif node.kind is NodeKind.CALL and _reads(node):
             for arg in node.args:
                 if isinstance(arg, Node):
-                    latest = _without(latest, arg)
+                    latest = _without(graph, latest, arg)
         elif is_structured(node):
             latest = {}
+    kept = _kept(graph)
+    dead |= {
+        store for target, store in latest.items() if origins(target).isdisjoint(kept) and not _works_in_place(store)
+    }
     graph.nodes = [node for node in graph.nodes if node not in dead]
+
+
+def _kept(graph: Graph) -> set[Node]:
+    """The arrays that are there when the program has ended, or that may be: those that it did not make, too."""
+    nodes = [output for output in graph.outputs if isinstance(output, Node)]
+    nodes += [arg for node in graph.nodes if hands_out(node) for arg in node.args if isinstance(arg, Node)]
+    kept = {origin for node in nodes for origin in origins(node)}
+    return kept | {node for node in graph.nodes if node.op not in _ALLOCATES}
 
 
 def _works_in_place(store: Node) -> bool:
@@ -191,12 +206,16 @@ def _works_in_place(store: Node) -> bool:
     return isinstance(value, Node) and value.kind is NodeKind.CALL and REGISTRY[value.op].in_place
 
 
-def _without(known: dict[Node, Node], touched: Node) -> dict[Node, Node]:
+def _without(graph: Graph, known: dict[Node, Node], touched: Node) -> dict[Node, Node]:
     """What is known of arrays, but for those that may share memory with `touched`."""
     if not known:
         return known
     memory = origins(touched)
-    return {array: what for array, what in known.items() if origins(array).isdisjoint(memory)}
+    return {
+        array: what
+        for array, what in known.items()
+        if origins(array).isdisjoint(memory) or (array is not touched and apart(array, touched, graph.facts))
+    }
 
 
 def _replace_fresh(graph: Graph, follows: Alike) -> None:

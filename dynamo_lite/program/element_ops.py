@@ -1,12 +1,13 @@
-"""The operations on elements: one table, of what each means, what it may report, and how it is written as LLVM text.
+"""The operations on elements: one table, of what each means, what it may report, and how it is written.
 
 Enters an operation's name and dtypes; leaves its row. A row that is `offered` gives NumPy's bits: an operation has one
 only where IEEE 754 or two's complement fixes the result, so that any correct instruction gives them. Everything else
 (exp, power, float16 and complex arithmetic) runs in NumPy's own inner loop. The rows that are not offered are what
-passes make: tests for NaNs, and extremes where these have been tried out (backends/numba/extremes.py). INVARIANT: no
+passes make: tests for NaNs, and extremes where these have been tried out (backends/kernels/extremes.py). INVARIANT: no
 instruction sets a floating-point flag that NumPy would report and this form would not, and compares are quiet, so NaN
-operands set none. Float constants are hidden from the optimiser, which would compute with them when it compiles: no
-flag would show then, and a NaN would have another sign.
+operands set none. A row is written through a Writer, which a backend has of its own (numba/llvm_text.py, c/c_text.py);
+instructions bear LLVM's names. Float constants are hidden from the optimiser, which would compute with them when it
+compiles: no flag would show then, and a NaN would have another sign.
 
 NB: of two NaN operands x86 keeps the first. NumPy's add and multiply keep the one or the other by position and
 alignment (a compiler may swap them); subtract and divide always keep the first, and so do these.
@@ -27,13 +28,12 @@ BOOL = np.dtype(np.bool_)
 
 
 class Writer(Protocol):
-    """What writes LLVM instructions, for scalars or vectors (backends/numba/llvm_text.py)."""
+    """What writes instructions, for scalars or vectors. A value is its name; a bool is a byte in memory, and a mask
+    when it is computed with."""
 
-    def do(self, instruction: str) -> str: ...
-    def type_of(self, dtype: DType, mask: bool = False) -> str: ...
-    @property
-    def mask_type(self) -> str: ...
-    def bits_type(self, dtype: DType) -> str: ...
+    def op(self, name: str, dtype: DType, *args: str) -> str: ...
+    def compare(self, predicate: str, dtype: DType, *args: str) -> str: ...
+    def convert(self, name: str, source: DType, target: DType, value: str) -> str: ...
     def bits_of(self, dtype: DType, value: str) -> str: ...
     def float_of(self, dtype: DType, bits: str) -> str: ...
     def splat_constant(self, dtype: DType, value: float) -> str: ...
@@ -48,6 +48,9 @@ class Writer(Protocol):
     def quiet_compare(self, predicate: str, dtype: DType, args: list[str]) -> str: ...
     def is_nan(self, dtype: DType, value: str) -> str: ...
     def with_overflow(self, name: str, dtype: DType, args: list[str]) -> tuple[str, str]: ...
+    def choose(self, mask: str, dtype: DType, arms: tuple[str, str], computed: tuple[bool, ...]) -> str: ...
+    def byte_of(self, mask: str) -> str: ...
+    def mask_of(self, byte: str) -> str: ...
 
 
 def class_of(dtype: DType) -> str:
@@ -55,6 +58,11 @@ def class_of(dtype: DType) -> str:
     if dtype.kind == "f":
         return "f" if dtype.itemsize in (4, 8) else "x"
     return dtype.kind if dtype.kind in "iub" else "x"
+
+
+def bits_dtype(dtype: DType) -> DType:
+    """The integers as wide as dtype."""
+    return np.dtype(f"i{dtype.itemsize}")
 
 
 Emit = Callable[[Writer, DType, list[str]], str]
@@ -80,10 +88,7 @@ class ElementOp:
 
 
 def _plain(instruction: str) -> Emit:
-    def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
-        return lines.do(f"{instruction} {lines.type_of(dtype, mask=True)} {', '.join(args)}")
-
-    return emit
+    return lambda lines, dtype, args: lines.op(instruction, dtype, *args)
 
 
 def _intrinsic(name: str) -> Emit:
@@ -96,27 +101,27 @@ def _float_compare(predicate: str) -> Emit:
 
 def _square(lines: Writer, dtype: DType, args: list[str]) -> str:
     instruction = "fmul" if dtype.kind == "f" else "mul"
-    return lines.do(f"{instruction} {lines.type_of(dtype)} {args[0]}, {args[0]}")
+    return lines.op(instruction, dtype, args[0], args[0])
 
 
 def _negate_int(lines: Writer, dtype: DType, args: list[str]) -> str:
-    return lines.do(f"sub {lines.type_of(dtype)} {lines.zero(dtype)}, {args[0]}")
+    return lines.op("sub", dtype, lines.zero(dtype), args[0])
 
 
 def _negate_float(lines: Writer, dtype: DType, args: list[str]) -> str:
     # LLVM turns a + (-b) into a - b, which keeps the sign of a NaN b; the mask hides the negation from it.
     bits = lines.bits_of(dtype, args[0])
-    return lines.float_of(dtype, lines.do(f"xor {lines.bits_type(dtype)} {bits}, {lines.sign_mask(dtype)}"))
+    return lines.float_of(dtype, lines.op("xor", bits_dtype(dtype), bits, lines.sign_mask(dtype)))
 
 
 def _absolute_int(lines: Writer, dtype: DType, args: list[str]) -> str:
-    negative = lines.do(f"icmp slt {lines.type_of(dtype)} {args[0]}, {lines.zero(dtype)}")
+    negative = lines.compare("slt", dtype, args[0], lines.zero(dtype))
     negated = _negate_int(lines, dtype, args)
     return lines.select(negative, dtype, negated, args[0])
 
 
 def _reciprocal(lines: Writer, dtype: DType, args: list[str]) -> str:
-    return lines.do(f"fdiv {lines.type_of(dtype)} {lines.splat_constant(dtype, 1.0)}, {args[0]}")
+    return lines.op("fdiv", dtype, lines.splat_constant(dtype, 1.0), args[0])
 
 
 def _sign(lines: Writer, dtype: DType, args: list[str]) -> str:
@@ -130,49 +135,47 @@ def _sign(lines: Writer, dtype: DType, args: list[str]) -> str:
 
 def _magnitude_bits(lines: Writer, dtype: DType, value: str) -> str:
     mask = (1 << (8 * dtype.itemsize - 1)) - 1
-    return lines.do(f"and {lines.bits_type(dtype)} {lines.bits_of(dtype, value)}, {lines.splat_bits(dtype, mask)}")
+    return lines.op("and", bits_dtype(dtype), lines.bits_of(dtype, value), lines.splat_bits(dtype, mask))
 
 
 def _magnitude_compare(predicate: str) -> Emit:
     def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
         infinity = 0x7F800000 if dtype.itemsize == 4 else 0x7FF0000000000000
         magnitude = _magnitude_bits(lines, dtype, args[0])
-        return lines.do(f"icmp {predicate} {lines.bits_type(dtype)} {magnitude}, {lines.splat_bits(dtype, infinity)}")
+        return lines.compare(predicate, bits_dtype(dtype), magnitude, lines.splat_bits(dtype, infinity))
 
     return emit
 
 
 def _signbit(lines: Writer, dtype: DType, args: list[str]) -> str:
-    return lines.do(f"icmp slt {lines.bits_type(dtype)} {lines.bits_of(dtype, args[0])}, {lines.splat_bits(dtype, 0)}")
+    return lines.compare("slt", bits_dtype(dtype), lines.bits_of(dtype, args[0]), lines.splat_bits(dtype, 0))
 
 
 def _copysign(lines: Writer, dtype: DType, args: list[str]) -> str:
     magnitude = _magnitude_bits(lines, dtype, args[0])
     sign_bit = lines.splat_bits(dtype, 1 << (8 * dtype.itemsize - 1))
-    sign = lines.do(f"and {lines.bits_type(dtype)} {lines.bits_of(dtype, args[1])}, {sign_bit}")
-    return lines.float_of(dtype, lines.do(f"or {lines.bits_type(dtype)} {magnitude}, {sign}"))
+    sign = lines.op("and", bits_dtype(dtype), lines.bits_of(dtype, args[1]), sign_bit)
+    return lines.float_of(dtype, lines.op("or", bits_dtype(dtype), magnitude, sign))
 
 
 def _int_compare(predicate: str) -> Emit:
     def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
         sign = "" if predicate in ("eq", "ne") else ("s" if dtype.kind == "i" else "u")
-        return lines.do(f"icmp {sign}{predicate} {lines.type_of(dtype, mask=True)} {args[0]}, {args[1]}")
+        return lines.compare(f"{sign}{predicate}", dtype, *args)
 
     return emit
 
 
 def _int_extremum(predicate: str) -> Emit:
     def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
-        first = lines.do(
-            f"icmp {'s' if dtype.kind == 'i' else 'u'}{predicate} {lines.type_of(dtype)} {args[0]}, {args[1]}"
-        )
+        first = lines.compare(f"{'s' if dtype.kind == 'i' else 'u'}{predicate}", dtype, *args)
         return lines.select(first, dtype, args[0], args[1])
 
     return emit
 
 
 def _invert(lines: Writer, dtype: DType, args: list[str]) -> str:
-    return lines.do(f"xor {lines.type_of(dtype, mask=True)} {args[0]}, {lines.all_ones(dtype)}")
+    return lines.op("xor", dtype, args[0], lines.all_ones(dtype))
 
 
 def _truth(lines: Writer, dtype: DType, value: str) -> str:
@@ -180,20 +183,20 @@ def _truth(lines: Writer, dtype: DType, value: str) -> str:
         return value
     if dtype.kind == "f":
         return lines.quiet_compare("une", dtype, [value, lines.zero(dtype)])
-    return lines.do(f"icmp ne {lines.type_of(dtype)} {value}, {lines.zero(dtype)}")
+    return lines.compare("ne", dtype, value, lines.zero(dtype))
 
 
 def _logical(instruction: str) -> Emit:
     def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
         left, right = (_truth(lines, dtype, value) for value in args)
-        return lines.do(f"{instruction} {lines.mask_type} {left}, {right}")
+        return lines.op(instruction, BOOL, left, right)
 
     return emit
 
 
 def _logical_not(lines: Writer, dtype: DType, args: list[str]) -> str:
     ones = lines.all_ones(BOOL)
-    return lines.do(f"xor {lines.mask_type} {_truth(lines, dtype, args[0])}, {ones}")
+    return lines.op("xor", BOOL, _truth(lines, dtype, args[0]), ones)
 
 
 def _first(lines: Writer, dtype: DType, args: list[str]) -> str:
@@ -212,7 +215,7 @@ def _negative_or_overflow(lines: Writer, dtype: DType, args: list[str]) -> tuple
 
 
 def _absolute_or_overflow(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
-    negative = lines.do(f"icmp slt {lines.type_of(dtype)} {args[0]}, {lines.zero(dtype)}")
+    negative = lines.compare("slt", dtype, args[0], lines.zero(dtype))
     below = lines.select(negative, dtype, args[0], lines.zero(dtype))
     negated, over = _negative_or_overflow(lines, dtype, [below])
     return lines.select(negative, dtype, negated, args[0]), over
@@ -230,11 +233,11 @@ def _shift(left: bool) -> Emit:
     """A shift; one by as many bits as there are, or by a negative number, shifts everything out."""
 
     def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
-        kind, bits = lines.type_of(dtype), 8 * dtype.itemsize
-        inside = lines.do(f"icmp ult {kind} {args[1]}, {lines.splat_bits(dtype, bits)}")
+        bits = 8 * dtype.itemsize
+        inside = lines.compare("ult", dtype, args[1], lines.splat_bits(dtype, bits))
         signed = dtype.kind == "i" and not left
         count = lines.select(inside, dtype, args[1], lines.splat_bits(dtype, bits - 1 if signed else 0))
-        shifted = lines.do(f"{'ashr' if signed else 'shl' if left else 'lshr'} {kind} {args[0]}, {count}")
+        shifted = lines.op("ashr" if signed else "shl" if left else "lshr", dtype, args[0], count)
         return shifted if signed else lines.select(inside, dtype, shifted, lines.zero(dtype))
 
     return emit
@@ -244,16 +247,16 @@ def _floor(remainder: bool) -> Emit:
     """A quotient rounded down, or what is left; the divisor is not 0, and the quotient fits."""
 
     def emit(lines: Writer, dtype: DType, args: list[str]) -> str:
-        kind, (a, b) = lines.type_of(dtype), args
+        a, b = args
         if dtype.kind == "u":
-            return lines.do(f"{'urem' if remainder else 'udiv'} {kind} {a}, {b}")
-        rest, zero = lines.do(f"srem {kind} {a}, {b}"), lines.zero(dtype)
-        signs = lines.do(f"icmp slt {kind} {lines.do(f'xor {kind} {rest}, {b}')}, {zero}")
-        wrong = lines.do(f"and {lines.mask_type} {lines.do(f'icmp ne {kind} {rest}, {zero}')}, {signs}")
+            return lines.op("urem" if remainder else "udiv", dtype, a, b)
+        rest, zero = lines.op("srem", dtype, a, b), lines.zero(dtype)
+        signs = lines.compare("slt", dtype, lines.op("xor", dtype, rest, b), zero)
+        wrong = lines.op("and", BOOL, lines.compare("ne", dtype, rest, zero), signs)
         if remainder:
-            return lines.do(f"add {kind} {rest}, {lines.select(wrong, dtype, b, zero)}")
-        quotient = lines.do(f"sdiv {kind} {a}, {b}")
-        return lines.do(f"add {kind} {quotient}, {lines.do(f'sext {lines.mask_type} {wrong} to {kind}')}")
+            return lines.op("add", dtype, rest, lines.select(wrong, dtype, b, zero))
+        quotient = lines.op("sdiv", dtype, a, b)
+        return lines.op("add", dtype, quotient, lines.convert("sext", BOOL, dtype, wrong))
 
     return emit
 
@@ -281,11 +284,10 @@ def _doubtful(predicate: str) -> EmitPair:
     """Flags do not count: a NaN is in doubt anyway."""
 
     def emit(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
-        kind, (one, other) = lines.type_of(dtype), args
-        kept = lines.select(lines.do(f"fcmp {predicate} {kind} {one}, {other}"), dtype, one, other)
-        again = lines.select(lines.do(f"fcmp {predicate} {kind} {other}, {one}"), dtype, other, one)
-        bits = lines.bits_type(dtype)
-        return kept, lines.do(f"icmp ne {bits} {lines.bits_of(dtype, kept)}, {lines.bits_of(dtype, again)}")
+        one, other = args
+        kept = lines.select(lines.compare(predicate, dtype, one, other), dtype, one, other)
+        again = lines.select(lines.compare(predicate, dtype, other, one), dtype, other, one)
+        return kept, lines.compare("ne", bits_dtype(dtype), lines.bits_of(dtype, kept), lines.bits_of(dtype, again))
 
     return emit
 
@@ -293,7 +295,7 @@ def _doubtful(predicate: str) -> EmitPair:
 def _doubtful_clip(lines: Writer, dtype: DType, args: list[str]) -> tuple[str, str]:
     low, doubt = _doubtful("ogt")(lines, dtype, args[:2])
     kept, also = _doubtful("olt")(lines, dtype, [low, args[2]])
-    return kept, lines.do(f"or {lines.mask_type} {doubt}, {also}")
+    return kept, lines.op("or", BOOL, doubt, also)
 
 
 def _choose(mask: Any, yes: Any, no: Any) -> Any:
@@ -342,8 +344,8 @@ def _nan_or_minus_zero(x: Any) -> Any:
 
 def _emit_nan_or_minus_zero(lines: Writer, dtype: DType, args: list[str]) -> str:
     bits = lines.bits_of(dtype, args[0])
-    minus_zero = lines.do(f"icmp eq {lines.bits_type(dtype)} {bits}, {lines.sign_mask(dtype)}")
-    return lines.do(f"or {lines.mask_type} {lines.is_nan(dtype, args[0])}, {minus_zero}")
+    minus_zero = lines.compare("eq", bits_dtype(dtype), bits, lines.sign_mask(dtype))
+    return lines.op("or", BOOL, lines.is_nan(dtype, args[0]), minus_zero)
 
 
 def _better(predicate: str) -> Emit:
@@ -355,9 +357,8 @@ def nans_differ(lines: Writer, dtype: DType, args: list[str]) -> str:
     """Write whether two operands are NaNs with different bits."""
     nans = [lines.is_nan(dtype, side) for side in args]
     bits = [lines.bits_of(dtype, side) for side in args]
-    differ = lines.do(f"icmp ne {lines.bits_type(dtype)} {bits[0]}, {bits[1]}")
-    both = lines.do(f"and {lines.mask_type} {nans[0]}, {nans[1]}")
-    return lines.do(f"and {lines.mask_type} {both}, {differ}")
+    differ = lines.compare("ne", bits_dtype(dtype), *bits)
+    return lines.op("and", BOOL, lines.op("and", BOOL, *nans), differ)
 
 
 def _rows() -> dict[tuple[str, str], ElementOp]:
@@ -518,15 +519,9 @@ def meaning_of(name: str, dtype: DType) -> Callable[..., Any]:
     return next(row.meaning for (known, _), row in ROWS.items() if known == name)
 
 
-def emit_row(lines: Writer, name: str, dtype: DType, args: list[str]) -> str:
-    """Write an operation on operands of one dtype that has a row."""
-    return ROWS[name, class_of(dtype)].emit(lines, dtype, args)
-
-
 def emit_cast(lines: Writer, source: DType, target: DType, value: str) -> str:
     """Emit the cast; bool values are i1. Out-of-range float to int follows what C compilers make of it on x86-64."""
     kinds = class_of(source) + class_of(target)
-    from_type, to_type = lines.type_of(source, mask=True), lines.type_of(target, mask=True)
     if source == target or (kinds in ("iu", "ui", "ii", "uu") and source.itemsize == target.itemsize):
         return value
     if kinds[1] == "b":
@@ -535,33 +530,29 @@ def emit_cast(lines: Writer, source: DType, target: DType, value: str) -> str:
         return lines.select(value, target, lines.hidden_constant(target, 1.0), lines.hidden_constant(target, 0.0))
     if kinds == "ff":
         instruction = "fpext" if target.itemsize > source.itemsize else "fptrunc"
-        return lines.do(f"{instruction} {from_type} {value} to {to_type}")
+        return lines.convert(instruction, source, target, value)
     if kinds[1] == "f":
-        return lines.do(f"{'sitofp' if kinds[0] == 'i' else 'uitofp'} {from_type} {value} to {to_type}")
+        return lines.convert("sitofp" if kinds[0] == "i" else "uitofp", source, target, value)
     if kinds[0] == "f":
         return _float_to_int(lines, source, target, value)
     if target.itemsize < source.itemsize:
-        return lines.do(f"trunc {from_type} {value} to {to_type}")
-    return lines.do(f"{'sext' if kinds[0] == 'i' else 'zext'} {from_type} {value} to {to_type}")
+        return lines.convert("trunc", source, target, value)
+    return lines.convert("sext" if kinds[0] == "i" else "zext", source, target, value)
 
 
 def _float_to_int(lines: Writer, source: DType, target: DType, value: str) -> str:
     # NB: of an integer that was made a float LLVM would take the integer itself, and report no value out of range.
-    bits = np.dtype(f"i{source.itemsize}")
-    integer = lines.do(f"bitcast {lines.type_of(source)} {value} to {lines.type_of(bits)}")
-    value = lines.do(f"bitcast {lines.type_of(bits)} {lines.unknown(bits, integer)} to {lines.type_of(source)}")
+    bits = bits_dtype(source)
+    value = lines.float_of(source, lines.unknown(bits, lines.bits_of(source, value)))
     if target.kind == "u" and target.itemsize == 8:
         limit = lines.splat_constant(source, 2.0**63)
         small = lines.quiet_compare("ult", source, [value, limit])
-        reduced = lines.do(f"fsub {lines.type_of(source)} {value}, {limit}")
+        reduced = lines.op("fsub", source, value, limit)
         shifted = lines.select(small, source, value, reduced)
-        signed = lines.do(f"fptosi {lines.type_of(source)} {shifted} to {lines.type_of(target)}")
-        bit = lines.splat_bits(target, 1 << 63)
-        flipped = lines.do(f"xor {lines.type_of(target)} {signed}, {bit}")
+        signed = lines.convert("fptosi", source, target, shifted)
+        flipped = lines.op("xor", target, signed, lines.splat_bits(target, 1 << 63))
         return lines.select(small, target, signed, flipped)
     # A narrow target takes the low bits of the int32 that the hardware conversion yields.
     wide = np.dtype(np.int64 if target.itemsize == 8 else np.int32)
-    converted = lines.do(f"fptosi {lines.type_of(source)} {value} to {lines.type_of(wide)}")
-    if wide.itemsize == target.itemsize:
-        return converted
-    return lines.do(f"trunc {lines.type_of(wide)} {converted} to {lines.type_of(target)}")
+    converted = lines.convert("fptosi", source, wide, value)
+    return converted if wide.itemsize == target.itemsize else lines.convert("trunc", wide, target, converted)

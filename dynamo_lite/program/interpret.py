@@ -15,6 +15,7 @@ import numpy as np
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import NUMBER_DTYPES
+from dynamo_lite.ops.borders import bordered
 from dynamo_lite.ops.error_state import set_in_force
 from dynamo_lite.ops.lists import pack, put_item
 from dynamo_lite.program.element_ops import meaning_of
@@ -78,8 +79,11 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
         elif isinstance(step, View):
             registers[step.dst] = _view(registers[step.src], step, concrete(step.params))
         elif isinstance(step, Alloc):
-            if step.like is not None:
-                array = np.empty_like(registers[step.like.index], step.dtype)
+            like = [registers[one.index] for one in step.like]
+            if step.order == "common":
+                array = bordered(*like, shape=concrete(step.shape), dtype=step.dtype)
+            elif like:
+                array = np.empty_like(like[0], step.dtype)
             else:
                 array = np.empty(concrete(step.shape), step.dtype, step.order)  # type: ignore[call-overload]
             if step.fill is not None:

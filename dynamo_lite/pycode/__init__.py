@@ -18,7 +18,7 @@ from dynamo_lite.pycode.code import (
     remembered,
     skeleton,
 )
-from dynamo_lite.pycode.decode import decode, decoded
+from dynamo_lite.pycode.decode import decode, decoded, remember_as
 from dynamo_lite.pycode.element import ITEM, element
 from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.flow import stack_depth, successors
@@ -58,6 +58,7 @@ __all__ = [
     "loops",
     "null_below_callable",
     "polled",
+    "remember_as",
     "remembered",
     "resume_code",
     "runs_out",

@@ -44,7 +44,7 @@ _original: dict[int, tuple[weakref.ref[types.CodeType], Code]] = {}
 
 
 def remember_as(code: types.CodeType, original: Code) -> None:
-    """Let `decoded(code)` give `original`, of which `code` was made with polls (polls.py), while `code` lives."""
+    """Let `decoded(code)` give `original`, of which `code` was encoded, with polls or not, while `code` lives."""
     key = id(code)
     _original[key] = weakref.ref(code, functools.partial(_original.pop, key)), original
 

@@ -20,13 +20,15 @@ from dynamo_lite.pycode.code import (
     Code,
     ExceptionEntry,
     Instr,
+    Position,
     UnsupportedCode,
     UnsupportedResume,
     remembered,
 )
+from dynamo_lite.pycode.decode import remember_as
 from dynamo_lite.pycode.encode import encode
 from dynamo_lite.pycode.flow import prune, remove, reraising, stack_depth
-from dynamo_lite.pycode.version import FACTS
+from dynamo_lite.pycode.version import CACHES, FACTS
 
 # Of a prologue, besides what has to do with ``.s0`` ...
 _PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL", "STORE_CELL"})
@@ -84,21 +86,22 @@ def resume_code(
     parameters: list[str] = []
     brought = [f".sc{number}" for number in range(len(cells))]
     for parameter, name in zip(brought, cells, strict=True):
-        prologue.append(Instr("LOAD_FAST_AND_CLEAR", parameter, position=position))
+        prologue += _take(parameter, position)
         prologue.append(Instr("STORE_CELL", name, position=position))
     for kind in stack:
         if kind == "null":
             prologue.append(Instr("PUSH_NULL", position=position))
         elif kind in ("value", "range"):
             parameters.append(f".s{len(parameters)}")
-            prologue.append(Instr("LOAD_FAST_AND_CLEAR", parameters[-1], position=position))
+            prologue += _take(parameters[-1], position)
             if kind == "range":
                 prologue.append(Instr("GET_ITER", position=position))
         else:
             raise ValueError(f"{kind!r} is none of 'value', 'null' and 'range'")
     if FACTS.kw_names and code.instrs[index].op == "CALL_KW":
         # The names are no stack slot here: drop them and start where they are loaded.
-        prologue[-1] = Instr("DELETE_FAST", parameters[-1], position=position)
+        del prologue[-len(_take(parameters[-1], position)) :]
+        prologue.append(Instr("DELETE_FAST", parameters[-1], position=position))
         index -= 1
     shift = len(prologue) + 1
     prologue.append(Instr("JUMP", target=index + shift, position=position))
@@ -126,6 +129,15 @@ def resume_code(
     if resumed.instrs[shift - 1].target == shift:
         resumed = remove(resumed, {shift - 1})
     try:
-        return encode(resumed)
+        made = encode(resumed)
     except UnsupportedCode as error:
         raise UnsupportedResume(str(error)) from error
+    remember_as(made, resumed)
+    return made
+
+
+def _take(parameter: str, position: Position) -> list[Instr]:
+    """Push a parameter and unbind it; spelled as `decode` does, so that what is encoded needs not be decoded."""
+    if "LOAD_FAST_AND_CLEAR" in CACHES:
+        return [Instr("LOAD_FAST_AND_CLEAR", parameter, position=position)]
+    return [Instr(op, parameter, position=position) for op in ("LOAD_FAST", "DELETE_FAST")]

@@ -6,9 +6,9 @@ first.
 """
 
 from dynamo_lite._C import safe_point
+from dynamo_lite.graph.alias import drop_repeated, merge_views
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.rewrite import is_structured
-from dynamo_lite.schedule.alias import drop_repeated, merge_views
 from dynamo_lite.schedule.cost import DoesNotPay, estimate, paying_iterations, paying_sizes
 from dynamo_lite.schedule.emit import emit
 from dynamo_lite.schedule.fuse import fuse

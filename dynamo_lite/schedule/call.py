@@ -17,7 +17,6 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import REGISTRY, OpDef
 from dynamo_lite.graph.scalar import is_symbolic
-from dynamo_lite.ops.borders import bordered
 from dynamo_lite.ops.draws import arguments
 from dynamo_lite.ops.index import index_key, parts
 from dynamo_lite.ops.operators import BINARY, UNARY
@@ -46,7 +45,6 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
             *("full_like", "empty_like"),
         )
     },
-    "empty_bordered": bordered,
     **{
         f"linalg_{name}": getattr(np.linalg, name)
         for name in (

@@ -585,7 +585,7 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
             time += 0.0 if _is_opaque(step) else NS_PER_BYTE * 3 * made
         elif isinstance(step, Alloc):
             time += NUMPY_CALL / 4
-            if step.like is not None and step.fill is not None:
+            if step.like and step.fill is not None:
                 time += _fresh_time(_count(step.shape, env) * step.dtype.itemsize)
         elif isinstance(step, Put):
             time += APPEND

@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
+from dynamo_lite.graph.alias import is_external, place
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, place_of_size
@@ -21,7 +22,6 @@ from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
 from dynamo_lite.graph.scalar import Dim, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.index import put_index
-from dynamo_lite.schedule.alias import is_external, place
 from dynamo_lite.schedule.blocks import find_blocks
 from dynamo_lite.schedule.call import call
 from dynamo_lite.schedule.iterate import iterated
@@ -424,7 +424,13 @@ class _Emitter:
         if like.array_type.scalar or (rest and type(fill) is not int):
             return False
         type_, operand = node.array_type, Reg(self.registers[like])
-        self.steps.append(Alloc(self.register(node), type_.dtype, type_.shape, fill, "K", operand))
+        self.steps.append(Alloc(self.register(node), type_.dtype, type_.shape, fill, "K", (operand,)))
+        return True
+
+    def alloc_bordered(self, node: Node) -> bool:
+        like = tuple(Reg(self.registers[arg]) for arg in node.args if isinstance(arg, Node))
+        type_ = node.array_type
+        self.steps.append(Alloc(self.register(node), type_.dtype, type_.shape, None, "common", like))
         return True
 
     # The end
@@ -476,7 +482,9 @@ def may_decline(step: Step, target: Target) -> bool:
     if isinstance(step, Map):
         return _kernel_declines(step, target, fresh=not all(step.into))
     if isinstance(step, Reduce):
-        return _kernel_declines(step, target, fresh=True) or step.dtype.kind not in "biu"
+        some = all(isinstance(step.shape[axis], int) and step.shape[axis] for axis in step.axes)
+        raises = step.ufunc.identity is None and not some  # of nothing
+        return _kernel_declines(step, target, fresh=True) or step.dtype.kind not in "biu" or raises
     if isinstance(step, View):
         integers = [entry for entry in step.params if not isinstance(entry, tuple) and entry is not None]
         return step.kind == "reshape" or (step.kind == "basic_index" and bool(integers))
@@ -512,6 +520,7 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     **dict.fromkeys(_VIEW_PARAMS, _Emitter.view),
     **dict.fromkeys(("empty", "zeros", "full"), _Emitter.alloc),
     **dict.fromkeys(("empty_like", "full_like"), _Emitter.alloc_like),
+    "empty_bordered": _Emitter.alloc_bordered,
     "tuple_get": _Emitter.tuple_get,
     "count_true": _Emitter.count_mask,
     "masked": _Emitter.get,

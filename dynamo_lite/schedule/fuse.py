@@ -18,6 +18,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dynamo_lite.budget import spend
+from dynamo_lite.graph.alias import apart, may_share, same_positions
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY
@@ -25,7 +26,6 @@ from dynamo_lite.graph.rewrite import is_structured, root, users
 from dynamo_lite.graph.scalar import Dim, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
-from dynamo_lite.schedule.alias import apart, may_share, same_positions
 from dynamo_lite.schedule.kernel import Form, form_of, result_dtypes
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.units import Group, Part, Reduction, Single, Unit, result_type

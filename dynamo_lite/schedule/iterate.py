@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from dynamo_lite.graph.alias import other_rows
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Dim, make, symbols_of
-from dynamo_lite.schedule.alias import other_rows
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp, Map, Operand, Reg, Schedule, View
 
 MOST_OPS = 200

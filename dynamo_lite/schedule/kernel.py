@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.graph.alias import place
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, OpKind
 from dynamo_lite.graph.scalar import Scalar, kind_of
 from dynamo_lite.ops.elementwise import loop_dtypes
-from dynamo_lite.schedule.alias import place
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
 from dynamo_lite.schedule.target import Target
 

@@ -18,12 +18,12 @@ from dataclasses import field
 
 from dynamo_lite.budget import spend
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.graph.alias import apart, is_address, may_share, place, same_positions
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
 from dynamo_lite.graph.rewrite import origins, root, users
 from dynamo_lite.graph.scalar import Dim
-from dynamo_lite.schedule.alias import apart, is_address, may_share, place, same_positions
 from dynamo_lite.schedule.kernel import Form
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.units import Group, Part, Reduction, Single, Unit, result_type

@@ -89,14 +89,15 @@ class View:
 @dataclass(frozen=True, slots=True)
 class Alloc:
     """dst becomes a fresh array. fill: None (np.empty) or a Python number / NumPy scalar / Scalar. order "C" or "F", or
-    "K" for that of the array in `like`, which has the same shape."""
+    "K" for that of the array in `like`, which has the same shape; "common" for that of all arrays in `like`, where they
+    have one (ops/borders.py): the program declines otherwise."""
 
     dst: int
     dtype: DType
     shape: tuple[Dim, ...]
     fill: Any = None
     order: str = "C"
-    like: Reg | None = None
+    like: tuple[Reg, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

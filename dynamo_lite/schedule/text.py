@@ -105,7 +105,7 @@ def _step(step: Step) -> list[str]:
         return [f"r{step.dst} = {step.kind}(r{step.src}, {_value(step.params)}){' scalar' if step.scalar else ''}"]
     if isinstance(step, Alloc):
         fill = "" if step.fill is None else f" fill={_value(step.fill)}"
-        like = "" if step.like is None else f" like={_value(step.like)}"
+        like = "".join(f" like={_value(one)}" for one in step.like)
         return [f"r{step.dst} = alloc {step.dtype.name}{_shape(step.shape)} {step.order}{like}{fill}"]
     if isinstance(step, Save):
         return [f"save r{step.src}"]

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from dynamo_lite.backends.kernels.loops import StridedLoop
 from dynamo_lite.backends.numba import compile as numba_compile
-from dynamo_lite.backends.numba.loops import StridedLoop
 
 from dynamo_lite._C import CompiledKernel, abi
 from dynamo_lite.schedule.steps import Kernel, KernelOp
@@ -38,6 +38,7 @@ define i32 @test_invoke(ptr %slot, ptr %args, i64 %n, ptr %strides) {
 }
 """
 
+compile_kernel = numba_compile.compile_kernel  # under test; test_c.py has another one here
 _kernel_type = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_ssize_t)
 _MATH = ctypes.CDLL(ctypes.util.find_library("m"))  # its functions see the flags of the x87, too, which some of C's set
 
@@ -79,7 +80,7 @@ def _run(kernel: Kernel, operands: list[Array], results: list[Array], options: s
     arrays = [*operands, *results]
     classes = classes_of(kernel, arrays)
     n = max((len(array) for array in arrays if array.ndim), default=1)
-    return run_compiled(numba_compile.compile_kernel(kernel, classes + options), arrays, n=n)
+    return run_compiled(compile_kernel(kernel, classes + options), arrays, n=n)
 
 
 def run_compiled(

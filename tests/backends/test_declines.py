@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from dynamo_lite.backends.numba import compile_graph
 
+import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.config import config
 from tests.schedule.tracing import trace
@@ -213,3 +214,26 @@ def test_a_nan_and_a_number_are_no_question() -> None:
     nan = np.where(np.arange(2000) % 7 == 0, np.nan, 1.0)
     assert not declines(run, -nan, 2.0)
     assert declines(run, -nan, float("nan"))
+
+
+@pytest.mark.parametrize("dtype", "?bLdm")
+@pytest.mark.parametrize("axis", (None, 0, 1, (0, 1)))
+@pytest.mark.parametrize("name", ("max", "min"))
+def test_an_extreme_of_nothing_behind_a_write(name: str, axis: Any, dtype: str) -> None:
+    """It has no identity, so that a reduction of no elements raises, whatever the dtype."""
+
+    def function(y: Any) -> Any:
+        y[:, 1:] = 1
+        return getattr(y, name)(axis=axis)
+
+    fast = dynamo_lite.compile(function, options={"cost_model": False, "check": 1})
+    for shape in ((3, 4), (3, 4), (0, 4), (3, 0), (0, 0), (3, 4)):
+        plain, compiled = (np.zeros(shape, dtype) for _ in range(2))
+        try:
+            expected = function(plain)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=str(error)):
+                fast(compiled)
+        else:
+            assert np.asarray(fast(compiled)).tobytes() == np.asarray(expected).tobytes()
+        assert compiled.tobytes() == plain.tobytes()

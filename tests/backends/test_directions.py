@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba.loops import Grade, _grade
+from dynamo_lite.backends.kernels.loops import Grade, _grade
 
 import dynamo_lite
 from dynamo_lite.ops import vector_math

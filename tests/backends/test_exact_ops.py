@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba.loops import awkward_values, same_values, sample_operands
+from dynamo_lite.backends.kernels.loops import awkward_values, same_values, sample_operands
 
 from dynamo_lite.program import element_ops
 from dynamo_lite.schedule.steps import Kernel, KernelOp

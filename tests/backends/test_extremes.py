@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba import compile, extremes
+from dynamo_lite.backends.kernels import extremes
+from dynamo_lite.backends.numba import compile
 
 import dynamo_lite
 from tests.copies import copies_of

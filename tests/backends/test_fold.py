@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.kernels.functions import folds
 from dynamo_lite.backends.numba.compile import _STATE
-from dynamo_lite.backends.numba.functions import folds
 
 import dynamo_lite
 from dynamo_lite.schedule.steps import Kernel, KernelOp

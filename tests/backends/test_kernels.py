@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.kernels import kept
+from dynamo_lite.backends.kernels.loops import same_values
 from dynamo_lite.backends.numba import compile as compiling
 from dynamo_lite.backends.numba.compile import _STATE, assembly, compile_kernel
 from dynamo_lite.backends.numba.functions import function_of
-from dynamo_lite.backends.numba.loops import same_values
 
 from dynamo_lite.program import ir
 from dynamo_lite.program.element_ops import is_exact
@@ -309,7 +310,7 @@ def test_a_fork_in_the_midst_of_a_compilation() -> None:
 
 def test_machine_code_goes_with_its_last_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels that no program has are kept up to a number, and the memory of the others is freed."""
-    monkeypatch.setattr(compiling, "LATEST", 8)
+    monkeypatch.setattr(kept, "LATEST", 8)
     monkeypatch.setattr(compiling, "TOGETHER", 4)
     kernels = [different(10_000 + number) for number in range(24)]
     code = [weakref.ref(compile_kernel(kernel, "cc").keep[0]) for kernel in kernels]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba.loops import loop_is_elementwise
+from dynamo_lite.backends.kernels.loops import loop_is_elementwise
 
 POWER_SQUARES = np.lib.NumpyVersion(np.__version__) >= "2.3.0"
 

@@ -11,11 +11,10 @@ from dynamo_lite.backends import resolve
 from dynamo_lite._C import Declined
 from dynamo_lite.config import config
 from dynamo_lite.graph.interpret import interpret
+from tests.conftest import BACKENDS as BACKENDS
 from tests.schedule.programs import PROGRAMS
 from tests.schedule.random_programs import random_program
 from tests.schedule.tracing import trace
-
-BACKENDS = ("numba", "reference")
 
 
 def same(left: Any, right: Any) -> bool:

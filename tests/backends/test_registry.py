@@ -13,7 +13,7 @@ from dynamo_lite.errors import BackendError
 
 
 def test_built_in_names() -> None:
-    assert {"numba", "reference"} <= set(backends.list_backends())
+    assert {"c", "numba", "reference"} <= set(backends.list_backends())
     assert callable(backends.resolve("numba")) and callable(backends.resolve("reference"))
 
 
@@ -29,7 +29,7 @@ def test_register_and_resolve(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_unknown_names_are_listed() -> None:
-    with pytest.raises(BackendError, match="numba, reference"):
+    with pytest.raises(BackendError, match="c, numba, reference"):
         backends.resolve("nunba")
     with pytest.raises(BackendError, match="callable"):
         backends.register_backend("mine", 3)  # type: ignore[arg-type]

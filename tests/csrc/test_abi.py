@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.kernels.functions import FOLDS
 from dynamo_lite.backends.numba import TARGET, emit_loop, functions
 from dynamo_lite.backends.numba.compile import compile_kernel
 
@@ -35,7 +36,7 @@ READERS = {
     "BLOCK_INPUTS": "dynamo_lite/schedule/blocks.py",
     "EQUAL_DEPTH": "dynamo_lite/guards/twin.py",
     "FIRST_PIPELINE_REASON": "dynamo_lite/stress.py",
-    "FOLD_OPERANDS": "backends/numba/functions.py",
+    "FOLD_OPERANDS": "backends/kernels/functions.py",
     "FOLD_BYTES": "dynamo_lite/program/vectorise.py",
     "FOLD_LENGTHS": "backends/numba/emit_fold.py",
     "FOLD_STEPS": "backends/numba/emit_fold.py",
@@ -51,7 +52,7 @@ READERS = {
     "RETURNED_MET_NAN": "dynamo_lite/program/watch.py",
     "RETURNED_NAN": "dynamo_lite/program/watch.py",
     "SCRATCH_ALIGNMENT": "dynamo_lite/program/place.py",
-    "UFUNC_CALL_INFO": "backends/numba/loops.py",
+    "UFUNC_CALL_INFO": "backends/kernels/loops.py",
     "MOST_VECTOR": "dynamo_lite/program/build_steps.py",
     "MOST_ROOMS": "dynamo_lite/program/build_vectors.py",
     "VECTOR_PRODUCTS": "dynamo_lite/program/build_vectors.py",
@@ -223,7 +224,7 @@ def test_steps_are_the_same() -> None:
 
 def test_what_kernels_fold_c_can_finish() -> None:
     """A fold in a kernel may leave the rest to C's own."""
-    for name, kinds in functions.FOLDS.items():
+    for name, kinds in FOLDS.items():
         for kind in kinds:
             for size in (4, 8):
                 assert _C.find_fold(getattr(np, name), np.dtype(f"{kind}{size}")) >= 0, (name, kind, size)

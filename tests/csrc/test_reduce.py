@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.kernels.functions import folds
 from dynamo_lite.backends.numba.compile import compile_kernel
-from dynamo_lite.backends.numba.functions import folds
 
 from dynamo_lite._C import Declined, Program
 from dynamo_lite.graph.scalar import Symbol

@@ -215,3 +215,52 @@ def test_a_number_that_fills_an_array_in_the_kernel_of_a_copy() -> None:
             np.testing.assert_array_equal(ours, plain)
             assert ours.strides == plain.strides
     assert compiled.stats()["declines"] == 0
+
+
+def test_parts_of_a_fresh_array_are_values() -> None:
+    def program(x: Any) -> Any:
+        y = np.zeros((3, len(x)))
+        y[0] = x * 2.0
+        y[1] = y[0] + 1.0
+        y[1] += y[0]
+        y[2] = 5.0
+        return y[1] * y[0]
+
+    graph = lower(dynamo_lite.compile(program).graph_for(X))
+    assert stores(graph) <= 1, str(graph)
+    require_equal(program, lambda: (X.copy(),), compile=dynamo_lite.compile)
+
+
+def test_parts_that_meet_are_read_from_memory() -> None:
+    def program(x: Any) -> Any:
+        y = np.zeros((3, len(x)))
+        y[0] = x
+        first = y[0] * 2.0
+        y[:, 1:] += 1.0
+        y[-3] *= 3.0
+        second = y[0] * 2.0
+        y[0, 0] = 9.0
+        return first, second, y[0] + y[1], y
+
+    require_equal(program, lambda: (X.copy(),), compile=dynamo_lite.compile)
+
+
+def test_a_store_that_nobody_reads_may_raise() -> None:
+    def program(x: Any, n: int) -> Any:
+        y = np.zeros(4, np.uint8)
+        y[0] = n
+        return x + 1
+
+    require_equal(program, lambda: (X.copy(), 300), compile=dynamo_lite.compile)
+    require_equal(program, lambda: (X.copy(), 30), compile=dynamo_lite.compile)
+
+
+def test_a_dead_store_into_what_lives_on_stays() -> None:
+    def program(x: Any) -> Any:
+        y = np.zeros((2, len(x)))
+        z = y[1]
+        y[0] = x
+        y[1] = x * 2
+        return z, y[:, ::2]
+
+    require_equal(program, lambda: (X.copy(),), compile=dynamo_lite.compile)

@@ -14,6 +14,7 @@ import dynamo_lite
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.scalar import Scalar, Symbol, evaluate
 from dynamo_lite.ops.shapes import slice_length
+from tests.conftest import BACKENDS
 from tests.copies import copies_of
 from tests.ops.record import record
 from tests.oracle import Conditions, require_equal
@@ -95,7 +96,7 @@ def first_of_two(x: Any) -> Any:
     return both[0, 0], both[[0], 0], (both <= 3) % x  # which fits where x has 1 column or none
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("shapes", [[(3, 0)], [(3, 1), (3, 0), (3, 1)], [(0, 0), (3, 4)]])
 def test_a_size_that_turns_out_to_be_0_makes_an_index_an_error_of_the_call(
     backend: str, shapes: list[tuple[int, int]]

@@ -10,7 +10,7 @@ import random
 from typing import Any
 
 import numpy as np
-from dynamo_lite.backends.numba.loops import awkward_values
+from dynamo_lite.backends.kernels.loops import awkward_values
 
 from dynamo_lite.program.element_ops import is_exact
 from dynamo_lite.schedule.steps import Kernel, KernelOp

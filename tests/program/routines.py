@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.kernels.functions import routine_of
 from dynamo_lite.backends.numba import compile as compiling
-from dynamo_lite.backends.numba.functions import routine_of
 
 import dynamo_lite
 from dynamo_lite.graph.scalar import Symbol, kind_of

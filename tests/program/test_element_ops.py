@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.kernels.loops import same_values, sample_operands
 from dynamo_lite.backends.numba.emit import emit
-from dynamo_lite.backends.numba.loops import same_values, sample_operands
 
 from dynamo_lite.program.element_ops import EXTREMES, ROWS, results_of
 from dynamo_lite.program.evaluate import evaluate

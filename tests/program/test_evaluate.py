@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.kernels.loops import same_values
 from dynamo_lite.backends.numba.compile import compile_kernel
 from dynamo_lite.backends.numba.functions import function_of
-from dynamo_lite.backends.numba.loops import same_values
 
 from dynamo_lite._C import abi
 from dynamo_lite.config import config

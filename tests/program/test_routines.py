@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dynamo_lite.backends.kernels.functions import routine_of
+from dynamo_lite.backends.kernels.loops import same_values
 from dynamo_lite.backends.numba.emit_loop import emit_loop
-from dynamo_lite.backends.numba.functions import routine_of
-from dynamo_lite.backends.numba.loops import same_values
 
 from dynamo_lite.config import config
 from dynamo_lite.program import ir

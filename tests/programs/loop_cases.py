@@ -17,6 +17,7 @@ import numpy as np
 import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.graph.node import NodeKind
+from tests.conftest import BACKENDS as BACKENDS
 from tests.oracle import MakeArgs, require_equal
 
 COUNTS = (3, 0, 1, 2, 5, 40)
@@ -81,7 +82,6 @@ def relaxed(x: Any, n: int) -> Any:
 
 
 OPTIONS = {"native_loops": True, "check": 1, "cost_model": False}
-BACKENDS = ("reference", "numba")
 
 
 def variants(one: Case) -> list[MakeArgs]:

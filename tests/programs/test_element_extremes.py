@@ -10,7 +10,7 @@ import pytest
 
 import dynamo_lite
 from tests.oracle import require_equal
-from tests.programs.loop_cases import OPTIONS, registry, rng, variants
+from tests.programs.loop_cases import BACKENDS, OPTIONS, registry, rng, variants
 from tests.programs.test_random_elements import machines_of
 
 CASES, case = registry()
@@ -237,7 +237,7 @@ HOSTILE: dict[str, tuple[Any, Any]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_hostile_extremes(name: str, backend: str) -> None:
     fn, arguments = HOSTILE[name]
     require_equal(

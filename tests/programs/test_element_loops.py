@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dynamo_lite.backends.numba.loops import awkward_values
+from dynamo_lite.backends.kernels.loops import awkward_values
 
 import dynamo_lite
 from dynamo_lite import _C

@@ -11,6 +11,8 @@ import sys
 
 import pytest
 
+from tests.conftest import BACKENDS
+
 HEAD = """
 import sys, threading, time, warnings
 import numpy as np
@@ -168,7 +170,7 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_threads(name: str, backend: str) -> None:
     run = subprocess.run(

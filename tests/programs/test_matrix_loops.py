@@ -16,7 +16,7 @@ from dynamo_lite import _C
 from dynamo_lite._C import abi
 from tests.oracle import require_equal
 from tests.programs import test_vector_loops as vectors
-from tests.programs.loop_cases import OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS
 from tests.programs.test_random_elements import machines_of
 from tests.programs.test_vector_loops import AWKWARD, OTHERS, PROGRAMS, Program
 
@@ -248,7 +248,7 @@ def arguments(layout: str, dtype: Any, size: int, n: int) -> tuple[Any, ...]:
 run = functools.partial(vectors.run, make=arguments)
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", [*MATRICES, *UNLIKE])
 def test_matrix_loops(name: str, backend: str) -> None:
     function = (MATRICES | UNLIKE)[name]
@@ -256,7 +256,7 @@ def test_matrix_loops(name: str, backend: str) -> None:
     calls += [(layout, "f8", size, 5) for layout in ("C", "F", "part", "reversed") for size in (4, 7, 40, 0)]
     run(function, backend, *calls)
     report = run(function, backend, ("C", "f8", 5, 6))
-    if backend == "numba" and name in MATRICES and not _C.get_stress():
+    if backend != "reference" and name in MATRICES and not _C.get_stress():
         assert machines_of(report.compiled), report.compiled.explain()
         assert not report.stats["declines"] and report.stats["native_calls"], report.compiled.explain()
 

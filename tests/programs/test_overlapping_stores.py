@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
-from tests.programs.loop_cases import OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS
 
 PARTS = ("[:]", "[1:]", "[:-1]", "[::2]", "[1::2]", "[::-1]", "[2:]", "[:-2]", "[::3]", "[:4]", "[-4:]", "[4::-1]")
 STORES = (
@@ -21,7 +21,7 @@ STORES = (
 
 
 @pytest.mark.usefixtures("no_mode")
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("store", STORES)
 def test_parts_of_one_array(store: str, backend: str) -> None:
     ran = 0
@@ -47,7 +47,7 @@ def _slice(text: str) -> slice:
 
 
 @pytest.mark.usefixtures("no_mode")
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("store", ["x{a} = x{b}", "np.copyto(x{a}, x{b})"])
 def test_what_stands_around_a_copy_over_itself(store: str, backend: str) -> None:
     """What is stored before it is not stored twice; what is read behind it is what NumPy has written on the way."""

@@ -11,7 +11,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite.capture.parts import index_of
-from tests.programs.loop_cases import OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS
 
 Array = np.ndarray[Any, Any]
 
@@ -143,7 +143,7 @@ def outcome(function: Callable[..., Any], arguments: Callable[[], tuple[Array, A
 
 
 @pytest.mark.usefixtures("no_mode")
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_parts_of_an_argument(function: Callable[..., Any], backend: str) -> None:
     """Inner parts, in both orders; apart from each other in between; and every other part that fits."""
@@ -176,7 +176,7 @@ def test_parts_of_an_argument(function: Callable[..., Any], backend: str) -> Non
 
 
 @pytest.mark.usefixtures("no_mode")
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_parts_that_are_attributes(backend: str) -> None:
     def step(state: Any) -> Any:
         state.u += 0.1 * (state.U[:-2] + state.U[2:] - 2.0 * state.u)
@@ -193,7 +193,7 @@ def test_parts_that_are_attributes(backend: str) -> None:
 
 
 @pytest.mark.usefixtures("no_mode")
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_any_two_parts_of_one_array(backend: str) -> None:
     """A store into one of two parts that the caller has made, read through the other, before and behind it."""
 

@@ -15,7 +15,7 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from tests.oracle import Report, require_equal
-from tests.programs.loop_cases import OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS
 from tests.programs.test_random_elements import machines_of
 
 Program = Callable[..., Any]
@@ -379,7 +379,7 @@ def run(function: Program, backend: str, *calls: tuple[Any, ...], make: Any = ar
     return require_equal(function, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=1)
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", [*PROGRAMS, *OTHERS])
 def test_vector_loops(name: str, backend: str) -> None:
     function = (PROGRAMS | OTHERS)[name]
@@ -388,7 +388,7 @@ def test_vector_loops(name: str, backend: str) -> None:
     calls += [(layout, "f8", size, 6) for layout in layouts for size in sizes]
     run(function, backend, *calls)
     report = run(function, backend, ("packed", "f8", 5, 6))
-    if backend == "numba" and name in PROGRAMS and not _C.get_stress():
+    if backend != "reference" and name in PROGRAMS and not _C.get_stress():
         assert machines_of(report.compiled), report.compiled.explain()
         assert not report.stats["declines"] and report.stats["native_calls"], report.compiled.explain()
 

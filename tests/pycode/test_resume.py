@@ -16,6 +16,7 @@ from dynamo_lite.pycode import (
     begins_at,
     begins_range,
     decode,
+    decoded,
     encode,
     handlers_at,
     liveness,
@@ -144,13 +145,19 @@ for function, args in corpus.CALLS:
         CASES.setdefault(function, []).append(args)
 
 
+def plainly_spelled(code: Code) -> Code:
+    return replace(code, instrs=tuple(replace(instr, bare=False) for instr in code.instrs))
+
+
 @pytest.mark.parametrize("function", list(CASES), ids=lambda function: function.__name__)
 def test_resumed_at_every_instruction(function):
     code = decode(function.__code__)
     expected = [outcome(function, args) for args in CASES[function]]
     tried = 0
     for index, stack, names in places(code):
-        rest = types.FunctionType(resume_code(code, index, stack, names), function.__globals__, function.__name__)
+        made = resume_code(code, index, stack, names)
+        assert plainly_spelled(decoded(made)) == plainly_spelled(decode(made)), index
+        rest = types.FunctionType(made, function.__globals__, function.__name__)
         first = types.FunctionType(leave(code, index, stack, names, rest), function.__globals__, function.__name__)
         first.__defaults__, first.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         for args, wanted in zip(CASES[function], expected, strict=True):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
-from dynamo_lite.backends import numba as backend
+from dynamo_lite.backends import kernels as backend
 from dynamo_lite.backends.numba import compile as compiler
 
 import dynamo_lite

@@ -296,6 +296,12 @@ def _compare(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType, ...], oper
     return Grade.ANYWHERE if anywhere else Grade.FORWARD
 
 
+def _distinct(values: Array) -> Array:
+    """The values sorted, each but NaN once. NB: np.unique imports numpy.ma, which takes 10 ms of a first call."""
+    ordered = np.sort(values)
+    return ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))]
+
+
 def _same_when_broadcast(
     loop: StridedLoop, operands: list[Array], positions: tuple[int, ...], out_dtypes: tuple[DType, ...]
 ) -> bool:
@@ -304,7 +310,7 @@ def _same_when_broadcast(
     if len(operands) > 1:
         others = [array if array.strides == (0,) else np.ascontiguousarray(array[::7]) for array in operands]
     n = min(map(len, others)) if len(operands) > 1 else 3
-    choices = [np.unique(operands[position][:: max(1, len(operands[position]) // 150)]) for position in positions]
+    choices = [_distinct(operands[position][:: max(1, len(operands[position]) // 150)]) for position in positions]
     for turn in range(max(map(len, choices))):
         filled = [array[:n] for array in others]
         for place, (position, values) in enumerate(zip(positions, choices, strict=True)):

@@ -1,0 +1,71 @@
+"""What the backends share that make kernels: fused, of compiled arithmetic and NumPy's own loops, launched from C.
+
+Enters a Graph, example inputs, and how the backend compiles a kernel; leaves a ``_C.Program``. ``lower`` and
+``schedule`` make the steps, the backend the kernels, when the launcher first meets a stride pattern.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from dynamo_lite.backends.kernels.functions import folds, machine
+from dynamo_lite.backends.kernels.loops import loop_is_elementwise, loop_is_forward
+
+from dynamo_lite import _C, budget
+from dynamo_lite.config import config, current, current_seconds
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.lower import lower
+from dynamo_lite.program.element_ops import is_exact, may_raise
+from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule
+from dynamo_lite.schedule.steps import DType, Kernel, Machine
+
+CompileKernel: TypeAlias = Callable[[Kernel | Machine, str], _C.CompiledKernel]
+
+
+def has_fold(ufunc: np.ufunc, dtype: DType) -> bool:
+    """Whether a Reduce is done without NumPy's reduce, most of the time."""
+    return _C.find_fold(ufunc, dtype) >= 0
+
+
+_C.threads_follow(config)  # which programs ask when they run
+TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine)
+
+
+def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: CompileKernel) -> Any:
+    """The program of `graph`, for the sizes that pay; raises DoesNotPay when plain NumPy is expected to be as fast."""
+    lowered = lower(graph)
+    steps = schedule(lowered, TARGET)
+    options = current()
+    if options.stress != "compile":
+        steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
+        if options.cost_model:
+            steps = _where_it_pays(lowered, steps, example_inputs)
+    own = 0 if options is config else options.num_threads
+    return _C.Program(steps, _timed(current_seconds(), compile_kernel), own)
+
+
+def _where_it_pays(graph: Graph, steps: Schedule, example_inputs: Sequence[Any]) -> Schedule:
+    """The schedule with the sizes, and numbers of iterations, for which it pays."""
+    by_iterations = paying_iterations(graph, steps, example_inputs, TARGET)
+    if by_iterations is None:
+        return replace(steps, sizes=paying_sizes(steps.times))
+    rest, condition = by_iterations
+    return replace(steps, sizes=paying_sizes(estimate(graph, rest, example_inputs, TARGET)), pays=condition)
+
+
+def _timed(seconds: dict[str, float], compile_kernel: CompileKernel) -> CompileKernel:
+    """compile_kernel, which notes what it takes: most kernels are compiled when the program first runs."""
+
+    def compile_one(kernel: Kernel | Machine, classes: str) -> _C.CompiledKernel:
+        began = time.perf_counter()
+        try:
+            with budget.timed():
+                return compile_kernel(kernel, classes)
+        finally:
+            seconds["kernels"] = seconds.get("kernels", 0.0) + time.perf_counter() - began
+
+    return compile_one
