@@ -378,8 +378,8 @@ _ROWS = (
     Reason(
         "cell-variables",
         "skip",
-        "the graph breaks where a variable that inner functions share is not bound, or behind a loop that is left in "
-        "several ways ({detail})",
+        "the graph breaks where a variable that inner functions share is not bound, in a comprehension that has a "
+        "variable of the same name, or behind a loop that is left in several ways ({detail})",
         "Pass the values to the inner functions as arguments, or define them outside.",
     ),
     Reason(

@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.capture.wrap import realise, wrap
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.pycode import ITEM, Code, Instr, decoded, element, handlers_at
+from dynamo_lite.pycode.code import free_operand
 
 # Where stress mode "break" ends a segment: everything that computes.
 _BREAKABLE = frozenset(
@@ -260,7 +261,8 @@ class Machine:
             raise Break("recursive-call", code.co_qualname)  # with loops in loops, each of which is tried anew
         self._check_restraints(decoded(code))
         bound = bind_arguments(code, defaults, kwdefaults, args, kwargs)
-        frame = Frame(decoded(code), namespace, builtins_of(namespace), bound, dict(cells))
+        own = {free_operand(name, code.co_cellvars): cell for name, cell in cells.items()}
+        frame = Frame(decoded(code), namespace, builtins_of(namespace), bound, own)
         if code.co_flags & _NOT_INLINED:
             return GeneratorValue(None, frame)
         self.tracer.graph.inlined += 1

@@ -47,7 +47,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import acts, is_structured
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import OPCODES, Code, Operand, assemble, begins_at, decoded, handlers_at, liveness, skeleton
-from dynamo_lite.pycode.flow import natural_loop
+from dynamo_lite.pycode.flow import cells_named_alike, hidden, natural_loop
 
 MAX_ATTEMPTS = 64  # of keeping loops loops, in one capture
 _REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "coroutine"}
@@ -165,6 +165,8 @@ def _trace(
         if flags & flag:
             raise SkipFrame(reason, function.__qualname__)
     code = decoded(function.__code__)
+    if twins := cells_named_alike(code):
+        raise SkipFrame("cell-variables", ", ".join(twins))
     names = slot_names(function.__code__)
 
     plans: dict[LoopKey, LoopPlan] = {}
@@ -245,7 +247,7 @@ def _trace(
             on_cell = instr.op == "DELETE_DEREF" and contents is None  # which raises
             if contents is not None and contents.source is not None:
                 tracer.facts.register(contents.source)
-        if code.cellvars and (frame.ways is not None or on_cell):
+        if code.cellvars and (frame.ways is not None or on_cell or hidden(code)[index]):
             raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         variables = frame.locals | shared
         if instr.op in ("LOAD_ATTR", "LOAD_METHOD"):

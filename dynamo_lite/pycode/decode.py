@@ -187,12 +187,9 @@ class _Decoder:
         return frozenset(found)
 
     def find_raw_cells(self) -> frozenset[str]:
-        """Cell variables whose slot an inlined comprehension uses for a plain local of the same name."""
-        names = set()
-        for index, op in enumerate(self.ops):
-            if op == "LOAD_FAST_AND_CLEAR" and self.ops[index + 1] != "MAKE_CELL":
-                names.add(self.slots[self.args[index]])
-        return self.cells & names
+        """Cell variables whose slot holds a plain local of the same name, in an inlined comprehension or outside it."""
+        clears = (index for index, op in enumerate(self.ops) if op == "LOAD_FAST_AND_CLEAR")
+        return self.cells.intersection(self.slots[self.args[index]] for index in clears)
 
     def unsupported(self, index: int, reason: str) -> UnsupportedOpcode:
         line = self.positions[index][0]
@@ -270,7 +267,7 @@ class _Decoder:
             elif spec == "first" or spec == "second":
                 slot = arg >> 4 if spec == "first" else arg & 15
                 if name == "LOAD_FAST":
-                    self.load_slot(index, slot)
+                    self.load_slot(index, slot, spec == "first")
                 else:
                     self.emit(index, name, self.slots[slot])
             else:
@@ -357,24 +354,27 @@ class _Decoder:
         self.load_slot(index, self.args[index])
         return index + 1
 
-    def load_slot(self, index: int, slot: int) -> None:
-        """LOAD_FAST; from 3.13 it also loads cells to make closures of them."""
+    def load_slot(self, index: int, slot: int, more: bool = False) -> None:
+        """LOAD_FAST; from 3.13 it also loads cells to make closures of them. more: the native loads another slot."""
         if FACTS.borrowing and self.ops[index] not in BORROWING.values():
             self.bare.append(len(self.out))
         name = self.slots[slot]
         is_cell = slot >= len(self.locals) or name in self.cells
-        if FACTS.closure_by_load_fast and is_cell and (name not in self.raw_cells or self.makes_closure(index)):
+        if FACTS.closure_by_load_fast and is_cell and (name not in self.raw_cells or self.makes_closure(index, more)):
             self.emit(index, "LOAD_CLOSURE", name)
         else:
             self.emit(index, "LOAD_FAST", name)
 
-    def makes_closure(self, index: int) -> bool:
-        """True if native `index` stands among the loads for the closure of a MAKE_FUNCTION."""
+    def makes_closure(self, index: int, more: bool) -> bool:
+        """True if what native `index` loads, last or (more) first of two, goes into the closure of a MAKE_FUNCTION."""
+        count, index = 1 + more, index + 1
         while self.ops[index] in _LOADS:
+            count += 1 + (self.ops[index] not in _LOAD_ONE)
             index += 1
-        if self.ops[index] != "BUILD_TUPLE" or self.ops[index + 1] != "LOAD_CONST":
+        if self.ops[index] != "BUILD_TUPLE" or self.args[index] < count or self.ops[index + 1] != "LOAD_CONST":
             return False
-        return isinstance(self.code.co_consts[self.args[index + 1]], types.CodeType)
+        made = self.code.co_consts[self.args[index + 1]]
+        return isinstance(made, types.CodeType) and len(made.co_freevars) == self.args[index]
 
     def store_fast(self, index: int) -> int:
         name = self.slots[self.args[index]]
@@ -532,6 +532,7 @@ class _Decoder:
 
 
 _LOADS = frozenset(BORROWING) | frozenset(BORROWING.values())
+_LOAD_ONE = frozenset({"LOAD_FAST", BORROWING["LOAD_FAST"]})
 
 _SPECIAL: dict[str, Callable[[_Decoder, int], int]] = {
     "RESUME": _Decoder.resume,

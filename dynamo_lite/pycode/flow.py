@@ -111,6 +111,46 @@ def reraising(code: Code) -> frozenset[int]:
     return frozenset(found)
 
 
+@remembered
+def hidden(code: Code) -> list[frozenset[str]]:
+    """For each instruction, the variables that have cells in this code, or in a comprehension that was compiled into
+    it, and whose slots such a comprehension uses there for variables of its own (PEP 709).
+
+    NB: what the slot held lies on the stack meanwhile, a cell or a plain value, and is put back by a store to it.
+    """
+    found: list[frozenset[str]] = [frozenset()] * len(code.instrs)
+    depths, after = stack_depth(code), _after(code, True)
+    for begin, instr in enumerate(code.instrs):
+        below = depths[begin]
+        if instr.op != "LOAD_FAST_AND_CLEAR" or instr.arg not in code.cellvars or below is None:
+            continue
+        seen: set[int] = set()
+        work = [begin + 1]
+        while work:
+            index = work.pop()
+            depth = depths[index]
+            if index in seen or depth is None:
+                continue
+            seen.add(index)
+            found[index] |= {instr.arg}
+            # Above what is put back lies the comprehension's result, or an exception; in the loop, more than that.
+            here = code.instrs[index]
+            if not (here.op == "STORE_FAST" and here.arg == instr.arg and depth <= below + 2):
+                work += after[index]
+    return found
+
+
+def own_cells(code: Code) -> frozenset[str]:
+    """The variables that have cells from the entry on; not those that only a comprehension has as cells of its own."""
+    known = zip(code.instrs, hidden(code), strict=True) if code.cellvars else ()
+    return frozenset(instr.arg for instr, names in known if instr.op == "MAKE_CELL" and instr.arg not in names)
+
+
+def cells_named_alike(code: Code) -> tuple[str, ...]:
+    """The names of free variables that cells of the code have too: of classes, and of inlined comprehensions."""
+    return tuple(name for name in code.freevars if name in code.cellvars)
+
+
 def async_items(code: Code) -> dict[int, int]:
     """For each END_ASYNC_FOR the END_SEND to which an item of its loop comes: the first range whose StopAsyncIteration
     it handles begins with the loop's GET_ANEXT and SEND."""

@@ -27,7 +27,8 @@ from dynamo_lite.pycode.code import (
 )
 from dynamo_lite.pycode.decode import remember_as
 from dynamo_lite.pycode.encode import encode
-from dynamo_lite.pycode.flow import prune, remove, reraising, stack_depth
+from dynamo_lite.pycode.flow import cells_named_alike, hidden, own_cells, prune, remove, reraising, stack_depth
+from dynamo_lite.pycode.opcodes import OPCODES, Operand
 from dynamo_lite.pycode.version import CACHES, FACTS
 
 # Of a prologue, besides what has to do with ``.s0`` ...
@@ -65,8 +66,9 @@ def resume_code(
     function takes the cell itself, as the last parameters do, and puts it in place of its own.
 
     Raises UnsupportedResume for generators and coroutines, for module and class bodies, for places at which the stack
-    holds a number of an instruction (flow.reraising), and for code that CPython cannot express. Raises
-    ValueError if the stack has not the depth that the instruction finds there, or a local is not one of the code's.
+    holds a number of an instruction (flow.reraising) or a comprehension hides a cell (flow.hidden), and for code that
+    CPython cannot express. Raises ValueError if the stack has not the depth that the instruction finds there, or a
+    local is not one of the code's.
     """
     if code.flags & CO_GENERATOR_KINDS:
         raise UnsupportedResume(f"{code.qualname} is a generator or coroutine")
@@ -74,6 +76,10 @@ def resume_code(
         raise UnsupportedResume(f"{code.qualname} is not a function")
     if index in reraising(code):
         raise UnsupportedResume(f"{code.qualname}: at instruction {index} an exception is on its way through a handler")
+    if cells_named_alike(code):
+        raise UnsupportedResume(f"{code.qualname} has a free variable and a cell of one name")
+    if code.cellvars and hidden(code)[index]:
+        raise UnsupportedResume(f"{code.qualname}: at instruction {index} a comprehension hides a cell")
     depth = stack_depth(code)[index]
     if depth != len(stack):
         raise ValueError(f"{code.qualname}: instruction {index} finds {depth} stack slots, not {len(stack)}")
@@ -82,7 +88,7 @@ def resume_code(
         raise ValueError(f"{code.qualname}: not distinct locals: {', '.join(bound_locals)}")
 
     position = code.instrs[index].position
-    prologue = [Instr("MAKE_CELL", name) for name in sorted(code.cellvars)]
+    prologue = [Instr("MAKE_CELL", name) for name in sorted(own_cells(code))]
     parameters: list[str] = []
     brought = [f".sc{number}" for number in range(len(cells))]
     for parameter, name in zip(brought, cells, strict=True):
@@ -126,6 +132,8 @@ def resume_code(
         entry=position,
     )
     resumed = prune(resumed)
+    used = {instr.arg for instr in resumed.instrs if OPCODES[instr.op].operand is Operand.CELL}
+    resumed = replace(resumed, cellvars=tuple(name for name in code.cellvars if name in used))
     if resumed.instrs[shift - 1].target == shift:
         resumed = remove(resumed, {shift - 1})
     try:

@@ -26,15 +26,22 @@ def load_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("LOAD_FAST_AND_CLEAR")
 def load_fast_and_clear(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.push(frame.locals.pop(instr.arg) if instr.arg in frame.locals else NullValue())
+    """What an inlined comprehension uses for a variable of its own: a local's slot or, of the same name, a cell's."""
+    held: Value | None = frame.locals.pop(instr.arg, None)
+    if held is None and instr.arg in frame.code.cellvars:
+        held = frame.cells.pop(instr.arg, None)
+    frame.push(NullValue() if held is None else held)
 
 
 @handles("STORE_FAST")
 def store_fast(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = frame.stack.pop()
-    if isinstance(value, NullValue):
-        frame.locals.pop(instr.arg, None)
-    else:
+    if instr.arg in frame.code.cellvars:  # and an inlined comprehension had a variable of its own there, or has
+        frame.cells.pop(instr.arg, None)
+    frame.locals.pop(instr.arg, None)
+    if isinstance(value, CellValue):
+        frame.cells[instr.arg] = value
+    elif not isinstance(value, NullValue):
         frame.locals[instr.arg] = value
 
 
