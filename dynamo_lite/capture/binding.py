@@ -35,10 +35,12 @@ def bind_arguments(
             bound[name] = value
         else:
             extra[name] = value
-    for name, value in zip(positional[count - len(defaults) :] if defaults else (), defaults, strict=True):
+    # NB: both may have been set to more than there are parameters; the last defaults are those of the last ones.
+    for name, value in zip(reversed(positional), reversed(defaults), strict=False):
         bound.setdefault(name, value)
-    for name, value in kwdefaults.items():
-        bound.setdefault(name, value)
+    for name in kwonly:
+        if name in kwdefaults:
+            bound.setdefault(name, kwdefaults[name])
     index = count + code.co_kwonlyargcount
     if code.co_flags & CO_VARARGS:
         bound[names[index]] = SequenceValue(None, tuple, rest)

@@ -70,6 +70,8 @@ def helper_replaced() -> Case:
     return space["f"], one, [
         put(g, "__defaults__", (5.0,)),
         put(g, "__defaults__", None),
+        put(g, "__defaults__", (6.0, 7.0, 8.0, 9.0)),
+        put(g, "__kwdefaults__", {"k": 1.0, "nowhere": 2.0}),
         put(g, "__defaults__", (5.0,)),
         put(g, "__code__", other.__code__),
         put(space, "g", lambda x: x * 10.0),
@@ -86,7 +88,8 @@ def own_function_changed() -> Case:
     other = module("def f(x, k=2.0, *, scale=3.0):\n    return x - k - scale\n")["f"]
     return f, one, [
         put(f, "__defaults__", (4.0,)),
-        put(f, "__kwdefaults__", {"scale": 1}),
+        put(f, "__defaults__", (6.0, 7.0, 8.0, 9.0)),
+        put(f, "__kwdefaults__", {"scale": 1, "nowhere": 2}),
         lambda: f.__kwdefaults__.update(scale=np.float32(1.5)),
         put(f, "__code__", other.__code__),
         put(f, "__defaults__", None),
