@@ -407,6 +407,12 @@ _ROWS = (
         "A later call that finds more is compiled, unless that fails several times.",
     ),
     Reason(
+        "too-many-locals",
+        "skip",
+        "it has more than {detail} local variables",
+        "Keep the values in lists or arrays, or split the function.",
+    ),
+    Reason(
         "unknown-bytecode",
         "skip",
         "the bytecode of {detail} is not understood",

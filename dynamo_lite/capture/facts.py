@@ -73,7 +73,8 @@ class Facts:
         self._add(("globals", namespace))
 
     def _add(self, op: tuple[Any, ...]) -> None:
-        key = tuple((type(part).__name__, part if isinstance(part, int | str) else id(part)) for part in op)
+        # NB: isinstance would ask an object of the user's for its __class__.
+        key = tuple((type(part).__name__, part if type(part) in (int, str) else id(part)) for part in op)
         if key in self._seen:
             return
         self._seen.add(key)

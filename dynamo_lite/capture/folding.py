@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.capture.value import Break, ConstantValue, Value
+from dynamo_lite.capture.value import Break, ConstantValue, JoinedValue, Value
 
 MAX_SIZE = 4096  # of a result: bytes of an int, items of anything else
 
@@ -79,7 +79,9 @@ def python_result(function: Callable[..., Any], *args: Any) -> Value:
         kinds = " and ".join(type(arg).__name__ for arg in args)
         raise Break("costly-constant", f"{function.__name__} of {kinds}")
     try:
-        return ConstantValue(None, function(*args))
+        made = function(*args)
+        is_new = type(made) is str and made != "" and all(made is not arg for arg in args)
+        return JoinedValue(None, made) if is_new else ConstantValue(None, made)
     except Exception as error:  # whatever Python raises here it raises again, in its place, when the code runs plainly
         raise Break("python-exception", f"{type(error).__name__}: {error}") from None
 

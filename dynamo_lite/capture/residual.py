@@ -36,6 +36,7 @@ from dynamo_lite.capture.value import (
     GoneValue,
     InstanceValue,
     IteratorValue,
+    JoinedValue,
     LazyValue,
     MethodValue,
     NullValue,
@@ -71,7 +72,7 @@ _LONGEST_TAIL = 8
 # Values that are one object however often they are used.
 _OBJECTS = (
     *(CallValue, CharacterValue, EitherValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue),
-    *(FunctionValue, MethodValue, CellValue, RecordValue, InstanceValue),
+    *(FunctionValue, MethodValue, CellValue, RecordValue, InstanceValue, JoinedValue, SliceValue, RangeValue),
 )
 MAX_NESTING = 100  # of what residual code builds; a deeper one took the stack it is written on
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
@@ -169,7 +170,7 @@ class Residual:
         elif isinstance(value, TextValue):
             assert value.source is not None
             self.load_source(value.source)
-        elif isinstance(value, ConstantValue) and (value.source is None or _by_identity(value.value)):
+        elif type(value) is ConstantValue and (value.source is None or _by_identity(value.value)):
             self.emit("LOAD_CONST", value.value)
         elif isinstance(value, CellValue) and value.source is not None:
             self.load_cell(value.source)
@@ -207,23 +208,20 @@ class Residual:
             case ArrayValue():
                 self.emit("LOAD_FAST", self.output(value.node))
             case NumberValue():
-                if (
-                    isinstance(value.expr, Symbol)
-                    and value.expr.axis is None
-                    and 0 <= value.expr.input < len(self.inputs)
-                ):
-                    self.load_source(self.inputs[value.expr.input])
-                elif is_symbolic(value.expr):
-                    self.emit("LOAD_FAST", self.output(value.expr, value))
+                expr = value.expr
+                if isinstance(expr, Symbol) and expr.axis is None and 0 <= expr.input < len(self.inputs):
+                    self.load_source(self.inputs[expr.input])
+                elif is_symbolic(expr):
+                    self.emit("LOAD_FAST", self.output(expr, value))
                 else:
-                    self.emit("LOAD_CONST", value.expr)
+                    self.emit("LOAD_CONST", expr)
             case TakenValue():
                 self.emit("LOAD_FAST", TAKEN)
             case GoneValue():
                 self.emit("LOAD_CONST", None)
             case FormattedValue():
                 self.call(value.function, [ConstantValue(None, value.format), *value.args])
-            case CallValue():
+            case CallValue() | JoinedValue():
                 self.call(value.function, value.args)
             case RecordValue():
                 self.call(value.cls, value.items)

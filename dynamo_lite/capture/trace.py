@@ -49,6 +49,7 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.pycode import OPCODES, Code, Operand, assemble, begins_at, decoded, handlers_at, liveness, skeleton
 from dynamo_lite.pycode.flow import cells_named_alike, hidden, natural_loop
 
+MAX_LOCALS = 5000  # what follows them takes time that grows with their square
 MAX_ATTEMPTS = 64  # of keeping loops loops, in one capture
 _REFUSED = {0x20: "generator", 0x80: "coroutine", 0x100: "coroutine", 0x200: "coroutine"}
 
@@ -164,6 +165,8 @@ def _trace(
     for flag, reason in _REFUSED.items():
         if flags & flag:
             raise SkipFrame(reason, function.__qualname__)
+    if function.__code__.co_nlocals > MAX_LOCALS:
+        raise SkipFrame("too-many-locals", str(MAX_LOCALS))
     code = decoded(function.__code__)
     if twins := cells_named_alike(code):
         raise SkipFrame("cell-variables", ", ".join(twins))

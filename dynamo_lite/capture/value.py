@@ -73,6 +73,23 @@ class ConstantValue(Value):
     value: Any = None
 
 
+class JoinedValue(ConstantValue):
+    """A str that was computed here: a new object in each call. As a code object's constant it would be another one where
+    it looks like a name, which CPython interns."""
+
+    __slots__ = ()
+
+    @property
+    def function(self) -> Callable[..., str]:
+        """What makes it of `args`; a single character is then the one that CPython keeps."""
+        return str.__getitem__
+
+    @property
+    def args(self) -> list[Value]:
+        """A longer str, and which part of it this one is."""
+        return [ConstantValue(None, f"_{self.value}"), ConstantValue(None, slice(1, None))]
+
+
 class TextValue(ConstantValue):
     """A str or bytes from outside, of which the type is guarded; who asks for its ``value`` has that guarded, too.
 
@@ -366,7 +383,7 @@ _NO_ARTICLE = ("None", "np._NoValue")
 
 def type_name(cls: type) -> str:
     """The name of a type, in words where it is one of Python's own making."""
-    return _PLAIN_NAMES.get(cls) or cls.__name__.replace("_iterator", " iterator").lstrip("_")
+    return _PLAIN_NAMES.get(cls) or cls.__name__.replace("_iterator", " iterator").lstrip("_") or cls.__name__
 
 
 def callable_name(target: Any) -> str:

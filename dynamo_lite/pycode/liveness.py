@@ -7,13 +7,46 @@ variables that are locals too (parameters) count as read by every use of the cel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import compress
+from typing import overload
+
 from dynamo_lite.pycode.code import Code, remembered
 from dynamo_lite.pycode.flow import handler_targets, successors
 from dynamo_lite.pycode.opcodes import OPCODES, Operand
 
 
+class Live(Sequence[frozenset[str]]):
+    """A set of names for each instruction, made of its mask when it is asked for: a function that is generated may have
+    thousands of locals."""
+
+    def __init__(self, names: tuple[str, ...], masks: list[int]) -> None:
+        self._names = names
+        self._masks = masks
+        self._sets: dict[int, frozenset[str]] = {}
+
+    @overload
+    def __getitem__(self, index: int) -> frozenset[str]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Live: ...
+
+    def __getitem__(self, index: int | slice) -> frozenset[str] | Live:
+        if isinstance(index, slice):
+            return Live(self._names, self._masks[index])
+        mask = self._masks[index]
+        known = self._sets.get(mask)
+        if known is None:
+            bits = reversed(f"{mask:b}")
+            known = self._sets[mask] = frozenset(compress(self._names, (bit == "1" for bit in bits)))
+        return known
+
+    def __len__(self) -> int:
+        return len(self._masks)
+
+
 @remembered
-def liveness(code: Code) -> list[frozenset[str]]:
+def liveness(code: Code) -> Live:
     """The locals live before each instruction: bound there, they must still be bound when it runs."""
     instrs = code.instrs
     bits = {name: 1 << number for number, name in enumerate(code.varnames)}
@@ -49,8 +82,4 @@ def liveness(code: Code) -> list[frozenset[str]]:
             if mask != live[index]:
                 live[index] = mask
                 work.append(index)
-    sets: dict[int, frozenset[str]] = {}
-    for mask in live:
-        if mask not in sets:
-            sets[mask] = frozenset(name for name, bit in bits.items() if mask & bit)
-    return [sets[mask] for mask in live]
+    return Live(code.varnames, live)

@@ -113,3 +113,25 @@ def test_a_sequence_that_doubles_is_cut() -> None:
     a = np.ones(4)
     assert np.array_equal(fast(a), grows(a))
     assert "costly-constant" in {record.id for record in fast.explain().breaks}
+
+
+def cuts(x: Any, a: str, b: str) -> Any:
+    c = a[:3] + b[3:]
+    d = a[:3] + b[3:]
+    one, other = slice(1, 2), range(len(a))
+    return x * 2, c, d, c, "ab" * 3, "ababab", one, one, other, other, a, a[:], a[:1]
+
+
+def test_strings_and_slices_are_objects_of_their_own() -> None:
+    """CPython interns constants of a code object that look like names."""
+    fast = dynamo_lite.compile(cuts, options={"cost_model": False})
+    x, a = np.arange(3.0), "abcdef"
+    before = []
+    for _ in range(3):
+        plain, found = cuts(x, a, a), fast(x, a, a)
+        assert found[1:] == plain[1:]
+        same = [[one is other for other in plain] for one in plain]
+        assert [[one is other for other in found] for one in found] == same
+        assert (found[1] is a, found[-1] is a[:1]) == (plain[1] is a, plain[-1] is a[:1])
+        assert all(one is not found[1] for one in before)
+        before.append(found[1])

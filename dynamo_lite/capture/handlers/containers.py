@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from dynamo_lite import ops
@@ -267,8 +268,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
         case TextValue() if (item := item_of(machine, container, index)) is not None:
             return item
         case ConstantValue() if isinstance(container.value, str | bytes | tuple):
-            found = python_result(container.value.__getitem__, constant_index(machine, index))
-            return constant_value(found.value) if isinstance(found, ConstantValue) else found
+            found = python_result(operator.getitem, container.value, constant_index(machine, index))
+            return constant_value(found.value) if type(found) is ConstantValue else found
     raise Break("unsupported-operation", f"indexing {a_kind(container)}")
 
 
