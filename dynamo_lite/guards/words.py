@@ -178,6 +178,10 @@ def _describe(value: Any, depth: int = 8) -> str:
     """A value without running code of the user's: builtins by repr, arrays by dtype and shape, others by type."""
     # NB: type(), not isinstance(), which asks value.__class__: the user's code, perhaps.
     kind = type(value)
+    if kind is int and value.bit_length() > 128:  # Python refuses to write very long ones
+        return f"an int of {value.bit_length()} bits"
+    if kind in (str, bytes) and len(value) > 200:
+        return f"{value[:100]!r}... of length {len(value)}"
     if kind in (int, float, complex, bool, str, bytes, type(None)):
         return repr(value)
     if issubclass(kind, np.dtype):

@@ -429,9 +429,9 @@ def check_number(value: Scalar, dtype: DType, ask: Relate, assignment: bool = Fa
             with np.errstate(all="raise"):
                 cell[()] = value
         except (OverflowError, ValueError, TypeError, FloatingPointError) as error:
-            raise OpError(f"{value} as {dtype}: {error}") from None
+            raise OpError(f"{type(value).__name__} as {dtype}: {error}") from None
         if dtype.kind == "b" and not assignment and type(value) is int and not -(2**63) <= value < 2**63:
-            raise OpError(f"{value} is an int64 before it is true")
+            raise OpError("an int is an int64 before it is true")
         return
     if value.kind == "float" and dtype.kind in "iu":
         raise OpError(f"the float {value} as {dtype} depends on its value")

@@ -25,6 +25,7 @@ from dynamo_lite._C import GUARD_KINDS, Guards, abi, version_tag
 from dynamo_lite.graph.scalar import FUNCTIONS, ScalarOp, Symbol
 from dynamo_lite.guards import twin
 from dynamo_lite.guards.words import OPERANDS, GuardsOf
+from tests.oracle import require_equal
 
 F8, F4, I8 = np.dtype("f8"), np.dtype("f4"), np.dtype("i8")
 
@@ -803,3 +804,24 @@ def test_the_index_of_a_part_is_checked(index: Any) -> None:
 def test_the_words_of_a_part() -> None:
     guards = Guards([("arg", 0, 0), ("arg", 1, 1), ("part", 0, 1, (slice(1, -1), 3, slice(None, None, -2)))], ())
     assert str(guards).startswith("slot0 lies where slot1[1:-1, 3, ::-2] does")
+
+
+@pytest.mark.parametrize("n", [10**6000, -(3**9999), 2**70], ids=["decimal", "negative", "short"])
+def test_numbers_that_python_does_not_write(n: int) -> None:
+    """sys.get_int_max_str_digits(): neither a compilation nor explain() has to do with it."""
+
+    def compares(x: Any, n: int) -> Any:
+        return x * (n > 5), n, x * (n % 7)
+
+    def multiplies(x: Any, n: int) -> Any:
+        return x * n
+
+    for function in (compares, multiplies):
+        report = require_equal(
+            function,
+            lambda: (np.arange(3.0), 5),
+            compile=dynamo_lite.compile,
+            compile_options={"options": {"cost_model": False}},
+            variants=[lambda: (np.arange(3.0), n), lambda: (np.arange(3.0), -n)],
+        )
+        assert report.compiled is not None and str(report.compiled.explain())
