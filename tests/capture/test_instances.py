@@ -494,3 +494,17 @@ def test_a_class_that_changes() -> None:
     assert (fast(x) == x + 9.0).all()
     Changing.__setattr__ = lambda self, name, value: object.__setattr__(self, name, value * 2.0)  # type: ignore
     assert (fast(x) == (x + 10.0) * 2.0 - 1.0).all()
+
+
+def test_what_the_type_of_a_class_computes() -> None:
+    class Documented:
+        """Some words."""
+
+    def program(x: Any) -> Any:
+        one = Documented()
+        return x * 2.0, one.__doc__, one.__module__
+
+    fast, x = dynamo_lite.compile(program), np.arange(1.0, 5.0)
+    for _ in range(3):
+        assert fast(x)[1:] == program(x)[1:]
+    assert "internal-error" not in {record.id for record in fast.explain().skips}

@@ -197,7 +197,7 @@ def _instance_attribute(machine: Machine, owner: InstanceValue, name: str) -> Va
         if isinstance(found, staticmethod):
             return function
         return MethodValue(None, function, ConstantValue(constant(owner.cls), owner.cls), name)
-    if hasattr(kind, "__get__"):
+    if hasattr(kind, "__get__") or name in vars(type):  # which reads __doc__ and others of a class in ways of its own
         raise Break("unsupported-operation", f"attribute {name} of {owner.cls.__qualname__}")
     return LazyValue((owner.made_of.source or constant(owner.cls)).attr(name), found)
 
