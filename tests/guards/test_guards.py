@@ -803,3 +803,10 @@ def test_the_index_of_a_part_is_checked(index: Any) -> None:
 def test_the_words_of_a_part() -> None:
     guards = Guards([("arg", 0, 0), ("arg", 1, 1), ("part", 0, 1, (slice(1, -1), 3, slice(None, None, -2)))], ())
     assert str(guards).startswith("slot0 lies where slot1[1:-1, 3, ::-2] does")
+
+
+def test_a_list_of_another_length_says_how_long_it_is() -> None:
+    def function(items: list[int]) -> None: ...
+
+    guards = Guards([("arg", 0, 0), ("length", 0, 2)], (0,))
+    assert guards.explain(function, ([1, 2, 3],)) == "not true that items has length 2; it has 3"
