@@ -48,6 +48,8 @@ def resolve(backend: str | Backend) -> Backend:
     """The backend of that name, or a callable as it is; BackendError when there is none."""
     if callable(backend):
         return backend
+    if not isinstance(backend, str):
+        raise BackendError(str(backend), f"a backend is a name or a callable, not {type(backend).__name__}")
     if backend in _REGISTERED:
         return _REGISTERED[backend]
     if backend in BUILT_IN:

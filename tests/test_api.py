@@ -123,6 +123,7 @@ def test_what_can_never_be_captured_says_why(fn: Any, reason: str) -> None:
         (lambda: dynamo_lite.compile(curve, options={"costmodel": 1}), ConfigError, "did you mean 'cost_model'?"),
         (lambda: dynamo_lite.compile(curve, recompile_limit="x"), ConfigError, "is a whole number, not 'x'"),
         (lambda: dynamo_lite.compile(curve, backend="numbe"), BackendError, "there are c, numba, reference"),
+        (lambda: dynamo_lite.compile(curve, backend=3), BackendError, "a name or a callable, not int"),
         (lambda: dynamo_lite.compile(curve, fastmath=True), DynamoLiteError, "fastmath=True is not available yet"),
         (lambda: dynamo_lite.disable(3), TypeError, "disable() takes a Python function, not int"),
         (lambda: dynamo_lite.disable(len), TypeError, "disable() takes a Python function, not builtin"),

@@ -83,7 +83,7 @@ def describe_watch(watch: Watch | None) -> str:
     for seconds, filename, line, name in watch.plain_places()[:3]:
         if seconds >= 0.05:
             why = next((text for (file, at), text in reasons.items() if file == filename and at == line), "")
-            waited = "compiling had to wait" if watch.put_off else ""
+            waited = "compiling had to wait (option run_budget)" if watch.put_off else ""
             lines.append(
                 f"  {filename}:{line} {name}: {seconds:.2f} s plainly{': ' if why or waited else ''}{why or waited}"
             )

@@ -60,7 +60,9 @@ def explain(ops: Sequence[Op], inputs: Sequence[int], failed: int, func: object,
     values = _values(ops[:failed], slots)
     tested = next((part for letter, part in zip(OPERANDS[op[0]], op[1:], strict=True) if letter == "r"), None)
     if tested in values and not _is_read(op):
-        text += f"; it is {_shorten(_describe(values[tested]))}"
+        found = values[tested]
+        sized = op[0] == "length" and type(found) in (list, tuple, dict)
+        text += f"; it has {len(found)}" if sized else f"; it is {_shorten(_describe(found))}"
     return text
 
 

@@ -825,3 +825,10 @@ def test_numbers_that_python_does_not_write(n: int) -> None:
             variants=[lambda: (np.arange(3.0), n), lambda: (np.arange(3.0), -n)],
         )
         assert report.compiled is not None and str(report.compiled.explain())
+
+
+def test_a_list_of_another_length_says_how_long_it_is() -> None:
+    def function(items: list[int]) -> None: ...
+
+    guards = Guards([("arg", 0, 0), ("length", 0, 2)], (0,))
+    assert guards.explain(function, ([1, 2, 3],)) == "not true that items has length 2; it has 3"
