@@ -653,7 +653,7 @@ class Residual:
                 elif instr.op == "STORE_DEREF" and instr.arg in self._cell_names:
                     self.emit("LOAD_FAST", self._cell_names[instr.arg])
                     self.emit("STORE_ATTR", "cell_contents")
-                elif instr.op == "DELETE_DEREF":
+                elif instr.op == "DELETE_DEREF" and instr.arg in self._cell_names:
                     self.emit("LOAD_FAST", self._cell_names[instr.arg])
                     self.emit("DELETE_ATTR", "cell_contents")
                 else:

@@ -129,6 +129,21 @@ def not_yet(x: Any) -> Any:
     return inner() * 2.0
 
 
+def deletes(x: Any) -> Any:
+    n = 3
+
+    def forget() -> None:
+        nonlocal n
+        del n
+
+    y = x * 2.0 + n
+    forget()
+    try:
+        return y * n
+    except NameError as error:
+        return y, str(error)
+
+
 FUNCTIONS = [reads, counts, calls_itself, two_share, made_in_a_loop, argument, in_containers, not_yet]
 
 
@@ -145,6 +160,12 @@ def test_at_a_break(function: Callable[..., Any], backend: str, compiler: Callab
     )
     assert "cell-variables" not in {record.id for record in report.compiled.explain().skips}
     assert report.stats["native_calls"]
+
+
+@pytest.mark.parametrize("stress", ["", "break"])
+def test_deleting(stress: str) -> None:
+    options = {"options": {**OPTIONS, "stress": stress}}
+    require_equal(deletes, lambda: (np.ones(3),), compile=dynamo_lite.compile, compile_options=options)
 
 
 def test_behind_the_segment() -> None:
