@@ -215,6 +215,9 @@ cache_clear(DlCache *cache, PyObject *owner)
     cache->n_entries = cache->capacity = 0;
     cache->plain.streak = cache->watch.barren = 0;
     cache->heat = cache->waits = 0;
+    if (owner == NULL || cache->put_off.owner == owner) {
+        cache->put_off = (DlPutOff){0};
+    }
     if (cache->trials != NULL && (owner == NULL || cache->trials->owner == owner)) {
         memset(cache->trials, 0, sizeof *cache->trials);
     }
@@ -284,7 +287,11 @@ void
 dl_cache_start_heating(DlHeating *heating, int is_rest)
 {
     dl_thread.heating += is_rest;
-    *heating = (DlHeating){.asked = dl_thread.asked, .cold = dl_thread.cold, .frames = dl_thread.frames, .is_rest = is_rest};
+    *heating = (DlHeating){.asked = dl_thread.asked,
+                           .answering = dl_thread.answering,
+                           .cold = dl_thread.cold,
+                           .frames = dl_thread.frames,
+                           .is_rest = is_rest};
     heating->began = dl_now();
 }
 
@@ -296,6 +303,10 @@ dl_cache_end_heating(DlCache *cache, const DlHeating *heating)
     if (dl_thread.asked == heating->asked) { /* nothing was compiled meanwhile */
         cache->heat += (double)own;
         dl_thread.cold = heating->is_rest ? dl_thread.cold + own : heating->cold + time;
+    }
+    uint64_t answering = dl_thread.answering - heating->answering;
+    if (cache->put_off.owner != NULL && time > answering) {
+        cache->put_off.taken += (double)(time - answering);
     }
     dl_thread.gains++; /* it may come */
 }
@@ -392,6 +403,46 @@ wait_for_heat(PyObject *module, PyObject *thing)
     }
     cache->waits = 1;
     Py_RETURN_NONE;
+}
+
+/* put_off(code, owner, seconds): owner is asked about it once it has taken so many seconds plainly. */
+static PyObject *
+put_off(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *thing, *owner;
+    double seconds;
+    if (!PyArg_ParseTuple(args, "OOd:put_off", &thing, &owner, &seconds)) {
+        return NULL;
+    }
+    PyCodeObject *code = code_of(thing);
+    DlCache *cache = code ? dl_cache_get(code) : NULL;
+    if (cache == NULL) {
+        return NULL;
+    }
+    cache->put_off = (DlPutOff){.owner = owner, .needed = seconds * 1e9};
+    Py_RETURN_NONE;
+}
+
+/* plain_seconds(code, owner): what it has taken plainly since put_off(), for this owner; and it is put off no more. */
+static PyObject *
+plain_seconds(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *thing, *owner;
+    if (!PyArg_ParseTuple(args, "OO:plain_seconds", &thing, &owner)) {
+        return NULL;
+    }
+    PyCodeObject *code = code_of(thing);
+    DlCache *cache = code ? dl_cache_get(code) : NULL;
+    if (cache == NULL) {
+        return NULL;
+    }
+    double taken = cache->put_off.owner == owner ? cache->put_off.taken : 0;
+    if (cache->put_off.owner == owner) {
+        cache->put_off = (DlPutOff){0};
+    }
+    return PyFloat_FromDouble(taken * 1e-9);
 }
 
 /* trials(code, owner) -> [(plain s, n, compiled s, n, stays plain), ...] of its calls, by size of arrays. */
@@ -543,6 +594,8 @@ counters(PyObject *module, PyObject *args)
 
 static PyMethodDef functions[] = {
     {"wait", wait_for_heat, METH_O, "wait(code): it is asked about once it has taken some time plainly."},
+    {"put_off", put_off, METH_VARARGS, "put_off(code, owner, seconds): owner is asked once it has taken these plainly."},
+    {"plain_seconds", plain_seconds, METH_VARARGS, "plain_seconds(code, owner): taken since put_off(), which ends."},
     {"trials", get_trials, METH_VARARGS, "trials(code, owner): times of its calls for that on_miss, as Poll.times."},
     {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},

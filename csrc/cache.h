@@ -65,6 +65,12 @@ typedef struct {
     uint8_t streak, rested;
 } DlPlainWatch;
 
+/* Plain time that code has to take before its on_miss is asked once more: the time for compiling was over. */
+typedef struct {
+    PyObject *owner;      /* the on_miss, compared only; NULL: it waits for nothing */
+    double needed, taken; /* ns */
+} DlPutOff;
+
 typedef struct {
     PyObject_HEAD
     DlEntry **entries; /* most recently hit first; strong references */
@@ -79,6 +85,7 @@ typedef struct {
     DlTrials *trials;   /* of calls that more than one program serves; NULL: none was met */
     char waits;         /* it is asked about once it has taken time plainly: dl_cache_is_cold() */
     double heat;        /* ns that it took meanwhile */
+    DlPutOff put_off;
     char uncapturable;  /* generators and code that is no function: CompiledFunction calls the function at once */
     char residual;      /* dynamo_lite made this code: the hook lets it pass */
     char resumes;       /* a Jump leads to this code: its plain run is the rest of a frame that was counted */
@@ -122,9 +129,16 @@ dl_cache_is_cold(const DlCache *cache)
     return cache->waits && cache->n_entries == 0 && cache->heat < dl_thresholds.hot_callee && dl_stress == DL_STRESS_NONE;
 }
 
-/* A plain run of cold code. */
+/* Whether on_miss is not to be asked for an entry of this code yet; its plain runs are timed (dl_cache_start_heating()). */
+static inline int
+dl_cache_is_put_off(const DlCache *cache, const PyObject *on_miss)
+{
+    return cache->put_off.owner == on_miss && on_miss != NULL && cache->put_off.taken < cache->put_off.needed;
+}
+
+/* A plain run of code that is cold or put off. */
 typedef struct {
-    uint64_t began, asked, cold, frames;
+    uint64_t began, asked, answering, cold, frames;
     int is_rest;
 } DlHeating;
 

@@ -235,10 +235,19 @@ run(DlCompiledFunction *self, PyCodeObject *code, DlCache *cache, PyObject *cons
     else {
         outcome = bind_and_dispatch(self, cache, code, args, n_args, kwnames, &value);
     }
-    if (outcome == DL_PLAIN) {
+    if (outcome != DL_PLAIN) {
+        return outcome == DL_RAN ? value : NULL;
+    }
+    if (dl_thread.why_plain != DL_REASON_PUT_OFF) {
         return call_plainly(self, &cache->watch, (PyObject *)cache, args, nargsf, kwnames);
     }
-    return outcome == DL_RAN ? value : NULL;
+    DlHeating heating;
+    Py_INCREF(cache);
+    dl_cache_start_heating(&heating, 0);
+    value = call_plainly(self, &cache->watch, (PyObject *)cache, args, nargsf, kwnames);
+    dl_cache_end_heating(cache, &heating);
+    Py_DECREF(cache);
+    return value;
 }
 
 /* run() for calls that more than one program serves: they are timed, and where they lose fn itself is called. */

@@ -535,6 +535,10 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
             }
             return DL_PLAIN;
         }
+        if (dl_cache_is_put_off(cache, on_miss)) {
+            dl_thread.why_plain = DL_REASON_PUT_OFF;
+            return DL_PLAIN;
+        }
         DL_COUNT(cache, misses);
         found = ask_for_entry(cache, func, slots, n_slots, on_miss, &entry, &inputs);
         if (found == 0) {
@@ -671,6 +675,7 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
             int cold = dl_cache_is_cold(next);
             if (goes_on && !cold && next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
                 outcome = run_segment(next, resume, state->args, Py_SIZE(state), 1, on_miss, scope, value);
+                cold = outcome == DL_PLAIN && dl_thread.why_plain == DL_REASON_PUT_OFF;
             }
             if (outcome == DL_PLAIN) {
                 DL_COUNT(next, plain_calls);

@@ -301,6 +301,10 @@ evaluate(PyThreadState *tstate, DlFrame *frame, int throwflag)
             dl_hook.skipped[reason]++;
             value = pass_tried(tstate, frame, &tried);
         }
+        else if (reason == DL_REASON_PUT_OFF) {
+            dl_hook.skipped[reason]++;
+            value = pass_cold(tstate, frame, dl_cache_find(code));
+        }
         else {
             ended = 0;
         }

@@ -25,6 +25,7 @@
     ROW(DL_REASON_RETIRED, "its entry is retired") \
     ROW(DL_REASON_DECLINED, "its program declined") \
     ROW(DL_REASON_COLD, "it has not taken long yet") \
+    ROW(DL_REASON_PUT_OFF, "compiling it took too long; it is tried again after a while") \
     ROW(DL_REASON_LOSES, "its compiled calls took longer than plain ones") \
     ROW(DL_REASON_LIKE_BEFORE, "many calls like it ran plainly") \
     ROW(DL_REASON_STRESS, "stress mode: pass-through") \

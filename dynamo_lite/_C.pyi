@@ -293,6 +293,12 @@ def trials(code: HasCode, owner: OnMiss, /) -> list[tuple[float, int, float, int
 def wait(code: HasCode, /) -> None:
     """This code runs plainly until it has taken some time (policy.Thresholds.hot_callee), and is asked about then."""
 
+def put_off(code: HasCode, owner: OnMiss, seconds: float, /) -> None:
+    """`owner` is asked about this code once it has taken so many seconds plainly."""
+
+def plain_seconds(code: HasCode, owner: OnMiss, /) -> float:
+    """What this code has taken plainly since it was put off, which ends."""
+
 def set_limits(thresholds: Thresholds, /) -> None: ...
 def add_entry(code: HasCode, entry: CacheEntry, /) -> None:
     """Put entry first in the cache of code."""

@@ -279,8 +279,10 @@ _ROWS = (
     Reason(
         "compile-budget",
         "skip",
-        "compiling takes longer than compile_budget allows ({detail} ms of CPU time)",
-        "Raise config.compile_budget, or compile the parts that do the work as functions of their own.",
+        "compiling takes longer than compile_budget allows ({detail} ms of CPU time); "
+        "it is tried again once this has run plainly for a while",
+        "Raise config.compile_budget to have it compiled earlier, "
+        "or compile the parts that do the work as functions of their own.",
     ),
     Reason(
         "costly-constant",

@@ -13,7 +13,6 @@ import math
 import os
 import sys
 import sysconfig
-import time
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +43,7 @@ from dynamo_lite.errors import (
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.rewrite import operations
 from dynamo_lite.graph.types import MAX_DIMS
+from dynamo_lite.means import Means
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import (
     Code,
@@ -96,21 +96,12 @@ def _condition(segment: Segment) -> str:
 _WORTHLESS_LIMIT = 4
 # Entries of one code object that take numbers of modules, and tables of them, for constants.
 _CONSTANT_ENTRIES = 2
-_ROOM = 500  # frames, of which compiling takes fewer: where so many were free and none was left, it did not end
 # Entries of one code object that only say which dtypes run plainly; dtypes may be made without end.
 _PLAIN_ENTRIES = 8
-_STARVED_LIMIT = 3  # attempts to compile one code object for which there was no memory
 _MUCH = 12  # operations behind a loop that are too many to run them plainly for its sake
 _LONG = 50  # of a segment that is not compiled once more for each side of the branch in front of it
 _INTERPRETS = 3  # the value of config.check with which each graph is also run by itself
 _ROUND = "the segments of a loop together"
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """NB: CPython 3.11 sets no error where it finds no memory for a Python frame, and says so in a SystemError."""
-    return isinstance(error, MemoryError) or (
-        type(error) is SystemError and str(error) == "error return without exception set"
-    )
 
 
 class Watcher(Protocol):
@@ -181,8 +172,7 @@ class Compilation:
         self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
         self._restraints = Restraints()
-        self._spent: dict[tuple[types.CodeType, int], float] = {}  # seconds on a function's nth versions
-        self._starved: dict[types.CodeType, int] = {}  # how often there was no memory to compile it
+        self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
         if fullgraph:
             for record in self._refusal():
@@ -225,11 +215,14 @@ class Compilation:
                 self._warn_of_limit(function)
             self._leave_plain(function, "recompile-limit", str(self.config.recompile_limit))
             return None
+        version = self._roots.get(code, code), count  # whose segments share the time for compiling
         try:
             # NumPy keeps errstate in a context variable: what an interrupt leaves behind stays in this copy.
             segment = contextvars.copy_context().run(
-                self._in_time,
-                (self._roots.get(code, code), count),
+                self._means.in_time,
+                version,
+                code,
+                self.on_miss,
                 compile_segment,
                 function,
                 slots,
@@ -244,7 +237,8 @@ class Compilation:
             self._leave_plain(function, skip.reason, skip.detail)
             return None
         except budget.OutOfTime:
-            self._leave_plain(function, "compile-budget", str(self.config.compile_budget))
+            self._note_skip(code, "compile-budget", str(self.config.compile_budget))
+            self._means.put_off(version, function, self.on_miss, runs_watched=self._watcher is not None)
             return None
         except (UnsupportedOpcode, UnsupportedResume) as error:
             self._leave_plain(function, "unknown-bytecode", str(error))
@@ -258,19 +252,13 @@ class Compilation:
         except DynamoLiteError:
             raise
         except Exception as error:
-            frames, limit = budget.frames_around(), sys.getrecursionlimit()
-            if _is_out_of_memory(error):
-                self._starved[code] = self._starved.get(code, 0) + 1
-                if self._starved[code] < _STARVED_LIMIT:
-                    self._note_skip(function.__code__, "out-of-memory", "")  # this call; the next may find more
-                else:
-                    self._leave_plain(function, "out-of-memory", "")
-            elif not isinstance(error, RecursionError) or limit - frames >= _ROOM:
+            reason, again = self._means.lacking(error, code)
+            if not reason:
                 self._fail(function, error)
-            elif frames < limit // 2:
-                self._leave_plain(function, "recursion-limit", "")
+            elif again:
+                self._note_skip(code, reason, "")  # this call; the next may find more
             else:
-                self._note_skip(function.__code__, "recursion-limit", "")  # this call; the next may come with more room
+                self._leave_plain(function, reason, "")
             return None
         if (
             not self._everything
@@ -291,18 +279,6 @@ class Compilation:
             self._fail(function, error)
             return None
         return segment.entry
-
-    def _in_time(
-        self, version: tuple[types.CodeType, int], compile_: Callable[..., Segment], *args: Any, **options: Any
-    ) -> Segment:
-        """What compile_ gives, in what the segments of a function's version have left of the time for compiling it."""
-        limit = self.config.compile_budget / 1e3 or math.inf
-        began = time.thread_time()
-        try:
-            with budget.seconds(limit - self._spent.get(version, 0.0)):
-                return compile_(*args, **options)
-        finally:
-            self._spent[version] = self._spent.get(version, 0.0) + time.thread_time() - began
 
     def _fail(self, function: types.FunctionType, error: Exception) -> None:
         """A defect of ours must not reach the user's program; it is said, counted, and an error where we test."""
@@ -450,6 +426,7 @@ class Compilation:
         """Record a compiled segment; retire one that gains nothing, and those that only led to it."""
         code = function.__code__
         reason = "first call" if count == 0 else self._why_missed(function, slots)
+        self.skips.pop(("compile-budget", code.co_filename, self._line(code)), None)
         self.segments.append(segment)
         self._pauses |= segment.capture.pauses
         self._versions.setdefault(code, []).append(segment)
@@ -746,7 +723,7 @@ class Compilation:
 
     def reset(self) -> None:
         """Forget every compiled segment, and what was left plain; other compilations of the same code keep theirs."""
-        codes = {*self._entries, *self._plain_entries, *self._skipped, *self._own_codes()}
+        codes = {*self._entries, *self._plain_entries, *self._skipped, *self._means.waiting(), *self._own_codes()}
         for code in codes | self._resumed.keys():
             _C.clear(code, self.on_miss)
         self._before = {code: _C.counters(code) for code in codes - self._resumed.keys()}
@@ -772,7 +749,7 @@ class Compilation:
         self._led.clear()
         self._pauses = False
         self._restraints.clear()
-        self._spent.clear()
+        self._means.clear()
 
 
 def _place_of(code: types.CodeType) -> tuple[str, int]:

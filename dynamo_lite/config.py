@@ -79,7 +79,8 @@ class Config:
         2000,
         "DYNAMO_LITE_COMPILE_BUDGET",
         "Milliseconds of CPU time that compiling one function for one kind of arguments may take, its resume functions "
-        "included; what is not compiled by then runs plain. 0: no limit.",
+        "included. What is not compiled by then runs plain, and a quarter of the time that this takes may go into "
+        "compiling it still, at later calls. 0: no limit.",
         low=0,
     )
     run_budget: int = option(

@@ -41,6 +41,9 @@ class Thresholds:
     heart_waits: int = 20  # times, at most
     compiler: float = 0.13  # CPU seconds that importing the compiler takes, about
 
+    earned_share: float = 0.25  # of the plain time of what compile_budget did not suffice for goes into compiling it
+    least_attempt: float = 0.010  # seconds, for which it waits at least
+
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
     short_loop: float = 0.0001  # plain time of what is left of an inner loop that is not worth the way in

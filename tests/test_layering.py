@@ -26,7 +26,7 @@ LEVELS = (
     ("runtime",),
     ("backends",),
     ("report", "pipeline"),
-    ("chains",),
+    ("chains", "means"),
     ("compilation",),
     ("api", "watching", "stress"),
     ("whole_program",),

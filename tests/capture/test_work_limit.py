@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -159,6 +160,81 @@ def test_segments_share_the_budget_of_their_function(monkeypatch: pytest.MonkeyP
     assert np.array_equal(half(x), many_breaks(x))
     assert 0 < half.stats()["native_calls"] < 4
     assert {skip.id for skip in half.explain().skips} == {"compile-budget"}
+
+
+@pytest.fixture
+def slow_clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, and how much of it each unit of work takes; nothing else takes any."""
+    clock = [0.0, 1e-6]
+
+    def spend(self: budget.Budget, units: int, own: Callable[..., None] = budget.Budget.spend) -> None:
+        clock[0] += units * clock[1]
+        own(self, max(units, 256))
+
+    monkeypatch.setattr("time.thread_time", lambda: clock[0])
+    monkeypatch.setattr(budget.Budget, "spend", spend)
+    return clock
+
+
+def calls_until(fast: Callable[..., Any], x: Any, plain: Callable[..., Any], done: Callable[[], bool]) -> None:
+    """Call until `done`, for 20 s at most."""
+    ends = time.perf_counter() + 20
+    while not done():
+        assert np.array_equal(fast(x), plain(x))
+        assert time.perf_counter() < ends
+
+
+def test_what_had_no_time_is_compiled_once_it_has_run_for_long(slow_clock: list[float]) -> None:
+    x = np.ones(50)
+    options = {"compile_budget": 1, "cost_model": False, "work_limit": 10**9}
+    fast = dynamo_lite.compile(over_many, options=options)
+    began = time.perf_counter()
+    calls_until(fast, x, over_many, lambda: fast.stats()["native_calls"] > 0)
+    assert slow_clock[0] < 0.001 + 0.3 * (time.perf_counter() - began)  # a share of what the calls took
+    assert not fast.explain().skips and fast.stats()["compiles"] == 1
+    first = slow_clock[0]
+    one = x.astype(np.float32)  # for which there is no time any more
+    assert np.array_equal(fast(one), over_many(one))
+    assert [skip.id for skip in fast.explain().skips] == ["compile-budget"]
+    hits = fast.stats()["native_calls"]
+    assert np.array_equal(fast(x), over_many(x)) and fast.stats()["native_calls"] == hits + 1
+    calls_until(fast, one, over_many, lambda: fast.stats()["compiles"] == 2)
+    assert slow_clock[0] > first and not fast.explain().skips
+
+
+def test_segments_that_had_no_time_are_compiled_later(slow_clock: list[float]) -> None:
+    x = np.ones(20)
+    slow_clock[1] = 1e-5
+    options = {"compile_budget": 3, "cost_model": False, "work_limit": 10**9}
+    fast = dynamo_lite.compile(many_breaks, options=options)
+    assert np.array_equal(fast(x), many_breaks(x)) and fast.stats()["native_calls"] < 4
+    assert {skip.id for skip in fast.explain().skips} == {"compile-budget"}
+    calls_until(fast, x, many_breaks, lambda: fast.stats()["compiles"] == 4)
+    before = fast.stats()["native_calls"]
+    fast(x)
+    assert fast.stats()["native_calls"] == before + 4 and not fast.explain().skips
+
+
+def calls_over_many(x: Any) -> Any:
+    print(end="")
+    return callee_over_many(x)
+
+
+def callee_over_many(x: Any) -> Any:
+    print(end="")
+    return over_many(x) + 1.0
+
+
+def test_callees_that_had_no_time_are_compiled_later(slow_clock: list[float]) -> None:
+    x = np.ones(50)
+    options = {"compile_budget": 1, "cost_model": False, "work_limit": 10**9}
+    fast = dynamo_lite.compile(calls_over_many, options=options)
+    fast(x)
+    assert "compile-budget" in {skip.id for skip in fast.explain().skips}
+    calls_until(fast, x, calls_over_many, lambda: fast.stats()["compiles"] == 4)
+    fast.reset()
+    fast(x)
+    assert "compile-budget" in {skip.id for skip in fast.explain().skips}
 
 
 def test_a_long_function_is_one_graph() -> None:

@@ -1,0 +1,116 @@
+"""What compiling may take of the machine, for one Compilation: time, memory and stack; and what follows where there was
+not enough.
+
+Enters: attempts to compile, and how they end. Leaves: how long each may take, whether one that failed is made again.
+
+A function has `compile_budget` for each kind of arguments. Code for which that did not suffice runs plainly, and earns
+a share of the time that it takes so: its next attempt is made once there is twice as much to spend as the latest one
+took. So compiling takes no more than that share beyond the budget, and what is in use for long is compiled in the end.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import types
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from dynamo_lite import _C, budget
+from dynamo_lite.policy import THRESHOLDS
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+Version = tuple[types.CodeType, int]  # a user's function, and which of its versions this is
+
+_ROOM = 500  # frames, of which compiling takes fewer: where so many were free and none was left, it did not end
+_STARVED_LIMIT = 3  # attempts to compile one code object for which there was no memory
+
+
+class Means:
+    """seconds: that compiling one version of a function may take at first."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._spent: dict[Version, float] = {}  # less what was earned
+        self._took: dict[types.CodeType, float] = {}  # the latest attempt, of code that waits for more time
+        self._starved: dict[types.CodeType, int] = {}  # how often there was no memory to compile it
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._spent.clear()
+        self._took.clear()
+        self._starved.clear()
+
+    def waiting(self) -> set[types.CodeType]:
+        """Code that waits for more time."""
+        return set(self._took)
+
+    def in_time(
+        self,
+        version: Version,
+        code: types.CodeType,
+        on_miss: _C.OnMiss,
+        compile_: Callable[_P, _T],
+        *args: _P.args,
+        **options: _P.kwargs,
+    ) -> _T:
+        """What compile_ gives, in the time that there is for the segments of a version, of which `code` is one."""
+        needed = 0.0
+        if code in self._took:
+            earned = THRESHOLDS.earned_share * _C.plain_seconds(code, on_miss)
+            self._spent[version] = self._spent.get(version, 0.0) - earned
+            needed = self._needed(code)
+        left = self._seconds - self._spent.get(version, 0.0)
+        if left <= needed:
+            raise budget.OutOfTime
+        self._took.pop(code, None)
+        began = time.thread_time()
+        try:
+            with budget.seconds(left):
+                return compile_(*args, **options)
+        except budget.OutOfTime:
+            self._took[code] = time.thread_time() - began
+            raise
+        finally:
+            self._spent[version] = self._spent.get(version, 0.0) + time.thread_time() - began
+
+    def _needed(self, code: types.CodeType) -> float:
+        return max(2 * self._took.get(code, 0.0), THRESHOLDS.least_attempt)
+
+    def put_off(self, version: Version, function: types.FunctionType, on_miss: _C.OnMiss, runs_watched: bool) -> None:
+        """There was no time for `function`: ask for it again once it has earned what is missing.
+
+        runs_watched: it is code of a whole program, where all compiling takes a share of the time that passes.
+        """
+        code = function.__code__
+        self._took.setdefault(code, 0.0)
+        missing = self._needed(code) - (self._seconds - self._spent.get(version, 0.0))
+        wait = max(missing, 0.0) / THRESHOLDS.earned_share
+        if runs_watched:
+            self._spent[version] -= missing
+            _C.cool(function, wait)
+        else:
+            _C.put_off(code, on_miss, wait)
+
+    def lacking(self, error: Exception, code: types.CodeType) -> tuple[str, bool]:
+        """What was lacking when compiling `code` failed, a reason of breaks.py; whether a later call may find more
+        of it. "" where the error says nothing of that."""
+        if _is_out_of_memory(error):
+            self._starved[code] = self._starved.get(code, 0) + 1
+            return "out-of-memory", self._starved[code] < _STARVED_LIMIT
+        frames, limit = budget.frames_around(), sys.getrecursionlimit()
+        if not isinstance(error, RecursionError) or limit - frames >= _ROOM:
+            return "", False
+        return "recursion-limit", frames >= limit // 2
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """NB: CPython 3.11 sets no error where it finds no memory for a Python frame, and says so in a SystemError."""
+    return isinstance(error, MemoryError) or (
+        type(error) is SystemError and str(error) == "error return without exception set"
+    )
+
+
+__all__ = ["Means", "Version"]
