@@ -56,9 +56,9 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             spend(len(value.value))
             return IteratorValue(None, value, [ConstantValue(None, item) for item in value.value])
         case DictValue():
-            return IteratorValue(None, value, _dict_items(value, "keys"), start=len(value.items))
+            return IteratorValue(None, value, [ConstantValue(None, key) for key in value.items])
         case DictViewValue():
-            return IteratorValue(None, value, _dict_items(value.of, value.name), start=len(value.of.items))
+            return IteratorValue(None, value, [ConstantValue(None, key) for key in value.of.items])
         case RangeValue():
             return IteratorValue(None, value, _range_items(machine.tracer, value))
         case ArrayValue() if not value.node.array_type.scalar and value.node.array_type.ndim >= 1:
@@ -68,14 +68,6 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
     if isinstance(value, NumberValue) or (isinstance(value, ConstantValue) and type(value.value) in _NO_ITEMS):
         raise Raised(TypeError, f"{kind_name(value)} object is not iterable")
     raise Break("loop-over-unknown-iterator", a_kind(value))
-
-
-def _dict_items(of: DictValue, name: str) -> list[Value]:
-    keys: list[Value] = [ConstantValue(None, key) for key in of.items]
-    values = list(of.items.values())
-    if name == "items":
-        return [SequenceValue(None, tuple, [key, value]) for key, value in zip(keys, values, strict=True)]
-    return keys if name == "keys" else values
 
 
 def _range_items(tracer: Tracer, value: RangeValue) -> list[Value]:
@@ -118,10 +110,21 @@ def drain(machine: Machine, value: Value) -> list[Value]:
     return items
 
 
-def dict_has_changed(iterator: IteratorValue) -> bool:
-    """Whether the dict that is iterated over has another size than when that began."""
+def _dict_of(iterator: IteratorValue) -> DictValue | None:
+    """The dict that is iterated over, or of which a view is."""
     of = iterator.of.of if isinstance(iterator.of, DictViewValue) else iterator.of
-    return isinstance(of, DictValue) and (of.filled is not None or len(of.known) != iterator.start)
+    return of if isinstance(of, DictValue) else None
+
+
+def dict_has_changed(iterator: IteratorValue) -> bool:
+    """Whether the dict that is iterated over has other keys than when that began."""
+    of = _dict_of(iterator)
+    return of is not None and (of.filled is not None or list(of.known) != list(map(_key, iterator.items)))
+
+
+def _key(item: Value) -> object:
+    assert isinstance(item, ConstantValue)
+    return item.value
 
 
 def _next_of_iter(machine: Machine, iterator: IteratorValue) -> Value | None:
@@ -130,7 +133,13 @@ def _next_of_iter(machine: Machine, iterator: IteratorValue) -> Value | None:
     if dict_has_changed(iterator):
         raise Break("python-exception", "RuntimeError: dictionary changed size during iteration")
     items = _items(iterator)
-    return items[iterator.taken] if iterator.taken < len(items) else None
+    if iterator.taken >= len(items):
+        return None
+    item = items[iterator.taken]
+    if isinstance(iterator.of, DictViewValue) and iterator.of.name != "keys":
+        value = iterator.of.of.items[_key(item)]  # as it is now
+        return value if iterator.of.name == "values" else SequenceValue(None, tuple, [item, value])
+    return item
 
 
 def _next_of_reversed(machine: Machine, iterator: IteratorValue) -> Value | None:

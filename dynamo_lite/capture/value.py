@@ -274,7 +274,7 @@ class IteratorValue(Value):
     """An iterator made here by ``kind``: "iter", "reversed", "enumerate", "zip" or "map" (``of`` is the function;
     iterators.py takes from it), or "range" or "array", over what a loop may go over whole (numbered.py).
 
-    items: those of ``of``; a list's own. start: the first number of an enumerate, the length that a dict or the
+    items: those of ``of``; a list's own, a dict's keys. start: the first number of an enumerate, the length that the
     reversed sequence had. parts: the iterators under an enumerate or zip. taken: how many items are gone.
     """
 

@@ -25,7 +25,7 @@ STATEMENTS = (
 
 HELPERS = """\
 import contextlib
-import math
+import functools
 import numpy as np
 
 G, K = np.linspace(0.0, 1.0, 5), 3
@@ -84,6 +84,20 @@ def produce(x, n):
 
 def apply(fn, *args, **kwargs):
     return fn(*args, **kwargs)
+
+
+def say(value):
+    print(value)
+    return value
+
+
+def traced(fn):
+    @functools.wraps(fn)
+    def inner(*args, **kwargs):
+        print("calls", fn.__name__, sorted(kwargs))
+        return fn(*args, **kwargs)
+
+    return inner
 """
 
 
@@ -139,6 +153,8 @@ class Writer:
             name = self.target(kind)
             if name is not None and name not in self.hidden:
                 return f"({name} := {made})"
+        if depth and "shown" in self.used and self.chance(0.04):
+            return f"say({made})"
         return made
 
     def called(self, kind: str) -> str:
@@ -257,6 +273,7 @@ class Writer:
             lambda: f"isinstance({self.scalar(0)}, int)",
             lambda: f"{self.expression('I', depth)} > 2",
             lambda: f"{self.name('A')} is {self.one('not ', '')}{self.name('A')}",
+            lambda: f"(lambda: {c(0)})()",
         )
 
     def clauses(self, depth: int) -> str:
@@ -576,7 +593,12 @@ class Writer:
     def known(self, name: str, kind: str, parameters: list[str]) -> None:
         def call() -> str:
             given = [p for p in parameters if self.chance(0.4)]
-            return f"{name}({', '.join(f'{p}={self.expression(KIND[p], 0)}' for p in given)})"
+            values = [(p, self.expression(KIND[p], 0)) for p in given]
+            if self.chance(0.15):
+                return f"apply({', '.join([name, *(f'{p}={value}' for p, value in values)])})"
+            if self.chance(0.15):
+                return f"{name}(**{{{', '.join(f'{p!r}: {value}' for p, value in values)}}})"
+            return f"{name}({', '.join(f'{p}={value}' for p, value in values)})"
 
         self.calls[kind].append(call)
         self.closures.append(name)
@@ -603,8 +625,13 @@ class Writer:
         defaults = [f"{one}={self.expression(KIND[one], 1)}" for one in own]
         stars = self.one("*rest", "*rest", "*") if split < len(own) else self.one("*rest", "")
         parts = [*defaults[:split], *([stars] if stars else []), *defaults[split:]]
+        repeats = self.chance(0.25)
+        if repeats:
+            parts.append("n=2")
         if self.chance(0.3):
             parts.append("**more")
+        if self.chance(0.15):
+            self.write(indent, "@traced")
         self.write(indent, f"def {name}({', '.join(parts)}):")
         inner = indent + "    "
         outer, calls, closures = self.opened(inner, "".join(own), kind)
@@ -612,6 +639,8 @@ class Writer:
             local = self.pick.choice([one for one in KIND if one not in self.scope.assigned])
             self.scope.assigned += local
             self.write(inner, f"{local} = {CONSTANTS[KIND[local]]}")
+        if repeats:
+            self.write(inner, f"if n > 0 and {self.condition(1)}: return {name}(n=n - 1)")
         self.block(inner, 3, bound=True)
         if self.chance(0.2) and self.closures[len(closures) :]:
             self.write(inner, f"d[{name!r}] = {self.closures[-1]}")

@@ -20,6 +20,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,9 @@ class View:
         if isinstance(value, np.ndarray):
             return name, value.dtype.str, value.shape, value.strides, value.flags.num, value.tobytes()
         if isinstance(value, (list, tuple)):
-            return name, *[self.of(one, inner) for one in value]
+            return name, *[self.of(one, inner) for one in list(value)]
         if isinstance(value, dict):
-            return name, *[(self.of(key), self.of(one, inner)) for key, one in value.items()]
+            return name, *[(self.of(key), self.of(one, inner)) for key, one in list(value.items())]
         if isinstance(value, set):
             return name, *sorted(repr(self.of(one, inner)) for one in value)
         if isinstance(value, types.FunctionType):
@@ -236,6 +237,7 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--way", action="append", choices=WAYS, help="one of the ways to run a program compiled")
     parser.add_argument("--seconds", type=float, default=1e9, help="when to end at the latest")
+    parser.add_argument("--dump", type=Path, default=Path("build/fuzz"), help="where programs that differ go")
     parser.add_argument("--print", action="store_true", help="print the programs instead of running them")
     options = parser.parse_args(args)
     _C.set_limits(replace(policy.THRESHOLDS, hot_callee=0.0, tried_compiled=1e9, tried_time=1e9))  # as in conftest.py
@@ -255,6 +257,8 @@ def main(args: list[str] | None = None) -> int:
             raise
         if found:
             differing += 1
+            options.dump.mkdir(parents=True, exist_ok=True)
+            (options.dump / f"scopes_{seed}.py").write_text(text)
             for way, what in found.items():
                 print(f"seed {seed}, {way}: {what}", flush=True)
         if done % 50 == 0:

@@ -82,6 +82,39 @@ def a_dict_keeps_its_size(x: Any, values: Any, table: Any, nan: Any) -> Any:
     return made
 
 
+@case
+def a_value_changes_ahead(x: Any, values: Any, table: Any, nan: Any) -> Any:
+    seen = []
+    for key, value in table.items():
+        table["b"] = x * value
+        seen.append((key, value))
+    for value in table.values():
+        table["b"] = 5.0
+        seen.append(value)
+    return seen
+
+
+@case
+def a_value_changes_under_iterators(x: Any, values: Any, table: Any, nan: Any) -> Any:
+    made = {"a": 1, "b": 2, "c": x}
+    taken, pairs = iter(made.values()), enumerate(made.items())
+    made["b"] += 5
+    seen = list(taken), zip(pairs, (1, 2), strict=False)
+    made["c"] = x + made["b"]
+    return seen, list(seen[1]), list(pairs)
+
+
+@case
+def a_key_goes_and_another_comes(x: Any, values: Any, table: Any, nan: Any) -> Any:
+    made, seen = {"a": 1, "b": 2}, []
+    for key in made:
+        if key == "a":
+            del made["a"]
+            made["z"] = x + 1
+        seen.append(key)
+    return seen, made
+
+
 # -- iterators
 
 
