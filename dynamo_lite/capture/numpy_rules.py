@@ -100,6 +100,8 @@ def no_rule(error: ops.OpError) -> Exception:
 def complete(machine: Machine, bound: ops.Bound) -> Value:
     """Append a bound call, and the store into its out=; an op without a rule for its operands is a break."""
     tracer = machine.tracer
+    if bound.op == "reduce":
+        _fix_short_rows(machine, bound)
     if bound.out is not None and _looks_at_result(bound.op, bound.out.array_type.dtype):
         return _into_itself(machine, bound)
     open_size = bound.op != "same" and ops.REGISTRY[bound.op].open_size
@@ -118,6 +120,18 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
         assert isinstance(result, tuple)
         return RecordValue(None, bound.record, [value_of(machine, item) for item in result])
     return value_of(machine, result)
+
+
+def _fix_short_rows(machine: Machine, bound: ops.Bound) -> None:
+    """Guard how long the rows are that are reduced, where lowering takes such rows apart (lower/columns.py)."""
+    tracer, (node,) = machine.tracer, bound.args
+    if tracer.regions or not isinstance(node, Node) or node.array_type.ndim != 2 or bound.params["axes"] != (1,):
+        return
+    rows, length = node.array_type.shape
+    if is_symbolic(length) and not tracer.varies(length) and not tracer.varies(rows):
+        hints = int(tracer.hint(rows)), int(tracer.hint(length))  # type: ignore[arg-type]
+        if hints[1] < hints[0] and hints[1] <= ops.reductions.ONE_BY_ONE:
+            tracer.specialise(NumberValue(None, length))
 
 
 def _open_size(tracer: Tracer) -> Symbol:

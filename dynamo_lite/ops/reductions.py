@@ -50,6 +50,7 @@ from dynamo_lite.ops.registry import (
 from dynamo_lite.ops.shapes import element_count
 
 _NO_VALUE = np._NoValue
+ONE_BY_ONE = 7  # elements that NumPy adds one after the other; eight and more it adds in pairs
 
 
 def axes_of(value: Any, ndim: int) -> tuple[int, ...]:
