@@ -123,15 +123,17 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
 
 
 def _fix_short_rows(machine: Machine, bound: ops.Bound) -> None:
-    """Guard how long the rows are that are reduced, where lowering takes such rows apart (lower/columns.py)."""
+    """Guard how long an axis is that is reduced, where lowering takes arrays apart along it (lower/columns.py)."""
     tracer, (node,) = machine.tracer, bound.args
-    if tracer.regions or not isinstance(node, Node) or node.array_type.ndim != 2 or bound.params["axes"] != (1,):
+    if tracer.regions or not isinstance(node, Node) or len(bound.params["axes"]) != 1:
         return
-    rows, length = node.array_type.shape
-    if is_symbolic(length) and not tracer.varies(length) and not tracer.varies(rows):
-        hints = int(tracer.hint(rows)), int(tracer.hint(length))  # type: ignore[arg-type]
-        if hints[1] < hints[0] and hints[1] <= ops.reductions.ONE_BY_ONE:
-            tracer.specialise(NumberValue(None, length))
+    (axis,), shape = bound.params["axes"], node.array_type.shape
+    if (len(shape), axis) not in ((2, 1), (3, 2), (3, 0)) or not is_symbolic(shape[axis]):
+        return
+    if not any(map(tracer.varies, shape)):
+        sizes = [int(tracer.hint(size)) for size in shape]  # type: ignore[arg-type]
+        if sizes[axis] <= ops.reductions.ONE_BY_ONE and sizes[axis] < min(sizes[:axis] + sizes[axis + 1 :]):
+            tracer.specialise(NumberValue(None, shape[axis]))
 
 
 def _open_size(tracer: Tracer) -> Symbol:

@@ -12,7 +12,7 @@ import dynamo_lite
 from dynamo_lite.lower import lower
 from tests.oracle import Conditions, require_equal
 
-SPECIAL = (0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 3.0)
+SPECIAL = (0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, -np.nan, 3.0)
 
 
 def lowered(function: Callable[..., Any], *arguments: Any) -> str:
@@ -195,3 +195,87 @@ def test_rows_that_overlap() -> None:
 def test_long_rows_and_few_rows_are_left() -> None:
     assert "reduce" in lowered(normalised, points(40, 8))
     assert "reduce" in lowered(normalised, points(3, 3))
+
+
+def hue(rgb: Any) -> Any:
+    most, least = rgb.max(axis=-1), rgb.min(axis=-1)
+    r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    spread = np.where(most == least, 1.0, most - least)
+    h = np.where(most == r, (g - b) / spread, np.where(most == g, 2.0 + (b - r) / spread, 4.0 + (r - g) / spread))
+    grey = rgb.mean(axis=-1, keepdims=True)
+    return h, rgb / (1.0 + rgb.sum(axis=2, keepdims=True)), (rgb - grey) * (h * h)[:, :, None]
+
+
+def stacked(u: Any, w: Any) -> Any:
+    v = u * w + 1.0
+    length = np.sqrt((v**2).sum(axis=0))
+    u -= v / length
+    return v / np.max(np.abs(v), axis=0)[None], length, v[1] - length, np.sum(u * w[0], axis=0, keepdims=True) + v
+
+
+def images(rows: int, columns: int, width: int = 3, seed: int = 1) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).normal(size=(rows, columns, width))
+
+
+SIZES = ((8, 9), (1, 9), (9, 1), (0, 9), (33, 40), (9, 3))
+
+
+@pytest.mark.parametrize("lies", ["C", "F", "planes", "wide", "every other", "turned", "both", "one for all"])
+@pytest.mark.parametrize("size", SIZES)
+def test_three_axes(lies: str, size: tuple[int, int]) -> None:
+    def lying(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        match lies:
+            case "F" | "both":
+                return np.asfortranarray(x)
+            case "planes":
+                return np.ascontiguousarray(x.transpose(2, 0, 1)).transpose(1, 2, 0)
+            case "wide":
+                return np.repeat(x, 2, axis=2)[:, :, :3]
+            case "every other":
+                return np.repeat(x, 2, axis=1)[:, ::2]
+            case "turned":
+                return np.ascontiguousarray(x.swapaxes(0, 1)).swapaxes(0, 1)
+            case "one for all":
+                return np.broadcast_to(x[:1], x.shape)
+        return x
+
+    x, y = images(*size), images(*size, seed=2)
+    check(hue, lying(x))
+    planes = [np.ascontiguousarray(one.transpose(2, 0, 1)) for one in (x, y)]
+    if lies != "one for all":
+        check(stacked, lying(planes[0]) if lies != "wide" else planes[0], planes[1])
+        check(stacked, planes[0].copy(), lying(planes[1]) if lies != "wide" else planes[1])
+    check(lambda x, y: (x * y).sum(axis=-1) + x[:, :, 1], lying(x), y if lies == "both" else lying(y))
+
+
+def test_three_axes_in_one_kernel() -> None:
+    assert "reduce" not in lowered(hue, images(9, 9))
+    assert "reduce" not in lowered(stacked, images(3, 9, 9), images(3, 9, 9))
+
+
+def test_distances() -> None:
+    def program(x: Any, y: Any) -> Any:
+        apart = x[:, None, :] - y[None, :, :]
+        apart -= np.rint(apart)
+        return apart, np.sqrt((apart**2).sum(axis=-1)), (apart / (1.0 + np.sum(apart * apart, 2))[:, :, None])[0]
+
+    for rows, others in ((8, 8), (2, 9), (1, 9), (30, 41)):
+        check(program, points(rows), points(others, seed=3))
+        check(program, np.asfortranarray(points(rows)), points(others, seed=3))
+
+
+@pytest.mark.parametrize("ufunc", [np.minimum, np.maximum])
+def test_nans_that_meet(ufunc: np.ufunc) -> None:
+    def program(x: Any) -> Any:
+        return ufunc.reduce(x * 1.0, axis=1), ufunc.reduce(x, axis=-1)
+
+    random = np.random.default_rng(5)
+    for dtype in ("f8", "f4"):
+        values = np.array([*SPECIAL, np.nan], dtype)
+        values.view(f"u{values.itemsize}")[-1] |= 5
+        for lie in (np.ascontiguousarray, np.asfortranarray):
+            fast = dynamo_lite.compile(program)
+            for _ in range(40):
+                x = lie(random.choice(values, (9, 3)))
+                for ours, theirs in zip(fast(x), program(x), strict=True):
+                    assert ours.tobytes() == theirs.tobytes()
