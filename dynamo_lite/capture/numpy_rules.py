@@ -100,6 +100,8 @@ def no_rule(error: ops.OpError) -> Exception:
 def complete(machine: Machine, bound: ops.Bound) -> Value:
     """Append a bound call, and the store into its out=; an op without a rule for its operands is a break."""
     tracer = machine.tracer
+    if bound.op == "reduce":
+        _fix_short_rows(machine, bound)
     if bound.out is not None and _looks_at_result(bound.op, bound.out.array_type.dtype):
         return _into_itself(machine, bound)
     open_size = bound.op != "same" and ops.REGISTRY[bound.op].open_size
@@ -118,6 +120,20 @@ def complete(machine: Machine, bound: ops.Bound) -> Value:
         assert isinstance(result, tuple)
         return RecordValue(None, bound.record, [value_of(machine, item) for item in result])
     return value_of(machine, result)
+
+
+def _fix_short_rows(machine: Machine, bound: ops.Bound) -> None:
+    """Guard how long an axis is that is reduced, where lowering takes arrays apart along it (lower/columns.py)."""
+    tracer, (node,) = machine.tracer, bound.args
+    if tracer.regions or not isinstance(node, Node) or len(bound.params["axes"]) != 1:
+        return
+    (axis,), shape = bound.params["axes"], node.array_type.shape
+    if (len(shape), axis) not in ((2, 1), (3, 2), (3, 0)) or not is_symbolic(shape[axis]):
+        return
+    if not any(map(tracer.varies, shape)):
+        sizes = [int(tracer.hint(size)) for size in shape]  # type: ignore[arg-type]
+        if sizes[axis] <= ops.reductions.ONE_BY_ONE and sizes[axis] < min(sizes[:axis] + sizes[axis + 1 :]):
+            tracer.specialise(NumberValue(None, shape[axis]))
 
 
 def _open_size(tracer: Tracer) -> Symbol:

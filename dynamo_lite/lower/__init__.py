@@ -7,6 +7,7 @@ the bodies of loops and branches go through it as graphs of their own.
 from dynamo_lite._C import safe_point
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower.clone import clone
+from dynamo_lite.lower.columns import columns
 from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import assemble, decompose
 from dynamo_lite.lower.functionalise import functionalise
@@ -17,17 +18,19 @@ from dynamo_lite.lower.short_axes import short_axes
 __all__ = ["lower"]
 
 
-def lower(graph: Graph) -> Graph:
-    """The graph in primitives."""
+def lower(graph: Graph, is_body: bool = False) -> Graph:
+    """The graph in primitives; is_body: it is that of a loop or a branch."""
     safe_point()
     result = clone(graph)
     for node in result.nodes:
-        node.regions = tuple(map(lower, node.regions))
+        node.regions = tuple(lower(region, is_body=True) for region in node.regions)
     numbers(result)
     dead_code(result)
     assemble(result)
     short_axes(result)
     functionalise(result)
+    if not is_body and columns(result):
+        functionalise(result)
     functionalise(result, pad(result))
     decompose(result)
     dead_code(result)

@@ -25,9 +25,8 @@ from dynamo_lite.graph.rewrite import replace_uses, users
 from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.functionalise import looks_at_layout
-from dynamo_lite.ops.reductions import reduce_dtypes
+from dynamo_lite.ops.reductions import ONE_BY_ONE, reduce_dtypes
 
-MOST_ROWS = 7  # NumPy adds eight and more in pairs
 _IN_ORDER = {np.add: "add", np.multiply: "multiply"}
 _EXTREMES = {np.minimum: "minimum", np.maximum: "maximum"}
 
@@ -94,7 +93,7 @@ def _is_short(node: Node) -> bool:
     if not isinstance(x, Node) or x.array_type.ndim != 2 or node.params["axes"] != (0,) or node.params["keepdims"]:
         return False
     ufunc, size, dtype = node.params["ufunc"], x.array_type.shape[0], x.array_type.dtype
-    if type(size) is not int or not 2 <= size <= MOST_ROWS or "initial" in node.params:
+    if type(size) is not int or not 2 <= size <= ONE_BY_ONE or "initial" in node.params:
         return False
     if reduce_dtypes(ufunc, dtype, node.params.get("dtype")) != (dtype, dtype):
         return False
@@ -106,7 +105,7 @@ def _is_short(node: Node) -> bool:
 
 
 @functools.cache
-def _begins_with_zero(char: str) -> bool:
+def begins_with_zero(char: str) -> bool:
     """Whether this NumPy's sums begin with 0.0, which makes 0.0 of -0.0, and not with the first row."""
     return not np.signbit(np.add.reduce(np.full((2, 2), -0.0, char), axis=0)).any()
 
@@ -156,7 +155,7 @@ def _elementwise_rows(graph: Graph, node: Node, rows: dict[Node, list[Node]]) ->
 
 def _folded(graph: Graph, node: Node, rows: list[Node]) -> Node:
     ufunc, char = node.params["ufunc"], node.array_type.dtype.char
-    starts: list[Argument] = [0.0] if ufunc is np.add and char in "fd" and _begins_with_zero(char) else []
+    starts: list[Argument] = [0.0] if ufunc is np.add and char in "fd" and begins_with_zero(char) else []
     result, *others = starts + rows
     for row in others:
         result = graph.add_call((_IN_ORDER | _EXTREMES)[ufunc], (result, row), {}, node.array_type, node.location)

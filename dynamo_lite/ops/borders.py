@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite.graph.node import Argument
+from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import OpDef, OpKind, Relate, Sample, define
 from dynamo_lite.graph.types import ArrayType
 
@@ -67,5 +67,28 @@ define(
             Sample(((2, 3),), {"shape": (4, 5), "dtype": _F8}),
             Sample(((2, 3), (2, 3)), {"shape": (2, 4), "dtype": _F8}),
         ),
+    )
+)
+
+
+def same_order(*arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array of one element for each axis; raises ValueError if the arrays have no common order of axes."""
+    return bordered(*arrays, shape=(1,) * arrays[0].ndim, dtype=np.dtype(bool))
+
+
+def _infer_same(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    (first, *_) = args
+    assert isinstance(first, Node)
+    return ArrayType(np.dtype(bool), (1,) * first.array_type.ndim)
+
+
+define(
+    OpDef(
+        "require_order",
+        OpKind.CREATION,
+        _infer_same,
+        lambda args, params: same_order(*args),
+        "That all operands have one order of axes, without which the program declines.",
+        (Sample(((2, 3), (4, 5)), {}),),
     )
 )

@@ -33,7 +33,7 @@ from dynamo_lite.program.build_numbers import (
 )
 from dynamo_lite.program.element_ops import class_of, exact_cast, results_of
 from dynamo_lite.program.ir import ANY, Alloc, DType, Element, Load, Memref, Node, Store, Value, View, Within
-from dynamo_lite.program.nans import meets_nan
+from dynamo_lite.program.nans import meets_nan, strict_test
 from dynamo_lite.program.watch import tests_of
 from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.emit import assign
@@ -350,7 +350,8 @@ class StepBuilder(NumberBuilder):
             return
 
         def judge() -> None:
-            met = [self.nans_differ(*op.operands) for op in filter(meets_nan, ops)]
+            tests = [strict_test(op) for op in filter(meets_nan, ops)]
+            met = [self.op(test, *operands) for test, operands in tests]
             self.decline_if(self.any_of(met), abi.RETURNED_NAN)
 
         self.aside(self.any_of([self.is_nan(value) for value in tests]), judge)

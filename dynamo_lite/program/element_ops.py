@@ -264,6 +264,7 @@ def _floor(remainder: bool) -> Emit:
 # Minimum, maximum and clip of floats. The first NaN is kept, and of two equal numbers the second; where NumPy does not
 # do so for sure, both ways round are computed, which differ where it may have other bits.
 
+STEPS = frozenset(("least", "greatest"))  # of reductions, which keep a NaN with its sign or make np.nan of it
 EXTREMES = {"minimum": np.minimum, "maximum": np.maximum, "clip": np._core.umath.clip}  # type: ignore[attr-defined]
 
 
@@ -353,6 +354,18 @@ def _better(predicate: str) -> Emit:
     return lambda lines, dtype, args: lines.select(lines.quiet_compare(predicate, dtype, args), dtype, *args)
 
 
+def _odd_nan(x: Any) -> Any:
+    return np.isnan(x) & (np.asarray(x).view(f"i{x.itemsize}") != np.array(np.nan, x.dtype).view(f"i{x.itemsize}"))[()]
+
+
+def _emit_odd_nan(lines: Writer, dtype: DType, args: list[str]) -> str:
+    """Whether a value is a NaN with other bits than np.nan."""
+    usual = int(np.array(np.nan, dtype).view(bits_dtype(dtype)))
+    integers = bits_dtype(dtype)
+    other = lines.compare("ne", integers, lines.bits_of(dtype, args[0]), lines.splat_bits(integers, usual))
+    return lines.op("and", BOOL, lines.is_nan(dtype, args[0]), other)
+
+
 def nans_differ(lines: Writer, dtype: DType, args: list[str]) -> str:
     """Write whether two operands are NaNs with different bits."""
     nans = [lines.is_nan(dtype, side) for side in args]
@@ -436,6 +449,7 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
     rows["nan_or_minus_zero", "f"] = ElementOp(_nan_or_minus_zero, _emit_nan_or_minus_zero, "bool", offered=False)
     rows["greater_of", "f"] = ElementOp(lambda x, y: _choose(x > y, x, y), _better("ogt"), offered=False)
     rows["less_of", "f"] = ElementOp(lambda x, y: _choose(x < y, x, y), _better("olt"), offered=False)
+    rows["odd_nan", "f"] = ElementOp(_odd_nan, _emit_odd_nan, "bool", offered=False)
     rows["nans_differ", "f"] = ElementOp(_nans_differ, nans_differ, "bool", offered=False)
     for name, emit, pair in (
         ("minimum", _extreme("olt"), _doubtful("olt")), ("maximum", _extreme("ogt"), _doubtful("ogt")),
@@ -444,6 +458,8 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
         rows[name, "f"] = ElementOp(functools.partial(_extreme_of, name), emit, raises=True, offered=False)
         doubted = functools.partial(_with_doubt, name)
         rows[f"{name}_or_doubt", "f"] = ElementOp(doubted, emit, raises=True, offered=False, emit_pair=pair)
+    for step, name, predicate in (("least", "minimum", "olt"), ("greatest", "maximum", "ogt")):
+        rows[step, "f"] = ElementOp(functools.partial(_extreme_of, name), _extreme(predicate), raises=True)
     return rows
 
 

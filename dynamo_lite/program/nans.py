@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dynamo_lite.program.element_ops import EXTREMES
+from dynamo_lite.program.element_ops import EXTREMES, STEPS
 from dynamo_lite.program.ir import Element, Function, Load, Node, Store, Value, walk
 
 ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "reciprocal", "sqrt", "square", "negative", "cast"))
@@ -13,12 +13,19 @@ COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", 
 
 def is_extreme(op: Element) -> bool:
     """Whether an operation is a compiled extreme of floats."""
-    return op.op.removesuffix("_or_doubt") in EXTREMES and op.ufunc is None and op.results[0].dtype.kind == "f"
+    name = op.op.removesuffix("_or_doubt")
+    return (name in EXTREMES or name in STEPS) and op.ufunc is None and op.results[0].dtype.kind == "f"
 
 
 def meets_nan(op: Element) -> bool:
     """Whether NumPy keeps the one or the other of two NaN operands, by position and alignment (see element_ops.py)."""
-    return op.op in ("add", "multiply") and op.results[0].dtype.kind == "f" and op.operands[0] is not op.operands[1]
+    name_fits = op.op in ("add", "multiply") or op.op in STEPS
+    return name_fits and op.results[0].dtype.kind == "f" and op.operands[0] is not op.operands[1]
+
+
+def strict_test(op: Element) -> tuple[str, tuple[Value, ...]]:
+    """What tells, of an operation that meets NaNs, whether NumPy may have other bits: an operation and its operands."""
+    return ("odd_nan", op.results) if op.op in STEPS else ("nans_differ", op.operands)
 
 
 def spreads_nan(op: Element) -> bool:

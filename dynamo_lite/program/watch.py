@@ -29,7 +29,7 @@ from dynamo_lite.program.ir import (
     Value,
     walk,
 )
-from dynamo_lite.program.nans import meets_nan, spreads_nan
+from dynamo_lite.program.nans import meets_nan, spreads_nan, strict_test
 
 BOOL: DType = np.dtype(np.bool_)
 
@@ -99,7 +99,8 @@ class _Watcher:
         if self.strict:
             for op in filter(meets_nan, ops):
                 found = Value(f"{op.results[0].name}.met", BOOL)
-                result += [Element("nans_differ", op.operands, (found,)), Note(found, self.status)]
+                test, operands = strict_test(op)
+                result += [Element(test, operands, (found,)), Note(found, self.status)]
         else:
             for value in tests:
                 result += self.test(value)

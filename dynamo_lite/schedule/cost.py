@@ -129,6 +129,7 @@ _SIMPLE = frozenset(  # as fast as memory, in NumPy and in kernels
 _OPERATORS = frozenset(  # for the most part called as such, and not by name
     ("add", "subtract", "multiply", "divide", "negative", "bitwise_and", "bitwise_or", "bitwise_xor")
 )
+_NOTHING = frozenset(("tuple_get", "count_true", "require", "require_order", "error_state"))
 _MASKED = frozenset(("masked", "put_masked"))
 _PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
@@ -480,7 +481,7 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
             return 0.0  # the operation itself writes
         traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
-    if node.kind is not NodeKind.CALL or node.op in ("tuple_get", "count_true", "require", "error_state"):
+    if node.kind is not NodeKind.CALL or node.op in _NOTHING:
         return 0.0
     op = elementwise_of(node)
     kind = op.kind

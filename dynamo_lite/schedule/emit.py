@@ -520,7 +520,7 @@ _SINGLE: dict[str, Callable[[_Emitter, Node], bool]] = {
     **dict.fromkeys(_VIEW_PARAMS, _Emitter.view),
     **dict.fromkeys(("empty", "zeros", "full"), _Emitter.alloc),
     **dict.fromkeys(("empty_like", "full_like"), _Emitter.alloc_like),
-    "empty_bordered": _Emitter.alloc_bordered,
+    **dict.fromkeys(("empty_bordered", "require_order"), _Emitter.alloc_bordered),
     "tuple_get": _Emitter.tuple_get,
     "count_true": _Emitter.count_mask,
     "masked": _Emitter.get,

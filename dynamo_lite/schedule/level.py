@@ -92,7 +92,7 @@ class _Kernel:
 
 
 _EFFECTS = frozenset(("require", "error_state", "new_container", "append", "put_item", "count_true"))
-_UNSET = frozenset(("empty", "empty_like", "empty_bordered"))
+_UNSET = frozenset(("empty", "empty_like", "empty_bordered", "require_order"))
 
 
 def _is_effect(unit: Unit) -> bool:

@@ -17,7 +17,7 @@ from dynamo_lite.program.verify import verify
 from tests.backends.kernel_call import run_emitted
 
 DTYPES = {"f": "fd", "i": "bhil", "u": "BHIL", "b": "?"}
-UNARY = ("nan_or_minus_zero",)
+UNARY = ("nan_or_minus_zero", "odd_nan")
 QUOTIENTS = ("floor_divide", "remainder")
 N = 61
 

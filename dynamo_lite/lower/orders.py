@@ -1,0 +1,107 @@
+"""In which order of axes NumPy lays out what is computed: the arrays that it follows from.
+
+NumPy lays out elementwise results by the order of their operands' axes, and reductions and views keep it. Where all
+arrays that a value is made of have one order, the value has it, too. `Orders.allocate` makes an array that lies like a
+value: by the op "empty_bordered" (ops/borders.py), which declines where those arrays have no common order, or in C
+order where that is certain. `Orders.require` lets the program decline where a value's order is not certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.graph.types import ArrayType
+
+Order = tuple[Node | None, ...]
+PACKED = None  # stands among the arrays for one that lies in C order
+
+
+class Orders:
+    """What the order of axes of arrays follows from."""
+
+    def __init__(self) -> None:
+        self.known: dict[Node, Order | None] = {}
+        self.required: set[frozenset[Node | None]] = set()
+
+    def of(self, node: Node) -> Order | None:
+        """The arrays that have to have one order for `node` to have it; () where none has a say, which gives C order.
+        None where it is not known."""
+        if node not in self.known:
+            self.known[node] = self.find(node)
+        return self.known[node]
+
+    def find(self, node: Node) -> Order | None:
+        type_ = node.type
+        if not isinstance(type_, ArrayType) or is_thin(type_):
+            return ()
+        if node.kind is not NodeKind.CALL:
+            return (node,)
+        operands = [arg for arg in node.args if isinstance(arg, Node)]
+        if node.op in ("empty", "zeros", "full"):
+            return (PACKED,) if node.params["order"] == "C" else (node,)
+        if node.op == "cross":
+            return (PACKED,)
+        if node.op in ("empty_like", "full_like", "reduce", "basic_index"):
+            return self.of(operands[0])
+        if REGISTRY[node.op].kind is not OpKind.ELEMENTWISE:
+            return (node,)
+        return self.combined(node, operands) if node.params.get("order", "K") == "K" else None
+
+    def combined(self, node: Node, operands: list[Node]) -> Order | None:
+        """Of an elementwise operation. An axis along which no operand goes stands where it stands in C order."""
+        found: dict[Node | None, None] = {}
+        axes = {axis for axis, dim in enumerate(node.array_type.shape) if dim != 1}
+        partial = False
+        for arg in operands:
+            if is_thin(arg.array_type):
+                continue
+            order, offset = self.of(arg), node.array_type.ndim - arg.array_type.ndim
+            if order is None:
+                return None
+            found |= dict.fromkeys(order)
+            mine = {offset + axis for axis, dim in enumerate(arg.array_type.shape) if dim != 1}
+            if mine == axes:
+                axes = set()
+            partial = True
+        if axes and partial:
+            found[PACKED] = None
+        return tuple(found)
+
+    def allocate(self, graph: Graph, node: Node) -> Node:
+        """An array of unset elements that lies as NumPy would lay out `node`."""
+        order, type_ = self.of(node), node.array_type
+        assert order is not None
+        arrays = tuple(array for array in order if array is not None)
+        params = {"shape": type_.shape, "dtype": type_.dtype}
+        result = ArrayType(type_.dtype, type_.shape)
+        if arrays and len(arrays) == len(order) and all(one.array_type.ndim == type_.ndim for one in arrays):
+            return graph.add_call("empty_bordered", arrays, params, result, node.location)
+        self.require(graph, (*order, PACKED))
+        return graph.add_call("empty", (), params | {"order": "C"}, result, node.location)
+
+    def require(self, graph: Graph, order: Iterable[Node | None]) -> None:
+        """Let the program decline unless these arrays have one order; of axes of unlike number only C order is one."""
+        wanted = frozenset(order)
+        ranks = {array.array_type.ndim for array in wanted if array is not None}
+        if len(ranks) > 1:
+            wanted |= {PACKED}
+        if wanted in self.required:
+            return
+        self.required.add(wanted)
+        for rank in sorted(ranks):
+            arrays = tuple(array for array in order if array is not None and array.array_type.ndim == rank)
+            if PACKED in wanted:
+                sample = ArrayType(np.dtype(bool), (2,) * rank)
+                params = {"shape": sample.shape, "dtype": sample.dtype, "order": "C"}
+                arrays += (graph.add_call("empty", (), params, sample),)
+            graph.add_call("require_order", arrays, {}, ArrayType(np.dtype(bool), (1,) * rank))
+
+
+def is_thin(type_: ArrayType) -> bool:
+    """Whether an array has one axis at most, sizes of 1 aside: it has no say in the order of axes."""
+    return sum(dim != 1 for dim in type_.shape) <= 1

@@ -1,0 +1,281 @@
+"""Arrays with short rows become columns: the lines of the docstring, and that bits, strides and flags stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite.lower import lower
+from tests.oracle import Conditions, require_equal
+
+SPECIAL = (0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, -np.nan, 3.0)
+
+
+def lowered(function: Callable[..., Any], *arguments: Any) -> str:
+    return str(lower(dynamo_lite.compile(function).graph_for(*arguments)))
+
+
+def check(function: Callable[..., Any], *arrays: Any) -> None:
+    """Under every way to handle errors, on copies that lie as the arrays do."""
+
+    def arguments() -> tuple[Any, ...]:
+        return tuple(_like(array) if isinstance(array, np.ndarray) else array for array in arrays)
+
+    for conditions in (Conditions(), Conditions({"all": "ignore"})):
+        require_equal(
+            function,
+            arguments,
+            compile=dynamo_lite.compile,
+            compile_options={"options": {"cost_model": False}},
+            conditions=conditions,
+        )
+
+
+def _like(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if array.base is None:
+        return array.copy("K")
+    memory = np.zeros(array.size * 4 + 64, array.dtype)
+    where = memory[32 + 2 * array.size :] if min(array.strides, default=0) < 0 else memory[32:]
+    made = np.lib.stride_tricks.as_strided(where, array.shape, array.strides)
+    made[...] = array
+    return made
+
+
+def points(rows: int, width: int = 3, dtype: str = "f8", seed: int = 1) -> np.ndarray[Any, Any]:
+    random = np.random.default_rng(seed)
+    if dtype[0] == "f":
+        return random.normal(size=(rows, width)).astype(dtype)
+    return random.integers(0, 100, (rows, width)).astype(dtype)
+
+
+def normalised(x: Any) -> Any:
+    return x / np.linalg.norm(x, axis=-1, keepdims=True)
+
+
+def turned(q: Any, v: Any) -> Any:
+    q = q / np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
+    w, u = q[:, 0:1], q[:, 1:]
+    t = 2.0 * np.cross(u, v)
+    return v + w * t + np.cross(u, t)
+
+
+def coordinates(p: Any, a: Any, b: Any, c: Any) -> Any:
+    v0, v1, v2 = b - a, c - a, p - a
+    d00, d01, d11 = (v0 * v0).sum(axis=1), (v0 * v1).sum(axis=1), (v1 * v1).sum(axis=1)
+    d20, d21 = (v2 * v0).sum(axis=1), (v2 * v1).sum(axis=1)
+    under = d00 * d11 - d01 * d01
+    v, w = (d11 * d20 - d01 * d21) / under, (d00 * d21 - d01 * d20) / under
+    return np.stack((1.0 - v - w, v, w), axis=1)
+
+
+def normals(triangles: Any) -> Any:
+    a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]
+    n = np.cross(b - a, c - a)
+    area = 0.5 * np.linalg.norm(n, axis=-1)
+    return n / (2.0 * area[:, None]), area
+
+
+def pushed(x: Any, v: Any, dt: float) -> Any:
+    field = np.empty_like(x)
+    field[:, 0], field[:, 1], field[:, 2] = 0.0, 0.1 * x[:, 2], 1.0
+    t = 0.5 * dt * field
+    s = 2.0 * t / (1.0 + np.sum(t * t, axis=1, keepdims=True))
+    v = v + np.cross(v + np.cross(v, t), s)
+    x += dt * v
+    return x, v
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int], tuple[Any, ...]]]] = {
+    "normalised": (normalised, lambda n: (points(n),)),
+    "turned": (turned, lambda n: (points(n, 4), points(n))),
+    "coordinates": (coordinates, lambda n: tuple(points(n, seed=k) for k in range(4))),
+    "normals": (normals, lambda n: (np.random.default_rng(3).normal(size=(n, 3, 3)),)),
+    "pushed": (pushed, lambda n: (points(n), points(n, seed=2), 0.25)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_kernel(name: str) -> None:
+    program, build = PROGRAMS[name]
+    text = lowered(program, *build(40))
+    assert "reduce" not in text and " cross(" not in text, text
+    for rows in (0, 1, 2, 8, 9, 200):
+        with np.errstate(all="ignore"):
+            check(program, *build(rows))
+
+
+@pytest.mark.parametrize("lies", ["C", "F", "wide", "every other", "backwards", "both", "one for all"])
+def test_memory_order(lies: str) -> None:
+    def program(x: Any, y: Any) -> Any:
+        m = x * y
+        return m, m + np.sum(m, axis=1, keepdims=True), (x - 1.0) / np.sqrt((x * x).sum(1))[:, None], np.cross(x, y) + y
+
+    def lying(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        match lies:
+            case "F" | "both":
+                return np.asfortranarray(x)
+            case "wide":
+                return np.repeat(x, 2, axis=1)[:, :3]
+            case "every other":
+                return np.repeat(x, 2, axis=0)[::2]
+            case "backwards":
+                return np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
+            case "one for all":
+                return np.broadcast_to(x[:1], x.shape)
+        return x
+
+    for rows in (1, 2, 5, 50):
+        x, y = points(rows), points(rows, seed=7)
+        check(program, lying(x), y if lies == "both" else lying(y))
+        check(program, y, lying(x))
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.minimum, np.maximum, np.logical_and, np.logical_or])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "u1", "?"])
+def test_bits_of_a_reduction(ufunc: np.ufunc, dtype: str) -> None:
+    def program(x: Any, y: Any) -> Any:
+        m = np.where(x > y, x, y)
+        return ufunc.reduce(m, axis=1), ufunc.reduce(x, axis=-1, keepdims=True)
+
+    for width in (1, 2, 3, 4, 7, 8):
+        random = np.random.default_rng(width)
+        values = SPECIAL if dtype[0] == "f" else (0, 1, 2, 200)
+        for rows in (9, 64):
+            x, y = (random.choice(values, (rows, width)).astype(dtype) for _ in "xy")
+            check(program, x, y)
+            check(program, np.asfortranarray(x), np.asfortranarray(y))
+            check(program, np.full_like(x, -0.0 if dtype[0] == "f" else 0), y)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+def test_cross_products(dtype: str) -> None:
+    def program(x: Any, y: Any) -> Any:
+        n = np.cross(x, y)
+        return n, np.cross(n, x[0]) + 1, np.cross(y[0], n)[:, 1], np.cross(x[:1], y)
+
+    for rows in (2, 9, 40):
+        check(program, points(rows, 3, dtype), points(rows, 3, dtype, 4))
+    assert " cross(" not in lowered(program, points(9), points(9))
+
+
+def test_a_product_that_is_seen_is_a_view() -> None:
+    def program(x: Any, y: Any) -> Any:
+        return np.cross(x, y)
+
+    ours, theirs = dynamo_lite.compile(program)(points(9), points(9, seed=2)), program(points(9), points(9, seed=2))
+    assert ours.flags.owndata == theirs.flags.owndata and (ours.base is None) == (theirs.base is None)
+
+
+def test_what_is_stored_meanwhile() -> None:
+    def program(x: Any, y: Any) -> Any:
+        m = x * 2.0
+        x[:, 1] = 7.0
+        s = np.sum(m + x, axis=1, keepdims=True)
+        x[...] = x / s
+        y -= x * np.sum(y, axis=1, keepdims=True)
+        x[::2] += np.cross(y, x)[::2]
+        return m, s
+
+    for rows in (2, 8, 41):
+        check(program, points(rows), points(rows, seed=5))
+
+
+def test_rows_that_overlap() -> None:
+    def program(x: Any) -> Any:
+        x[1:] = x[:-1] / np.sum(x[1:] * x[:-1], axis=1)[:, None]
+        return x
+
+    check(program, points(30))
+
+
+def test_long_rows_and_few_rows_are_left() -> None:
+    assert "reduce" in lowered(normalised, points(40, 8))
+    assert "reduce" in lowered(normalised, points(3, 3))
+
+
+def hue(rgb: Any) -> Any:
+    most, least = rgb.max(axis=-1), rgb.min(axis=-1)
+    r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    spread = np.where(most == least, 1.0, most - least)
+    h = np.where(most == r, (g - b) / spread, np.where(most == g, 2.0 + (b - r) / spread, 4.0 + (r - g) / spread))
+    grey = rgb.mean(axis=-1, keepdims=True)
+    return h, rgb / (1.0 + rgb.sum(axis=2, keepdims=True)), (rgb - grey) * (h * h)[:, :, None]
+
+
+def stacked(u: Any, w: Any) -> Any:
+    v = u * w + 1.0
+    length = np.sqrt((v**2).sum(axis=0))
+    u -= v / length
+    return v / np.max(np.abs(v), axis=0)[None], length, v[1] - length, np.sum(u * w[0], axis=0, keepdims=True) + v
+
+
+def images(rows: int, columns: int, width: int = 3, seed: int = 1) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).normal(size=(rows, columns, width))
+
+
+SIZES = ((8, 9), (1, 9), (9, 1), (0, 9), (33, 40), (9, 3))
+
+
+@pytest.mark.parametrize("lies", ["C", "F", "planes", "wide", "every other", "turned", "both", "one for all"])
+@pytest.mark.parametrize("size", SIZES)
+def test_three_axes(lies: str, size: tuple[int, int]) -> None:
+    def lying(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        match lies:
+            case "F" | "both":
+                return np.asfortranarray(x)
+            case "planes":
+                return np.ascontiguousarray(x.transpose(2, 0, 1)).transpose(1, 2, 0)
+            case "wide":
+                return np.repeat(x, 2, axis=2)[:, :, :3]
+            case "every other":
+                return np.repeat(x, 2, axis=1)[:, ::2]
+            case "turned":
+                return np.ascontiguousarray(x.swapaxes(0, 1)).swapaxes(0, 1)
+            case "one for all":
+                return np.broadcast_to(x[:1], x.shape)
+        return x
+
+    x, y = images(*size), images(*size, seed=2)
+    check(hue, lying(x))
+    planes = [np.ascontiguousarray(one.transpose(2, 0, 1)) for one in (x, y)]
+    if lies != "one for all":
+        check(stacked, lying(planes[0]) if lies != "wide" else planes[0], planes[1])
+        check(stacked, planes[0].copy(), lying(planes[1]) if lies != "wide" else planes[1])
+    check(lambda x, y: (x * y).sum(axis=-1) + x[:, :, 1], lying(x), y if lies == "both" else lying(y))
+
+
+def test_three_axes_in_one_kernel() -> None:
+    assert "reduce" not in lowered(hue, images(9, 9))
+    assert "reduce" not in lowered(stacked, images(3, 9, 9), images(3, 9, 9))
+
+
+def test_distances() -> None:
+    def program(x: Any, y: Any) -> Any:
+        apart = x[:, None, :] - y[None, :, :]
+        apart -= np.rint(apart)
+        return apart, np.sqrt((apart**2).sum(axis=-1)), (apart / (1.0 + np.sum(apart * apart, 2))[:, :, None])[0]
+
+    for rows, others in ((8, 8), (2, 9), (1, 9), (30, 41)):
+        check(program, points(rows), points(others, seed=3))
+        check(program, np.asfortranarray(points(rows)), points(others, seed=3))
+
+
+@pytest.mark.parametrize("ufunc", [np.minimum, np.maximum])
+def test_nans_that_meet(ufunc: np.ufunc) -> None:
+    def program(x: Any) -> Any:
+        return ufunc.reduce(x * 1.0, axis=1), ufunc.reduce(x, axis=-1)
+
+    random = np.random.default_rng(5)
+    for dtype in ("f8", "f4"):
+        values = np.array([*SPECIAL, np.nan], dtype)
+        values.view(f"u{values.itemsize}")[-1] |= 5
+        for lie in (np.ascontiguousarray, np.asfortranarray):
+            fast = dynamo_lite.compile(program)
+            for _ in range(40):
+                x = lie(random.choice(values, (9, 3)))
+                for ours, theirs in zip(fast(x), program(x), strict=True):
+                    assert ours.tobytes() == theirs.tobytes()
