@@ -12,6 +12,7 @@ from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import assemble, decompose
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.numbers import numbers
+from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
 from dynamo_lite.lower.short_axes import short_axes
 
@@ -26,11 +27,12 @@ def lower(graph: Graph, is_body: bool = False) -> Graph:
         node.regions = tuple(lower(region, is_body=True) for region in node.regions)
     numbers(result)
     dead_code(result)
-    assemble(result)
+    orders = Orders()
+    assemble(result, orders)
     short_axes(result)
-    functionalise(result)
-    if not is_body and columns(result):
-        functionalise(result)
+    functionalise(result, orders.are_alike)
+    if not is_body and columns(result, orders):
+        functionalise(result, orders.are_alike)
     functionalise(result, pad(result))
     decompose(result)
     dead_code(result)

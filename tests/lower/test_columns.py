@@ -279,3 +279,35 @@ def test_nans_that_meet(ufunc: np.ufunc) -> None:
                 x = lie(random.choice(values, (9, 3)))
                 for ours, theirs in zip(fast(x), program(x), strict=True):
                     assert ours.tobytes() == theirs.tobytes()
+
+
+def test_stacks_of_planes() -> None:
+    def program(b: Any, c: Any) -> Any:
+        j = np.stack([b[2] - np.roll(b[2], 1, 0), b[1] * c, b[0] + c])
+        f = np.array([j[1] * b[2] - j[2] * b[1], j[2] * b[0], j[0] * b[1] - j[1] * b[0]])
+        return f / (1.0 + c), np.stack((c, c + 1.0), axis=-1), np.stack([b[0], c], axis=1) * 2.0, j[0] + c
+
+    assert " stack(" not in lowered(program, images(3, 9, 9), images(1, 9, 9)[0])
+    for size in SIZES:
+        b, c = images(3, *size), images(1, *size)[0]
+        check(program, b, c)
+        check(program, np.asfortranarray(b), np.asfortranarray(c))
+        check(program, b, np.asfortranarray(c))
+        check(program, np.repeat(b, 2, axis=2)[:, :, ::2], np.ascontiguousarray(c[::-1])[::-1])
+        check(program, b, np.broadcast_to(c[:1], c.shape))
+
+
+def test_planes_in_place() -> None:
+    def program(u: Any, w: Any) -> Any:
+        v = np.empty_like(u)
+        v[0], v[1], v[2] = u[1] * w[0], u[2], u[0] - 1.0
+        u -= v * np.sum(v * w, axis=0)
+        v[1] += 2.0
+        return v, v * w - np.sqrt(np.sum(v**2, axis=0))
+
+    for size in SIZES:
+        u, w = images(3, *size), images(3, *size, seed=4)
+        with np.errstate(all="ignore"):
+            check(program, u, w)
+            check(program, np.asfortranarray(u), w)
+            check(program, np.asfortranarray(u), np.asfortranarray(w))
