@@ -258,7 +258,7 @@ class _Taker:
         """Whether it is known how an array lies that is seen whole, and so are those along the other two axes."""
         if node.array_type.ndim == 1 or not (self.is_flat(node) or self.is_seen(node)):
             return True
-        return self.orders.of(node) is not None
+        return self.orders.may_have(self.orders.of(node), node.array_type.ndim + self.is_flat(node))
 
     def is_seen(self, node: Node) -> bool:
         """Whether somebody needs the array as a whole."""

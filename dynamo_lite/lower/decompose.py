@@ -137,9 +137,10 @@ def _lie_packed(orders: Orders, graph: Graph, node: Node) -> bool:
     """Whether it is known what the order of axes of the operands follows from; the program declines where that is not
     C order."""
     known = [orders.of(arg) for arg in node.args if isinstance(arg, Node)]
-    if 1 in node.args[0].array_type.shape or any(order is None for order in known):  # type: ignore[union-attr]
+    order = (PACKED, *(array for one in known for array in one or ()))
+    if 1 in node.args[0].array_type.shape or None in known or not orders.may_have(order, 0):  # type: ignore[union-attr]
         return False
-    orders.require(graph, (PACKED, *(array for order in known for array in order or ())))
+    orders.require(graph, order)
     return True
 
 

@@ -8,7 +8,7 @@ order where that is certain. `Orders.require` lets the program decline where a v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,11 +22,27 @@ PACKED = None  # stands among the arrays for one that lies in C order
 
 
 class Orders:
-    """What the order of axes of arrays follows from."""
+    """What the order of axes of arrays follows from. lies: the order of those that go in now, by their places; None in
+    a body, where nothing is required: what declines there costs all of the loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, lies: Mapping[int, tuple[int, ...] | None] | None) -> None:
+        self.lies = lies
         self.known: dict[Node, Order | None] = {}
         self.required: list[frozenset[Node | None]] = []
+
+    def may_have(self, order: Order | None, rank: int) -> bool:
+        """Whether it is known what an order of axes follows from, and those arrays lie so now, as `require` wants."""
+        if order is None or self.lies is None:
+            return False
+        ranks = {array.array_type.ndim for array in order if array is not None}
+        found = {
+            self.lies[array.params["index"]]
+            for array in order
+            if array is not None and array.kind is NodeKind.INPUT and array.params["index"] in self.lies
+        }
+        if PACKED in order or ranks - {rank}:
+            return all(one == tuple(range(len(one))) for one in found if one is not None) and None not in found
+        return len(found) <= 1 and None not in found
 
     def forget(self) -> None:
         """Forget what was found out about a graph that has changed since, but not what it requires."""

@@ -93,7 +93,7 @@ def test_an_array_of_numbers_is_stored_item_by_item(function: Any, stores: int) 
     arguments = (np.array([1.5, -0.0, np.nan, 4.0]), 7)
     graph = dynamo_lite.compile(function).graph_for(*arguments)
     after = clone(graph)
-    assemble(after, Orders())
+    assemble(after, Orders({}))
     verify(after)
     assert sum(node.kind is NodeKind.STORE for node in after.nodes) == stores
     assert ("array_of" in str(after)) == (stores == 0)
