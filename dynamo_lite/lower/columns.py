@@ -368,7 +368,7 @@ class _Taker:
         ufunc, dtype = node.params["ufunc"], x.array_type.dtype
         type_, rank = self.rows_of(x.array_type), x.array_type.ndim
         op = _STEPS.get(ufunc, _FOLDS[ufunc]) if dtype.kind == "f" else _FOLDS[ufunc]
-        starts: list[Argument] = [0.0] if ufunc is np.add and begins_with_zero(dtype.char) else []
+        starts: list[Argument] = [0.0] if _starts_with_zero(ufunc, dtype.char) else []
         result, *others = starts + self.columns_of(x, rank)
         for other in others:
             result = self.graph.add_call(op, (result, other), {}, type_, node.location)
@@ -417,6 +417,10 @@ def _is_constant_slice(entry: Any) -> bool:
     return isinstance(entry, tuple) and all(bound is None or type(bound) is int for bound in entry)
 
 
+def _starts_with_zero(ufunc: np.ufunc, char: str) -> bool:
+    return ufunc is np.add and char in "fd" and begins_with_zero(char)
+
+
 @functools.cache
 def _folds_one_by_one(ufunc: np.ufunc, char: str, width: int) -> bool:
     """Whether this NumPy reduces rows of so many elements one element after the other, however they lie: tried out on
@@ -439,7 +443,7 @@ def _folds_one_by_one(ufunc: np.ufunc, char: str, width: int) -> bool:
         better = np.less if ufunc is np.minimum else np.greater
         step = lambda x, y: np.where(np.isnan(x) | better(x, y), x, y)  # noqa: E731
     with np.errstate(all="ignore"):
-        start = [np.zeros(512, char)] if ufunc is np.add and begins_with_zero(char) else []
+        start = [np.zeros(512, char)] if _starts_with_zero(ufunc, char) else []
         expected = functools.reduce(step, start + [np.ascontiguousarray(one) for one in rows.T])
         found = [ufunc.reduce(lay(rows), axis=1) for lay in lying]
     # What becomes of two NaNs that are added, and of others than np.nan, kernels look after.

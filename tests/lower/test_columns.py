@@ -151,6 +151,13 @@ def test_bits_of_a_reduction(ufunc: np.ufunc, dtype: str) -> None:
             check(program, np.full_like(x, -0.0 if dtype[0] == "f" else 0), y)
 
 
+def test_sums_of_large_integers() -> None:
+    rows = np.random.default_rng(3).integers(-(2**62), 2**62, (40, 3)) | 1
+    check(lambda x: ((x ^ 5).sum(axis=1), np.multiply.reduce(x, axis=-1), np.max(x, axis=1)), rows)
+    check(lambda x: (x + x).sum(axis=1), rows.astype("u8"))
+    assert "add(0.0" not in lowered(lambda x: (x + x).sum(axis=1), rows)
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
 def test_cross_products(dtype: str) -> None:
     def program(x: Any, y: Any) -> Any:
