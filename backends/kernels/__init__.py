@@ -37,7 +37,7 @@ TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_f
 
 def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: CompileKernel) -> Any:
     """The program of `graph`, for the sizes that pay; raises DoesNotPay when plain NumPy is expected to be as fast."""
-    lowered = lower(graph)
+    lowered = lower(graph, example_inputs)
     steps = schedule(lowered, TARGET)
     options = current()
     if options.stress != "compile":

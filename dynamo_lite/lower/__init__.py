@@ -4,6 +4,13 @@ Enters: a graph from capture, left as it is. Leaves: a copy for scheduling. ``lo
 the bodies of loops and branches go through it as graphs of their own.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
 from dynamo_lite._C import safe_point
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.lower.clone import clone
@@ -12,25 +19,35 @@ from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import assemble, decompose
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.numbers import numbers
+from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
 from dynamo_lite.lower.short_axes import short_axes
+from dynamo_lite.ops.borders import order_of
 
 __all__ = ["lower"]
 
 
-def lower(graph: Graph, is_body: bool = False) -> Graph:
-    """The graph in primitives; is_body: it is that of a loop or a branch."""
+def lower(graph: Graph, examples: Sequence[Any] | None = None) -> Graph:
+    """The graph in primitives. examples: what goes in now; what suits only arrays that lie otherwise is not done."""
+    if examples is None:
+        return _lowered(graph, Orders({}))
+    lies = {place: order_of(one) for place, one in enumerate(examples) if isinstance(one, np.ndarray) and one.ndim > 1}
+    return _lowered(graph, Orders(lies))
+
+
+def _lowered(graph: Graph, orders: Orders) -> Graph:
     safe_point()
     result = clone(graph)
     for node in result.nodes:
-        node.regions = tuple(lower(region, is_body=True) for region in node.regions)
+        node.regions = tuple(_lowered(region, Orders(None)) for region in node.regions)
     numbers(result)
     dead_code(result)
-    assemble(result)
+    assemble(result, orders)
     short_axes(result)
-    functionalise(result)
-    if not is_body and columns(result):
-        functionalise(result)
+    functionalise(result, orders.are_alike)
+    # In a loop's body arrays that are put together would have no machine form (program/build_arrays.py).
+    if orders.lies is not None and columns(result, orders):
+        functionalise(result, orders.are_alike)
     functionalise(result, pad(result))
     decompose(result)
     dead_code(result)

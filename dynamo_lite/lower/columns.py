@@ -49,12 +49,13 @@ _FOLDS: dict[np.ufunc, str] = {
 _STEPS = {np.minimum: "least", np.maximum: "greatest"}  # of floats
 
 
-def columns(graph: Graph) -> bool:
+def columns(graph: Graph, orders: Orders) -> bool:
     """Take apart what is short along its last axis, or the first one of three, wherever that spares a reduction or a
     product; whether there was any."""
     found = False
     for axis in (-1, 0):
-        taker = _Taker(graph, axis)
+        orders.forget()
+        taker = _Taker(graph, axis, orders)
         if any(map(taker.pays, graph.nodes)):
             taker.choose()
             if taker.taken:
@@ -67,19 +68,20 @@ def columns(graph: Graph) -> bool:
 class _Taker:
     graph: Graph
     axis: int  # the short one
+    orders: Orders
     uses: dict[Node, list[Node]] = field(init=False)
     outputs: set[Node] = field(init=False)
     stored: set[Node] = field(init=False)
+    assembled: set[Node] = field(init=False)  # new arrays into which nobody but stores into columns write
     taken: dict[Node, None] = field(default_factory=dict)
     parts: dict[Node, list[Node]] = field(default_factory=dict)  # the columns of arrays, as far as they were asked for
-    orders: Orders = field(init=False)
 
     def __post_init__(self) -> None:
         graph = self.graph
         self.uses = users(graph)
         self.outputs = {output for output in graph.outputs if isinstance(output, Node)}
         self.stored = {origin for node in graph.nodes for origin in written(node)}
-        self.orders = Orders()
+        self.assembled = self.find_assembled()
 
     # Which nodes
 
@@ -87,7 +89,19 @@ class _Taker:
         """Whether NumPy goes through short rows one by one."""
         if node.kind is not NodeKind.CALL:
             return False
-        return self.is_cross(node) or self.is_fold(node)
+        if self.is_cross(node) or self.is_fold(node):
+            return True
+        reads = any(arg in self.assembled for arg in node.args if isinstance(arg, Node))
+        return reads and self.has_columns(node)
+
+    def find_assembled(self) -> set[Node]:
+        found = {node for node in self.graph.nodes if node.op in ("empty", "empty_like") and self.is_short(node)}
+        for node in self.graph.nodes:
+            view = node.args[0] if node.kind is NodeKind.STORE else None
+            source = view.args[0] if isinstance(view, Node) and view.op == "basic_index" else None
+            if not (isinstance(view, Node) and isinstance(source, Node) and self.is_column_of(view, source)):
+                found -= written(node)
+        return found
 
     def choose(self) -> None:
         """Fill `taken`."""
@@ -161,6 +175,10 @@ class _Taker:
     def index(self, entry: Any, rank: int) -> tuple[Any, ...]:
         whole = (WHOLE,) * (rank - 1)
         return (*whole, entry) if self.axis else (entry, *whole)
+
+    def is_column_of(self, view: Node, source: Node) -> bool:
+        entry = self.entry(view)
+        return type(entry) is int and view.params["index"] == self.index(entry, source.array_type.ndim)
 
     def picks(self, node: Node) -> bool:
         """Whether a node takes columns of an array that is computed by columns: one, or some next to each other."""
@@ -240,7 +258,7 @@ class _Taker:
         """Whether it is known how an array lies that is seen whole, and so are those along the other two axes."""
         if node.array_type.ndim == 1 or not (self.is_flat(node) or self.is_seen(node)):
             return True
-        return self.orders.of(node) is not None
+        return self.orders.may_have(self.orders.of(node), node.array_type.ndim + self.is_flat(node))
 
     def is_seen(self, node: Node) -> bool:
         """Whether somebody needs the array as a whole."""
@@ -250,7 +268,7 @@ class _Taker:
 
     def takes_columns(self, user: Node, node: Node) -> bool:
         """Whether a store may go column by column."""
-        if user.kind is not NodeKind.STORE or user.args[1] is not node:
+        if user.kind is not NodeKind.STORE or user.args[1] is not node or self.is_flat(node):
             return False
         target = user.args[0]
         assert isinstance(target, Node)
@@ -350,7 +368,7 @@ class _Taker:
         ufunc, dtype = node.params["ufunc"], x.array_type.dtype
         type_, rank = self.rows_of(x.array_type), x.array_type.ndim
         op = _STEPS.get(ufunc, _FOLDS[ufunc]) if dtype.kind == "f" else _FOLDS[ufunc]
-        starts: list[Argument] = [0.0] if ufunc is np.add and begins_with_zero(dtype.char) else []
+        starts: list[Argument] = [0.0] if _starts_with_zero(ufunc, dtype.char) else []
         result, *others = starts + self.columns_of(x, rank)
         for other in others:
             result = self.graph.add_call(op, (result, other), {}, type_, node.location)
@@ -399,6 +417,10 @@ def _is_constant_slice(entry: Any) -> bool:
     return isinstance(entry, tuple) and all(bound is None or type(bound) is int for bound in entry)
 
 
+def _starts_with_zero(ufunc: np.ufunc, char: str) -> bool:
+    return ufunc is np.add and char in "fd" and begins_with_zero(char)
+
+
 @functools.cache
 def _folds_one_by_one(ufunc: np.ufunc, char: str, width: int) -> bool:
     """Whether this NumPy reduces rows of so many elements one element after the other, however they lie: tried out on
@@ -421,7 +443,7 @@ def _folds_one_by_one(ufunc: np.ufunc, char: str, width: int) -> bool:
         better = np.less if ufunc is np.minimum else np.greater
         step = lambda x, y: np.where(np.isnan(x) | better(x, y), x, y)  # noqa: E731
     with np.errstate(all="ignore"):
-        start = [np.zeros(512, char)] if ufunc is np.add and begins_with_zero(char) else []
+        start = [np.zeros(512, char)] if _starts_with_zero(ufunc, char) else []
         expected = functools.reduce(step, start + [np.ascontiguousarray(one) for one in rows.T])
         found = [ufunc.reduce(lay(rows), axis=1) for lay in lying]
     # What becomes of two NaNs that are added, and of others than np.nan, kernels look after.

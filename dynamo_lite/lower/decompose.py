@@ -30,6 +30,7 @@ from dynamo_lite.graph.opdef import elementwise_of
 from dynamo_lite.graph.rewrite import replace_uses
 from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.lower.orders import PACKED, Orders
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
 
@@ -41,9 +42,9 @@ def decompose(graph: Graph) -> None:
     _rewrite(graph, _RULES)
 
 
-def assemble(graph: Graph) -> None:
+def assemble(graph: Graph, orders: Orders) -> None:
     """Rewrite what puts a few arrays or numbers together as stores of each into a part of a new array."""
-    _rewrite(graph, _ASSEMBLING)
+    _rewrite(graph, {"array_of": _array_of, "stack": functools.partial(_stack, orders)})
 
 
 def _rewrite(graph: Graph, rules: Mapping[str, Rule]) -> None:
@@ -119,17 +120,28 @@ def _array_of(graph: Graph, node: Node) -> Node | None:
     return _filled(graph, node, [(*place, *whole) for place in itertools.product(*map(range, outer))], part)
 
 
-def _stack(graph: Graph, node: Node) -> Node | None:
-    """Of vectors NumPy makes a packed array in C order, however they lie."""
+def _stack(orders: Orders, graph: Graph, node: Node) -> Node | None:
+    """Of vectors NumPy makes a packed array in C order, however they lie, and of planes in C order as well."""
     result, axis = node.array_type, node.params["axis"]
     types = {arg.array_type.dtype if isinstance(arg, Node) else None for arg in node.args}
-    if result.ndim != 2 or types != {result.dtype} or len(node.args) > MOST_STORES or result.dtype.kind not in "biufc":
+    if types != {result.dtype} or len(node.args) > MOST_STORES or result.dtype.kind not in "biufc":
         return None
-    whole = (None, None, None)
-    indices: list[tuple[Any, ...]] = [
-        (place, whole) if axis == 0 else (whole, place) for place in range(len(node.args))
-    ]
-    return _filled(graph, node, indices, ArrayType(result.dtype, (result.shape[1 - axis],)))
+    if result.ndim > 3 or (result.ndim == 3 and not _lie_packed(orders, graph, node)):
+        return None
+    before, behind = ((None, None, None),) * axis, ((None, None, None),) * (result.ndim - 1 - axis)
+    indices: list[tuple[Any, ...]] = [(*before, place, *behind) for place in range(len(node.args))]
+    return _filled(graph, node, indices, ArrayType(result.dtype, (*result.shape[:axis], *result.shape[axis + 1 :])))
+
+
+def _lie_packed(orders: Orders, graph: Graph, node: Node) -> bool:
+    """Whether it is known what the order of axes of the operands follows from; the program declines where that is not
+    C order."""
+    known = [orders.of(arg) for arg in node.args if isinstance(arg, Node)]
+    order = (PACKED, *(array for one in known for array in one or ()))
+    if 1 in node.args[0].array_type.shape or None in known or not orders.may_have(order, 0):  # type: ignore[union-attr]
+        return False
+    orders.require(graph, order)
+    return True
 
 
 def _filled(graph: Graph, node: Node, indices: Iterable[tuple[Any, ...]], part: ArrayType) -> Node:
@@ -223,7 +235,6 @@ def _own_dtype(arg: Argument) -> np.dtype[np.generic]:
     return arg.array_type.dtype if isinstance(arg, Node) else _DTYPE_OF_KIND[kind_of(arg)]
 
 
-_ASSEMBLING: Mapping[str, Rule] = {"array_of": _array_of, "stack": _stack}
 _RULES: Mapping[str, Rule] = {
     "clip": _clip,
     "reduce": _reduce,

@@ -8,7 +8,7 @@ order where that is certain. `Orders.require` lets the program decline where a v
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -22,11 +22,37 @@ PACKED = None  # stands among the arrays for one that lies in C order
 
 
 class Orders:
-    """What the order of axes of arrays follows from."""
+    """What the order of axes of arrays follows from. lies: the order of those that go in now, by their places; None in
+    a body, where nothing is required: what declines there costs all of the loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, lies: Mapping[int, tuple[int, ...] | None] | None) -> None:
+        self.lies = lies
         self.known: dict[Node, Order | None] = {}
-        self.required: set[frozenset[Node | None]] = set()
+        self.required: list[frozenset[Node | None]] = []
+
+    def may_have(self, order: Order | None, rank: int) -> bool:
+        """Whether it is known what an order of axes follows from, and those arrays lie so now, as `require` wants."""
+        if order is None or self.lies is None:
+            return False
+        ranks = {array.array_type.ndim for array in order if array is not None}
+        found = {
+            self.lies[array.params["index"]]
+            for array in order
+            if array is not None and array.kind is NodeKind.INPUT and array.params["index"] in self.lies
+        }
+        if PACKED in order or ranks - {rank}:
+            return all(one == tuple(range(len(one))) for one in found if one is not None) and None not in found
+        return len(found) <= 1 and None not in found
+
+    def forget(self) -> None:
+        """Forget what was found out about a graph that has changed since, but not what it requires."""
+        self.known.clear()
+
+    def are_alike(self, value: Node, array: Node) -> bool:
+        """Whether both have one order of axes, or else the program declines."""
+        orders = self.of(value), self.of(array)
+        found = {one for order in orders for one in order or ()}
+        return None not in orders and any(found <= required for required in self.required)
 
     def of(self, node: Node) -> Order | None:
         """The arrays that have to have one order for `node` to have it; () where none has a say, which gives C order.
@@ -46,7 +72,7 @@ class Orders:
             return (PACKED,) if node.params["order"] == "C" else (node,)
         if node.op == "cross":
             return (PACKED,)
-        if node.op in ("empty_like", "full_like", "reduce", "basic_index"):
+        if node.op in ("empty_like", "full_like", "reduce", "basic_index", "roll"):
             return self.of(operands[0])
         if REGISTRY[node.op].kind is not OpKind.ELEMENTWISE:
             return (node,)
@@ -84,7 +110,7 @@ class Orders:
         self.require(graph, (*order, PACKED))
         return graph.add_call("empty", (), params | {"order": "C"}, result, node.location)
 
-    def require(self, graph: Graph, order: Iterable[Node | None]) -> None:
+    def require(self, graph: Graph, order: Sequence[Node | None]) -> None:
         """Let the program decline unless these arrays have one order; of axes of unlike number only C order is one."""
         wanted = frozenset(order)
         ranks = {array.array_type.ndim for array in wanted if array is not None}
@@ -92,9 +118,10 @@ class Orders:
             wanted |= {PACKED}
         if wanted in self.required:
             return
-        self.required.add(wanted)
+        self.required.append(wanted)
         for rank in sorted(ranks):
-            arrays = tuple(array for array in order if array is not None and array.array_type.ndim == rank)
+            known = dict.fromkeys(array for array in order if array is not None)
+            arrays = tuple(array for array in known if array.array_type.ndim == rank)
             if PACKED in wanted:
                 sample = ArrayType(np.dtype(bool), (2,) * rank)
                 params = {"shape": sample.shape, "dtype": sample.dtype, "order": "C"}

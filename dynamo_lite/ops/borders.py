@@ -21,7 +21,7 @@ def bordered(*arrays: np.ndarray[Any, Any], shape: tuple[int, ...], dtype: np.dt
 
     Raises ValueError if they have no common order, or if the sizes leave it open what NumPy takes for one.
     """
-    orders = {_order(array) for array in arrays} or {tuple(range(len(shape)))}
+    orders = {order_of(array) for array in arrays} or {tuple(range(len(shape)))}
     if len(orders) > 1 or None in orders:
         raise ValueError("arrays whose axes lie in different orders")
     order = orders.pop()
@@ -34,7 +34,7 @@ def bordered(*arrays: np.ndarray[Any, Any], shape: tuple[int, ...], dtype: np.dt
     return made.transpose(np.argsort(order))
 
 
-def _order(array: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
+def order_of(array: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
     """The axes from the outermost in memory to the innermost, C order where sizes of 1 leave a choice; None where axes
     repeat or meet."""
     if not array.size:

@@ -256,6 +256,18 @@ UFUNCS = {
 for _ufunc in UFUNCS.values():
     _define_ufunc(_ufunc)
 
+for _name, _ufunc in (("least", np.minimum), ("greatest", np.maximum)):
+    define(
+        OpDef(
+            _name,
+            OpKind.ELEMENTWISE,
+            infer_ufunc(_ufunc),
+            _evaluate_ufunc(_ufunc),
+            f"One step of np.{_ufunc.__name__}.reduce: of zeros the second; kernels decline where NaNs might differ.",
+            (Sample(((2, 3), (2, 3)), {}), Sample(((2, 3), (3,)), {})),
+        )
+    )
+
 
 def _infer_tuple_get(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
     (node,) = args

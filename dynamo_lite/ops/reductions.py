@@ -47,7 +47,7 @@ from dynamo_lite.ops.registry import (
     spell,
     spell_ufunc_method,
 )
-from dynamo_lite.ops.shapes import broadcast, element_count
+from dynamo_lite.ops.shapes import element_count
 
 _NO_VALUE = np._NoValue
 ONE_BY_ONE = 7  # elements that NumPy adds one after the other; eight and more it adds in pairs
@@ -152,29 +152,6 @@ define(
         tuple(_reduction_samples()),
     )
 )
-
-
-def _extreme(ufunc: np.ufunc, name: str) -> None:
-    def infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
-        types = [type_of(arg) for arg in args]
-        if len({type_.dtype for type_ in types}) > 1 or types[0].dtype.char not in "fd":
-            raise OpError(f"{name} of other dtypes")
-        return ArrayType(types[0].dtype, broadcast([type_.shape for type_ in types], ask))
-
-    define(
-        OpDef(
-            name,
-            OpKind.ELEMENTWISE,
-            infer,
-            lambda args, params: ufunc(*args),
-            f"One step of a {ufunc.__name__} reduction: of two zeros the second; kernels decline where two NaNs meet.",
-            (Sample(((2, 3), (2, 3)), {}), Sample(((2, 3), (3,)), {})),
-        )
-    )
-
-
-_extreme(np.minimum, "least")
-_extreme(np.maximum, "greatest")
 
 
 def bind_reduce(

@@ -459,7 +459,8 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
         doubted = functools.partial(_with_doubt, name)
         rows[f"{name}_or_doubt", "f"] = ElementOp(doubted, emit, raises=True, offered=False, emit_pair=pair)
     for step, name, predicate in (("least", "minimum", "olt"), ("greatest", "maximum", "ogt")):
-        rows[step, "f"] = ElementOp(functools.partial(_extreme_of, name), _extreme(predicate), raises=True)
+        kept = functools.partial(_extreme_of, name)
+        rows[step, "f"] = ElementOp(kept, _extreme(predicate), raises=True, offered=False)
     return rows
 
 

@@ -73,7 +73,7 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
         form = Form("where", (BOOL, dtypes[0], dtypes[0]), dtypes)
         return form if target.exact("where", form.in_dtypes, form.dtypes) else None
     if node.op in ("least", "greatest"):
-        return Form(node.op, dtypes * 2, dtypes) if target.exact(node.op, dtypes * 2, dtypes) else None
+        return Form(node.op, dtypes * 2, dtypes) if dtypes[0].char in "fd" else None
     if node.op in ("astype", "copy"):
         (x,) = node.args
         if not isinstance(x, Node) or not target.exact("copy", dtypes, dtypes):

@@ -151,6 +151,13 @@ def test_bits_of_a_reduction(ufunc: np.ufunc, dtype: str) -> None:
             check(program, np.full_like(x, -0.0 if dtype[0] == "f" else 0), y)
 
 
+def test_sums_of_large_integers() -> None:
+    rows = np.random.default_rng(3).integers(-(2**62), 2**62, (40, 3)) | 1
+    check(lambda x: ((x ^ 5).sum(axis=1), np.multiply.reduce(x, axis=-1), np.max(x, axis=1)), rows)
+    check(lambda x: (x + x).sum(axis=1), rows.astype("u8"))
+    assert "add(0.0" not in lowered(lambda x: (x + x).sum(axis=1), rows)
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
 def test_cross_products(dtype: str) -> None:
     def program(x: Any, y: Any) -> Any:
@@ -279,3 +286,49 @@ def test_nans_that_meet(ufunc: np.ufunc) -> None:
                 x = lie(random.choice(values, (9, 3)))
                 for ours, theirs in zip(fast(x), program(x), strict=True):
                     assert ours.tobytes() == theirs.tobytes()
+
+
+def test_stacks_of_planes() -> None:
+    def program(b: Any, c: Any) -> Any:
+        j = np.stack([b[2] - np.roll(b[2], 1, 0), b[1] * c, b[0] + c])
+        f = np.array([j[1] * b[2] - j[2] * b[1], j[2] * b[0], j[0] * b[1] - j[1] * b[0]])
+        return f / (1.0 + c), np.stack((c, c + 1.0), axis=-1), np.stack([b[0], c], axis=1) * 2.0, j[0] + c
+
+    assert " stack(" not in lowered(program, images(3, 9, 9), images(1, 9, 9)[0])
+    for size in SIZES:
+        b, c = images(3, *size), images(1, *size)[0]
+        check(program, b, c)
+        check(program, np.asfortranarray(b), np.asfortranarray(c))
+        check(program, b, np.asfortranarray(c))
+        check(program, np.repeat(b, 2, axis=2)[:, :, ::2], np.ascontiguousarray(c[::-1])[::-1])
+        check(program, b, np.broadcast_to(c[:1], c.shape))
+
+
+def test_planes_in_place() -> None:
+    def program(u: Any, w: Any) -> Any:
+        v = np.empty_like(u)
+        v[0], v[1], v[2] = u[1] * w[0], u[2], u[0] - 1.0
+        u -= v * np.sum(v * w, axis=0)
+        v[1] += 2.0
+        return v, v * w - np.sqrt(np.sum(v**2, axis=0))
+
+    for size in SIZES:
+        u, w = images(3, *size), images(3, *size, seed=4)
+        with np.errstate(all="ignore"):
+            check(program, u, w)
+            check(program, np.asfortranarray(u), w)
+            check(program, np.asfortranarray(u), np.asfortranarray(w))
+
+
+def test_what_lies_otherwise_now_is_left() -> None:
+    def program(x: Any, y: Any) -> Any:
+        apart = x[:, None, :] - y[None, :, :]
+        return np.sum(apart * apart, axis=2), np.stack([apart[0], x])
+
+    fast = dynamo_lite.compile(program)
+    for _ in range(2):
+        for lie in (np.asfortranarray, np.ascontiguousarray):
+            x, y = lie(points(9)), lie(points(9, seed=2))
+            for ours, theirs in zip(fast(x, y), program(x, y), strict=True):
+                assert ours.tobytes() == theirs.tobytes() and ours.strides == theirs.strides
+    assert not dict(fast.explain().stats)["declines"]

@@ -13,6 +13,7 @@ from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.decompose import assemble, decompose
+from dynamo_lite.lower.orders import Orders
 from tests.oracle import require_equal
 from tests.schedule.tracing import trace
 
@@ -92,7 +93,7 @@ def test_an_array_of_numbers_is_stored_item_by_item(function: Any, stores: int) 
     arguments = (np.array([1.5, -0.0, np.nan, 4.0]), 7)
     graph = dynamo_lite.compile(function).graph_for(*arguments)
     after = clone(graph)
-    assemble(after)
+    assemble(after, Orders({}))
     verify(after)
     assert sum(node.kind is NodeKind.STORE for node in after.nodes) == stores
     assert ("array_of" in str(after)) == (stores == 0)
