@@ -178,7 +178,8 @@ class Writer:
             lambda: f"{self.name('A')}[::-1]",
             lambda: f"m[{self.integer(0)} % len(m)]",
             lambda: f"sum(({a(0)} * {self.name('I')} {self.clauses(0)}), {a(0)})",
-            lambda: f"[*m, {a(0)}][-1]",
+            *(lambda: f"[*m, {a(0)}][-1]", lambda: f"r[{self.integer(0)} % len(r)]", lambda: "r[-1]"),
+            lambda: f"max(r, key=lambda {self.name('A')}: {r(0)} + {self.name('A')}[0])",
             lambda: f"np.array([{r(depth)}, {self.integer(0)}])[:1] + {a(0)}",
             lambda: f"(lambda {self.name('A')}, {self.name('I')}={self.integer(0)}: {a(depth)})({a(0)})",
             lambda: f"apply(lambda *rest, {self.name('R')}={r(0)}: {a(depth)}, 1)",
@@ -308,7 +309,14 @@ class Writer:
             lambda: (f"{i}, {a}", "enumerate(m, 1)"),
             lambda: (r, f"{self.items(depth)}[:4]"),
             lambda: (i, f"reversed(range({self.pick.randint(1, 3)}))"),
-            lambda: (r, "d.values()"),
+            *(lambda: (r, "d.values()"), lambda: (f"key, {r}", "d.items()"), lambda: (r, f"{self.name('L')}[:5]")),
+            *(
+                lambda: (i, f"range({self.integer(0)} % 3, {self.integer(0)} + 4)"),
+                lambda: (a, "r[:5]"),
+                lambda: (a, "[*r[:3], x]"),
+            ),
+            lambda: (f"{i}, ({r}, {a})", f"enumerate(zip({self.name('L')}[:5], r))"),
+            lambda: (r, f"filter(lambda {r}: {self.condition(0)}, {self.name('A')}[:4])"),
             lambda: (f"{i}, *{self.name('L')}", "((1, 2.0), (2, 3.0, 4))"),
             lambda: (r, f"map(lambda {self.name('R')}: {self.real(0)}, {self.name('A')}[:3])"),
             lambda: (r, f"produce({self.name('A')}, 2)"),
@@ -448,6 +456,15 @@ class Writer:
                 lambda: f"o.half = {self.array(1)}",
                 lambda: f"s += {self.one('s[:1]', 'str(a)', repr('z'))}" if self.scope.depth == 0 else "p.append(s)",
                 lambda: f"q.extend({self.items(1)})",
+                *(lambda: f"r.append({self.array(1)})", lambda: f"r.append({self.array(1)})"),
+                lambda: f"r[{self.integer(0)} % len(r)] = {self.array(1)}",
+                lambda: f"r.insert({self.integer(0)}, {self.array(0)})",
+                lambda: f"p[{self.integer(0)} % 2] = {self.scalar(1)}",
+                lambda: f'd["t"] = {self.scalar(1)}',
+                lambda: f"if len({self.one('p', 'q')}) > 2: {self.one('p', 'q')}.pop()",
+                lambda: f"d.pop({self.one('s', 'str(a)')}, None)",
+                lambda: f"print(next(n0, {self.scalar(0)}))",
+                lambda: f"r[-1] {self.one('+', '*')}= {self.real(0)}",
                 lambda: f"o.extra = {self.expression(self.pick.choice('AIR'), 1)}",
                 lambda: f"d.update(k={self.integer(1)}, **{{s: {self.scalar(0)}}})",
             ),
@@ -481,7 +498,10 @@ class Writer:
         names = [name for name in target if name in KIND]
         if not all(name in self.scope.assigned for name in names) or self.scope.loops > 1 or not self.scope.jumps:
             return self.assign(indent)
-        self.write(indent, f"for {target} in {iterable}:")
+        grows = iterable.removesuffix("[:5]") if self.chance(0.5) else iterable
+        self.write(indent, f"for {target} in {grows}:")
+        if grows != iterable:  # which the loop may append to
+            self.write(indent, f"    if len({grows}) > 9: break")
         return self.body_of_loop(indent)
 
     def while_loop(self, indent: str) -> None:
@@ -660,6 +680,7 @@ class Writer:
         self.write(inner, self.one(f"yield {self.scalar(1)}", f"yield from {self.items(0)}[:2]"))
         self.scope, self.calls, self.closures = outer, calls, closures
         self.calls["R"].append(lambda: f"sum({name}())")
+        self.calls["R"].append(lambda: f"next({name}())")
         self.closures.append(name)
 
     def klass(self, indent: str) -> None:
@@ -700,6 +721,10 @@ class Writer:
             self.write("    ", "global K, G")
             self.scope.assigned += "K"
         self.write("    ", "u, v, i, j, k, c, t, q = x * 0.5, y + 1, 1, 2, a + 1, b * 2, 0.25, [1, 2.5]")
+        made = self.one("iter(p)", "enumerate(q)", "iter(d.values())", "(i * t for i in p)", "zip(p, r)", "reversed(p)")
+        self.write("    ", f"r, n0 = [x, y * 2], {self.one('iter(x)', 'map(str, q)')}")
+        self.write("    ", f"n0 = {made}")
+        self.closures.append("r")
         while len(self.lines) < LINES // 2 or self.chance(0.6):
             self.block("    ", 2, bound=True)
         kept = ", ".join(self.pick.sample(self.closures, min(len(self.closures), 5)))
