@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 NAMES = {"A": "xyuv", "I": "aijk", "R": "bct", "L": "pq"}  # arrays, ints, floats, lists of numbers
 KIND = {name: kind for kind, names in NAMES.items() for name in names}
-LINES = 40
+LINES = (12, 25, 40)
 KEYS = ("s", '"k"', "str(a)")
 CONSTANTS = {"A": "G * 2", "I": "5", "R": "1.5", "L": "[3, 0.5]"}
 CAUGHT = ("ValueError", "(KeyError, IndexError)", "ZeroDivisionError", "Exception")
@@ -117,6 +117,7 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.pick = random.Random(seed)
+        self.limit = self.pick.choice(LINES)
         share = self.pick.choice((0.3, 0.6, 1.0))  # programs with few kinds of statements break less
         self.used = {"assign", "augment", *(kind for kind in STATEMENTS if self.pick.random() < share)}
         self.lines: list[str] = []
@@ -346,7 +347,7 @@ class Writer:
             self.calls, self.closures = before, closures
 
     def statement(self, indent: str) -> None:
-        small = len(self.lines) > LINES or len(indent) > 20
+        small = len(self.lines) > self.limit or len(indent) > 20
         kinds: list[tuple[float, Callable[[str], None]]] = [
             *((5, self.assign), (2, self.augment), (1.5, self.stars), (1.5, self.shown), (0.5, self.delete)),
             *((0.6, self.leave), (0.5, self.store), (0.3, self.check), (0.8, self.lambdas), (0.4, self.drain)),
@@ -725,7 +726,7 @@ class Writer:
         self.write("    ", f"r, n0 = [x, y * 2], {self.one('iter(x)', 'map(str, q)')}")
         self.write("    ", f"n0 = {made}")
         self.closures.append("r")
-        while len(self.lines) < LINES // 2 or self.chance(0.6):
+        while len(self.lines) < self.limit // 2 or self.chance(0.6):
             self.block("    ", 2, bound=True)
         kept = ", ".join(self.pick.sample(self.closures, min(len(self.closures), 5)))
         local = ", ".join(self.pick.sample(list(KIND), 6))

@@ -728,19 +728,6 @@ def docstring_and_annotations(fast: Decorator) -> Any:
     return lambda x: (f(x), f.__name__, f.__qualname__, f.__doc__, f.__module__, str(inspect.signature(f)))
 
 
-def a_nan_as_a_key(fast: Decorator) -> Any:
-    @fast
-    def keyed(x: Any, key: float) -> Any:
-        made = {key: x * 2.0}
-        print("made")
-        return made[key], x + 1.0
-
-    def f(x: Any) -> Any:
-        return [keyed(x, key) for key in (1.0, math.nan, float("nan"), math.nan)]
-
-    return f
-
-
 CASES = (
     recursion,
     mutual_recursion,
@@ -749,7 +736,6 @@ CASES = (
     dictionary_views_are_live,
     two_functions_with_defaults,
     not_a_number_in_containers,
-    a_nan_as_a_key,
     builtin_functions_and_classes_as_values,
     builtins_called_wrongly,
     classes_in_disguise,
