@@ -387,9 +387,7 @@ def test_a_recursion_of_ours_without_end_is_a_defect(compiler: Compile, monkeypa
     assert [skip.id for skip in fast.explain().skips] == ["internal-error"]
 
 
-def test_a_defect_in_what_is_noted_does_not_reach_the_user(
-    compiler: Compile, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_defect_in_what_is_noted_does_not_reach_the_user(compiler: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:
         raise KeyError("a defect")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 NAMES = {"A": "xyuv", "I": "aijk", "R": "bct", "L": "pq"}  # arrays, ints, floats, lists of numbers
 KIND = {name: kind for kind, names in NAMES.items() for name in names}
-LINES = 40
+LINES = (12, 25, 40)
 KEYS = ("s", '"k"', "str(a)")
 CONSTANTS = {"A": "G * 2", "I": "5", "R": "1.5", "L": "[3, 0.5]"}
 CAUGHT = ("ValueError", "(KeyError, IndexError)", "ZeroDivisionError", "Exception")
@@ -117,6 +117,7 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.pick = random.Random(seed)
+        self.limit = self.pick.choice(LINES)
         share = self.pick.choice((0.3, 0.6, 1.0))  # programs with few kinds of statements break less
         self.used = {"assign", "augment", *(kind for kind in STATEMENTS if self.pick.random() < share)}
         self.lines: list[str] = []
@@ -178,7 +179,8 @@ class Writer:
             lambda: f"{self.name('A')}[::-1]",
             lambda: f"m[{self.integer(0)} % len(m)]",
             lambda: f"sum(({a(0)} * {self.name('I')} {self.clauses(0)}), {a(0)})",
-            lambda: f"[*m, {a(0)}][-1]",
+            *(lambda: f"[*m, {a(0)}][-1]", lambda: f"r[{self.integer(0)} % len(r)]", lambda: "r[-1]"),
+            lambda: f"max(r, key=lambda {self.name('A')}: {r(0)} + {self.name('A')}[0])",
             lambda: f"np.array([{r(depth)}, {self.integer(0)}])[:1] + {a(0)}",
             lambda: f"(lambda {self.name('A')}, {self.name('I')}={self.integer(0)}: {a(depth)})({a(0)})",
             lambda: f"apply(lambda *rest, {self.name('R')}={r(0)}: {a(depth)}, 1)",
@@ -308,7 +310,14 @@ class Writer:
             lambda: (f"{i}, {a}", "enumerate(m, 1)"),
             lambda: (r, f"{self.items(depth)}[:4]"),
             lambda: (i, f"reversed(range({self.pick.randint(1, 3)}))"),
-            lambda: (r, "d.values()"),
+            *(lambda: (r, "d.values()"), lambda: (f"key, {r}", "d.items()"), lambda: (r, f"{self.name('L')}[:5]")),
+            *(
+                lambda: (i, f"range({self.integer(0)} % 3, {self.integer(0)} + 4)"),
+                lambda: (a, "r[:5]"),
+                lambda: (a, "[*r[:3], x]"),
+            ),
+            lambda: (f"{i}, ({r}, {a})", f"enumerate(zip({self.name('L')}[:5], r))"),
+            lambda: (r, f"filter(lambda {r}: {self.condition(0)}, {self.name('A')}[:4])"),
             lambda: (f"{i}, *{self.name('L')}", "((1, 2.0), (2, 3.0, 4))"),
             lambda: (r, f"map(lambda {self.name('R')}: {self.real(0)}, {self.name('A')}[:3])"),
             lambda: (r, f"produce({self.name('A')}, 2)"),
@@ -338,7 +347,7 @@ class Writer:
             self.calls, self.closures = before, closures
 
     def statement(self, indent: str) -> None:
-        small = len(self.lines) > LINES or len(indent) > 20
+        small = len(self.lines) > self.limit or len(indent) > 20
         kinds: list[tuple[float, Callable[[str], None]]] = [
             *((5, self.assign), (2, self.augment), (1.5, self.stars), (1.5, self.shown), (0.5, self.delete)),
             *((0.6, self.leave), (0.5, self.store), (0.3, self.check), (0.8, self.lambdas), (0.4, self.drain)),
@@ -448,6 +457,15 @@ class Writer:
                 lambda: f"o.half = {self.array(1)}",
                 lambda: f"s += {self.one('s[:1]', 'str(a)', repr('z'))}" if self.scope.depth == 0 else "p.append(s)",
                 lambda: f"q.extend({self.items(1)})",
+                *(lambda: f"r.append({self.array(1)})", lambda: f"r.append({self.array(1)})"),
+                lambda: f"r[{self.integer(0)} % len(r)] = {self.array(1)}",
+                lambda: f"r.insert({self.integer(0)}, {self.array(0)})",
+                lambda: f"p[{self.integer(0)} % 2] = {self.scalar(1)}",
+                lambda: f'd["t"] = {self.scalar(1)}',
+                lambda: f"if len({self.one('p', 'q')}) > 2: {self.one('p', 'q')}.pop()",
+                lambda: f"d.pop({self.one('s', 'str(a)')}, None)",
+                lambda: f"print(next(n0, {self.scalar(0)}))",
+                lambda: f"r[-1] {self.one('+', '*')}= {self.real(0)}",
                 lambda: f"o.extra = {self.expression(self.pick.choice('AIR'), 1)}",
                 lambda: f"d.update(k={self.integer(1)}, **{{s: {self.scalar(0)}}})",
             ),
@@ -481,7 +499,10 @@ class Writer:
         names = [name for name in target if name in KIND]
         if not all(name in self.scope.assigned for name in names) or self.scope.loops > 1 or not self.scope.jumps:
             return self.assign(indent)
-        self.write(indent, f"for {target} in {iterable}:")
+        grows = iterable.removesuffix("[:5]") if self.chance(0.5) else iterable
+        self.write(indent, f"for {target} in {grows}:")
+        if grows != iterable:  # which the loop may append to
+            self.write(indent, f"    if len({grows}) > 9: break")
         return self.body_of_loop(indent)
 
     def while_loop(self, indent: str) -> None:
@@ -660,6 +681,7 @@ class Writer:
         self.write(inner, self.one(f"yield {self.scalar(1)}", f"yield from {self.items(0)}[:2]"))
         self.scope, self.calls, self.closures = outer, calls, closures
         self.calls["R"].append(lambda: f"sum({name}())")
+        self.calls["R"].append(lambda: f"next({name}())")
         self.closures.append(name)
 
     def klass(self, indent: str) -> None:
@@ -700,7 +722,11 @@ class Writer:
             self.write("    ", "global K, G")
             self.scope.assigned += "K"
         self.write("    ", "u, v, i, j, k, c, t, q = x * 0.5, y + 1, 1, 2, a + 1, b * 2, 0.25, [1, 2.5]")
-        while len(self.lines) < LINES // 2 or self.chance(0.6):
+        made = self.one("iter(p)", "enumerate(q)", "iter(d.values())", "(i * t for i in p)", "zip(p, r)", "reversed(p)")
+        self.write("    ", f"r, n0 = [x, y * 2], {self.one('iter(x)', 'map(str, q)')}")
+        self.write("    ", f"n0 = {made}")
+        self.closures.append("r")
+        while len(self.lines) < self.limit // 2 or self.chance(0.6):
             self.block("    ", 2, bound=True)
         kept = ", ".join(self.pick.sample(self.closures, min(len(self.closures), 5)))
         local = ", ".join(self.pick.sample(list(KIND), 6))

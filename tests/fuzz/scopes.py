@@ -160,8 +160,8 @@ def watched(text: str, seed: int, make: Callable[[Any], Any], around: Around) ->
         namespace["G"] = np.linspace(0.0, 1.0, len(given[0]))
         view = View(around)
         ids = view.of(given)
-        # What was there before the call keeps its number, and is looked at again.
-        view.seen = {id(one): number for number, one in enumerate(given[:3])}
+        # What was there before the call has a number, and is looked at behind it.
+        view.seen = {id(one): number for number, one in enumerate(given)}
         outcome = view.outcome(called, 0, *given)
         view.seen = {}
         found.append((ids, outcome, view.of((given, namespace["G"], namespace["K"]))))

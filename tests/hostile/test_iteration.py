@@ -115,6 +115,13 @@ def a_key_goes_and_another_comes(x: Any, values: Any, table: Any, nan: Any) -> A
     return seen, made
 
 
+@case
+def a_nan_as_a_key(x: Any, values: Any, table: Any, nan: Any) -> Any:
+    made = {nan: x * 2, values[0]: 1}
+    print("made")
+    return made[nan], x + 1, list(made.values())
+
+
 # -- iterators
 
 

@@ -178,9 +178,7 @@ class _Program:
             which = choose(_READ_SLICES).format(i=index)
         forms = ("{n}[{s}]", "{m}[{p}, {s}]", "{m}[{s}, {p}]", "{m}[{p}][{s}]")
         places = (index, "i", "0", "-1")
-        return [
-            choose(forms).format(n=choose("ab"), m=choose("cd"), p=choose(places), s=which) for _ in range(count)
-        ]
+        return [choose(forms).format(n=choose("ab"), m=choose("cd"), p=choose(places), s=which) for _ in range(count)]
 
     def product(self, depth: int) -> str:
         """A product of two slices."""

@@ -104,9 +104,7 @@ def test_outcome(name: str, backend: str) -> None:
     one = CASES[name]
     first, *rest = variants(one)
     options = {"backend": backend, "options": OPTIONS}
-    report = require_equal(
-        one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2
-    )
+    report = require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2)
     if not _C.get_stress():
         found = {loop.outcome for loop in report.compiled.explain().loops}
         # From 3.14 this loop stands in the function itself, which has a cell variable: it cannot be left in two ways.

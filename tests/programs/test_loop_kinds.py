@@ -223,9 +223,7 @@ def test_kinds(name: str, backend: str) -> None:
     one = CASES[name]
     first, *rest = variants(one)
     options = {"backend": backend, "options": OPTIONS}
-    report = require_equal(
-        one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2
-    )
+    report = require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2)
     assert report.stats["native_calls"], report.compiled.explain()
     assert {loop.outcome for loop in report.compiled.explain().loops} == {"native"}, report.compiled.explain()
     assert backend == "reference" or machines_of(report.compiled), report.compiled.explain()

@@ -290,7 +290,6 @@ def test_it_is_one_graph_with_the_same_bits(name: str, backend: str, no_mode: No
     assert stats["native_calls"] == report.calls, report.compiled.explain()
 
 
-
 @pytest.mark.parametrize("size", [2, 7, 33])
 def test_other_sizes_keep_the_bits(size: int, backend: str) -> None:
     def sized(v: Any) -> Any:
@@ -681,8 +680,6 @@ def test_warnings_come_once_each_time(backend: str) -> None:
             warnings.simplefilter("always")
             fast(np.array([0.0, 1.0]))
         assert [str(one.message) for one in seen] == ["divide by zero encountered in divide"]
-
-
 
 
 def listed(x: Any) -> Any:

@@ -51,9 +51,7 @@ def test_several_maps_become_one() -> None:
         for_range((0, n, 1), (), lambda i: body(i, x, v))
 
     (loop,) = (
-        step
-        for step in schedule(lower(trace(function, 5, rand(6), rand(6))), TARGET).steps
-        if isinstance(step, Loop)
+        step for step in schedule(lower(trace(function, 5, rand(6), rand(6))), TARGET).steps if isinstance(step, Loop)
     )
     found = loop.body.iterated
     assert found is not None and len(loop.body.steps) == 2

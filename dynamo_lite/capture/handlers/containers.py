@@ -105,6 +105,8 @@ def dict_key(machine: Machine, value: Value) -> object:
     key = as_constant(machine, value)
     if type(key) not in (str, int, bool, type(None), float, bytes):
         raise Break("unsupported-value", f"dict key of type {type(key).__name__}")
+    if key != key:
+        raise Break("unsupported-value", "a nan as dict key")  # found by which object it is
     return key
 
 
