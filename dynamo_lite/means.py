@@ -63,7 +63,7 @@ class Means:
             self._spent[version] = self._spent.get(version, 0.0) - earned
             needed = self._needed(code)
         left = self._seconds - self._spent.get(version, 0.0)
-        if left <= needed:
+        if left <= max(0.0, 0.99 * needed):
             raise budget.OutOfTime
         self._took.pop(code, None)
         began = time.thread_time()
@@ -86,10 +86,11 @@ class Means:
         """
         code = function.__code__
         self._took.setdefault(code, 0.0)
-        missing = self._needed(code) - (self._seconds - self._spent.get(version, 0.0))
-        wait = max(missing, 0.0) / THRESHOLDS.earned_share
+        spent = self._spent.get(version, 0.0)
+        missing = max(0.0, self._needed(code) - (self._seconds - spent))
+        wait = missing / THRESHOLDS.earned_share
         if runs_watched:
-            self._spent[version] -= missing
+            self._spent[version] = spent - missing
             _C.cool(function, wait)
         else:
             _C.put_off(code, on_miss, wait)

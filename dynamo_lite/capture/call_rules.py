@@ -208,6 +208,9 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
             index = as_constant(machine, args[0]) if args else -1
             if isinstance(index, int) and -len(owner.items) <= index < len(owner.items):
                 return owner.items.pop(index)
+        if owner.kind is list and owner.source is None and name == "reverse" and not args:
+            owner.items.reverse()
+            return ConstantValue(None, None)
         if owner.kind is list and name == "copy" and not args:
             return SequenceValue(None, list, list(owner.items))
     if isinstance(owner, DictValue) and not kwargs:

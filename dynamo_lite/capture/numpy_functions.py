@@ -15,6 +15,7 @@ from dynamo_lite.capture.call_rules import Args, Kwargs, only, rule
 from dynamo_lite.capture.handlers.containers import get_item
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import number_binary
+from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -118,6 +119,30 @@ def _array_split(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 MAX_SPLIT = 1000  # parts of an array
+
+
+_COOKED = getattr(np.fft._pocketfft, "_cook_nd_args")  # noqa: B009 - of NumPy's own, not in its stubs
+
+
+@rule(_COOKED)
+def _cook_nd_args(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Lengths and axes of a transform of all of an array along given axes: NumPy takes the lengths by an array of axes,
+    here they are sizes."""
+    given = dict(zip(("a", "s", "axes", "invreal"), args, strict=False)) | kwargs
+    array, lengths, axes = given["a"], given["s"], given["axes"]
+    known = isinstance(axes, SequenceValue) and isinstance(lengths, ConstantValue) and lengths.value is None
+    if not isinstance(array, ArrayValue) or not known:
+        return machine.call_python(_COOKED, constant(_COOKED), args, kwargs)
+    assert isinstance(axes, SequenceValue)
+    shape = array.node.array_type.shape
+    places = [as_constant(machine, axis) for axis in axes.items]
+    if not places or any(type(place) is not int or not -len(shape) <= place < len(shape) for place in places):
+        return machine.call_python(_COOKED, constant(_COOKED), args, kwargs)
+    sizes: Args = [machine.tracer.number(shape[place]) for place in places]
+    if "invreal" in given and as_constant(machine, given["invreal"]):
+        less = number_binary(machine.tracer, "-", sizes[-1], ConstantValue(None, 1))
+        sizes[-1] = number_binary(machine.tracer, "*", less, ConstantValue(None, 2))
+    return SequenceValue(None, tuple, [SequenceValue(None, list, sizes), axes])
 
 
 @rule(np.select)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+import types
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 import dynamo_lite
 from dynamo_lite import budget
+from dynamo_lite.means import Means
 from tests.copies import copies_of
 from tests.oracle import require_equal
 
@@ -235,6 +238,30 @@ def test_callees_that_had_no_time_are_compiled_later(slow_clock: list[float]) ->
     fast.reset()
     fast(x)
     assert "compile-budget" in {skip.id for skip in fast.explain().skips}
+
+
+def test_code_of_a_whole_program_is_asked_for_again_and_has_twice_the_time() -> None:
+    function = types.FunctionType(over_many.__code__.replace(), globals())
+    version, given = (function.__code__, 0), []
+
+    def never(*_: Any) -> Any:
+        raise AssertionError
+
+    def compile_() -> None:
+        began = time.thread_time()
+        try:
+            while True:
+                budget.spend(256)
+        finally:
+            given.append(time.thread_time() - began)
+
+    means = Means(0.004)
+    for _ in range(4):
+        with pytest.raises(budget.OutOfTime):
+            means.in_time(version, function.__code__, never, compile_)
+        means.put_off(version, function, never, runs_watched=True)
+    assert len(given) == 4 and given[1] >= 0.009
+    assert all(later > 1.6 * earlier for earlier, later in pairwise(given[1:]))
 
 
 def test_a_long_function_is_one_graph() -> None:
