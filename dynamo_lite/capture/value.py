@@ -74,8 +74,8 @@ class ConstantValue(Value):
 
 
 class JoinedValue(ConstantValue):
-    """A str that was computed here: a new object in each call. As a code object's constant it would be another one where
-    it looks like a name, which CPython interns."""
+    """A str that was computed here: a new object in each call. As a constant of a code object it would be another one
+    where it looks like a name, which CPython interns."""
 
     __slots__ = ()
 
