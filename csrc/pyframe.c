@@ -557,7 +557,7 @@ dl_pyframe_clear_state(DlFrame *frame, Py_ssize_t depth)
     for (Py_ssize_t i = 0; i < depth; i++) {
         set_slot(frame, code->co_nlocalsplus + i, PyStackRef_None);
     }
-    for (Py_ssize_t i = 0; i < code->co_nlocals; i++) {
+    for (Py_ssize_t i = 0; i < code->co_nlocalsplus - code->co_nfreevars; i++) {
         set_slot(frame, i, PyStackRef_NULL);
     }
 }

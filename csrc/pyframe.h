@@ -54,7 +54,7 @@ PyObject *dl_pyframe_take_slot(DlFrame *frame, Py_ssize_t i);
 /* What slot i of the value stack of a running frame holds: new reference. */
 PyObject *dl_pyframe_stack_item(DlFrame *frame, Py_ssize_t i);
 
-/* Unbind the locals of a running frame (cells and free variables stay), and put None in the first `depth` slots of its
+/* Unbind the locals and cells of a running frame (free variables stay), and put None in the first `depth` slots of its
    value stack. */
 void dl_pyframe_clear_state(DlFrame *frame, Py_ssize_t depth);
 

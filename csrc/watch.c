@@ -34,6 +34,7 @@ typedef struct DlPoll {
     PyObject *place;       /* what on_hot needs to know of a loop */
     int rounds;            /* of a loop, from one question to the next */
     PyObject *without;     /* of a function: its code without polls; or NULL */
+    uint64_t cells;        /* of a function: a bit for each argument slot that holds a cell */
     /* of a loop */
     DlFrame *frame;        /* whose rounds were counted last; compared only, as the next call may have its memory */
     uint64_t call;         /* which call that was */
@@ -54,8 +55,8 @@ typedef struct DlPoll {
 
 static struct {
     PyObject *on_miss; /* asked for entries; NULL: nothing is watched */
-    PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values) -> Continuation; None: never, a float: not for
-                          so many seconds */
+    PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values, sole) -> Continuation; None: never, a float: not
+                          for so many seconds */
 } watch;
 
 static PyObject *go_on; /* what poll() gives where the frame is to run on */
@@ -90,29 +91,56 @@ set_stride(DlPoll *poll, int stride)
     poll->countdown = poll->stride = stride;
 }
 
+enum { MOST_SLOTS = 64 }; /* of arguments that a watched function may have */
+
+/* The argument slots of a frame that has just begun: no inner function has its cells yet, the values are in them. */
+static PyObject *const *
+arguments_of(DlPoll *poll, DlFrame *frame, PyObject **room, Py_ssize_t n)
+{
+    PyObject *const *slots = dl_pyframe_slots(frame, room, n);
+    if (poll->cells == 0) {
+        return slots;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        room[i] = poll->cells >> i & 1 ? PyCell_GET(slots[i]) : slots[i];
+    }
+    return room;
+}
+
+/* What slot i of the arguments holds: new reference. taken: it is emptied. */
+static PyObject *
+argument(DlPoll *poll, DlFrame *frame, Py_ssize_t i, int taken)
+{
+    PyObject *held = taken ? dl_pyframe_take_slot(frame, i) : dl_pyframe_slot(frame, i);
+    if (held != NULL && poll->cells >> i & 1) {
+        Py_SETREF(held, PyCell_Get(held));
+    }
+    return held;
+}
+
 /* Call function plainly with what lies in the argument slots of its frame, from which simple arguments are taken. */
 static PyObject *
-call_with_slots(DlFrame *frame, PyObject *function, PyCodeObject *code)
+call_with_slots(DlPoll *poll, DlFrame *frame, PyObject *function, PyCodeObject *code)
 {
     Py_ssize_t n = code->co_argcount, n_named = code->co_kwonlyargcount, next = n + n_named;
     PyObject *value = NULL, *args = NULL, *kwargs = NULL;
     if (n_named == 0 && !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) && n <= 16) {
         PyObject *taken[16];
         for (Py_ssize_t i = 0; i < n; i++) {
-            taken[i] = dl_pyframe_take_slot(frame, i);
+            taken[i] = argument(poll, frame, i, 1);
         }
         return dl_pyframe_call_handing_over(function, taken, 0, n);
     }
-    PyObject *rest = code->co_flags & CO_VARARGS ? dl_pyframe_slot(frame, next++) : PyTuple_New(0);
+    PyObject *rest = code->co_flags & CO_VARARGS ? argument(poll, frame, next++, 0) : PyTuple_New(0);
     if (rest == NULL || (args = PyTuple_New(n + PyTuple_GET_SIZE(rest))) == NULL) {
         goto done;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); i++) {
-        PyObject *item = i < n ? dl_pyframe_slot(frame, i) : Py_NewRef(PyTuple_GET_ITEM(rest, i - n));
+        PyObject *item = i < n ? argument(poll, frame, i, 0) : Py_NewRef(PyTuple_GET_ITEM(rest, i - n));
         PyTuple_SET_ITEM(args, i, item);
     }
     if (code->co_flags & CO_VARKEYWORDS) {
-        PyObject *more = dl_pyframe_slot(frame, next);
+        PyObject *more = argument(poll, frame, next, 0);
         kwargs = more ? PyDict_Copy(more) : NULL;
         Py_XDECREF(more);
     }
@@ -120,7 +148,7 @@ call_with_slots(DlFrame *frame, PyObject *function, PyCodeObject *code)
         kwargs = PyDict_New();
     }
     for (Py_ssize_t i = n; kwargs != NULL && i < n + n_named; i++) {
-        PyObject *item = dl_pyframe_slot(frame, i);
+        PyObject *item = argument(poll, frame, i, 0);
         if (item == NULL || PyDict_SetItem(kwargs, PyTuple_GET_ITEM(dl_pyframe_slot_names(code), i), item) < 0) {
             Py_CLEAR(kwargs);
         }
@@ -178,7 +206,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     passing = code;
     PyThreadState *tstate = PyThreadState_Get();
     dl_hook_lend(tstate);
-    PyObject *value = call_with_slots(frame, function, code);
+    PyObject *value = call_with_slots(poll, frame, function, code);
     dl_hook_take_back(tstate);
     passing = NULL;
     double time = dl_stopwatch_time(&stopwatch);
@@ -201,8 +229,6 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     return value;
 }
 
-enum { MOST_SLOTS = 64 }; /* of arguments that a watched function may have */
-
 /* Run compiled code in place of a frame that has just begun, or time a plain run. */
 static PyObject *
 run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
@@ -214,7 +240,7 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         poll->off = cache != NULL;
         return Py_NewRef(go_on);
     }
-    PyObject *const *slots = dl_pyframe_slots(frame, room, cache->n_slots);
+    PyObject *const *slots = arguments_of(poll, frame, room, cache->n_slots);
     DlTrial *trial = dl_trial_of(poll->trials, slots, cache->n_slots);
     PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
     if (!poll->hot) {
@@ -334,15 +360,19 @@ cache_ahead(PyObject *value)
 static PyObject *
 enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 {
+    if (PyFunction_GET_CODE(dl_pyframe_function(frame)) != (PyObject *)code) {
+        poll->off = 1; /* the function was given other code meanwhile */
+        return Py_NewRef(go_on);
+    }
     PyObject *all = dl_pyframe_slot_names(code), *function = Py_NewRef(dl_pyframe_function(frame));
     PyObject *stack = PyTuple_New(poll->depth), *own = PyTuple_New(poll->depth), *names = PyList_New(0);
-    PyObject *values = PyList_New(0), *answer = NULL;
+    PyObject *values = PyList_New(0), *sole = PyList_New(0), *answer = NULL;
     DlCache *cache = dl_cache_get(code);
     DlRound *round = poll->round;
     poll->nudged = 0;
     poll->frame = NULL;
     round->spent = 0;
-    if (stack == NULL || own == NULL || names == NULL || values == NULL || cache == NULL) {
+    if (stack == NULL || own == NULL || names == NULL || values == NULL || sole == NULL || cache == NULL) {
         goto done;
     }
     for (int i = 0; i < poll->depth; i++) {
@@ -350,9 +380,11 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         PyTuple_SET_ITEM(stack, i, item);
         PyTuple_SET_ITEM(own, i, Py_NewRef(Py_REFCNT(item) == 2 ? Py_True : Py_False)); /* the stack's and the tuple's */
     }
-    for (Py_ssize_t i = 0; i < code->co_nlocals; i++) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all) - dl_pyframe_n_free(code); i++) {
         PyObject *value = dl_pyframe_slot(frame, i);
-        int failed = value != NULL && (PyList_Append(names, PyTuple_GET_ITEM(all, i)) < 0 || PyList_Append(values, value) < 0);
+        PyObject *is_sole = value != NULL && Py_REFCNT(value) == 2 ? Py_True : Py_False; /* the slot's and this one */
+        int failed = value != NULL && (PyList_Append(names, PyTuple_GET_ITEM(all, i)) < 0
+                                       || PyList_Append(values, value) < 0 || PyList_Append(sole, is_sole) < 0);
         Py_XDECREF(value);
         if (failed) {
             goto done;
@@ -362,7 +394,7 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     dl_hook_pause();
     dl_interrupts_defer(&deferral, function);
     deferral.line = dl_pyframe_line(frame);
-    answer = PyObject_CallFunctionObjArgs(watch.on_hot, poll, function, stack, own, names, values, NULL);
+    answer = PyObject_CallFunctionObjArgs(watch.on_hot, poll, function, stack, own, names, values, sole, NULL);
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
 done:
@@ -370,6 +402,7 @@ done:
     Py_XDECREF(own);
     Py_XDECREF(names);
     Py_XDECREF(values);
+    Py_XDECREF(sole);
     if (answer == Py_None || (answer != NULL && PyFloat_Check(answer))) {
         poll->off = answer == Py_None;
         dl_round_cool(round, poll->off ? 0 : PyFloat_AS_DOUBLE(answer));
@@ -422,14 +455,16 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     return value;
 }
 
-/* Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None): round is None at a function's entry. */
+/* Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0): round is None at a function's entry. */
 static PyObject *
 poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"place", "depth", "outer", "round", "rounds", "entry", NULL};
+    static char *names[] = {"place", "depth", "outer", "round", "rounds", "entry", "cells", NULL};
     PyObject *place, *outer = Py_None, *round = Py_None, *entry = Py_None;
     int depth = 0, rounds = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOiO:Poll", names, &place, &depth, &outer, &round, &rounds, &entry)) {
+    unsigned long long cells = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOiOK:Poll", names, &place, &depth, &outer, &round, &rounds, &entry,
+                                     &cells)) {
         return NULL;
     }
     if (round != Py_None && !Py_IS_TYPE(round, &dl_round_type)) {
@@ -448,6 +483,7 @@ poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->countdown = self->stride = 1;
         self->depth = depth;
         self->rounds = rounds;
+        self->cells = cells;
         self->is_entry = round == Py_None;
         self->off = place == Py_None; /* of a code object that was copied, which knows another GO_ON */
         self->round = round == Py_None ? NULL : (DlRound *)Py_NewRef(round);
@@ -530,7 +566,7 @@ static PyNumberMethods poll_number = {.nb_bool = (inquiry)poll_bool};
 static PyTypeObject poll_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Poll",
-    .tp_doc = "Poll(place, depth=0, outer=None, is_entry=False): asked at a loop's back edge, or a function's entry.",
+    .tp_doc = "Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0): asked at a loop's back edge, or a function's entry.",
     .tp_basicsize = sizeof(DlPoll),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(DlPoll, vectorcall),
@@ -606,8 +642,9 @@ drop_frame(PyObject *module, PyObject *exception)
 {
     (void)module;
     PyTracebackObject *traceback = (PyTracebackObject *)PyException_GetTraceback(exception);
-    if (traceback != NULL && traceback->tb_next != NULL) {
-        PyException_SetTraceback(exception, (PyObject *)traceback->tb_next);
+    if (traceback != NULL) { /* NB: of a group that `except*` raises once more, it is the only one */
+        PyObject *next = (PyObject *)traceback->tb_next;
+        PyException_SetTraceback(exception, next ? next : Py_None);
     }
     Py_XDECREF(traceback);
     Py_RETURN_NONE;

@@ -364,17 +364,24 @@ class Compilation:
         """Whether this is the code of a resume function."""
         return code in self._resumed
 
-    def jump(self, function: types.FunctionType, index: int, kinds: tuple[str, ...], bound: tuple[str, ...]) -> Any:
+    def jump(
+        self,
+        function: types.FunctionType,
+        index: int,
+        kinds: tuple[str, ...],
+        bound: tuple[str, ...],
+        cells: tuple[str, ...],
+    ) -> Any:
         """The Jump to instruction `index` of `function`, to enter it while it runs; None where that cannot be.
 
-        kinds: of its stack slots. bound: its locals that are.
+        kinds: of its stack slots. bound: its locals that are. cells: of its variables, those that come as cells.
         """
         code = function.__code__
-        key = id(code), index, kinds, bound
+        key = id(code), index, kinds, bound, cells
         if key not in self._entered:
             with budget.timed():
                 try:
-                    jump = self._jumper(function)(Target(index, kinds, bound))
+                    jump = self._jumper(function)(Target(index, kinds, bound, cells=cells))
                 except (UnsupportedResume, UnsupportedCode):
                     jump = None
                 except Exception as error:

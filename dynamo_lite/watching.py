@@ -22,6 +22,7 @@ from dynamo_lite.pycode import (
     Loop,
     decoded,
     loops,
+    own_cells,
     polled,
     runs_out,
     successors,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program
     from dynamo_lite.compilation import Compilation
 
 _RANGE_ITERATOR = type(iter(range(1)))
+_EMPTY = types.CellType()
 _COUNTED: tuple[type, ...] = (_RANGE_ITERATOR, type(iter([])), type(iter(())))  # iterators that tell how much is left
 
 
@@ -63,7 +65,8 @@ class Watch:
         return self._polled(code, entries=True)
 
     def with_polls(self, code: types.CodeType) -> types.CodeType:
-        """The code of a resume function with polls in its loops, which are the user's loops."""
+        """The code of a resume function with polls in its loops, which are the user's loops. The code of inner
+        functions has them already."""
         return self._polled(code, entries=False)
 
     def _polled(self, code: types.CodeType, entries: bool) -> types.CodeType:
@@ -73,7 +76,7 @@ class Watch:
             if loop is None:
                 if not entries:
                     return None
-                entry = _C.Poll(of.qualname)
+                entry = _C.Poll(of.qualname, cells=_cell_arguments(of))
                 self.entries.append((entry, of.filename, of.firstlineno, of.qualname))
                 self.names[of.filename, of.firstlineno] = of.names
                 polls[id(of), None] = entry
@@ -84,7 +87,8 @@ class Watch:
             polls[id(of), loop.header] = poll
             return poll
 
-        return polled(code, make_poll, Answers(_C.GO_ON, _C.drop_frame), self.limits.together, self.limits.operations)
+        limits, answers = self.limits, Answers(_C.GO_ON, _C.drop_frame)
+        return polled(code, make_poll, answers, limits.together, limits.operations, inner=entries)
 
     def _round(self, code: Code, loop: Loop) -> _C.Round:
         """What is known of the rounds of a loop: one for all code objects in which it stands."""
@@ -236,9 +240,14 @@ class Watch:
         own: Sequence[bool],
         names: list[str],
         values: list[Any],
+        sole: list[bool],
     ) -> Any:
         """The Continuation by which compiled code takes over a running loop at its header; None: it never can, a
-        number: not for so many seconds."""
+        number: not for so many seconds.
+
+        stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
+        holds.
+        """
         if not self._look_ahead(poll, function, stack):
             return 0.0
         is_known = poll.round is not None and poll.round.entered > 0
@@ -252,17 +261,30 @@ class Watch:
             is_range = is_own and type(item) is _RANGE_ITERATOR
             kinds.append("range" if is_range else "value")
             items.append(_rest(item) if is_range else item)
-        bound = sorted(zip(names, values, strict=True), key=operator.itemgetter(0))  # in the order of graph breaks
-        jump = compiler.jump(function, poll.place.header, tuple(kinds), tuple(name for name, _ in bound))
+        cells, bound, held = own_cells(decoded(function.__code__)), {}, {}
+        for name, value, is_sole in sorted(zip(names, values, sole, strict=True)):  # in the order of graph breaks
+            if name not in cells:
+                bound[name] = value
+            elif not is_sole:
+                held[name] = value
+            elif value != _EMPTY:  # no inner function has the cell: it is a variable like the others
+                bound[name] = value.cell_contents
+        jump = compiler.jump(function, poll.place.header, tuple(kinds), tuple(bound), tuple(held))
         if jump is None:
             return None
         self.loops_entered += 1
-        return jump(*items, *(value for _, value in bound))
+        return jump(*items, *bound.values(), *held.values())
 
 
 def _key(code: types.CodeType) -> tuple[str, int]:
     """The function that a code object, or a resume function's, is of."""
     return code.co_filename, code.co_firstlineno
+
+
+def _cell_arguments(code: Code) -> int:
+    """A bit for each argument slot that holds a cell, once a call has begun."""
+    cells = own_cells(code)
+    return sum(1 << slot for slot, name in enumerate(code.argnames) if name in cells)
 
 
 def _computes(value: object) -> bool:

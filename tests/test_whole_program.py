@@ -81,9 +81,88 @@ def raises(x: Any, n: int) -> Any:
     return x
 
 
+def made_before(x: Any, n: int) -> Any:
+    """The inner function and the loop write each other's variables."""
+    scale, calls = 0.5, 0
+
+    def step(v: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return v * scale + np.sqrt(np.abs(v))
+
+    for i in range(n):
+        x = step(x)
+        if i % 5 == 4:
+            scale = scale * 0.9
+    return x, calls, scale, step(x)
+
+
+def made_within(x: Any, n: int) -> Any:
+    kept = []
+    for i in range(n):
+        x = x * 0.5 + i
+        kept.append(lambda: (i, float(x[0])))
+    return [one() for one in kept], x
+
+
+def has_ended(x: Any, n: int) -> Any:
+    """No inner function lives on: the variable is one like the others."""
+    factor = 0.5
+    x = (lambda v: v * factor)(x)
+    for i in range(n):
+        x = x * factor + i
+        factor = factor * 0.99
+    return x, factor
+
+
+def argument(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x * 0.5 + i
+    return (lambda: x + n)()
+
+
+def unbound(x: Any, n: int) -> Any:
+    def read() -> Any:
+        return later
+
+    for i in range(n):
+        x = x * 0.5 + i
+        if i == n - 1:
+            later = x
+        else:
+            try:
+                read()
+            except NameError as error:
+                x = x + len(error.args)
+    del i
+    return x, read()
+
+
+def comprehending(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = x * 0.5 + sum([(lambda: i + k)() for k in range(3)])
+    return x, [lambda: i, lambda: x][0]()
+
+
+def nested_function(x: Any, n: int) -> Any:
+    def inner(v: Any) -> Any:
+        for i in range(n):
+            v = v * 0.5 + i
+        return v
+
+    for i in range(n):
+        x = x * 0.5 + inner(x)
+        if i == 4:
+            print(end="")
+    return x, inner(x)
+
+
+CLOSURES = [made_before, made_within, has_ended, argument, unbound, comprehending, nested_function]
+
+
 @pytest.mark.parametrize("compiler", [watched.compile, watched.compile_loops], ids=["calls", "loops"])
 @pytest.mark.parametrize("backend", ["reference", "numba"])
-@pytest.mark.parametrize("function", [loop, until, nested, sharing])
+@pytest.mark.parametrize("function", [loop, until, nested, sharing, *CLOSURES])
 def test_watched_functions_give_what_they_gave(function: Any, backend: str, compiler: Any) -> None:
     made = compiler(function, backend=backend)
     for size in (4, 4, 1000):
@@ -91,7 +170,7 @@ def test_watched_functions_give_what_they_gave(function: Any, backend: str, comp
         expected, found = function(x.copy(), 12), made(x.copy(), 12)
         assert repr(expected) == repr(found)
     stats = made.stats()
-    assert stats["polls"] and stats["native_calls"]
+    assert stats["polls"] and stats["native_calls"] and not stats["failed"]
     if compiler is watched.compile_loops:
         assert stats["entered"]
 

@@ -30,7 +30,8 @@ class Watched:
     def stats(self) -> dict[str, float]:
         compilation = self.watch.compilation
         found: dict[str, float] = dict(compilation.stats()) if compilation is not None else {}
-        return {**found, "entered": self.watch.loops_entered, "polls": self.has_polls}
+        failed = sum(reason == "internal-error" for reason, *_ in compilation.skips) if compilation is not None else 0
+        return {**found, "entered": self.watch.loops_entered, "polls": self.has_polls, "failed": failed}
 
 
 def compile(function: Callable[..., Any], *, backend: str = "reference", **_: Any) -> Callable[..., Any]:

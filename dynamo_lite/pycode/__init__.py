@@ -21,7 +21,7 @@ from dynamo_lite.pycode.code import (
 from dynamo_lite.pycode.decode import decode, decoded, remember_as
 from dynamo_lite.pycode.element import ITEM, element
 from dynamo_lite.pycode.encode import assemble, encode
-from dynamo_lite.pycode.flow import stack_depth, successors
+from dynamo_lite.pycode.flow import own_cells, stack_depth, successors
 from dynamo_lite.pycode.liveness import liveness
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import Answers, Loop, loops, polled, runs_out
@@ -57,6 +57,7 @@ __all__ = [
     "liveness",
     "loops",
     "null_below_callable",
+    "own_cells",
     "polled",
     "remember_as",
     "remembered",

@@ -153,16 +153,15 @@ def with_polls(
     if code.name == "<lambda>" or not code.name.startswith("<"):
         entry = next(index for index, instr in enumerate(code.instrs) if instr.op != "MAKE_CELL")
         enough = 1 if found else least
-        if not set(code.cellvars).intersection(code.argnames) and _operations(code.instrs) >= enough:
+        if _operations(code.instrs) >= enough:
             poll = make_poll(code, None)
             if poll is not None:
                 writer.at_entry(entry, poll)
-    if not code.cellvars:  # else nothing can be resumed
-        for loop in found:
-            if _operations(code.instrs[index] for index in loop.body):
-                poll = make_poll(code, loop)
-                if poll is not None:
-                    writer.at_loop(loop, poll)
+    for loop in found:
+        if _operations(code.instrs[index] for index in loop.body):
+            poll = make_poll(code, loop)
+            if poll is not None:
+                writer.at_loop(loop, poll)
     return writer.finish() if writer.blocks else None
 
 
@@ -308,17 +307,20 @@ def polled(
     answers: Answers,
     together: int = 0,
     least: int = 1,
+    inner: bool = True,
 ) -> types.CodeType:
-    """`code` and all code objects in it with polls (with_polls); `decoded` goes on giving what they were without.
+    """`code` with polls (with_polls), and if `inner` all code objects in it; `decoded` goes on giving what they were
+    without.
 
-    What cannot be written so stays as it is.
+    What cannot be written so stays as it is. A code object that has polls must not be given them again.
     """
-    consts = tuple(
-        polled(const, make_poll, answers, together, least) if isinstance(const, types.CodeType) else const
-        for const in code.co_consts
-    )
-    if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
-        code = code.replace(co_consts=consts)
+    if inner:
+        consts = tuple(
+            polled(const, make_poll, answers, together, least) if isinstance(const, types.CodeType) else const
+            for const in code.co_consts
+        )
+        if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
+            code = code.replace(co_consts=consts)
     try:
         plain = rotated(decode(code))
         polls: list[tuple[Loop | None, Any]] = []

@@ -216,7 +216,7 @@ def test_a_nan_and_a_number_are_no_question() -> None:
     assert declines(run, -nan, float("nan"))
 
 
-@pytest.mark.parametrize("dtype", "?bLdm")
+@pytest.mark.parametrize("dtype", ("?", "b", "L", "d", "m8[s]"))
 @pytest.mark.parametrize("axis", (None, 0, 1, (0, 1)))
 @pytest.mark.parametrize("name", ("max", "min"))
 def test_an_extreme_of_nothing_behind_a_write(name: str, axis: Any, dtype: str) -> None:

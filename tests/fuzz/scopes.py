@@ -4,7 +4,8 @@
 Of each call: the result, by type, dtype and bits; what is printed and warned; the exception with the lines and columns
 of its traceback; the arguments and globals afterwards; what closures, generators and objects among all this hold and
 do when they are called once the call has ended. Which objects are one is compared but for numbers and texts. WAYS are
-the ways to run a program compiled: by ``compile``, also with a break at every legal point, and by the frame hook.
+the ways to run a program compiled: by ``compile``, also with a break at every legal point, by the frame hook, and as
+a whole program in which all functions, or all loops, are hot at once.
 """
 
 from __future__ import annotations
@@ -28,12 +29,19 @@ import numpy as np
 import dynamo_lite
 from dynamo_lite import _C, policy, stress
 from dynamo_lite.config import config
+from dynamo_lite.watching import Watch
+from tests import watched
 from tests.fuzz.random_scopes import HELPERS, text_of
 
 FILE = "<random scopes>"
 CALLS = (0, 0, 1, 2)  # which arguments
 OPTIONS = {"cost_model": False, "recompile_limit": 1000}
 DTYPES = (np.float64, np.float64, np.int64, np.float32, np.bool_)
+
+def same(thing: Any) -> Any:
+    """Plain Python's."""
+    return thing
+
 
 Around = Callable[[], contextlib.AbstractContextManager[Any]]
 
@@ -140,18 +148,24 @@ def arguments(seed: int, variant: int) -> tuple[Any, ...]:
     return x, y, m, seed % 4 + variant, 0.5 + variant, "st", [1, 2.5, variant], {"k": 2, "t": 1.5}, o
 
 
-def load(text: str) -> dict[str, Any]:
-    """The module's globals."""
+def load(text: str, change: Callable[[types.CodeType], types.CodeType]) -> dict[str, Any]:
+    """The globals of a module whose code is what `change` makes of it."""
     namespace: dict[str, Any] = {"__name__": "user"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
-        exec(compile(text, FILE, "exec"), namespace)
+        exec(change(compile(text, FILE, "exec")), namespace)
     return namespace
 
 
-def watched(text: str, seed: int, make: Callable[[Any], Any], around: Around) -> list[Any]:
-    """What can be seen of one call after the other; `around` is what calls happen in."""
-    namespace = load(text)
+def calls(
+    text: str,
+    seed: int,
+    make: Callable[[Any], Any] = same,
+    around: Around = contextlib.nullcontext,
+    change: Callable[[types.CodeType], types.CodeType] = same,
+) -> list[Any]:
+    """What can be seen of one call after the other; `around` is what calls happen in, `change` of the module's code."""
+    namespace = load(text, change)
     called = make(namespace["f"])
     found: list[Any] = []
     for variant in CALLS:
@@ -194,21 +208,23 @@ def hooked(mode: str) -> Iterator[Around]:
             stress.disable()
 
 
-def same(fn: Any) -> Any:
-    """Plain Python."""
-    return fn
-
-
-WAYS = ("compile", "broken", "hook compile", "hook break", "hook rewrite")
+WAYS = ("compile", "broken", "hook compile", "hook break", "hook rewrite", "polls", "loops")
 
 
 def run(text: str, seed: int, way: str) -> list[Any]:
     """A program run in one of WAYS, or "plain"."""
     if way.startswith("hook "):
         with hooked(way.removeprefix("hook ")) as around:
-            return watched(text, seed, same, around)
+            return calls(text, seed, around=around)
+    if way in ("polls", "loops"):
+        watch = Watch(policy.AT_ONCE if way == "polls" else watched.LOOPS_AT_ONCE, "numba")
+        try:
+            with config.patch(**OPTIONS):
+                return calls(text, seed, change=watch.watched)
+        finally:
+            watch.end()
     make = {"plain": same, "compile": compiled(), "broken": compiled(stress="break")}[way]
-    return watched(text, seed, make, contextlib.nullcontext)
+    return calls(text, seed, make)
 
 
 def difference(plain: Any, other: Any, path: str = "") -> str:
