@@ -101,7 +101,7 @@ def made_within(x: Any, n: int) -> Any:
     kept = []
     for i in range(n):
         x = x * 0.5 + i
-        kept.append(lambda: (i, float(x[0])))
+        kept.append(lambda: (i, float(x[0])))  # noqa: B023
     return [one() for one in kept], x
 
 
@@ -170,7 +170,8 @@ def test_watched_functions_give_what_they_gave(function: Any, backend: str, comp
         expected, found = function(x.copy(), 12), made(x.copy(), 12)
         assert repr(expected) == repr(found)
     stats = made.stats()
-    assert stats["polls"] and stats["native_calls"] and not stats["failed"]
+    assert stats["polls"] and not stats["failed"]
+    assert stats["native_calls"] or function is made_before  # NB: a loop that writes what it shares breaks in each round
     if compiler is watched.compile_loops:
         assert stats["entered"]
 

@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.graph.node import Node
 from dynamo_lite.pycode import Code, handlers_at
+from dynamo_lite.pycode.flow import cells_named_alike, hidden
 
 _FRAME_READERS = frozenset({"locals", "vars", "dir", "eval", "exec", "super", "_getframe", "currentframe"})
 
@@ -47,6 +48,12 @@ def reads_frame(code: Code) -> str | None:
         if instr.op in ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD") and instr.arg in _FRAME_READERS:
             return str(instr.arg)
     return None
+
+
+def goes_on_at(code: Code, index: int) -> bool:
+    """Whether a resume function may begin at instruction `index`, and nobody can tell it from the frame."""
+    hides = bool(code.cellvars) and bool(hidden(code)[index] or cells_named_alike(code))
+    return handlers_at(code, index) is None and not hides and reads_frame(code) is None
 
 
 def way_number(header: int) -> str:
@@ -76,7 +83,7 @@ def note_exit(
     numbers: those that a `for` goes through; None for a `while`. held: what a local holds after an iteration, None if
     nothing; it raises CannotLeave if nobody can tell.
     """
-    if tracer.regions or len(tracer.frames) != 1 or tracer.depth or handlers_at(frame.code, header) is not None:
+    if tracer.regions or len(tracer.frames) != 1 or tracer.depth or not goes_on_at(frame.code, header):
         return False
     if numbers is not None:
         iterator = frame.stack[-1]
@@ -86,6 +93,7 @@ def note_exit(
     memo: dict[Value, Value] = {}
     own = (way_number(header), index_name(header))
     try:
+        cells = _own_cells(frame, held, memo)
         values = {name: held(name) for name in frame.locals if name not in own}
         locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
         stack = [_as_now(value, memo) for value in (frame.stack if numbers is None else frame.stack[:-1])]
@@ -94,8 +102,19 @@ def note_exit(
         return False
     if numbers is not None:
         stack.append(IteratorValue(None, CallValue(None, rest_of, [numbers, TakenValue()]), kind="range"))
-    tracer.exits.append(LoopExit(loop, header, stack, locals_, kept))
+    tracer.exits.append(LoopExit(loop, header, stack, locals_, cells, kept))
     return True
+
+
+def _own_cells(frame: Frame, held: Callable[[str], Value | None], memo: dict[Value, Value]) -> dict[str, CellValue]:
+    """The cells of the frame's own variables as they are then; those that came with it are not changed."""
+    own = {name: cell for name, cell in frame.cells.items() if name in frame.code.cellvars}
+    copies = {name: cell if cell.source is not None else CellValue(None) for name, cell in own.items()}
+    memo.update((own[name], copy) for name, copy in copies.items())  # first: they may hold each other
+    for name, copy in copies.items():
+        if copy.source is None and (contents := held(name)) is not None:
+            copy.contents = _as_now(contents, memo)
+    return copies
 
 
 def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
@@ -103,8 +122,19 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
     if value in memo:
         return memo[value]
     match value:
-        case CellValue() | FunctionValue() | GeneratorValue() | DictViewValue() if value.source is None:
+        case GeneratorValue() | DictViewValue() if value.source is None:
             raise CannotLeave
+        case CellValue() if value.source is None:
+            cell = memo[value] = CellValue(None)
+            cell.contents = None if value.contents is None else _as_now(value.contents, memo)
+        case FunctionValue() if value.source is None:
+            function = memo[value] = replace(value)
+            function.closure = tuple(_as_now(cell, memo) for cell in value.closure)  # type: ignore[misc]
+            function.defaults = tuple(_as_now(default, memo) for default in value.defaults)
+            function.kwdefaults = {name: _as_now(default, memo) for name, default in value.kwdefaults.items()}
+            function.annotations = tuple(_as_now(annotation, memo) for annotation in value.annotations)
+            if value.annotate is not None:
+                function.annotate = _as_now(value.annotate, memo)  # type: ignore[assignment]
         case MethodValue() if (
             isinstance(value.self, SequenceValue | DictValue | InstanceValue) and not value.self.source
         ):
@@ -152,5 +182,6 @@ def grown(begin: int, step: int, taken: int) -> int:
 
 
 __all__ = [
-    *("CannotLeave", "counted", "done_at", "index_name", "note_exit", "reads_frame", "rest_behind", "way_number"),
+    *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "note_exit", "reads_frame", "rest_behind"),
+    "way_number",
 ]

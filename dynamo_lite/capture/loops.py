@@ -22,9 +22,9 @@ from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms
 from dynamo_lite.capture.leaving import (
     CannotLeave,
     counted,
+    goes_on_at,
     index_name,
     note_exit,
-    reads_frame,
     way_number,
 )
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, shares_numbers, watch
@@ -168,7 +168,7 @@ class Attempt:
         self.region = tracer.open_region(key_of(tracer, frame, self.header), start, stop, step)
         iterator = None if is_while else frame.stack[-1]
         assert iterator is None or isinstance(iterator, IteratorValue)
-        outermost = len(tracer.regions) == 1 and len(tracer.frames) == 1 and not frame.code.cellvars
+        outermost = len(tracer.regions) == 1 and len(tracer.frames) == 1
         if tracer.pauses and outermost and (iterator is None or iterator.kind == "range"):
             self.region.pauses = []
         starts = ways_out(frame.code, natural) - {exit_index}
@@ -227,7 +227,7 @@ class Attempt:
         behind it; not where that has happened too often, or somebody could see another frame there."""
         code, tracer = self.frame.code, self.machine.tracer
         busy = place_of(code, self.header) in tracer.restraints.busy
-        if busy or place in self.plan.apart or reads_frame(code) or handlers_at(code, place) is not None:
+        if busy or place in self.plan.apart or not goes_on_at(code, place):
             return
         if self.region.is_of_known_length():
             return
@@ -248,8 +248,9 @@ class Attempt:
         frame, tracer = self.frame, self.machine.tracer
         way = None if self.walk is None else self.walk.way
         is_root = len(tracer.frames) == 1
-        shows = is_root and (frame.code.cellvars or reads_frame(frame.code))
-        if way is None or way in self.plan.apart or shows or handlers_at(frame.code, way) is not None:
+        if way is None or way in self.plan.apart or handlers_at(frame.code, way) is not None:
+            self._refuse(reason, detail)
+        if is_root and not goes_on_at(frame.code, way):
             self._refuse(reason, detail)
         self.plan.apart.add(way)
         raise Retry

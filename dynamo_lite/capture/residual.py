@@ -20,7 +20,7 @@ import numpy as np
 from dynamo_lite._C import let_in
 from dynamo_lite.capture.iterators import dict_has_changed
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import GeneratorEscapes, LoopExit, SkipFrame, Ways
+from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -549,10 +549,6 @@ class Residual:
             else:
                 self._jump(Target(place, kinds, bound), names)
             self.pending.append(other)
-
-    def leaves(self, exit_: LoopExit, live: frozenset[str], params: tuple[str, ...]) -> None:
-        """The program ends between two iterations of a loop: go on there."""
-        self.goes_on(exit_.index, exit_.stack, exit_.locals, live, params)
 
     def _settle(
         self,

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
-from dynamo_lite.capture.state import Frame, Tracer
+from dynamo_lite.capture.state import Frame, LoopExit, Tracer
 from dynamo_lite.capture.value import (
     CellValue,
     ConstantValue,
@@ -114,7 +114,7 @@ def reached_by_name(tracer: Tracer) -> dict[Value, Hashable]:
     return found
 
 
-def held_cells(frame: Frame, own: dict[str, CellValue]) -> dict[str, CellValue]:
+def held_cells(frame: Frame | LoopExit, own: dict[str, CellValue]) -> dict[str, CellValue]:
     """Those of a frame's `own` cells that somebody else has: one that came with the frame, or a function made here."""
     found: dict[Value, None] = {}
     work: list[Value | None] = [*frame.locals.values(), *frame.stack, *(cell.contents for cell in own.values())]

@@ -306,6 +306,7 @@ class LoopExit:
     index: int
     stack: list[Value]
     locals: dict[str, Value]
+    cells: dict[str, CellValue]  # of the variables of its own that have cells
     stores: list[tuple[Value, Any, Value]]
 
 

@@ -250,7 +250,7 @@ def _trace(
             on_cell = instr.op == "DELETE_DEREF" and contents is None  # which raises
             if contents is not None and contents.source is not None:
                 tracer.facts.register(contents.source)
-        if code.cellvars and (frame.ways is not None or on_cell or hidden(code)[index]):
+        if code.cellvars and (on_cell or hidden(code)[index]):
             raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         variables = frame.locals | shared
         if instr.op in ("LOAD_ATTR", "LOAD_METHOD"):
@@ -270,7 +270,8 @@ def _trace(
         live = frozenset(variables) if stop.reason == "python-exception" else liveness(code)[index] | shared.keys()
         residual.inputs = tracer.inputs
         if frame.ways is not None:
-            residual.goes_apart(frame.ways, index, frame.stack, frame.locals, liveness(code), names)
+            lives = [live | shared.keys() for live in liveness(code)] if shared else liveness(code)
+            residual.goes_apart(frame.ways, index, frame.stack, variables, lives, names)
         elif stop.reason in ("loop-pauses", "joins") or (stop.reason == "work-limit" and not plain_rest and not runs):
             residual.goes_on(index, frame.stack, variables, live, names)
         else:
@@ -398,7 +399,7 @@ def make_exits(
     jumps: list[Any],
 ) -> tuple[types.FunctionType, ...]:
     """Put a LEAVE behind each loop that may be left, and write the residual code for it; jumps grows."""
-    if code.cellvars or reads_frame(code):
+    if reads_frame(code):
         if any(exit_.loop.params.get("pause") for exit_ in tracer.exits):
             raise SkipFrame("frame-introspection", reads_frame(code) or "")
         return ()
@@ -411,9 +412,12 @@ def make_exits(
             return own[-1]
 
         kept = exit_.stores if tracer.stored else None
-        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs, stores=kept)
+        cells = held_cells(exit_, exit_.cells)
+        shared = {name: cell.contents for name, cell in exit_.cells.items() if cell.contents and name not in cells}
+        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs, stores=kept, cells=cells)
+        variables, live = exit_.locals | shared, liveness(code)[exit_.index] | shared.keys()
         try:
-            residual.leaves(exit_, liveness(code)[exit_.index], names)
+            residual.goes_on(exit_.index, exit_.stack, variables, live, names)
         except (GeneratorEscapes, SkipFrame):
             if exit_.loop.params.get("pause"):
                 raise
