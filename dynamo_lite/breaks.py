@@ -258,6 +258,13 @@ _ROWS = (
         "Collect into an array made before the loop, or let the code behind the break take the list.",
     ),
     Reason(
+        "list-length",
+        "break",
+        "the items of {detail} are needed, a list that has grown from call to call",
+        "Nothing to do: what reads the list runs plainly, and the rest is compiled once. Without the break, write what "
+        "is collected into an array made before.",
+    ),
+    Reason(
         "loop-exit",
         "break",
         "an iteration may leave the loop by {detail}",

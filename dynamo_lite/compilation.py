@@ -171,7 +171,7 @@ class Compilation:
         self._leads: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments that break -> where they go on
         self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
-        self._restraints = Restraints()
+        self._restraints = Restraints(lengths=None if fullgraph else {})
         self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
         if fullgraph:

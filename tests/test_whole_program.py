@@ -171,7 +171,7 @@ def test_watched_functions_give_what_they_gave(function: Any, backend: str, comp
         assert repr(expected) == repr(found)
     stats = made.stats()
     assert stats["polls"] and not stats["failed"]
-    assert stats["native_calls"] or function is made_before  # NB: a loop that writes what it shares breaks in each round
+    assert stats["native_calls"] or function is made_before  # which breaks in each round
     if compiler is watched.compile_loops:
         assert stats["entered"]
 

@@ -203,7 +203,8 @@ class Restraints:
     variables of modules held that were taken for constants; something else for one that changes. parts: where arrays
     were found that show each other's memory, and as which parts they were compiled (parts.py). joins: by place, where
     long segments begin; sides: the code of segments that begin behind a branch on data, which end where such a one
-    begins. A resume function has its function's.
+    begins. lengths: by the code that is captured, how long lists from outside were found; None: any length is taken
+    (fullgraph). A resume function has its function's.
     """
 
     recursive: set[Place] = field(default_factory=set)
@@ -214,12 +215,13 @@ class Restraints:
     parts: dict[Source, set[str]] = field(default_factory=dict)
     joins: dict[tuple[str, Position, str], set[Beginning]] = field(default_factory=dict)
     sides: set[CodeType] = field(default_factory=set)
+    lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
         for known in (self.recursive, self.own, self.loops, self.busy, self.sides):
             known.clear()
-        for held in (self.numbers, self.parts, self.joins):
+        for held in (self.numbers, self.parts, self.joins, self.lengths or {}):
             held.clear()
 
 
@@ -345,6 +347,7 @@ class Tracer:
     ) -> None:
         self.root = Graph()
         self.restraints = Restraints() if restraints is None else restraints
+        self.lengths: dict[Source, set[int]] | None = None  # those of restraints, for the code that is captured
         self.regions: list[Region] = []
         self.native_loops = native_loops
         self.pauses = pauses  # loops may be left for single iterations

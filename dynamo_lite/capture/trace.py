@@ -179,6 +179,8 @@ def _trace(
             config.node_limit, config.unroll_limit, native_loops, plans, pauses, constants, restraints, defers, scopes
         )
         tracers.append(tracer)
+        if restraints.lengths is not None:
+            tracer.lengths = restraints.lengths.setdefault(function.__code__, {})
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(function, code, slots, names)
         break_everywhere = config.stress == "break" and stop_at is None

@@ -48,6 +48,7 @@ _WARN_ON_WRITE = 1 << 31  # NPY_ARRAY_WARN_ON_WRITE; NB: reading flags.writeable
 _INT64 = range(-(2**63), 2**63)
 
 SUPPORTED_DTYPES = frozenset(np.dtype(char) for char in "?bBhHiIlLqQefdFD")
+_LENGTHS = 3  # of a list from outside, each of which may have a version of its own
 _SCALAR_TYPES = frozenset(dtype.type for dtype in SUPPORTED_DTYPES)
 
 
@@ -351,8 +352,22 @@ def _wrap_table(tracer: Tracer, obj: Any, source: Source) -> Value:
     return SequenceValue(source, type(obj), items)
 
 
+def _check_length(tracer: Tracer, obj: list[Any], source: Source) -> None:
+    """Break where a list is read that has grown from one capture of this code to the next: the guard on its length, and
+    those on its items, would make a version for each length. What reads it runs plainly, and is compiled once."""
+    if tracer.lengths is None:
+        return
+    known = tracer.lengths.setdefault(source, set())
+    if len(known) < _LENGTHS or len(obj) in known:
+        known.add(len(obj))
+    elif len(obj) > max(known):
+        raise Break("list-length", str(source))
+
+
 def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
     spend(len(obj))
+    if type(obj) is list:
+        _check_length(tracer, obj, source)
     if tracer.constants and len(obj) >= _SHORTEST_TABLE and not _comes_and_goes(source):
         table = _snapshot(obj)
         if table is not None:

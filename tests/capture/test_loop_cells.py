@@ -104,7 +104,7 @@ def makes_another(x: Any, n: int, at: int) -> Any:
         x = shift(x * 0.5)
         if i == at:
             offset = 2.0
-            old, shift = shift, lambda v: v - offset
+            old, shift = shift, lambda v: v - offset  # noqa: B023
             print(old(1.0), shift(1.0))
     return x, shift(1.0), shift
 

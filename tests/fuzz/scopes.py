@@ -38,6 +38,7 @@ CALLS = (0, 0, 1, 2)  # which arguments
 OPTIONS = {"cost_model": False, "recompile_limit": 1000}
 DTYPES = (np.float64, np.float64, np.int64, np.float32, np.bool_)
 
+
 def same(thing: Any) -> Any:
     """Plain Python's."""
     return thing

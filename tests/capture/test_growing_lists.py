@@ -1,0 +1,73 @@
+"""Lists from outside that are read and grow: what reads them is compiled for some lengths, then runs plainly."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+
+OPTIONS = {"cost_model": False}
+
+
+def last(x: Any, seen: list[float]) -> Any:
+    y = x * 2.0 + seen[-1]
+    return np.sqrt(y)
+
+
+def recorded(x: Any, steps: int, every: int, tells: bool) -> Any:
+    sums = []
+    for n in range(steps):
+        x = x * 0.999 + 0.01
+        if n % every == 0:
+            total = np.sum(x * x)
+            sums.append(total)
+            if tells:
+                print(n, total)
+    return x, np.array(sums)
+
+
+def output(function: Any, *args: Any) -> tuple[str, list[bytes]]:
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        results = function(*args)
+    return text.getvalue(), [result.tobytes() for result in results]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_list_that_grows_has_few_versions() -> None:
+    fast = dynamo_lite.compile(last, options=OPTIONS)
+    seen: list[float] = []
+    for n in range(30):
+        seen.append(n * 0.5)
+        x = np.linspace(0.0, 1.0, 7 + n)
+        assert fast(x, seen).tobytes() == last(x, seen).tobytes()
+    assert [record.id for record in fast.explain().breaks] == ["list-length"]
+    assert fast.stats()["recompiles"] == 3
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_loop_that_records_and_prints() -> None:
+    fast = dynamo_lite.compile(recorded)
+    x = np.linspace(0.0, 1.0, 20000)
+    for _ in range(3):
+        assert output(fast, x, 200, 10, True) == output(recorded, x, 200, 10, True)
+    assert not any(record.id == "recompile-limit" for record in fast.explain().skips)
+
+
+def test_one_graph_is_one_for_each_length() -> None:
+    fast = dynamo_lite.compile(last, fullgraph=True, options=OPTIONS)
+    x = np.linspace(0.0, 1.0, 7)
+    for n in range(1, 7):
+        assert fast(x, [0.5] * n).tobytes() == last(x, [0.5] * n).tobytes()
+    assert fast.stats()["recompiles"] == 5
+
+
+def test_what_was_compiled_again_names_both_lengths() -> None:
+    fast = dynamo_lite.compile(last, options=OPTIONS)
+    for n in (2, 3):
+        fast(np.ones(3), [0.5] * n)
+    assert "not true that seen has length 2; it has 3" in str(fast.explain())
