@@ -220,15 +220,20 @@ lacks_passes(const DlGuardOp *op, PyObject *object)
     return value == NULL && !PyErr_Occurred();
 }
 
+/* The cell of closure variable `index` of func. */
+static PyObject *
+cell_of(PyObject *func, int64_t index)
+{
+    PyObject *closure = PyFunction_Check(func) ? PyFunction_GET_CLOSURE(func) : NULL;
+    return closure == NULL || index >= PyTuple_GET_SIZE(closure) ? NULL : PyTuple_GET_ITEM(closure, index);
+}
+
 /* What closure variable `index` of func holds. */
 static PyObject *
 read_cell(PyObject *func, int64_t index)
 {
-    PyObject *closure = PyFunction_Check(func) ? PyFunction_GET_CLOSURE(func) : NULL;
-    if (closure == NULL || index >= PyTuple_GET_SIZE(closure)) {
-        return NULL;
-    }
-    return PyCell_GET(PyTuple_GET_ITEM(closure, index));
+    PyObject *cell = cell_of(func, index);
+    return cell == NULL ? NULL : PyCell_GET(cell);
 }
 
 /* ---- tests ---- */
@@ -356,6 +361,9 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
         case CELL:
             value = read_cell(func, op->n[0]);
             goto set;
+        case OWN_CELL:
+            value = cell_of(func, op->n[0]);
+            goto set;
         case ATTR:
             value = read_attr(op, regs[op->reg[1]]);
             goto set;
@@ -379,6 +387,9 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             goto set;
         case CLOSURE:
             value = read_cell(regs[op->reg[1]], op->n[0]);
+            goto set;
+        case CLOSURE_CELL:
+            value = cell_of(regs[op->reg[1]], op->n[0]);
             goto set;
         case METHOD_FUNCTION:
             value = PyMethod_Check(regs[op->reg[1]]) ? PyMethod_GET_FUNCTION(regs[op->reg[1]]) : NULL;

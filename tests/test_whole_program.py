@@ -170,8 +170,7 @@ def test_watched_functions_give_what_they_gave(function: Any, backend: str, comp
         expected, found = function(x.copy(), 12), made(x.copy(), 12)
         assert repr(expected) == repr(found)
     stats = made.stats()
-    assert stats["polls"] and not stats["failed"]
-    assert stats["native_calls"] or function is made_before  # which breaks in each round
+    assert stats["polls"] and stats["native_calls"] and not stats["failed"]
     if compiler is watched.compile_loops:
         assert stats["entered"]
 

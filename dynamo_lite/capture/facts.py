@@ -38,11 +38,11 @@ class Facts:
                 self.ops.append(("const", dst, source.key.value))
             case "global":
                 self.ops.append(("global", dst, source.key[0].value, source.key[1]))
-            case "cell":
-                self.ops.append(("cell", dst, source.key))
+            case "cell" | "own_cell":
+                self.ops.append((source.kind, dst, source.key))
             case "base" | "defaults" | "kwdefaults" | "cell_contents" | "method_function" | "method_self" | "text":
                 self.ops.append((source.kind, dst, base))
-            case "attr" | "item" | "key" | "lookup" | "closure":
+            case "attr" | "item" | "key" | "lookup" | "closure" | "closure_cell":
                 self.ops.append((source.kind, dst, base, key))
             case _:
                 raise AssertionError(source.kind)

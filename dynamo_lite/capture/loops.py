@@ -140,10 +140,8 @@ class Attempt:
             self._refuse("loop-exit", "nothing that it tests")
         apart = tuple(sorted(self.plan.apart))
         names = stored_names(frame.code, self.loop)
-        # Closures may read a cell at any time, and what is in a cell of outside no loop can change.
-        cells = names & frame.cells.keys()
-        if any(frame.cells[name].concrete is not None for name in cells):
-            self._refuse("side-effect-cell", min(cells))
+        names -= {name for name in names & frame.cells.keys() if frame.cells[name].concrete is not None}  # places
+        cells = names & frame.cells.keys()  # closures may read a cell at any time
         live_at = liveness(frame.code)
         behind = live_at[exit_index].union(*(live_at[place] for place in apart))
         self.live_after = behind | live_at[self.header]

@@ -34,7 +34,7 @@ from dynamo_lite.capture.value import (
     Value,
     kind_name,
 )
-from dynamo_lite.capture.wrap import realise, wrap
+from dynamo_lite.capture.wrap import outer_cell, realise, wrap
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.pycode import ITEM, Code, Instr, decoded, element, handlers_at
 from dynamo_lite.pycode.code import free_operand
@@ -217,7 +217,7 @@ class Machine:
         defaults = [default_value(value) for value in function.__defaults__ or ()]
         kwdefaults = {name: default_value(value) for name, value in (function.__kwdefaults__ or {}).items()}
         cells = {
-            name: CellValue(constant(cell), None, cell)
+            name: outer_cell(self.tracer, cell, constant(cell))
             for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
         }
         return self.interpret(code, function.__globals__, cells, defaults, kwdefaults, args, kwargs)
@@ -342,30 +342,20 @@ def builtins_of(namespace: dict[str, Any]) -> dict[str, Any]:
     return vars(found) if isinstance(found, types.ModuleType) else found
 
 
-def root_frame(function: types.FunctionType, code: Code, slots: tuple[Any, ...], names: tuple[str, ...]) -> Frame:
+def root_frame(
+    tracer: Tracer, function: types.FunctionType, code: Code, slots: tuple[Any, ...], names: tuple[str, ...]
+) -> Frame:
     """The frame of a call of `function` whose argument slots hold `slots`."""
     locals_: dict[str, Value] = {
         name: LazyValue(slot(index, name), value) for index, (name, value) in enumerate(zip(names, slots, strict=True))
     }
     cells = {
-        name: CellValue(Source("cell", None, index), None, cell)
+        name: outer_cell(tracer, cell, Source("cell", None, index))
         for index, (name, cell) in enumerate(
             zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         )
     }
     return Frame(code, function.__globals__, builtins_of(function.__globals__), locals_, cells)
-
-
-def read_cell(cell: CellValue) -> Value | None:
-    """What a closure cell holds now; None when it is empty."""
-    if cell.contents is None and cell.concrete is not None and cell.source is not None:
-        try:
-            value = cell.concrete.cell_contents
-        except ValueError:
-            return None
-        source = cell.source if cell.source.kind in ("cell", "closure") else Source("cell_contents", cell.source, None)
-        cell.contents = LazyValue(source, value)
-    return cell.contents
 
 
 def is_null(value: Value) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 from dynamo_lite._C import generic_attributes
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
-from dynamo_lite.capture.state import LoopPlan, Retry, StoresShow, Tracer
+from dynamo_lite.capture.state import CellStored, LoopPlan, Retry, StoresShow, Tracer
 from dynamo_lite.capture.value import (
     Break,
     CellValue,
@@ -39,7 +39,7 @@ from dynamo_lite.capture.value import (
     UnreadValue,
     Value,
 )
-from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, present
+from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, cell_entry, class_lookup, present
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import is_symbolic, make
 
@@ -115,6 +115,8 @@ def entry(tracer: Tracer, owner: Value, key: Any) -> Value | None:
             return end_of(owner, key)
         case NamespaceValue() if key in owner.concrete:
             return present(tracer, global_(owner.concrete, key), owner.concrete[key])
+        case CellValue() if owner.concrete is not None:
+            return cell_entry(owner)
     return None
 
 
@@ -156,6 +158,8 @@ def end_of(owner: SequenceValue, key: str) -> Value | None:
 def store(tracer: Tracer, owner: Value, key: Any, value: Value, reason: str, detail: str) -> None:
     """Let a place hold `value`; breaks for `reason` where it is of an object from outside and more would happen."""
     held = contents(owner).get(key)
+    if isinstance(owner, CellValue) and tracer.defers and tracer.outer_cells is None:
+        raise CellStored
     if owner.source is not None:
         if key not in tracer.checked.setdefault(owner, set()):
             if not tracer.defers or not _may_store(tracer, owner, key):
@@ -198,6 +202,9 @@ def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
                 tracer.facts.state_lacks(owner.concrete, key)
                 return True
             return _dies_quietly(tracer, global_(owner.concrete, key), owner.concrete[key])
+        case CellValue():
+            now = cell_entry(owner)
+            return now is not None and now.source is not None and _dies_quietly(tracer, now.source, now.concrete)
         case DictValue() | SequenceValue():
             old = tracer.stored.get(owner, contents(owner)).get(key)
             if old is None:
@@ -236,6 +243,8 @@ def _source_of(owner: Value, key: Any) -> Source | None:
             return global_(owner.concrete, key)
         case SequenceValue():
             return owner.source.item(key)
+        case CellValue():
+            return now.source if (now := cell_entry(owner)) is not None else None
     return Source("key", owner.source, key)
 
 
@@ -253,6 +262,13 @@ def state_owners(tracer: Tracer) -> None:
                 continue
             assert owner.source is not None and other.source is not None
             tracer.facts.state_pair("distinct", owner.source, other.source)
+    cells = list((tracer.outer_cells or {}).values())
+    for owner in tracer.stored:
+        if isinstance(owner, CellValue):
+            cells.remove(owner)
+            for other in cells:
+                assert owner.source is not None and other.source is not None
+                tracer.facts.state_pair("distinct", owner.source.cell(), other.source.cell())
 
 
 def check_variables(tracer: Tracer) -> None:
@@ -304,7 +320,8 @@ def restore(tracer: Tracer, before: Snapshot) -> None:
         if owner not in before:
             put_all(owner, tracer.stored[owner])
     for owner, held in before.items():
-        put_all(owner, held)
+        if not _is_only_read(tracer, owner):
+            put_all(owner, held)
 
 
 def place_at(tracer: Tracer, owner: Value, key: Any, held: Snapshot) -> Value | None:
@@ -320,8 +337,7 @@ def put_all(owner: Value, held: Contents) -> None:
             if len(held) - len(owner.ends) == len(owner.known):
                 owner.known[:] = (value for key, value in held.items() if not isinstance(key, str))
         case CellValue():
-            if owner.concrete is None:
-                owner.contents = held.get(None)
+            owner.contents = held.get(None)
         case IteratorValue():
             put(owner, None, held[None])
         case ObjectValue() | InstanceValue() | NamespaceValue() | DictValue():
@@ -334,8 +350,8 @@ def changed(tracer: Tracer, before: Snapshot, after: Snapshot) -> list[tuple[Val
     """The places that hold something else; of owners that were there before, or came from outside since."""
     found: list[tuple[Value, Any]] = []
     for owner in dict.fromkeys((*before, *tracer.stored)):
-        if isinstance(owner, CellValue) and owner.concrete is not None:
-            continue  # only read
+        if _is_only_read(tracer, owner):
+            continue
         one = before.get(owner, tracer.stored.get(owner, {}))
         other = after.get(owner, one)
         if isinstance(owner, SequenceValue) and _length(one) != _length(other):
@@ -344,6 +360,11 @@ def changed(tracer: Tracer, before: Snapshot, after: Snapshot) -> list[tuple[Val
             continue
         found += [(owner, key) for key in dict.fromkeys((*one, *other)) if one.get(key) is not other.get(key)]
     return found
+
+
+def _is_only_read(tracer: Tracer, owner: Value) -> bool:
+    """Whether this is a cell from outside, and none is stored to; then it holds nothing until it is read."""
+    return isinstance(owner, CellValue) and owner.concrete is not None and tracer.outer_cells is None
 
 
 def _length(held: Contents) -> int:
@@ -360,7 +381,8 @@ def _got(held: Contents) -> Any:
 def find_owner(tracer: Tracer, place: Place, reach: Callable[[Source], Value]) -> Value | None:
     """The owner of a place that an earlier attempt has named. reach: looks at what a source names."""
     if isinstance(place.where, Source):
-        known = next((one for one in tracer.namespaces.values() if one.source == place.where), None)
+        owners = (*tracer.namespaces.values(), *(tracer.outer_cells or {}).values())
+        known = next((one for one in owners if one.source == place.where), None)
         if known is not None:
             return known
         if place.where.kind == "const" and type(place.where.key.value) is dict:

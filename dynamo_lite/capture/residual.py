@@ -439,6 +439,8 @@ class Residual:
             self.emit("LOAD_FAST", target)
             if isinstance(owner, ObjectValue):
                 self.emit("STORE_ATTR", key)
+            elif isinstance(owner, CellValue):
+                self.emit("STORE_ATTR", "cell_contents")
             else:
                 self.emit("LOAD_CONST", key)
                 self.emit("STORE_SUBSCR")

@@ -30,7 +30,8 @@ class Source:
     """One step of a path. kind and key: "slot" (index, name); "const" ById(object);
     "global" (ById(dict), name); "cell" index of func's closure; and with a base: "attr" name; "item" index;
     "key" the dict key; "lookup" the Source of a dict key that may be another in the next call; "cell_contents" None;
-    of a function "closure" the index of the variable whose value is meant, "defaults" and "kwdefaults" None; of a
+    of a function "closure" the index of the variable whose value is meant, "defaults" and "kwdefaults" None ("own_cell"
+    and "closure_cell" are the cells themselves that "cell" and "closure" read, in guards alone); of a
     method "method_function" "__func__", "method_self" "__self__"; of an array "base" "base"; of a str or bytes
     "text" None, the array of its characters, which exists in graphs alone.
     """
@@ -45,6 +46,11 @@ class Source:
     def item(self, index: int) -> Source:
         return Source("item", self, index)
 
+    def cell(self) -> Source:
+        """The cell itself, where this names what a closure variable holds."""
+        kind = {"cell": "own_cell", "closure": "closure_cell"}.get(self.kind)
+        return self if kind is None else Source(kind, self.base, self.key)
+
     def __str__(self) -> str:
         match self.kind:
             case "slot":
@@ -54,7 +60,7 @@ class Source:
                 return getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or repr(type(value))
             case "global":
                 return str(self.key[1])
-            case "cell":
+            case "cell" | "own_cell":
                 return f"<closure>[{self.key}]"
             case "attr" | "base" | "method_function" | "method_self":
                 return f"{self.base}.{self.key}"
@@ -64,7 +70,7 @@ class Source:
                 return f"{self.base}[{self.key}]"
             case "defaults" | "kwdefaults":
                 return f"{self.base}.__{self.kind}__"
-            case "closure":
+            case "closure" | "closure_cell":
                 return f"{self.base}.__closure__[{self.key}]"
             case "text":
                 return str(self.base)

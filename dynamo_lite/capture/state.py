@@ -170,6 +170,10 @@ class StoresShow(Exception):
     """Somebody could see what was stored to objects from outside before the segment ends: stores are to break it."""
 
 
+class CellStored(Exception):
+    """A cell from outside is stored to: each such cell has to be one value, however it is reached."""
+
+
 LoopKey: TypeAlias = tuple[Any, ...]
 Place: TypeAlias = tuple[str, str, int, int | None]  # a line of a function: resume functions have it at the same place
 
@@ -382,6 +386,7 @@ class Tracer:
         self.peeling = False  # an iteration that runs before its loop is being traced
         self.slicing = False  # a slice is being taken
         self.exits: list[LoopExit] = []
+        self.outer_cells: dict[int, CellValue] | None = None  # by id those from outside, where one may be stored to
         self.cells: list[CellValue] = []  # made here; a function that calls itself is in one that it refers to
 
     def release(self) -> None:

@@ -19,13 +19,14 @@ from dynamo_lite import budget, ops
 from dynamo_lite.capture import handlers, math_functions, numpy_functions, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
-from dynamo_lite.capture.machine import Machine, Stop, read_cell, root_frame
+from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
 from dynamo_lite.capture.places import check_variables, state_owners, stores
 from dynamo_lite.capture.residual import TAKEN, Residual, Target, kept_locals
 from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.state import (
     Beginning,
+    CellStored,
     Frame,
     GeneratorEscapes,
     LoopKey,
@@ -39,7 +40,7 @@ from dynamo_lite.capture.state import (
     place_of,
 )
 from dynamo_lite.capture.value import ArrayValue, NumberValue, Value
-from dynamo_lite.capture.wrap import realise
+from dynamo_lite.capture.wrap import read_cell, realise
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
@@ -181,8 +182,9 @@ def _trace(
         tracers.append(tracer)
         if restraints.lengths is not None:
             tracer.lengths = restraints.lengths.setdefault(function.__code__, {})
+        tracer.outer_cells = {} if stores_cells else None
         tracer.facts.state_globals(function.__globals__)
-        frame = root_frame(function, code, slots, names)
+        frame = root_frame(tracer, function, code, slots, names)
         break_everywhere = config.stress == "break" and stop_at is None
         joins = functools.partial(_joins, tracer) if function.__code__ in restraints.sides else _never
         machine = Machine(tracer, break_everywhere, inline_generators, owns_slots, joins)
@@ -192,7 +194,7 @@ def _trace(
         except budget.OutOfWork:
             return tracer, frame, _restrain(tracer, machine.root_steps)
 
-    shows_locals, defers, scopes = False, True, True
+    shows_locals, defers, scopes, stores_cells = False, True, True, False
     before = len(tracers)
     while True:
         native_loops = config.native_loops and not shows_locals and len(tracers) - before < MAX_ATTEMPTS
@@ -207,6 +209,9 @@ def _trace(
             continue  # what the attempt has taught is in the plans
         except StoresShow:
             defers = False
+            continue
+        except CellStored:
+            stores_cells = True
             continue
         if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
             scopes = False

@@ -281,8 +281,40 @@ def _wrap_function(tracer: Tracer, obj: types.FunctionType, source: Source) -> V
         code.co_qualname,
         tuple(LazyValue(at.item(index), value) for index, value in enumerate(given)),
         {name: LazyValue(Source("key", by, name), value) for name, value in named.items()},
-        tuple(CellValue(Source("closure", source, index), None, cell) for index, cell in cells),
+        tuple(outer_cell(tracer, cell, Source("closure", source, index)) for index, cell in cells),
     )
+
+
+def outer_cell(tracer: Tracer, cell: types.CellType, source: Source) -> CellValue:
+    """A closure cell from outside; source: of what it holds, or of the cell itself."""
+    if tracer.outer_cells is None:
+        return CellValue(source, None, cell)
+    known = tracer.outer_cells.get(id(cell))
+    if known is None:
+        known = tracer.outer_cells[id(cell)] = CellValue(source, None, cell)
+        known.contents = cell_entry(known)
+    assert known.source is not None
+    if known.source != source:
+        tracer.facts.state_pair("same", known.source.cell(), source.cell())
+    return known
+
+
+def cell_entry(cell: CellValue) -> LazyValue | None:
+    """What a cell from outside held before the segment; None if it was empty."""
+    assert cell.concrete is not None and cell.source is not None
+    try:
+        value = cell.concrete.cell_contents
+    except ValueError:
+        return None
+    source = cell.source if cell.source.kind in ("cell", "closure") else Source("cell_contents", cell.source, None)
+    return LazyValue(source, value)
+
+
+def read_cell(cell: CellValue) -> Value | None:
+    """What a closure cell holds now; None when it is empty."""
+    if cell.contents is None and cell.concrete is not None:
+        cell.contents = cell_entry(cell)
+    return cell.contents
 
 
 def _comes_and_goes(source: Source) -> bool:

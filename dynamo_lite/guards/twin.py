@@ -121,8 +121,12 @@ def _read_cell(state: _State, index: int) -> Any:
 
 
 def _read_closure(_: _State, function: Any, index: int) -> Any:
+    return _cell_contents(_cell_of(_, function, index))
+
+
+def _cell_of(_: _State, function: Any, index: int) -> Any:
     closure = function.__closure__ if isinstance(function, types.FunctionType) else None
-    return _cell_contents(closure[index]) if closure is not None and index < len(closure) else MISSING
+    return closure[index] if closure is not None and index < len(closure) else MISSING
 
 
 def _cell_contents(cell: Any) -> Any:
@@ -146,6 +150,8 @@ READS: Mapping[str, Callable[..., Any]] = {
     "key": lambda _, base, key: base.get(key, MISSING) if type(base) is dict else MISSING,
     "lookup": lambda _, base, key: READS["key"](_, base, key) if type(key) in (str, int) else MISSING,
     "closure": _read_closure,
+    "own_cell": lambda state, index: _cell_of(state, state.func, index),
+    "closure_cell": _cell_of,
     "defaults": lambda _, base: MISSING if base.__defaults__ is None else base.__defaults__,
     "kwdefaults": lambda _, base: MISSING if base.__kwdefaults__ is None else base.__kwdefaults__,
     "cell_contents": lambda _, base: _cell_contents(base),

@@ -134,7 +134,9 @@ class _Namer:
                 return f"{self.register(op[2])}[{self.register(op[3])}]"
             case "defaults" | "kwdefaults":
                 return f"{self.register(op[2])}.__{op[0]}__"
-            case "closure":
+            case "own_cell":
+                return f"<closure>[{op[2]}]"
+            case "closure" | "closure_cell":
                 return f"{self.register(op[2])}.__closure__[{op[3]}]"
             case "cell_contents":
                 return f"{self.register(op[2])}.cell_contents"

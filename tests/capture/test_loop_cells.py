@@ -134,7 +134,56 @@ def from_outside(x: Any, n: int, at: int) -> Any:
     return x, step(1.0), step
 
 
-PROGRAMS = [reads, carries, writes, hold_each_other, returns_from_it, makes_another, an_argument, from_outside]
+def reads_in_one_branch(x: Any, n: int, at: int) -> Any:
+    """One variable is stored to, another one is read, where an iteration goes on alone."""
+    total, scale = 0.0, 1
+
+    def read() -> Any:
+        return total, scale
+
+    print(read())
+    for i in range(n):
+        total = total + float(x[0])
+        x = x[::-1] * 0.5
+        if total < -3 and i > at:
+            break
+        x = x * scale * 0.9
+    return x, total, scale, read(), read
+
+
+def one_cell_on_two_ways(x: Any, n: int, at: int) -> Any:
+    """What the function stores, the loop finds, and the other way round."""
+    t = 0.0
+
+    def advance(dt: Any) -> None:
+        nonlocal t
+        t = t + dt
+
+    def rate(v: Any) -> Any:
+        return v * 0.5 + t
+
+    print(rate(1.0))
+    for i in range(n):
+        x = x + 0.1 * rate(x)
+        advance(0.1)
+        t = t * 1.001
+        if i == at:
+            print(i, t)
+    return x, t, rate(0.0), rate
+
+
+PROGRAMS = [
+    reads_in_one_branch,
+    one_cell_on_two_ways,
+    reads,
+    carries,
+    writes,
+    hold_each_other,
+    returns_from_it,
+    makes_another,
+    an_argument,
+    from_outside,
+]
 
 
 def outcome(function: Program, size: int, n: int, at: int, capsys: Any) -> tuple[Any, str]:
@@ -160,7 +209,7 @@ def test_loops_of_functions_with_cells(function: Program, backend: str, capsys: 
         assert outcome(function, 5, n, at, capsys) == outcome(fast, 5, n, at, capsys)
 
 
-@pytest.mark.parametrize("function", [reads, returns_from_it, from_outside])
+@pytest.mark.parametrize("function", [reads, carries, returns_from_it, an_argument, from_outside, one_cell_on_two_ways])
 def test_the_loop_is_one_program_between_two_prints(function: Program, capsys: Any) -> None:
     fast = dynamo_lite.compile(function, options={"cost_model": False})
     for _ in range(3):

@@ -8,11 +8,11 @@ import types
 
 from dynamo_lite.capture import places
 from dynamo_lite.capture.handlers.attributes import get_attribute
-from dynamo_lite.capture.machine import Machine, as_constant, handles, read_cell
+from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.source import global_
 from dynamo_lite.capture.state import Frame
 from dynamo_lite.capture.value import Break, CellValue, ConstantValue, LazyValue, NullValue, SequenceValue, Value
-from dynamo_lite.capture.wrap import check_names, present
+from dynamo_lite.capture.wrap import check_names, outer_cell, present, read_cell
 from dynamo_lite.pycode import Instr
 
 
@@ -99,7 +99,7 @@ def store_cell(machine: Machine, frame: Frame, instr: Instr) -> None:
     cell = frame.stack.pop()
     assert isinstance(cell, LazyValue) and cell.source is not None and type(cell.concrete) is types.CellType
     machine.tracer.facts.state("type", cell.source, types.CellType)
-    taken = frame.cells[instr.arg] = CellValue(cell.source, None, cell.concrete)
+    taken = frame.cells[instr.arg] = outer_cell(machine.tracer, cell.concrete, cell.source)
     machine.tracer.cells.append(taken)
 
 
@@ -122,8 +122,10 @@ def load_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
 def store_deref(machine: Machine, frame: Frame, instr: Instr) -> None:
     cell = frame.cells[instr.arg]
     if cell.concrete is not None:
-        raise Break("side-effect-cell", instr.arg)
-    cell.contents = frame.stack.pop()
+        places.store(machine.tracer, cell, None, frame.stack[-1], "side-effect-cell", instr.arg)
+    else:
+        cell.contents = frame.stack[-1]
+    frame.stack.pop()
 
 
 @handles("DELETE_DEREF")
