@@ -220,20 +220,13 @@ lacks_passes(const DlGuardOp *op, PyObject *object)
     return value == NULL && !PyErr_Occurred();
 }
 
-/* The cell of closure variable `index` of func. */
+/* What closure variable `index` of func holds, or the cell itself. */
 static PyObject *
-cell_of(PyObject *func, int64_t index)
+read_cell(PyObject *func, int64_t index, int itself)
 {
     PyObject *closure = PyFunction_Check(func) ? PyFunction_GET_CLOSURE(func) : NULL;
-    return closure == NULL || index >= PyTuple_GET_SIZE(closure) ? NULL : PyTuple_GET_ITEM(closure, index);
-}
-
-/* What closure variable `index` of func holds. */
-static PyObject *
-read_cell(PyObject *func, int64_t index)
-{
-    PyObject *cell = cell_of(func, index);
-    return cell == NULL ? NULL : PyCell_GET(cell);
+    PyObject *cell = closure && index < PyTuple_GET_SIZE(closure) ? PyTuple_GET_ITEM(closure, index) : NULL;
+    return cell == NULL || itself ? cell : PyCell_GET(cell);
 }
 
 /* ---- tests ---- */
@@ -359,10 +352,8 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             value = read_name(op->object[0], op->object[1]);
             goto set;
         case CELL:
-            value = read_cell(func, op->n[0]);
-            goto set;
         case OWN_CELL:
-            value = cell_of(func, op->n[0]);
+            value = read_cell(func, op->n[0], op->kind == OWN_CELL);
             goto set;
         case ATTR:
             value = read_attr(op, regs[op->reg[1]]);
@@ -386,10 +377,8 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             value = PyFunction_Check(regs[op->reg[1]]) ? PyFunction_GET_KW_DEFAULTS(regs[op->reg[1]]) : NULL;
             goto set;
         case CLOSURE:
-            value = read_cell(regs[op->reg[1]], op->n[0]);
-            goto set;
         case CLOSURE_CELL:
-            value = cell_of(regs[op->reg[1]], op->n[0]);
+            value = read_cell(regs[op->reg[1]], op->n[0], op->kind == CLOSURE_CELL);
             goto set;
         case METHOD_FUNCTION:
             value = PyMethod_Check(regs[op->reg[1]]) ? PyMethod_GET_FUNCTION(regs[op->reg[1]]) : NULL;
