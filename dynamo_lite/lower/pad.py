@@ -14,6 +14,7 @@ borders lies like its value, or the program declines (ops/borders.py).
 from __future__ import annotations
 
 from dataclasses import field
+from typing import Any
 
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
@@ -26,6 +27,11 @@ from dynamo_lite.lower.functionalise import Alike, looks_at_layout
 
 WIDEST = 8  # border, in elements
 WHOLE = (None, None, None)
+
+
+def _axis(node: Node) -> Any:
+    """The axis that a roll goes along; None: it goes through all elements of more axes than one."""
+    return 0 if node.params["axis"] is None and node.array_type.ndim == 1 else node.params["axis"]
 
 
 def pad(graph: Graph) -> Alike:
@@ -85,7 +91,7 @@ class _Borders:
         if node.op != "roll" or node.kind is not NodeKind.CALL:
             return False
         (x,) = node.args
-        shift, axis = node.params["shift"], node.params["axis"]
+        shift, axis = node.params["shift"], _axis(node)
         if not isinstance(x, Node) or x.array_type.scalar or axis is None or type(shift) is not int or not shift:
             return False
         dtype, shape = x.array_type.dtype, x.array_type.shape
@@ -194,7 +200,7 @@ class _Borders:
         (x,) = node.args
         assert isinstance(x, Node)
         shifts = list(inner.rolls[x]) if inner is not None else [0] * node.array_type.ndim
-        shifts[node.params["axis"]] += node.params["shift"]
+        shifts[_axis(node)] += node.params["shift"]
         return tuple(shifts)
 
     def build(self, bordered: _Bordered, node: Node) -> dict[Node, Node]:

@@ -650,9 +650,10 @@ def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrLi
 
 def _rolled(ask: Relate, a: Node, shift: Scalar, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
-    if place is not None and isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED:
-        # Asked for lower/decompose.py, which makes two stores of it where it knows the sizes of the parts.
-        size = a.array_type.shape[place]
+    along = 0 if place is None and a.array_type.ndim == 1 else place
+    if along is not None and isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED:
+        # Asked for lower/pad.py and decompose.py, which know the sizes of the parts then.
+        size = a.array_type.shape[along]
         with contextlib.suppress(Undecided):
             if ask(make("ge", size, abs(shift))):
                 ask(make("eq", make("sub", size, abs(shift)), 1))

@@ -193,3 +193,54 @@ def test_what_is_changed_in_place_is_a_value() -> None:
     for x in layouts():
         options = {"options": {"cost_model": False, "recompile_limit": 100, "check": 1}}
         require_equal(in_place, copies_of(x), compile=dynamo_lite.compile, compile_options=options)
+
+
+def advect(x: Any) -> Any:
+    return x - 0.1 * (x - np.roll(x, 1)) + np.roll(np.roll(x, 2), -3) * 0.5
+
+
+def heat(x: Any) -> Any:
+    for _ in range(3):
+        x = x + 0.1 * (np.roll(x, -1) - 2 * x + np.roll(x, 1))
+    return x
+
+
+def seen(x: Any) -> Any:
+    f = x + 1.0
+    left, right = np.roll(f, 1), np.roll(f, -1)
+    return left, left - right, left[1:], right.base is None, np.roll(x, 3).flags.owndata
+
+
+def changed(x: Any) -> Any:
+    left = np.roll(x, -1)
+    left[0] = x[-1]
+    y = x + np.roll(x, 1)
+    x[1:] = left[:-1]
+    x += np.roll(x, 2)
+    return y, np.roll(x, 1).sum(), np.roll(x > 1, 1) & (x < 2)
+
+
+def both_ways(x: Any) -> Any:
+    return np.roll(x, 1) - np.roll(x, -1, axis=0) + np.roll(x, -1, -1)
+
+
+def flat(x: Any) -> Any:
+    y = x[:, None] + x
+    return np.roll(y, 1) + y - np.roll(y, -1, 0)
+
+
+@pytest.mark.parametrize("fn", [advect, heat, seen, changed, both_ways, flat])
+def test_along_the_only_axis(fn: Callable[[Any], Any]) -> None:
+    """np.roll of no axis goes along the one that there is."""
+    base = np.random.default_rng(6).random(60) + 0.5
+    for x in (base, base[::-1], base[::3], base[::-2], base.astype("f4"), (base * 9).astype("i4"), base[:9] * (1 + 1j)):
+        for size in (len(x), 5, 4, 3, 2, 1, 0):
+            options = {"options": {"cost_model": False, "recompile_limit": 100, "check": 1}}
+            require_equal(fn, copies_of(x[:size]), compile=dynamo_lite.compile, compile_options=options)
+
+
+def test_a_stencil_along_the_only_axis_needs_one_array() -> None:
+    for fn in (advect, both_ways):
+        text = padded(fn, np.ones(40))
+        assert text.count("= empty_bordered") == 1 and "roll(%" not in text
+    assert "roll(%" in padded(seen, np.ones(40)) and "roll(%" in padded(flat, np.ones(40))
