@@ -395,6 +395,11 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     dl_interrupts_defer(&deferral, function);
     deferral.line = dl_pyframe_line(frame);
     answer = PyObject_CallFunctionObjArgs(watch.on_hot, poll, function, stack, own, names, values, sole, NULL);
+    if (answer == NULL && deferral.type == NULL
+        && (PyErr_ExceptionMatches(PyExc_MemoryError) || PyErr_ExceptionMatches(PyExc_RecursionError))) {
+        PyErr_Clear(); /* no room to ask: the user's code meets the limit itself, or does not */
+        answer = PyFloat_FromDouble(1.0); /* second, before it is asked again */
+    }
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
 done:
@@ -566,7 +571,8 @@ static PyNumberMethods poll_number = {.nb_bool = (inquiry)poll_bool};
 static PyTypeObject poll_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Poll",
-    .tp_doc = "Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0): asked at a loop's back edge, or a function's entry.",
+    .tp_doc = "Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0): asked at a loop's back edge,"
+              " or a function's entry.",
     .tp_basicsize = sizeof(DlPoll),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(DlPoll, vectorcall),

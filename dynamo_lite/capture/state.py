@@ -399,12 +399,13 @@ class Tracer:
                 value.concrete = None
             if isinstance(value, ObjectValue):
                 value.stored.clear()
-        for cell in self.cells:
-            cell.contents = None
+        for cell in (*self.cells, *(self.outer_cells or {}).values()):
+            cell.concrete = cell.contents = None
         self.namespaces.clear()
         self.stored.clear()
         self.checked.clear()
         self.cells.clear()
+        self.outer_cells = None
         self.wrapped.clear()
         self.arrays.clear()
         self.parts.clear()

@@ -277,7 +277,7 @@ def _trace(
         live = frozenset(variables) if stop.reason == "python-exception" else liveness(code)[index] | shared.keys()
         residual.inputs = tracer.inputs
         if frame.ways is not None:
-            lives = [live | shared.keys() for live in liveness(code)] if shared else liveness(code)
+            lives = [kept | shared.keys() for kept in liveness(code)] if shared else liveness(code)
             residual.goes_apart(frame.ways, index, frame.stack, variables, lives, names)
         elif stop.reason in ("loop-pauses", "joins") or (stop.reason == "work-limit" and not plain_rest and not runs):
             residual.goes_on(index, frame.stack, variables, live, names)

@@ -209,9 +209,7 @@ class _Taker:
             return False
         if ufunc in (np.logical_and, np.logical_or):
             return dtype.kind == "b"
-        return width > 1 and dtype.char in "fdbBhHiIlLqQ" and _folds_one_by_one(
-            ufunc, dtype.char, width
-        )
+        return width > 1 and dtype.char in "fdbBhHiIlLqQ" and _folds_one_by_one(ufunc, dtype.char, width)
 
     def is_cross(self, node: Node) -> bool:
         if node.op != "cross" or not self.axis or not self.is_short(node) or node.array_type.dtype.kind not in "iuf":

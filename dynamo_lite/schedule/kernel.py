@@ -19,7 +19,7 @@ from dynamo_lite.graph.alias import place
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, OpKind
-from dynamo_lite.graph.scalar import Scalar, kind_of
+from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.ops.elementwise import loop_dtypes
 from dynamo_lite.schedule.steps import DType, Kernel, KernelOp
 from dynamo_lite.schedule.target import Target
@@ -95,9 +95,21 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
         for one, arg, dtype in zip(single, node.args, in_dtypes, strict=True)
     ):
         single = (False,) * ufunc.nin  # the kernel casts it, which gives it a place on the tile, and a stride
-    if target.loop(ufunc, loop, single):
+    if target.loop(ufunc, loop, single) and not _may_be_lone(node, facts):
         return Form("loop", in_dtypes, out_dtypes, ufunc, forward=target.forward(ufunc, loop))
     return None
+
+
+def _may_be_lone(node: Node, facts: Facts) -> bool:
+    """Whether complex arrays may be broadcast to one of a single element.
+
+    To NumPy's iterator axes of length 1 have no stride, to its way around the iterator they have; loops of complex
+    numbers with AVX-512 multiply and add at once in the one case and not in the other.
+    """
+    arrays = [arg.array_type for arg in node.args if isinstance(arg, Node) and arg.array_type.shape]
+    if len({len(array.shape) for array in arrays}) < 2 or all(array.dtype.kind != "c" for array in arrays):
+        return False
+    return all(facts.decide(make("eq", dim, 1)) is not False for array in arrays for dim in array.shape)
 
 
 # Operators between NumPy scalars that compute as the ufunc does; on integers some warn of overflow, and no flag shows.

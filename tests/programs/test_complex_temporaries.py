@@ -60,3 +60,25 @@ def test_products(fn: Any, backend: str) -> None:
         compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
         calls=2,
     )
+
+
+@pytest.mark.parametrize("ways", [(9, 1, 1), (1, 9)])
+def test_of_a_single_element_broadcasts_have_no_stride(ways: tuple[int, ...]) -> None:
+    # With AVX-512 NumPy multiplies and adds at once where an array has a stride, and its iterator's axes of one have
+    # none: (x[:, None] * x)[0, 0] is other than (x * x)[0], in the last bit.
+    def known(x: Any, mask: Any) -> Any:
+        y = x[:, None] * x
+        return y + y
+
+    def unknown(x: Any, mask: Any) -> Any:
+        kept = x[mask]
+        y = kept[:, None] * kept
+        return y + y
+
+    values = (np.random.default_rng(6).random(9) + 0.5) * (1 + 1j)
+    for function in (known, unknown):
+        fast = dynamo_lite.compile(function, options={"cost_model": False})
+        for count in ways:
+            mask = np.arange(9) < count
+            x = values if function is unknown else values[:count]
+            assert fast(x, mask).tobytes() == function(x, mask).tobytes(), (function.__name__, count)
