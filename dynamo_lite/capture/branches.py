@@ -27,6 +27,7 @@ from dynamo_lite.capture.leaving import index_name, way_number
 from dynamo_lite.capture.loop_code import joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.objects import MAX_YIELDS
 from dynamo_lite.capture.places import Snapshot, changed, place_at, put, restore, snapshot
 from dynamo_lite.capture.region import close_branches
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
@@ -57,7 +58,6 @@ Parts: TypeAlias = tuple[Value, Value | None, Value | None]  # see parts_of
 Refuse: TypeAlias = Callable[[str, str], NoReturn]
 
 MAX_FORKS = 100  # in one iteration, written out
-MAX_YIELDS = 16  # numbers of one choice: csrc/cond.c has room for so many
 
 
 @dataclass(eq=False, slots=True)
@@ -72,6 +72,13 @@ class _End:
     contents: dict[str, Value | None]
     stack: list[Value]
     held: Snapshot
+
+    def acts(self, locals_: dict[str, Value], stack: list[Value]) -> bool:
+        """Whether anything was done on the way, which began with these."""
+        if self.region.graph.nodes or self.locals.keys() != locals_.keys() or len(self.stack) != len(stack):
+            return True
+        kept = all(value is locals_[name] for name, value in self.locals.items())
+        return not kept or any(one is not other for one, other in zip(self.stack, stack, strict=True))
 
 
 @dataclass(eq=False)
@@ -218,11 +225,13 @@ class Walk:
         before = dict(frame.locals), {name: cell.contents for name, cell in frame.cells.items()}, frame.stack[:]
         held = snapshot(tracer)
         ends: list[_End] = []
+        arms: list[int | None] = []
         for truth in (True, False):
             if ends:
                 self._restore(*before)
             begin(truth)
             arm = frame.index if frame.ways is None else None
+            arms.append(arm)
             frame.line, self.way, self.places = line, way, set()
             name = (*self._key(), *key, truth)
             region = tracer.open_branch(name, condition, truth)
@@ -253,7 +262,17 @@ class Walk:
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
         frame.line, self.way = line, way
         self.places = places.union(*(end.places for end in ends))
-        return self._merge(condition, ends[0], ends[1], join, held)
+
+        def refuse(reason: str, detail: str) -> NoReturn:
+            """What the ways leave does not fit together: leave the loop for the one that does something."""
+            acts = [end.acts(before[0], before[2]) for end in ends]
+            if acts.count(True) == 1:
+                place = acts.index(True)
+                self._avoid((*self._key(), *key, place == 0), condition, reason, detail, unrolled=True)
+                self._part(arms[place], before)
+            self.refuse(reason, detail)
+
+        return self._merge(condition, ends[0], ends[1], join, held, refuse)
 
     def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool = False) -> None:
         """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be.
@@ -311,12 +330,14 @@ class Walk:
 
     # -- merging ----------------------------------------------------------------------------------
 
-    def _merge(self, condition: GoesOn, then: _End, orelse: _End, join: int | None, before: Snapshot) -> GoesOn | None:
+    def _merge(
+        self, condition: GoesOn, then: _End, orelse: _End, join: int | None, before: Snapshot, refuse: Refuse
+    ) -> GoesOn | None:
         """The state behind both ways; whether the loop goes on, where they meet at the end of the iteration.
-        before: what places held where the ways part."""
+        before: what places held where the ways part. refuse: what to do where they leave what does not fit."""
         frame, tracer = self.frame, self.machine.tracer
         own = {id(cell) for cell in frame.cells.values()}
-        merge = _Merge(self.machine.tracer, self.refuse, then.region, orelse.region)
+        merge = _Merge(self.machine.tracer, refuse, then.region, orelse.region)
         wanted = [self._live(end, join) for end in (then, orelse)]
         locals_: dict[str, Value] = {}
         for name in {**then.locals, **orelse.locals}:
@@ -333,13 +354,13 @@ class Walk:
             if isinstance(owner, IteratorValue):  # where one way has ended the loop that it is of, it is the other's
                 ends = [end.held[owner][key] for end in (then, orelse) if owner in end.held]
                 if len(ends) == 2 and changed(tracer, {owner: then.held[owner]}, {owner: orelse.held[owner]}):
-                    self.refuse("loop-state", "a list, dict or iterator that a branch changes")
+                    refuse("loop-state", "a list, dict or iterator that a branch changes")
                 places += [(owner, key, end) for end in ends]
             elif id(owner) not in own and not any((owner, key) == known[:2] for known in places):
                 pair = place_at(tracer, owner, key, then.held), place_at(tracer, owner, key, orelse.held)
                 places.append((owner, key, merge.local(str(key), pair, (True, True))))
         if len(then.stack) != len(orelse.stack):
-            self.refuse("loop-state", "what lies on the stack behind an if")
+            refuse("loop-state", "what lies on the stack behind an if")
         stack = [
             merge.value("an expression", pair, (True, True)) for pair in zip(then.stack, orelse.stack, strict=True)
         ]

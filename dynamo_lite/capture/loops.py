@@ -35,6 +35,7 @@ from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
+from dynamo_lite.capture.objects import IS_SET, one_of_equals, tell_apart
 from dynamo_lite.capture.places import (
     Place,
     Snapshot,
@@ -49,6 +50,7 @@ from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow, place_
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CallValue,
     ConstantValue,
     EitherValue,
     IteratorValue,
@@ -66,7 +68,6 @@ from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
 from dynamo_lite.graph.scalar import (
     Scalar,
-    ScalarOp,
     Symbol,
     is_symbolic,
     kind_of,
@@ -116,10 +117,14 @@ class Attempt:
     merged: dict[Value, NumberValue] = field(default_factory=dict)  # the same in a loop around
     entered: dict[Path, NumberValue] = field(default_factory=dict)  # numbers that change, as the body has them
     became: dict[Path, NumberValue] = field(default_factory=dict)  # numbers after an iteration
-    results: dict[Value, ResultValue] = field(default_factory=dict)  # what such a value is behind the loop
+    # What such a value is behind the loop, or where it is left: if an iteration computed it, and in any case.
+    numbers: dict[tuple[Value, bool], Value] = field(default_factory=dict)
+    results: dict[tuple[Value, bool], Value] = field(default_factory=dict)
+    indices: dict[bool, Value] = field(default_factory=dict)  # the same of the index
     eithers: dict[Path, Either] = field(default_factory=dict)  # scalars that are NumPy's or Python's: their parts
     owners: dict[Place, Value] = field(default_factory=dict)  # of the places that it changes
     around: dict[Place, Value | None] = field(default_factory=dict)  # what these hold before the loop
+    alike: list[Path] = field(default_factory=list)  # numbers that are one object where they are equal
     learned: bool = False  # something about numbers, so that the next attempt is another
     late: bool = False  # something has its value only behind an iteration
     goes_on: GoesOn = True  # whether there is another iteration
@@ -627,13 +632,12 @@ class Attempt:
         return self._value_left(path, before.get(name), places, results)
 
     def _value_left(self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]) -> Value:
-        start, _, step = self.bounds
         if path in self.eithers:
             pieces = enumerate(self.eithers[path].before)
             return put_together([self._value_left((*path, k), part, places, results) for k, part in pieces])
         value = self.final.get(path)
-        if isinstance(value, NumberValue) and value.expr == self.region.index and type(step) is int:
-            return counted(self.machine.tracer.number(make("sub", start, step)), step)
+        if value is not None and self._is_index(value) and type(self.bounds[2]) is int:
+            return self._index_behind(left=True)
         if value is not None:
             if self._changes(value):
                 raise CannotLeave
@@ -644,7 +648,11 @@ class Attempt:
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
             parts = [self._value_left((*path, k), item, places, results) for k, item in enumerate(items)]
             return SequenceValue(None, tuple, parts)
-        return self._after(path, before, places, results)
+        return self._after(path, before, places, results, left=True)
+
+    def _is_index(self, value: Value) -> bool:
+        """Whether a number is the index of the iteration."""
+        return isinstance(value, NumberValue) and value.expr == self.region.index
 
     def _changes(self, value: Value) -> bool:
         """Whether `value` depends on which iteration it is of."""
@@ -673,29 +681,11 @@ class Attempt:
             if path in self.next:
                 tracer.alternatives[number.name] = self.begins[path], self.next[path]
         if len(tracer.regions) == 1:
-            self._tell_apart([path for path in self.next if path[0] in live and path[0] != self.at_name])
+            paths = [path for path in self.next if path[0] in live and path[0] != self.at_name]
+            indices = [path for path, value in self.final.items() if path[0] in live and self._is_index(value)]
+            self.alike = tell_apart(tracer, self.region, paths, indices, self, self._names_inside(), self._refuse)
         if len(self.next) > MAX_NUMBERS:
             self._refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
-
-    def _tell_apart(self, paths: list[Path]) -> None:
-        """Refuse numbers behind the loop that may be objects which Python knows already, or one and the same object."""
-        tracer = self.machine.tracer
-        known: set[str] = set()
-        before = {one for one in self.region.before if isinstance(one, ScalarOp)}
-        computed: set[Scalar] = set()  # what the others are computed as, or may be
-        taken: set[Scalar] = set()  # what they may be by a choice or an inner loop
-        for path in {self.held[path]: path for path in paths}.values():
-            names: set[str] = set()
-            value = self.next[path]
-            others = tracer.objects(value) - {value}
-            found_before = tracer.may_be(value, names) or not before.isdisjoint(others)
-            if found_before or not self._names_inside() & symbols_of(value):
-                self._refuse("loop-number-identity", f"{path[0]}, which may end as a number that was there before")
-            if not (known.isdisjoint(names) and computed.isdisjoint(others) and value not in taken):
-                self._refuse("loop-number-identity", f"{path[0]}, which may end as the same number as another variable")
-            known |= names
-            taken |= others
-            computed |= {value, *others}
 
     def _runs_at_all(self) -> bool:
         """Whether there is an iteration, decided now; where that changes in a loop around, there is no loop here."""
@@ -713,12 +703,15 @@ class Attempt:
             return False
         return bool(simplify(substitute(expr, {self.region.index.name: make("sub", start, step)})) == simplify(known))
 
-    def _after(self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]) -> Value:
+    def _after(
+        self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node], left: bool = False
+    ) -> Value:
         if path in self.eithers:
             pieces = enumerate(self.eithers[path].before)
             return put_together([self._after((*path, k), part, places, results) for k, part in pieces])
         if path in self.final:
-            return self._at_last_index(self.final[path])
+            final = self.final[path]
+            return self._index_behind(left) if self._is_index(final) else self._at_last_index(final)
         if path in self.next and self.machine.tracer.regions:
             loop = results[places[path]].args[0]
             assert isinstance(loop, Node)
@@ -726,8 +719,7 @@ class Attempt:
             self.machine.tracer.alternatives[symbol.name] = self.begins[path], self.next[path]
             return self.merged.setdefault(self.held[path], NumberValue(None, symbol))
         if path in self.next:
-            kind = {"int": int, "float": float, "bool": bool}[kind_of(self.next[path])]
-            return self.results.setdefault(self.held[path], ResultValue(None, results[places[path]], kind))
+            return self._result(path, before, places, results, left)
         if path in self.leaves:
             return ArrayValue(None, results[places[path]]) if path in places else self.leaves[path][0]
         assert before is not None
@@ -739,6 +731,46 @@ class Attempt:
                 None, tuple, [self._after((*path, k), item, places, results) for k, item in enumerate(items)]
             )
         return before
+
+    def _number_behind(self, path: Path, places: dict[Path, int], results: dict[int, Node], left: bool) -> Value:
+        """A number that an iteration computed or took from the index. left: between two iterations, not at the end."""
+        known = self.numbers.get((self.held[path], left))
+        if known is not None:
+            return known
+        kind = {"int": int, "float": float, "bool": bool}[kind_of(self.next[path])]
+        number: Value = ResultValue(None, results[places[path]], kind)
+        place = next((k for k, other in enumerate(self.alike) if self.held.get(other) is self.held[path]), 0)
+        others = [
+            self._index_behind(left) if other in self.final else self._number_behind(other, places, results, left)
+            for other in self.alike[:place]
+        ]
+        if others:
+            number = CallValue(None, one_of_equals, [number, *others])
+        self.numbers[self.held[path], left] = number
+        return number
+
+    def _index_behind(self, left: bool) -> Value:
+        """The index of the last iteration. left: between two iterations, not at the end."""
+        if left not in self.indices:
+            start, _, step = self.bounds
+            tracer, index = self.machine.tracer, self.region.index
+            begin = tracer.number(make("sub", start, step)) if left else None
+            value = self._at_last_index(NumberValue(None, index)) if begin is None else counted(begin, step)  # type: ignore[arg-type]
+            self.indices[left] = value
+        return self.indices[left]
+
+    def _result(
+        self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node], left: bool
+    ) -> Value:
+        """The number that the loop leaves; the very one from before it where no iteration put another there."""
+        known = self.results.get((self.held[path], left))
+        if known is None:
+            known = self._number_behind(path, places, results, left)
+            flag = (*path, IS_SET)
+            if flag in places and before is not None:
+                known = EitherValue(None, ResultValue(None, results[places[flag]], bool), known, before)
+            self.results[self.held[path], left] = known
+        return known
 
     def _is_carried(self, value: Value) -> bool:
         """Whether a number in `value` depends on one that the loop carries."""
