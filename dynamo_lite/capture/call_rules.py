@@ -21,7 +21,7 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import consumers, draws, lists, numpy_rules, scopes
-from dynamo_lite.capture.branches import choose, data_condition, split
+from dynamo_lite.capture.choices import choose, data_condition, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute

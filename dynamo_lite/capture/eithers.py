@@ -7,7 +7,7 @@
 
 Enters: what such a local holds before a loop and after an iteration. Leaves: its three parts, each of which the loop
 carries like any local: whether it holds what the loop makes (a NumPy scalar, a tuple of scalars), that, and what it
-holds otherwise. Operations are traced for both (branches.split), since an int and an int64 differ in how they overflow
+holds otherwise. Operations are traced for both (choices.split), since an int and an int64 differ in how they overflow
 and convert. INVARIANT: what stood there before the loop is the same object after it, where no iteration put something
 in its place.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TypeAlias
 
-from dynamo_lite.capture.branches import are_like, parts_of, stand_in_node
+from dynamo_lite.capture.choices import are_like, parts_of, stand_in_node
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, EitherValue, ResultValue, SequenceValue, Value

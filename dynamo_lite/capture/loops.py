@@ -17,7 +17,8 @@ from functools import partial
 from typing import NoReturn
 
 from dynamo_lite import ops
-from dynamo_lite.capture.branches import GoesOn, Walk, stand_in_node
+from dynamo_lite.capture.branches import GoesOn, Walk
+from dynamo_lite.capture.choices import stand_in_node
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
 from dynamo_lite.capture.leaving import (
     CannotLeave,
@@ -35,7 +36,7 @@ from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
-from dynamo_lite.capture.objects import IS_SET, one_of_equals, tell_apart
+from dynamo_lite.capture.objects import Behind, tell_apart
 from dynamo_lite.capture.places import (
     Place,
     Snapshot,
@@ -50,13 +51,11 @@ from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow, place_
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
-    CallValue,
     ConstantValue,
     EitherValue,
     IteratorValue,
     NumberValue,
     RangeValue,
-    ResultValue,
     SequenceValue,
     Value,
 )
@@ -117,10 +116,6 @@ class Attempt:
     merged: dict[Value, NumberValue] = field(default_factory=dict)  # the same in a loop around
     entered: dict[Path, NumberValue] = field(default_factory=dict)  # numbers that change, as the body has them
     became: dict[Path, NumberValue] = field(default_factory=dict)  # numbers after an iteration
-    # What such a value is behind the loop, or where it is left: if an iteration computed it, and in any case.
-    numbers: dict[tuple[Value, bool], Value] = field(default_factory=dict)
-    results: dict[tuple[Value, bool], Value] = field(default_factory=dict)
-    indices: dict[bool, Value] = field(default_factory=dict)  # the same of the index
     eithers: dict[Path, Either] = field(default_factory=dict)  # scalars that are NumPy's or Python's: their parts
     owners: dict[Place, Value] = field(default_factory=dict)  # of the places that it changes
     around: dict[Place, Value | None] = field(default_factory=dict)  # what these hold before the loop
@@ -571,7 +566,8 @@ class Attempt:
             if path[0] in live or path[0] in entered
         }
         rest = None if self.exit_index is None else RangeValue(None, *self.bounds)
-        held = partial(self._left, before=before, places=places, results=results)
+        left, behind = (Behind(self, places, results, self.alike, index) for index in self._last_index())
+        held = partial(self._left, before=before, left=left)
         try:
             for place in self.owners:
                 self._set(place, held(place))
@@ -589,7 +585,7 @@ class Attempt:
         for name in self.stored:
             paths = ((name,) in known for known in (self.final, self.next, self.leaves, self.eithers))
             known = name in live and (name in before or any(paths))
-            self._set(name, self._after((name,), before.get(name), places, results) if known else None)
+            self._set(name, self._after((name,), before.get(name), behind) if known else None)
 
     def _see_whether_alone(self) -> None:
         """Have the first iteration run by itself if the loop pauses in front of it; that it does not is guarded."""
@@ -619,9 +615,7 @@ class Attempt:
         reason, detail, _ = next(iter(self.plan.avoided.values()))
         self._refuse(reason, detail)
 
-    def _left(
-        self, name: Name, before: dict[Name, Value], places: dict[Path, int], results: dict[int, Node]
-    ) -> Value | None:
+    def _left(self, name: Name, before: dict[Name, Value], left: Behind) -> Value | None:
         """What a local holds when the loop is left between two iterations."""
         if name not in self.stored:
             return self._get(name)
@@ -629,15 +623,15 @@ class Attempt:
         handed = any(path in known for known in (self.final, self.next, self.leaves))
         if name not in before and not handed:
             return None
-        return self._value_left(path, before.get(name), places, results)
+        return self._value_left(path, before.get(name), left)
 
-    def _value_left(self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node]) -> Value:
+    def _value_left(self, path: Path, before: Value | None, left: Behind) -> Value:
         if path in self.eithers:
             pieces = enumerate(self.eithers[path].before)
-            return put_together([self._value_left((*path, k), part, places, results) for k, part in pieces])
+            return put_together([self._value_left((*path, k), part, left) for k, part in pieces])
         value = self.final.get(path)
-        if value is not None and self._is_index(value) and type(self.bounds[2]) is int:
-            return self._index_behind(left=True)
+        if value is not None and self._is_index(value) and left.index is not None:
+            return left.index
         if value is not None:
             if self._changes(value):
                 raise CannotLeave
@@ -646,9 +640,18 @@ class Attempt:
             return counted(self.machine.tracer.number(self.counts[path]), self.plan.steps[path])
         if before is not None and is_tuple(before):
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
-            parts = [self._value_left((*path, k), item, places, results) for k, item in enumerate(items)]
+            parts = [self._value_left((*path, k), item, left) for k, item in enumerate(items)]
             return SequenceValue(None, tuple, parts)
-        return self._after(path, before, places, results, left=True)
+        return self._after(path, before, left)
+
+    def _last_index(self) -> tuple[Value | None, Value | None]:
+        """The index of the last iteration before the loop is left, and before its end; None where nothing holds it."""
+        last = next(filter(self._is_index, self.final.values()), None)
+        if last is None:
+            return None, None
+        start, _, step = self.bounds
+        begin = self.machine.tracer.number(make("sub", start, step))
+        return counted(begin, step) if type(step) is int else None, self._at_last_index(last)
 
     def _is_index(self, value: Value) -> bool:
         """Whether a number is the index of the iteration."""
@@ -703,74 +706,32 @@ class Attempt:
             return False
         return bool(simplify(substitute(expr, {self.region.index.name: make("sub", start, step)})) == simplify(known))
 
-    def _after(
-        self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node], left: bool = False
-    ) -> Value:
+    def _after(self, path: Path, before: Value | None, behind: Behind) -> Value:
         if path in self.eithers:
             pieces = enumerate(self.eithers[path].before)
-            return put_together([self._after((*path, k), part, places, results) for k, part in pieces])
+            return put_together([self._after((*path, k), part, behind) for k, part in pieces])
         if path in self.final:
             final = self.final[path]
-            return self._index_behind(left) if self._is_index(final) else self._at_last_index(final)
+            return behind.index if behind.index and self._is_index(final) else self._at_last_index(final)
         if path in self.next and self.machine.tracer.regions:
-            loop = results[places[path]].args[0]
+            loop = behind.results[behind.places[path]].args[0]
             assert isinstance(loop, Node)
-            symbol = loop.params["yields"][places[path] - loop.params["carried"]]
+            symbol = loop.params["yields"][behind.places[path] - loop.params["carried"]]
             self.machine.tracer.alternatives[symbol.name] = self.begins[path], self.next[path]
             return self.merged.setdefault(self.held[path], NumberValue(None, symbol))
         if path in self.next:
-            return self._result(path, before, places, results, left)
+            return behind.number(path, before)
         if path in self.leaves:
-            return ArrayValue(None, results[places[path]]) if path in places else self.leaves[path][0]
+            return (
+                ArrayValue(None, behind.results[behind.places[path]]) if path in behind.places else self.leaves[path][0]
+            )
         assert before is not None
         if path in self.counts:
             return self.machine.tracer.number(self._counted(path, self._trip()))
         if is_tuple(before):
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
-            return SequenceValue(
-                None, tuple, [self._after((*path, k), item, places, results) for k, item in enumerate(items)]
-            )
+            return SequenceValue(None, tuple, [self._after((*path, k), item, behind) for k, item in enumerate(items)])
         return before
-
-    def _number_behind(self, path: Path, places: dict[Path, int], results: dict[int, Node], left: bool) -> Value:
-        """A number that an iteration computed or took from the index. left: between two iterations, not at the end."""
-        known = self.numbers.get((self.held[path], left))
-        if known is not None:
-            return known
-        kind = {"int": int, "float": float, "bool": bool}[kind_of(self.next[path])]
-        number: Value = ResultValue(None, results[places[path]], kind)
-        place = next((k for k, other in enumerate(self.alike) if self.held.get(other) is self.held[path]), 0)
-        others = [
-            self._index_behind(left) if other in self.final else self._number_behind(other, places, results, left)
-            for other in self.alike[:place]
-        ]
-        if others:
-            number = CallValue(None, one_of_equals, [number, *others])
-        self.numbers[self.held[path], left] = number
-        return number
-
-    def _index_behind(self, left: bool) -> Value:
-        """The index of the last iteration. left: between two iterations, not at the end."""
-        if left not in self.indices:
-            start, _, step = self.bounds
-            tracer, index = self.machine.tracer, self.region.index
-            begin = tracer.number(make("sub", start, step)) if left else None
-            value = self._at_last_index(NumberValue(None, index)) if begin is None else counted(begin, step)  # type: ignore[arg-type]
-            self.indices[left] = value
-        return self.indices[left]
-
-    def _result(
-        self, path: Path, before: Value | None, places: dict[Path, int], results: dict[int, Node], left: bool
-    ) -> Value:
-        """The number that the loop leaves; the very one from before it where no iteration put another there."""
-        known = self.results.get((self.held[path], left))
-        if known is None:
-            known = self._number_behind(path, places, results, left)
-            flag = (*path, IS_SET)
-            if flag in places and before is not None:
-                known = EitherValue(None, ResultValue(None, results[places[flag]], bool), known, before)
-            self.results[self.held[path], left] = known
-        return known
 
     def _is_carried(self, value: Value) -> bool:
         """Whether a number in `value` depends on one that the loop carries."""

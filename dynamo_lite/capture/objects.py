@@ -19,11 +19,11 @@ from dataclasses import field, replace
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 from dynamo_lite.capture.state import Region, Tracer
-from dynamo_lite.capture.value import Value
+from dynamo_lite.capture.value import CallValue, EitherValue, ResultValue, Value
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, make, symbols_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, symbols_of
 from dynamo_lite.graph.types import number_type
 
 MAX_YIELDS = 16  # numbers of one choice: csrc/cond.c has room for so many
@@ -122,7 +122,7 @@ class _Ends:
         node, place = _yielding(graph, value)
         if node is None or node.kind is not NodeKind.COND:
             return False
-        return all(self.takes_index_only(body, body.outputs[place]) for body in node.regions)  # type: ignore[arg-type]
+        return all(self.takes_index_only(body, body.outputs[place]) for body in node.regions)
 
     def is_set(self, graph: Graph, value: Scalar) -> Scalar | None:
         """Whether `value`, a number of the body `graph`, is another object than the carried number: a number of that
@@ -214,9 +214,50 @@ def _yielding(graph: Graph, value: Symbol) -> tuple[Node | None, int]:
     return None, 0
 
 
+@dataclass(eq=False, slots=True)
+class Behind:
+    """The numbers that a loop carries as they are behind it, or where it is left between two iterations.
+
+    places: of what the loop hands out, by path; results: the nodes of these. alike: what tell_apart() returned. index:
+    that of the last iteration.
+    """
+
+    numbers: Numbers
+    places: dict[Path, int]
+    results: dict[int, Node]
+    alike: list[Path]
+    index: Value | None
+    known: dict[Value, Value] = field(default_factory=dict)  # by what the names hold that hold it
+    made: dict[Value, Value] = field(default_factory=dict)  # if it is another one than before the loop
+
+    def number(self, path: Path, before: Value | None) -> Value:
+        """The number at `path`; `before` itself where no iteration put another there."""
+        held = self.numbers.held[path]
+        if held not in self.known:
+            number = self.known[held] = self._made(path)
+            flag = (*path, IS_SET)
+            if flag in self.places and before is not None:
+                is_set = ResultValue(None, self.results[self.places[flag]], bool)
+                self.known[held] = EitherValue(None, is_set, number, before)
+        return self.known[held]
+
+    def _made(self, path: Path) -> Value:
+        """The number that an iteration computed, or took from the index."""
+        held = self.numbers.held[path]
+        if held not in self.made:
+            kind = {"int": int, "float": float, "bool": bool}[kind_of(self.numbers.next[path])]
+            number = self.made[held] = ResultValue(None, self.results[self.places[path]], kind)
+            place = next((k for k, other in enumerate(self.alike) if self.numbers.held.get(other) is held), 0)
+            earlier = self.alike[:place]
+            if earlier:
+                others = [self._made(other) if other in self.numbers.held else self.index for other in earlier]
+                self.made[held] = CallValue(None, one_of_equals, [number, *(other for other in others if other)])
+        return self.made[held]
+
+
 def one_of_equals(number: int, *others: int) -> int:
     """What residual code takes for a number which is one object with any of the others that it is equal to."""
     return next((other for other in others if other == number), number)
 
 
-__all__ = ["IS_SET", "MAX_YIELDS", "one_of_equals", "tell_apart"]
+__all__ = ["MAX_YIELDS", "Behind", "tell_apart"]

@@ -7,7 +7,7 @@ residual code stores the last value of each place, once:
 
     self.t = self.t + dt; self.u = f(self.u)       program: f;  residual: self.t = ..., self.u = ...
 
-A loop carries the places that its body changes as it carries locals (loops.py), and a choice merges them (branches.py).
+A loop carries the places that its body changes as it carries locals (loops.py), and a choice merges them (choices.py).
 INVARIANT: what could see an object from outside before the segment ends breaks the graph; a program that declines
 has stored nothing.
 """

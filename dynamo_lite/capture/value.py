@@ -173,7 +173,7 @@ class ArrayValue(Value):
 @dataclass(eq=False, slots=True)
 class EitherValue(Value):
     """``first`` where the condition (a number, or a bool NumPy scalar) holds, else ``second``: values of unlike types,
-    which both exist before the choice. What takes scalars operates on the first or on the second (branches.py). Behind
+    which both exist before the choice. What takes scalars operates on the first or on the second (choices.py). Behind
     a loop, where nothing operates on it any more, the condition is a ResultValue."""
 
     condition: Any = None

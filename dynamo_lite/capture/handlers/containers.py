@@ -7,7 +7,7 @@ from typing import Any
 
 from dynamo_lite import ops
 from dynamo_lite.capture import lists, numpy_rules, places
-from dynamo_lite.capture.branches import split
+from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite.capture import scopes
-from dynamo_lite.capture.branches import data_condition
+from dynamo_lite.capture.choices import data_condition
 from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop

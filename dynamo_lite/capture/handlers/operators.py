@@ -10,7 +10,7 @@ from typing import TypeGuard
 import numpy as np
 
 from dynamo_lite.capture import lists, numpy_rules
-from dynamo_lite.capture.branches import split
+from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
 from dynamo_lite.capture.machine import Machine, as_constant, handles

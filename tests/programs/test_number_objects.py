@@ -1,0 +1,169 @@
+"""Which object a number is behind a loop: the one from before it, the index, or another, as `is` can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import _C
+from tests.programs.loop_cases import BACKENDS, OPTIONS, rng
+
+
+class Thing:
+    pass
+
+
+def counts(u: Any, n: int, k: int) -> Any:
+    for _ in range(n):
+        u = u * 0.5
+        if u[0] > 0.1:
+            k += 1
+    return u, k
+
+
+def where_last(u: Any, n: int, k: int) -> Any:
+    at, i = k, 0
+    for i in range(300, 300 + n):
+        u = u * 0.5
+        if u[0] > 0.1:
+            at = i
+    return u, at, i
+
+
+def where_two(u: Any, n: int, k: int) -> Any:
+    at = other = k
+    for i in range(300, 300 + n):
+        u = u * 0.5
+        if u[0] > 0.1:
+            at = i
+        if u[1] > 0.1:
+            other = i
+    return u, at, other
+
+
+def least(u: Any, n: int, k: int) -> Any:
+    best, at = 1e9, k
+    for i in range(300, 300 + n):
+        u = u * 0.5
+        total = float(u.sum())
+        if total < best:
+            best, at = total, i
+    return u, best, at
+
+
+def counts_in_a_row_of_choices(u: Any, n: int, k: int) -> Any:
+    for _ in range(n):
+        u = u * 0.5
+        for j in range(3):
+            if u[j] > 0.1:
+                k += 1
+    return u, k
+
+
+def counts_in_a_nest(u: Any, n: int, k: int) -> Any:
+    for _ in range(n):
+        u = u * 0.5
+        for j in range(n):
+            if u[j % 4] > 0.1:
+                k += 1
+    return u, k
+
+
+def counts_while(u: Any, n: int, k: int) -> Any:
+    while u[0] > 1e-3:
+        u = u * 0.5
+        if u[1] > 0.1:
+            k += 1
+    return u, k
+
+
+def counts_in_places(u: Any, n: int, k: int) -> Any:
+    thing: Any = Thing()
+    thing.n = thing.m = k
+    for _ in range(n):
+        u = u * 0.5
+        if u[0] > 0.1:
+            thing.n += 1
+        if u[1] > 5.0:
+            thing.m += 1
+    return u, thing.n, thing.m
+
+
+def changes_places(u: Any, n: int, k: int) -> Any:
+    p, q = k, n
+    for _ in range(n):
+        u = u * 0.5
+        if u[0] > 0.1:
+            p, q = q, p
+    return u, p, q
+
+
+def goes_back(u: Any, n: int, k: int) -> Any:
+    before = k
+    for _ in range(n):
+        u = u * 0.5
+        if u[0] > 0.1:
+            k += 1
+        elif u[1] > 0.1:
+            k = before
+    return u, k, before
+
+
+NATIVE = [
+    *(counts, where_last, where_two, least, counts_in_a_row_of_choices, counts_in_a_nest, counts_while),
+    counts_in_places,
+]
+OTHERS = [changes_places, goes_back]
+
+
+def told(args: tuple[Any, ...], results: tuple[Any, ...]) -> list[Any]:
+    """All that can be told of what a call returned, `is` included."""
+    found: list[Any] = []
+    for one in results:
+        small = isinstance(one, int) and -5 <= one <= 256
+        known = [] if small else [place for place, arg in enumerate(args) if arg is one]
+        found.append(one.tobytes() if isinstance(one, np.ndarray) else (type(one), repr(one), known))
+    return [*found, [one is other for one, other in combinations(results, 2)]]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [*NATIVE, *OTHERS], ids=lambda function: function.__name__)
+def test_objects(function: Callable[..., Any], backend: str) -> None:
+    fast: Any = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
+    random = rng(11)
+    for _ in range(16):
+        u = random.random(4) * random.choice([0.01, 1.0, 4.0, 100.0])
+        args = u, int(random.integers(1, 12)), int(random.choice([5, 1000, 70000]))
+        assert told(args, fast(*args)) == told(args, function(*args)), args
+    if function in NATIVE and not _C.get_stress():
+        assert [loop.outcome for loop in fast.explain().loops] == ["native"] * len(fast.explain().loops)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_branch_that_leaves_what_does_not_fit_is_left(backend: str, capsys: pytest.CaptureFixture[str]) -> None:
+    class Figure:
+        def __init__(self) -> None:
+            self.n = 0
+
+        def plot(self, u: Any) -> None:
+            self.n += 1
+            self.last = u.copy()  # an attribute that is not there before
+
+    def plots(figure: Figure, u: Any, n: int) -> Any:
+        for i in range(n):
+            u = u + 0.1 * (1.0 - u)
+            if i % 10 == 0:
+                figure.plot(u)
+        return u
+
+    fast: Any = dynamo_lite.compile(plots, backend=backend, options=OPTIONS)
+    for n in (35, 35, 101):
+        figures = Figure(), Figure()
+        results = fast(figures[0], np.linspace(0.0, 0.5, 9), n), plots(figures[1], np.linspace(0.0, 0.5, 9), n)
+        assert results[0].tobytes() == results[1].tobytes()
+        assert figures[0].n == figures[1].n and figures[0].last.tobytes() == figures[1].last.tobytes()
