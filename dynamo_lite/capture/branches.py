@@ -231,7 +231,7 @@ class Walk:
                     self._part(arm, before)
                 raise
             except Returned:
-                if tracer.tells_pauses(condition) and tracer.regions[0].is_of_known_length():
+                if tracer.tells_pauses(condition) and tracer.regions[0].may_be_unrolled():
                     self.way = None  # unrolled the loop needs no break for it
                 raise
             tracer.regions.pop()
@@ -265,7 +265,7 @@ class Walk:
         tracer, root = self.machine.tracer, self.machine.tracer.frames[0]
         if self.way is not None:
             return  # which the loop is left on
-        if tracer.tells_pauses(condition) and not (unrolled and tracer.regions[0].is_of_known_length()):
+        if tracer.tells_pauses(condition) and not (unrolled and tracer.regions[0].may_be_unrolled()):
             line = root.line or root.code.firstlineno
             tracer.plans[tracer.regions[0].key].avoided[key] = reason, detail, line
             raise Retry

@@ -227,7 +227,7 @@ class Attempt:
         busy = place_of(code, self.header) in tracer.restraints.busy
         if busy or place in self.plan.apart or not goes_on_at(code, place):
             return
-        if self.region.is_of_known_length():
+        if self.region.may_be_unrolled():
             return
         self.plan.apart.add(place)
         raise Retry

@@ -299,9 +299,16 @@ class Region:
     pauses: list[Scalar] | None = None
     given: Scalar = True
 
-    def is_of_known_length(self) -> bool:
-        """Whether capture knows how many iterations there are, so that it could unroll the loop."""
-        return not any(map(is_symbolic, self.bounds)) and self.bounds[1] != ENDLESS
+    def may_be_unrolled(self) -> bool:
+        """Whether capture knows how many iterations there are, and they are so few that unrolled the loop does better
+        than one that is left."""
+        start, stop, step = self.bounds
+        if not (isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)) or stop == ENDLESS:
+            return False
+        return len(range(start, stop, step)) <= UNROLLED_RATHER
+
+
+UNROLLED_RATHER = 64  # iterations
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,7 @@ def test_objects(function: Callable[..., Any], backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_branch_that_leaves_what_does_not_fit_is_left(backend: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_branch_that_leaves_what_does_not_fit_is_left(backend: str) -> None:
     class Figure:
         def __init__(self) -> None:
             self.n = 0
@@ -167,3 +167,22 @@ def test_a_branch_that_leaves_what_does_not_fit_is_left(backend: str, capsys: py
         results = fast(figures[0], np.linspace(0.0, 0.5, 9), n), plots(figures[1], np.linspace(0.0, 0.5, 9), n)
         assert results[0].tobytes() == results[1].tobytes()
         assert figures[0].n == figures[1].n and figures[0].last.tobytes() == figures[1].last.tobytes()
+
+
+def plots_of_many(figure: Any, u: Any) -> Any:
+    for i in range(130):
+        u = u + 0.1 * (1.0 - u)
+        if i % 10 == 0:
+            figure.last = u.copy()
+    return u
+
+
+def test_loops_of_known_length_are_left_too() -> None:
+    fast: Any = dynamo_lite.compile(plots_of_many, options=OPTIONS)
+    for _ in range(3):
+        things = Thing(), Thing()
+        results = fast(things[0], np.linspace(0.0, 0.5, 9)), plots_of_many(things[1], np.linspace(0.0, 0.5, 9))
+        assert results[0].tobytes() == results[1].tobytes()
+        assert vars(things[0])["last"].tobytes() == vars(things[1])["last"].tobytes()
+    if not _C.get_stress():
+        assert "native" in {loop.outcome for loop in fast.explain().loops}
