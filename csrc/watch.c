@@ -395,11 +395,6 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     dl_interrupts_defer(&deferral, function);
     deferral.line = dl_pyframe_line(frame);
     answer = PyObject_CallFunctionObjArgs(watch.on_hot, poll, function, stack, own, names, values, sole, NULL);
-    if (answer == NULL && deferral.type == NULL
-        && (PyErr_ExceptionMatches(PyExc_MemoryError) || PyErr_ExceptionMatches(PyExc_RecursionError))) {
-        PyErr_Clear(); /* no room to ask: the user's code meets the limit itself, or does not */
-        answer = PyFloat_FromDouble(1.0); /* second, before it is asked again */
-    }
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
 done:

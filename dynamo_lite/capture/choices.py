@@ -21,8 +21,7 @@ from dynamo_lite import ops
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.objects import MAX_YIELDS
-from dynamo_lite.capture.region import close_branches
+from dynamo_lite.capture.region import MAX_YIELDS, close_branches
 from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import (

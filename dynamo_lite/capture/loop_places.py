@@ -15,6 +15,7 @@ from dynamo_lite.capture.lists import is_whole
 from dynamo_lite.capture.loop_code import tests
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.objects import Path
 from dynamo_lite.capture.places import (
     Place,
     Snapshot,
@@ -37,7 +38,6 @@ from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.pycode import Code
 
 Name: TypeAlias = str | Place  # of a local, or a place
-Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
 State: TypeAlias = list[tuple[Value, tuple[Any, ...]]]
 Bounds: TypeAlias = tuple[Scalar, Scalar, Scalar]
 

@@ -30,13 +30,13 @@ from dynamo_lite.capture.leaving import (
 )
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
-from dynamo_lite.capture.loop_places import Name, Path, State, Unreached, bounds_of, find_owners, only_places, ways_of
+from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
-from dynamo_lite.capture.objects import Behind, tell_apart
+from dynamo_lite.capture.objects import Behind, Path, tell_apart
 from dynamo_lite.capture.places import (
     Place,
     Snapshot,
@@ -685,8 +685,9 @@ class Attempt:
                 tracer.alternatives[number.name] = self.begins[path], self.next[path]
         if len(tracer.regions) == 1:
             paths = [path for path in self.next if path[0] in live and path[0] != self.at_name]
-            indices = [path for path, value in self.final.items() if path[0] in live and self._is_index(value)]
-            self.alike = tell_apart(tracer, self.region, paths, indices, self, self._names_inside(), self._refuse)
+            final = {path: as_scalar(value) for path, value in self.final.items() if path[0] in live}
+            known = {path: value for path, value in final.items() if value is not None}
+            self.alike = tell_apart(tracer, self.region, paths, known, self, self._names_inside(), self._refuse)
         if len(self.next) > MAX_NUMBERS:
             self._refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
 

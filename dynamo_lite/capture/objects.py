@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Any, NoReturn, Protocol, TypeAlias
 
+from dynamo_lite.capture.region import MAX_YIELDS
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import CallValue, EitherValue, ResultValue, Value
 from dynamo_lite.dataclass import dataclass
@@ -26,10 +27,9 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, symbols_of
 from dynamo_lite.graph.types import number_type
 
-MAX_YIELDS = 16  # numbers of one choice: csrc/cond.c has room for so many
 IS_SET = "is set"  # ends the path of a bool: whether the number at the rest of it is another object than before
 
-Path: TypeAlias = tuple[Any, ...]
+Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
 
 
 class Numbers(Protocol):
@@ -44,22 +44,23 @@ def tell_apart(
     tracer: Tracer,
     region: Region,
     paths: list[Path],
-    indices: list[Path],
+    finals: dict[Path, Scalar],
     numbers: Numbers,
     inside: set[str],
     refuse: Callable[[str, str], NoReturn],
 ) -> list[Path]:
     """See which object each number is behind the loop of `region`; what that takes is carried from now on.
 
-    indices: where the index itself is known to be. inside: the names of numbers that are others in every iteration.
-    refuse: told of numbers that may be objects which Python knows already, or one and the same object, where nobody can
-    tell. Returns what may be one object with the index, or with each other: two of them are if they are equal.
+    finals: the numbers behind the loop that are known without the iterations before the last one. inside: the names of
+    numbers that are others in every iteration. refuse: told of numbers that may be objects which Python knows already,
+    or one and the same object, where nobody can tell. Returns what may be one object with the index, or with each
+    other: two of them are if they are equal.
     """
     known: set[str] = set()
     before = {one for one in region.before if isinstance(one, ScalarOp)}
     computed: set[Scalar] = set()  # what the others are computed as, or may be
     taken: set[Scalar] = set()  # what they may be by a choice or an inner loop
-    alike = indices.copy()
+    alike = [path for path, value in finals.items() if value == region.index]
     named: dict[Value, list[Path]] = {}
     for path in paths:
         named.setdefault(numbers.held[path], []).append(path)
@@ -70,6 +71,7 @@ def tell_apart(
         found = tracer.may_be(value, names)
         ends = _Ends(tracer, region.numbers[path], region.index)
         begin = tracer.objects(numbers.begins[path])
+        is_told = not begin
         if (found or not begin.isdisjoint(others)) and found == tracer.may_be(numbers.begins[path]) and not more:
             is_set = ends.is_set(region.graph, value)
             if is_set is not None:
@@ -78,13 +80,17 @@ def tell_apart(
                 flag = (*path, IS_SET)
                 numbers.begins[flag] = False
                 numbers.next[flag] = make("or", tracer.carry_number(region, flag, "bool"), is_set)
+                is_told = True
         if found or not before.isdisjoint(others) or not inside & symbols_of(value):
             refuse("loop-number-identity", f"{path[0]}, which may end as a number that was there before")
-        if region.index.name in names and ends.takes_index_only(region.graph, value):
+        if is_told and region.index.name in names and ends.takes_index_only(region.graph, value):
             names.discard(region.index.name)
             others.discard(region.index)
             alike.append(path)
-        if not (known.isdisjoint(names) and computed.isdisjoint(others) and value not in taken):
+        is_shared = not (known.isdisjoint(names) and computed.isdisjoint(others) and value not in taken)
+        # The index of an inner loop is behind that the number which its bounds say.
+        inner = (names & tracer.indices) - {region.index.name}
+        if is_shared or (inner and any(isinstance(final, ScalarOp) for final in finals.values())):
             refuse("loop-number-identity", f"{path[0]}, which may end as the same number as another variable")
         known |= names
         taken |= others
@@ -260,4 +266,4 @@ def one_of_equals(number: int, *others: int) -> int:
     return next((other for other in others if other == number), number)
 
 
-__all__ = ["MAX_YIELDS", "Behind", "tell_apart"]
+__all__ = ["Behind", "Path", "tell_apart"]

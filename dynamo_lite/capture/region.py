@@ -21,6 +21,8 @@ from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed, symbols_of
 from dynamo_lite.graph.types import ArrayType
 
+MAX_YIELDS = 16  # numbers of one choice: csrc/cond.c has room for so many
+
 Path = TypeVar("Path", bound=Hashable)
 
 

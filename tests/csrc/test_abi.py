@@ -15,7 +15,7 @@ from dynamo_lite.backends.numba.compile import compile_kernel
 
 from dynamo_lite import _C, breaks
 from dynamo_lite._C import abi
-from dynamo_lite.capture import loops, masks, numpy_rules, objects
+from dynamo_lite.capture import loops, masks, numpy_rules, region
 from dynamo_lite.config import STRESS_MODES
 from dynamo_lite.graph import scalar
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
@@ -234,7 +234,7 @@ def test_what_kernels_fold_c_can_finish() -> None:
     ("value", "limit"),
     [
         (loops.MAX_NUMBERS, abi.MAX_CARRIED_NUMBERS),
-        (objects.MAX_YIELDS, abi.MAX_CARRIED_NUMBERS),
+        (region.MAX_YIELDS, abi.MAX_CARRIED_NUMBERS),
         (masks.MOST_COUNTS + 1, abi.MOST_STAGES),
         (numpy_rules.MAX_READ + 1, abi.MOST_STAGES),
         (TARGET.max_operands, abi.MAX_OPERANDS),
