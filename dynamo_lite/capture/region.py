@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from dynamo_lite.capture.shared_views import address_root, remake, shared_views
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.rewrite import map_scalars
+from dynamo_lite.graph.rewrite import map_scalars, rename_symbols
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed, symbols_of
-from dynamo_lite.graph.types import ArrayType
 
 MAX_YIELDS = 16  # numbers of one choice: csrc/cond.c has room for so many
 
@@ -51,42 +51,55 @@ def close_region(
         outcome = {p: initial[path] if end is inputs[path] else end for p, end in outcome.items()}
     body.nodes = [node for node in body.nodes if node not in replaced]
 
+    own = list(body.nodes)
     captured: dict[Node, Node] = {}
-    inside = set(body.nodes)
+    made: dict[Node, Node] = {}
+    inside = set(own)
+    for node in own:
+        node.args = tuple(replaced.get(arg, arg) if isinstance(arg, Node) else arg for arg in node.args)
+    results = [replaced.get(outcome[path], outcome[path]) for path in carried]
+    taken = (arg for node in own for arg in node.args if isinstance(arg, Node) and arg not in inside)
+    views = shared_views(own, results, taken)
+
+    def take(array: Node) -> Node:
+        if array not in captured:
+            captured[array] = body.add_input(array.array_type, array.name)
+        return captured[array]
 
     def inner(arg: Any) -> Any:
-        arg = replaced.get(arg, arg) if isinstance(arg, Node) else arg
         if not isinstance(arg, Node) or arg in inside:
             return arg
-        if arg not in captured:
-            captured[arg] = body.add_input(arg.array_type, arg.name)
-        return captured[arg]
+        return remake(arg, take, made, body) if arg in views else take(arg)
 
-    for node in list(body.nodes):
+    for node in own:
         node.args = tuple(map(inner, node.args))
-    body.outputs = [inner(outcome[path]) for path in carried]
+    body.outputs = list(map(inner, results))
     body.outputs += [tracer.canonical(end) for _, end in numbers.values()]
     if condition is not None:
-        body.outputs.append(inner(condition) if isinstance(condition, Node) else tracer.canonical(condition))
+        if isinstance(condition, Node):
+            condition = inner(replaced.get(condition, condition))
+        else:
+            condition = tracer.canonical(condition)
+        body.outputs.append(condition)
     tracer.canonicalise(body)
 
     arrays = [*(inputs[path] for path in carried), *captured.values()]
-    own = {path: region.numbers[path] for path in numbers}  # type: ignore[index]
-    names = {region.index.name, *(symbol.name for symbol in own.values()), *_yields(body)}
+    counted = {path: region.numbers[path] for path in numbers}  # type: ignore[index]
+    names = {region.index.name, *(symbol.name for symbol in counted.values()), *_yields(body)}
     outside = list(_symbols(body, names).values())
     symbols = {
         symbol.name: Symbol(symbol.name, symbol.kind, place) for place, symbol in enumerate(outside, 1 + len(arrays))
     }
     symbols[region.index.name] = region.index
-    for place, symbol in enumerate(own.values(), 1 + len(arrays) + len(outside)):
+    for place, symbol in enumerate(counted.values(), 1 + len(arrays) + len(outside)):
         symbols[symbol.name] = Symbol(symbol.name, symbol.kind, place)
-    body.inputs = [region.index, *arrays, *(symbols[symbol.name] for symbol in (*outside, *own.values()))]
+    body.inputs = [region.index, *arrays, *(symbols[symbol.name] for symbol in (*outside, *counted.values()))]
     for place, node in enumerate(arrays, 1):
         node.params["index"] = place
-    body.nodes = arrays + [node for node in body.nodes if node not in set(arrays)]
+    body.nodes = [*arrays, *made.values(), *(node for node in own if node not in set(arrays))]
     body.symbols = symbols | _yields(body)
     body.facts = _facts(body.facts, tracer.graph.facts, outside, body.symbols)
-    _rename(body, body.symbols)
+    rename_symbols(body, body.symbols)
     begins = [begin for begin, _ in numbers.values()]
     others = (*captured, *outside, *begins)
     values = tuple(initial[path] for path in carried)
@@ -114,33 +127,41 @@ def close_branches(
     condition = condition if isinstance(condition, Node) else tracer.canonical(condition)
     types = tuple(pair[0].array_type for pair in results)
     kinds = [kind_of(pair[0]) for pair in numbers]
-    captured: dict[Node, None] = {}
     outside: dict[str, Symbol] = {}
+    nodes, results_, taken = [], [], []
     for place, region in enumerate(branches):
         body = region.graph
         inside = set(body.nodes)
         ends = [pair[place] for pair in results]
-        for arg in (*(arg for node in body.nodes for arg in node.args), *ends):
-            if isinstance(arg, Node) and arg not in inside:
-                captured.setdefault(arg)
+        args = (*(arg for node in body.nodes for arg in node.args), *ends)
+        taken += [arg for arg in args if isinstance(arg, Node) and arg not in inside]
+        nodes += body.nodes
+        results_ += ends
         body.outputs = [*ends, *(tracer.canonical(pair[place]) for pair in numbers)]
         tracer.canonicalise(body)
+    views = shared_views(nodes, results_, taken)
+    captured = dict.fromkeys(address_root(arg) if arg in views else arg for arg in taken)
+    stand_ins = []
     for region in branches:
-        outside |= _symbols(region.graph, set(_yields(region.graph)))
+        body = region.graph
+        own, made = list(body.nodes), dict[Node, Node]()
+        inputs = {node: body.add_input(node.array_type, node.name) for node in captured}
+        for node in own:
+            node.args = tuple(_inner(arg, inputs, views, made, body) for arg in node.args)
+        body.outputs = [_inner(end, inputs, views, made, body) for end in body.outputs]
+        body.nodes = [*made.values(), *own]
+        outside |= _symbols(body, set(_yields(body)))
+        stand_ins.append(inputs)
     for node in captured:  # their sizes are numbers that go in
         map_scalars(node.array_type.shape, lambda scalar: _note_symbols(scalar, outside))
     symbols = {
         symbol.name: Symbol(symbol.name, symbol.kind, place)
         for place, symbol in enumerate(outside.values(), len(captured))
     }
-    for region in branches:
+    for region, inputs in zip(branches, stand_ins, strict=True):
         body = region.graph
-        inputs = {node: body.add_input(node.array_type, node.name) for node in captured}
-        for node in body.nodes:
-            node.args = tuple(inputs.get(arg, arg) if isinstance(arg, Node) else arg for arg in node.args)
-        body.outputs = [inputs.get(end, end) if isinstance(end, Node) else end for end in body.outputs]
         body.inputs = [*inputs.values(), *symbols.values()]
-        body.nodes = [*inputs.values(), *(node for node in body.nodes if node not in set(inputs.values()))]
+        body.nodes = [*inputs.values(), *body.nodes]
         for place, node in enumerate(inputs.values()):
             node.params["index"] = place
         body.symbols = symbols | _yields(body)
@@ -148,7 +169,7 @@ def close_branches(
         if not isinstance(condition, Node):
             known.learn(condition, region is branches[0])
         facts = _facts(body.facts, tracer.graph.facts, list(outside.values()), body.symbols)
-        _rename(body, body.symbols)
+        rename_symbols(body, body.symbols)
         body.facts, required = Facts(), body.required()
         for fact in facts.learned:  # what is neither required nor known outside, nothing rests on
             is_known = symbols_of(fact) <= outside.keys() and known.decide(renamed(fact, outside))
@@ -162,6 +183,15 @@ def close_branches(
         tuple(zip(tracer.yield_names(len(kinds)), kinds, strict=True)),
         tracer.location(),
     )
+
+
+def _inner(
+    arg: Argument, inputs: Mapping[Node, Node], views: set[Node], made: dict[Node, Node], body: Graph
+) -> Argument:
+    """What stands in a body for a value from outside; another value itself."""
+    if not isinstance(arg, Node):
+        return arg
+    return remake(arg, inputs.__getitem__, made, body) if arg in views else inputs.get(arg, arg)
 
 
 def _yields(body: Graph) -> dict[str, Symbol]:
@@ -211,20 +241,3 @@ def _facts(inside: Facts, outside: Facts, numbers: list[Symbol], symbols: Mappin
             if is_symbolic(same) and facts.decide(renamed(same, symbols)) is None and inside.decide(same):
                 facts.learn(renamed(same, symbols), True)
     return facts
-
-
-def _rename(body: Graph, symbols: Mapping[str, Symbol]) -> None:
-    def change(value: Any) -> Any:
-        return map_scalars(value, lambda scalar: renamed(scalar, symbols))
-
-    def change_type(type_: ArrayType) -> ArrayType:
-        return ArrayType(type_.dtype, change(type_.shape), type_.scalar)
-
-    body.outputs = [output if isinstance(output, Node) else change(output) for output in body.outputs]
-    for node in body.nodes:
-        node.args = tuple(arg if isinstance(arg, Node) else change(arg) for arg in node.args)
-        node.params = {key: change(value) for key, value in node.params.items()}
-        if isinstance(node.type, tuple):
-            node.type = tuple(map(change_type, node.type))
-        elif node.type is not None:
-            node.type = change_type(node.type)

@@ -5,13 +5,14 @@ Each works on a Graph in place or reads it; none changes a type. INVARIANT: stor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, renamed
+from dynamo_lite.graph.types import ArrayType
 
 
 def is_view(node: Node) -> bool:
@@ -55,6 +56,24 @@ def operations(graph: Graph) -> int:
 def hands_out(node: Node) -> bool:
     """Whether the operands of `node` may become objects that live on: what it takes, it may return or keep."""
     return is_structured(node) or node.kind is NodeKind.LEAVE or node.op in ("append", "put_item", "new_container")
+
+
+def may_hand_out(nodes: Iterable[Node], outputs: Iterable[Argument], value: Node) -> bool:
+    """Whether `value` may come out of a body of these nodes and outputs, or be kept by it, as the object that it is."""
+    if any(output is value for output in outputs):
+        return True
+    return any(_hands_on(node, value) for node in nodes if value in node.args and hands_out(node))
+
+
+def _hands_on(node: Node, value: Node) -> bool:
+    if not is_structured(node):
+        return True
+    if node.kind is NodeKind.LOOP and value in node.args[3 : 3 + node.params["carried"]]:
+        return True
+    before = 2 if node.kind is NodeKind.LOOP else 1  # input 0 of a loop's body is the index
+    places = [place - before for place, arg in enumerate(node.args) if arg is value and place >= before]
+    inner = [(region, region.inputs[place]) for region in node.regions for place in places]
+    return any(may_hand_out(region.nodes, region.outputs, one) for region, one in inner if isinstance(one, Node))
 
 
 def origins(node: Node) -> set[Node]:
@@ -212,3 +231,21 @@ def map_scalars(value: Any, change: Callable[[Scalar], Any]) -> Any:
     if isinstance(value, list):
         return [map_scalars(item, change) for item in value]
     return value
+
+
+def rename_symbols(body: Graph, symbols: Mapping[str, Symbol]) -> None:
+    """Let `body`, but for its facts, name each number by the Symbol of its name."""
+    def change(value: Any) -> Any:
+        return map_scalars(value, lambda scalar: renamed(scalar, symbols))
+
+    def change_type(type_: ArrayType) -> ArrayType:
+        return ArrayType(type_.dtype, change(type_.shape), type_.scalar)
+
+    body.outputs = [output if isinstance(output, Node) else change(output) for output in body.outputs]
+    for node in body.nodes:
+        node.args = tuple(arg if isinstance(arg, Node) else change(arg) for arg in node.args)
+        node.params = {key: change(value) for key, value in node.params.items()}
+        if isinstance(node.type, tuple):
+            node.type = tuple(map(change_type, node.type))
+        elif node.type is not None:
+            node.type = change_type(node.type)

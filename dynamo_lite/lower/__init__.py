@@ -18,6 +18,7 @@ from dynamo_lite.lower.columns import columns
 from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import assemble, decompose
 from dynamo_lite.lower.functionalise import functionalise
+from dynamo_lite.lower.hoist import hoist
 from dynamo_lite.lower.numbers import numbers
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
@@ -29,17 +30,21 @@ __all__ = ["lower"]
 
 def lower(graph: Graph, examples: Sequence[Any] | None = None) -> Graph:
     """The graph in primitives. examples: what goes in now; what suits only arrays that lie otherwise is not done."""
-    if examples is None:
-        return _lowered(graph, Orders({}))
-    lies = {place: order_of(one) for place, one in enumerate(examples) if isinstance(one, np.ndarray) and one.ndim > 1}
-    return _lowered(graph, Orders(lies))
-
-
-def _lowered(graph: Graph, orders: Orders) -> Graph:
-    safe_point()
     result = clone(graph)
+    hoist(result)
+    if examples is None:
+        _lower(result, Orders({}))
+        return result
+    lies = {place: order_of(one) for place, one in enumerate(examples) if isinstance(one, np.ndarray) and one.ndim > 1}
+    _lower(result, Orders(lies))
+    return result
+
+
+def _lower(result: Graph, orders: Orders) -> None:
+    safe_point()
     for node in result.nodes:
-        node.regions = tuple(_lowered(region, Orders(None)) for region in node.regions)
+        for region in node.regions:
+            _lower(region, Orders(None))
     numbers(result)
     dead_code(result)
     assemble(result, orders)
@@ -51,4 +56,3 @@ def _lowered(graph: Graph, orders: Orders) -> Graph:
     functionalise(result, pad(result))
     decompose(result)
     dead_code(result)
-    return result
