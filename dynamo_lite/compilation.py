@@ -685,6 +685,7 @@ class Compilation:
             guards=tuple(map(GuardRecord, segment.guards.sentences())),
             sizes=(segment.entry.least, segment.entry.most),
             iterations=_condition(segment),
+            declines=tuple(getattr(segment.program, "declines", {}).items()),
         )
 
     def _own_codes(self) -> list[types.CodeType]:

@@ -73,7 +73,7 @@ class GraphRecord:
     in the order of the resume functions. filename, line: where the segment starts. operations: nodes that compute.
     numpy_calls: steps that NumPy itself executes, as a whole. sizes: the fewest and the most elements of the largest
     input with which it runs natively; iterations: how many iterations of its loops that takes, in words. Other calls
-    would not be faster and run plainly.
+    would not be faster and run plainly. declines: why calls ran plainly though the guards passed, and how many.
     """
 
     text: str
@@ -91,6 +91,7 @@ class GraphRecord:
     guards: tuple[GuardRecord, ...] = ()
     sizes: tuple[int, int] = (0, sys.maxsize)
     iterations: str = ""
+    declines: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,7 @@ def to_html_fragment(explanation: Explanation) -> str:
         parts.append(f"<pre>{html.escape(graph.text)}</pre>")
         if _sizes(graph):
             parts.append(f"<p>{html.escape(_sizes(graph))}</p>")
+        parts.extend(f"<p>{html.escape(line)}</p>" for line in _declines(graph))
         if graph.guards:
             parts.append(f"<details><summary>used again while ({len(graph.guards)} guards)</summary><ul>")
             parts.extend(f"<li>{html.escape(guard.text)}</li>" for guard in graph.guards)
@@ -160,10 +161,15 @@ def _sizes(graph: GraphRecord) -> str:
 
 def _graph(number: int, graph: GraphRecord) -> str:
     lines = [_graph_title(number, graph), *_indented(graph.text, 4), *_indented(_sizes(graph), 2)]
+    lines += [f"  {line}" for line in _declines(graph)]
     if graph.guards:
         lines.append("  is used again while")
         lines += [f"    {guard.text}" for guard in graph.guards]
     return "\n".join(lines)
+
+
+def _declines(graph: GraphRecord) -> list[str]:
+    return [f"{_count(number, 'call')} declined and ran plainly: {reason}" for reason, number in graph.declines]
 
 
 _OUTCOMES = {

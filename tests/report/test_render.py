@@ -5,9 +5,12 @@ from __future__ import annotations
 import html.parser
 import json
 import pickle
+from typing import Any
 
+import numpy as np
 import pytest
 
+import dynamo_lite
 from dynamo_lite import breaks
 from dynamo_lite.report import BreakRecord, CompileRecord, Explanation, GraphRecord, GuardRecord
 from dynamo_lite.report.render import summary
@@ -162,3 +165,18 @@ def test_html_is_balanced_and_escapes_source(page: str) -> None:
 
 def test_explanation_pickles() -> None:
     assert pickle.loads(pickle.dumps(EXPLANATION)) == EXPLANATION
+
+
+def test_declines_say_why() -> None:
+    def logarithm(x: np.ndarray[Any, Any]) -> Any:
+        return np.log(x) * 2.0 + x
+
+    fast = dynamo_lite.compile(logarithm, options={"cost_model": False})
+    with np.errstate(all="ignore"):
+        fast(np.linspace(1.0, 2.0, 10))
+    with pytest.warns(RuntimeWarning):
+        fast(np.linspace(0.0, 1.0, 10))
+    (graph,) = fast.explain().graphs
+    assert graph.declines == (("a floating-point error is to be reported", 1),)
+    assert "1 call declined and ran plainly: a floating-point error is to be reported" in str(fast.explain())
+    assert "declined and ran plainly" in fast.explain().to_html()
