@@ -493,9 +493,10 @@ class Compilation:
         is_much = max((operations_behind(*place) for place in places), default=0) > _MUCH
         if is_much and not all(one.slight for one in programs):
             return False
-        others = [one.times for one in latest if one is not segment]
+        judged = segment if segment.times else max(programs, key=lambda one: len(one.times))
+        others = [one.times for one in latest if one is not judged]
         try:
-            segment.entry.least, segment.entry.most = paying_sizes(times_of_round(segment.times, others))
+            judged.entry.least, judged.entry.most = paying_sizes(times_of_round(judged.times, others))
         except DoesNotPay as reason:
             self._note_skip(function.__code__, "does-not-pay", f"{_ROUND}: {reason}")
             self._retire(code, segment)

@@ -7,7 +7,9 @@ meanwhile is seen as it is. residual.py makes an iterator again that has taken a
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from typing import Any
 
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.machine import Machine
@@ -210,3 +212,23 @@ _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
     "map": _next_of_map,
     "generator": _next_of_generator,
 }
+
+
+def rest_of(numbers: range, taken: int) -> range:
+    """The range behind its first `taken` numbers; its bounds stay what they were, so that guards on them hold."""
+    return range(numbers.start + taken * numbers.step, numbers.stop, numbers.step)
+
+
+def advanced(of: Any, taken: int | None) -> Any:
+    """iter(of) with so many items taken; None: all, so that it has ended."""
+    iterator = iter(of)
+    for _ in iterator if taken is None else itertools.islice(iterator, taken):
+        pass
+    return iterator
+
+
+def placed(sequence: Any, place: int) -> Any:
+    """reversed(sequence) whose next item is that at `place`, whatever the length was when it was made."""
+    iterator = reversed(sequence)
+    iterator.__setstate__(place)
+    return iterator

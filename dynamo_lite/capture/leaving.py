@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from dynamo_lite.capture.iterators import rest_of
 from dynamo_lite.capture.places import stores
-from dynamo_lite.capture.residual import rest_of
 from dynamo_lite.capture.state import Frame, LoopExit, Tracer
 from dynamo_lite.capture.value import (
     CallValue,

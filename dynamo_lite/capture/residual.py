@@ -9,7 +9,6 @@ the state of before the break.
 
 from __future__ import annotations
 
-import itertools
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
@@ -18,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import let_in
-from dynamo_lite.capture.iterators import dict_has_changed
+from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, rest_of
+from dynamo_lite.capture.plain_statements import known, plain_statement
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
 from dynamo_lite.capture.value import (
@@ -51,6 +51,7 @@ from dynamo_lite.capture.value import (
     TextValue,
     Value,
     is_gone,
+    kept_locals,
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
@@ -135,6 +136,7 @@ class Residual:
     _nesting: int = 0  # objects under construction, each of which holds the next
     _temporaries: int = 0
     _under: tuple[tuple[str, ...], list[str | None]] = field(default_factory=lambda: ((), []))
+    _variables: dict[str, Any] = field(default_factory=dict)  # the objects from outside that locals hold
 
     # -- emission ---------------------------------------------------------------------------------
 
@@ -477,9 +479,11 @@ class Residual:
         if plain_rest:
             self._jump(Target(index, kinds, bound, True), names)
             return
+        self._variables = {name: known(value) for name, value in locals_.items()}
+        statement = plain_statement(self.code, index, self.namespace, self._variables, stack)
         pops = OPCODES[instr.op].effect.popped(instr.arg)
-        split = len(stack) - pops
-        if "null" not in kinds[:split] and "range" not in kinds[:split]:
+        split = len(stack) - pops if statement is None else statement[1]
+        if "null" not in kinds[:split] and "range" not in kinds[:split] and statement is None:
             split = 0
         keywords = stack[-1] if instr.op == "CALL_KW" and isinstance(stack[-1], SequenceValue) else None
         # From 3.14 what CPython borrows from a local has no reference of its own, which the called can see.
@@ -506,6 +510,10 @@ class Residual:
             if kind == "range":
                 self.emit("GET_ITER")
         self._under = (kinds[:split], names[:split])
+        if statement is not None:
+            end, _ = statement
+            self._run(end, (), self._copy(index, end, bound), formatting, first=False)
+            return
         self._run(index, tuple("null" if kind == "null" else "value" for kind in kinds[split:]), bound, formatting)
 
     def goes_on(
@@ -602,12 +610,20 @@ class Residual:
             if name not in needed:
                 self.emit("DELETE_FAST", name)
 
-    def _run(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...], formatting: bool) -> None:
-        """Emit the instruction that breaks and those that _EXTEND it; every way out ends in a Continuation."""
+    def _run(
+        self,
+        index: int,
+        kinds: tuple[str, ...],
+        bound: tuple[str, ...],
+        formatting: bool,
+        first: bool = True,
+    ) -> None:
+        """Emit the instruction that breaks and those that _EXTEND it; every way out ends in a Continuation.
+
+        first: `index` is that instruction, or else what follows it."""
         labels: dict[tuple[int, tuple[str, ...], tuple[str, ...]], Label] = {}
         self._branches = self.code.instrs[index].op.startswith("POP_JUMP_IF")
         queue = [(index, kinds, bound)]
-        first = True
         while queue:
             state = queue.pop()
             while True:
@@ -618,6 +634,11 @@ class Residual:
                 label = labels.setdefault(state, Label())
                 self.pending.append(label)
                 index, kinds, bound = state
+                statement = None if first else plain_statement(self.code, index, self.namespace, self._variables)
+                if statement is not None:
+                    end, _ = statement
+                    state = end, kinds, self._copy(index, end, bound)
+                    continue
                 instr = self.code.instrs[index]
                 self.position = instr.position
                 effect = OPCODES[instr.op].effect
@@ -663,6 +684,16 @@ class Residual:
                 elif instr.op == "DELETE_FAST":
                     bound = tuple(name for name in bound if name != instr.arg)
                 state = (index + 1, after, bound)
+
+    def _copy(self, index: int, end: int, bound: tuple[str, ...]) -> tuple[str, ...]:
+        """Emit a statement as it is; the locals that are bound after it."""
+        for instr in self.code.instrs[index:end]:
+            self.position = instr.position
+            self.emit(instr.op, instr.arg)
+        if instr.op != "STORE_FAST":
+            return bound
+        self._variables.pop(instr.arg, None)
+        return tuple(sorted({*bound, instr.arg}))
 
     def _extends(self, index: int, formatting: bool) -> bool:
         """Whether residual code should also run instruction `index`."""
@@ -717,11 +748,6 @@ def _is_rest(value: Value) -> bool:
     return isinstance(value, IteratorValue) and value.kind == "range" and not value.ended and value.source is None
 
 
-def rest_of(numbers: range, taken: int) -> range:
-    """The range behind its first `taken` numbers; its bounds stay what they were, so that guards on them hold."""
-    return range(numbers.start + taken * numbers.step, numbers.stop, numbers.step)
-
-
 def keyword_names(value: SequenceValue) -> tuple[str, ...]:
     """The tuple of names that CALL_KW takes from the stack."""
     return tuple(item.value for item in value.items if isinstance(item, ConstantValue))
@@ -758,39 +784,3 @@ def as_loaded(stack: list[Value]) -> list[Value]:
                     function = vars(np.ufunc)[method.value.__name__]
                     loaded[low : low + 2] = [ConstantValue(None, function), ConstantValue(None, ufunc)]
     return loaded
-
-
-def kept_locals(locals_: dict[str, Value], live: frozenset[str]) -> dict[str, Value]:
-    """The locals that stay bound where a segment ends: those that the code still reads, and what may not die early."""
-    return {name: value for name, value in locals_.items() if name in live or not _droppable(value)}
-
-
-def _droppable(value: Value) -> bool:
-    """True for a value of the graph, or a container made here of such: nobody notices when it goes early."""
-    if value.source is not None:
-        return False
-    match value:
-        case SequenceValue() | DictValue():
-            items = value.known if isinstance(value, SequenceValue) else value.known.values()
-            return all(isinstance(item, ConstantValue) or (item is not value and _droppable(item)) for item in items)
-        case RecordValue():
-            return all(map(_droppable, value.items))
-        case DictViewValue():
-            return _droppable(value.of)
-        case _:
-            return isinstance(value, ArrayValue | CallValue | NumberValue | SliceValue)
-
-
-def advanced(of: Any, taken: int | None) -> Any:
-    """iter(of) with so many items taken; None: all, so that it has ended."""
-    iterator = iter(of)
-    for _ in iterator if taken is None else itertools.islice(iterator, taken):
-        pass
-    return iterator
-
-
-def placed(sequence: Any, place: int) -> Any:
-    """reversed(sequence) whose next item is that at `place`, whatever the length was when it was made."""
-    iterator = reversed(sequence)
-    iterator.__setstate__(place)
-    return iterator

@@ -22,7 +22,7 @@ from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
 from dynamo_lite.capture.places import check_variables, state_owners, stores
-from dynamo_lite.capture.residual import TAKEN, Residual, Target, kept_locals
+from dynamo_lite.capture.residual import TAKEN, Residual, Target
 from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.state import (
     Beginning,
@@ -39,7 +39,7 @@ from dynamo_lite.capture.state import (
     place_in,
     place_of,
 )
-from dynamo_lite.capture.value import ArrayValue, NumberValue, Value
+from dynamo_lite.capture.value import ArrayValue, NumberValue, Value, kept_locals
 from dynamo_lite.capture.wrap import read_cell, realise
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import dataclass

@@ -215,6 +215,8 @@ class _Splitter:
         steps, last = self.steps, len(self.steps) - 1
         born = {value: number for number, step in enumerate(steps) for op in step.ops for value in op.results}
         by_loop = {value for op in self.ops if op.ufunc is not None for value in op.results}
+        # NumPy's loops go through the rows of a tile as if they were one: what they read and write lies packed.
+        packed = by_loop | {value for op in self.ops if op.ufunc is not None for value in op.operands}
         # NB: what such a loop computes with, and what it yields, lies on the tile, or is an operand as it came.
         forward = {value for op in self.ops if op.forward for value in (*op.operands, *op.results)}
         crossing = set(by_loop)
@@ -235,8 +237,8 @@ class _Splitter:
         for store in self.stores:
             value, memref = store.value, self.of_tile[store.memref]
             at = born.get(value, last)
-            packed = self.with_rows and value in by_loop
-            if at < direct_from or value in self.places or value in forward or packed:
+            is_packed = self.with_rows and value in packed
+            if at < direct_from or value in self.places or value in forward or is_packed:
                 steps[last].stores.append((value, memref))
                 if value in born and at != last:
                     crossing.add(value)

@@ -2,10 +2,10 @@
 
 Enters: a ``Code``, decoded, edited or assembled. Leaves: a code object of the running Python that does what the
 instructions say: opcodes spelled as version.py has them, superinstructions joined again, CACHE, EXTENDED_ARG, RESUME,
-COPY_FREE_VARS and loop exits in place. The ``bytecode`` package writes bytes, line table and exception table from
-concrete instructions. NB: not by its ``Bytecode`` class: that recomputes the handlers' depths (too deep where an
-unreachable handler is), merges EXTENDED_ARG prefixes out of protected ranges and compares constants by their marshal
-dump, in which an array equals its bytes.
+COPY_FREE_VARS and loop exits in place; tables.py writes the bytes. NB: not the ``bytecode`` package, which decode.py
+reads them with: its ``Bytecode`` class recomputes the handlers' depths (too deep where an unreachable handler is),
+merges EXTENDED_ARG prefixes out of protected ranges and compares constants by their marshal dump, in which an array
+equals its bytes; its ``ConcreteBytecode`` checks each instruction again and took half of the time of writing one.
 """
 
 from __future__ import annotations
@@ -14,11 +14,7 @@ import dis
 import types
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
-
-from bytecode import CompilerFlags, ConcreteBytecode, ConcreteInstr
-from bytecode.concrete import ExceptionTableEntry
-from bytecode.instr import UNSET, InstrLocation, opcode_has_argument
+from typing import Any
 
 from dynamo_lite import _C
 from dynamo_lite.dataclass import dataclass
@@ -26,6 +22,7 @@ from dynamo_lite.pycode.borrow import borrowed_loads
 from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedCode, free_operand
 from dynamo_lite.pycode.flow import async_items, stack_size
 from dynamo_lite.pycode.opcodes import CONVERSIONS, INVERSE_CONDITIONS, OPCODES, OPERATORS, YIELDS_BOOL, Operand
+from dynamo_lite.pycode.tables import exception_table, instruction_bytes, location_table
 from dynamo_lite.pycode.version import BORROWING, CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, SPELLINGS, VERSION
 
 
@@ -66,7 +63,7 @@ class _Native:
         return 1 if self.arg < 0x100 else 2 if self.arg < 0x10000 else 3 if self.arg < 0x1000000 else 4
 
 
-_HAS_ARGUMENT = {op: opcode_has_argument(number) for op, number in dis.opmap.items() if number < 256}
+_NUMBERS = {op: number for op, number in dis.opmap.items() if number < 256}
 
 _IN_SEQUENCES = frozenset(op for op, _ in FACTS.sequences)
 _COMMON_CONSTANTS = {id(value): number for number, value in enumerate(COMMON_CONSTANTS)}
@@ -464,20 +461,32 @@ class _Encoder:
     def assemble(self) -> types.CodeType:
         """The code object."""
         offsets = self.layout()
-        concrete = ConcreteBytecode(
-            self.concrete(), consts=tuple(self.consts), names=tuple(self.names), varnames=self.varnames
+        code, unit = self.code, offsets.__getitem__
+        entries = (
+            (unit(self.start[one.start]), unit(self.start[one.end]), unit(self.start[one.target]), one.depth, one.lasti)
+            for one in code.exceptions
         )
-        for entry in self.code.exceptions:
-            start, end, target = (offsets[self.start[index]] for index in (entry.start, entry.end, entry.target))
-            concrete.exception_table.append(ExceptionTableEntry(start, end - 1, target, entry.depth, entry.lasti))
-        code = self.code
-        concrete.name, concrete.qualname, concrete.filename = code.name, code.qualname, code.filename
-        concrete.first_lineno = code.firstlineno
-        concrete.argcount = code.argcount
-        concrete.posonlyargcount, concrete.kwonlyargcount = code.posonlyargcount, code.kwonlyargcount
-        concrete.flags = CompilerFlags(code.flags)
-        concrete.cellvars, concrete.freevars = list(code.cellvars), list(code.freevars)
-        return concrete.to_code(stack_size(code), compute_exception_stack_depths=False)
+        native = self.out
+        return types.CodeType(
+            code.argcount,
+            code.posonlyargcount,
+            code.kwonlyargcount,
+            len(self.varnames),
+            stack_size(code),
+            code.flags,
+            b"".join(instruction_bytes(_NUMBERS[one.op], one.arg, one.size, CACHES[one.op]) for one in native),
+            tuple(self.consts),
+            tuple(self.names),
+            tuple(self.varnames),
+            code.filename,
+            code.name,
+            code.qualname,
+            code.firstlineno,
+            location_table(((one.position, one.size + CACHES[one.op]) for one in native), code.firstlineno),
+            exception_table(entries),
+            code.freevars,
+            code.cellvars,
+        )
 
     def layout(self) -> list[int]:
         """Resolve the jumps; returns the offset of each native instruction, in code units, and that of the end."""
@@ -501,35 +510,6 @@ class _Encoder:
                     grown = True
             if not grown:
                 return offsets
-
-    def concrete(self) -> list[ConcreteInstr]:
-        """The instructions as the ``bytecode`` package takes them."""
-        result = []
-        position: Position | None = None
-        for native in self.out:
-            if native.position != position:
-                position = native.position
-                location = _location(position)
-                cache = ConcreteInstr("CACHE", 0, location=location)
-            # A jump that has come to need fewer EXTENDED_ARGs keeps those it has, so that layout ends.
-            extra = native.size - 1 if native.size > native.room() else None
-            arg = native.arg if _HAS_ARGUMENT[native.op] else UNSET
-            result.append(ConcreteInstr(native.op, arg, location=location, extended_args=extra))
-            result.extend([cache] * CACHES[native.op])
-        return result
-
-
-def _location(position: Position) -> InstrLocation:
-    """The position as ConcreteBytecode reads it.
-
-    InstrLocation itself refuses what CPython allows: line 0 for generated code, several lines without columns.
-    """
-    line, end_line, column, end_column = position
-    if column is None or end_column is None:
-        column = end_column = None if end_line in (None, line) else -1
-    elif end_line is None:
-        end_line = line
-    return cast(InstrLocation, dis.Positions(line, end_line, column, end_column))
 
 
 _LOWER: dict[str, Callable[[_Encoder, int, Instr], None]] = {

@@ -279,6 +279,15 @@ def functions_of_what_was_stored(x: Array) -> Array:
     return y, np.tan(x), x + 1.0
 
 
+@found((RANDOM.random((60, 50))[::-1],), (RANDOM.random((60, 50))[:, ::-1],), (RANDOM.random((9, 200))[:, :70],))
+def sines_of_what_was_stored(x: Array) -> Array:
+    """NumPy's loop reads rows of a tile as one, which those of the array that is stored into are not."""
+    x[:] = x - 1.0
+    y = np.sin(x)
+    x[:] = x * 0.5
+    return y, np.cos(x)
+
+
 @found(
     ((RANDOM.random((5, 7)) + 1j * RANDOM.random((5, 7))).astype("c8")[::-1, ::-1],),
     ((RANDOM.random((8, 9)) + 1j * RANDOM.random((8, 9)))[:, ::-1],),

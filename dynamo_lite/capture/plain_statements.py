@@ -1,0 +1,142 @@
+"""Which statements at a graph break are plain Python for certain: calls of what is not captured, and nothing else.
+
+Enters: the instruction that breaks the graph, or one after it. Leaves: where the statement there ends, if residual code
+may as well run all of it. ``plt.cla(); ax.set_title(name, size=9); sys.stdout.flush()`` break one after the other; each
+segment that did nothing but hand control on would cost a capture, and a dispatch in each call.
+
+INVARIANT: this decides what is captured, never what is computed: residual code is the user's own instructions.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite import policy
+from dynamo_lite._C import names_are_plain
+from dynamo_lite.capture.value import ConstantValue, IteratorValue, LazyValue, NullValue, ObjectValue, Value
+from dynamo_lite.capture.wrap import MISSING, class_lookup
+from dynamo_lite.pycode import OPCODES, Code, handlers_at
+
+_LONGEST = 100  # instructions
+_BUILDS = frozenset({"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP"})
+# Packages whose functions and objects capture knows; what is the user's may be inlined.
+_KNOWN = frozenset({"builtins", "numpy", "math", "cmath", "dynamo_lite", "types", "itertools", "functools", "operator"})
+_OURS = object()  # what may be captured, or is not known
+_FOREIGN = object()  # what a foreign object has, or gives
+_NULL = object()
+
+
+def plain_statement(
+    code: Code, index: int, namespace: Mapping[str, Any], variables: Mapping[str, Any], before: Sequence[Value] = ()
+) -> tuple[int, int] | None:
+    """The instruction after the statement of which `index` is part, and how many values it leaves on the stack, those
+    of loops around; None where it may hold something to capture.
+
+    variables: what is known of locals. before: what is on the stack."""
+    stack = [known(value) for value in before]
+    under = sum(map(_is_of_loop, before))
+    for at in range(index, min(index + _LONGEST, len(code.instrs))):
+        instr = code.instrs[at]
+        if handlers_at(code, at) is not None or instr.target is not None:
+            return None
+        effect = OPCODES[instr.op].effect
+        popped = effect.popped(instr.arg)
+        if popped > len(stack):
+            return None
+        match instr.op:
+            case "LOAD_GLOBAL":
+                stack.append(_global(namespace, instr.arg))
+            case "LOAD_FAST":
+                stack.append(variables.get(instr.arg, _OURS))
+            case "LOAD_CONST":
+                stack.append(_OURS)
+            case "PUSH_NULL":
+                stack.append(_NULL)
+            case "NOP":
+                pass
+            case "LOAD_ATTR":
+                stack.append(_attribute(stack.pop(), instr.arg))
+            case "LOAD_METHOD":
+                found = _attribute(stack.pop(), instr.arg)
+                stack += [found, found]
+            case "SWAP":
+                stack[-1], stack[-instr.arg] = stack[-instr.arg], stack[-1]
+            case "CALL" | "CALL_KW":
+                slots = stack[len(stack) - popped :][:2]  # the null on either side, or a method and its object
+                if not is_foreign(slots[slots[0] is _NULL]):
+                    return None
+                del stack[-popped:]
+                stack.append(_FOREIGN)
+            case "POP_TOP" | "STORE_FAST" if len(stack) == under + 1:
+                return at + 1, under
+            case _ if instr.op in _BUILDS:
+                del stack[len(stack) - popped :]
+                stack.append(_OURS)
+            case _:
+                return None
+    return None
+
+
+def known(value: Value) -> Any:
+    """The object that a value stands for, as far as it is one from outside."""
+    match value:
+        case NullValue():
+            return _NULL
+        case ConstantValue():
+            return value.value
+        case LazyValue(known=None) | ObjectValue():
+            return value.concrete
+        case LazyValue():
+            return known(value.known) if value.known is not None else _OURS
+        case _:
+            return _OURS
+
+
+def _is_of_loop(value: Value) -> bool:
+    """Whether a value on the stack is the iterator of a loop around."""
+    return isinstance(value, IteratorValue) or (isinstance(value, LazyValue) and hasattr(value.concrete, "__next__"))
+
+
+def _global(namespace: Mapping[str, Any], name: str) -> Any:
+    if not names_are_plain(namespace):
+        return _OURS
+    if name in namespace:
+        return namespace[name]
+    return print if name == "print" else _OURS
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """An attribute as far as it is known without running code; capture does not run the user's ``__getattr__``."""
+    if owner is _OURS or isinstance(owner, type) or not names_are_plain(owner):
+        return _OURS
+    if isinstance(owner, types.ModuleType):
+        return vars(owner).get(name, _FOREIGN)
+    if is_foreign(owner):
+        return _FOREIGN
+    cls = type(owner)
+    is_asked = class_lookup(cls, "__getattr__") is not MISSING and class_lookup(cls, name) is MISSING
+    own = object.__getattribute__(owner, "__dict__") if cls.__dictoffset__ else {}
+    return _FOREIGN if is_asked and name not in own else _OURS
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether a call of `value`, or of an attribute of it, is certain to break the graph."""
+    if value is _FOREIGN or value is print:
+        return True
+    if value is _OURS or isinstance(value, np.ufunc):
+        return False
+    if isinstance(value, types.ModuleType):
+        module = value.__name__
+    elif isinstance(value, type | types.FunctionType | types.BuiltinFunctionType):
+        module = value.__module__ or "builtins"
+    else:
+        module = type(value).__module__
+    if not isinstance(module, str) or module.partition(".")[0] in _KNOWN or module == "__main__":
+        return False
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is None or not policy.is_looked_at(file, module)

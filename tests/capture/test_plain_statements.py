@@ -1,0 +1,147 @@
+"""Statements at a graph break that are calls of what is not captured run in residual code, as they are."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+
+
+class Pen:
+    """Any attribute of it can be called; it notes what it is told."""
+
+    def __init__(self, notes: list[Any], name: str = "pen") -> None:
+        self._notes = notes
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Pen(self._notes, f"{self._name}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if "raises" in self._name:
+            raise ValueError(self._name)
+        self._notes.append((self._name, [np.asarray(one).tolist() for one in args], sorted(kwargs.items())))
+        return self
+
+
+def drawing(x: Any, pen: Any, out: Any, n: int) -> Any:
+    for i in range(n):
+        x = x * 2.0 + 1.0
+        pen.cla()
+        pen.axis().set_label("x", size=i, where=(1, 2))
+        pen.plot(x, i)
+        sys.stdout.flush()
+        print(i, "of", n, file=out)
+        t = time.perf_counter()
+        pen.show(block=False)
+        x = x - t * 0.0
+    pen.savefig("last.png", dpi=n)
+    pen.close()
+    return x
+
+
+def rebinding(x: Any, pen: Any, out: Any, n: int) -> Any:
+    y = x + 1.0
+    pen.begin()
+    pen = pen.other(y)
+    pen.go(y, [n, n + 1][0])
+    x = pen._name if n > 5 else y * 2.0
+    pen.end()
+    out = pen.last(x)
+    return x, out is pen
+
+
+def raising(x: Any, pen: Any, out: Any, n: int) -> Any:
+    y = x + 1.0
+    pen.begin()
+    pen.cla(y)
+    pen.raises(y)
+    pen.end()
+    return y * 2.0
+
+
+def caught(x: Any, pen: Any, out: Any, n: int) -> Any:
+    y = x + 1.0
+    pen.begin()
+    try:
+        pen.cla(y)
+        pen.raises(y)
+    except ValueError as error:
+        y = y * 3.0
+        pen.note(str(error))
+    pen.end()
+    return y * 2.0
+
+
+def while_loop(x: Any, pen: Any, out: Any, n: int) -> Any:
+    while n:
+        x = x * 0.5
+        pen.plot(x)
+        pen.cla()
+        n -= 1
+        pen.clim(-n, n * 2)
+        pen.grid(True)
+    return x
+
+
+def told(function: Callable[..., Any], n: int) -> Any:
+    notes: list[Any] = []
+    out = io.StringIO()
+    try:
+        result = function(np.linspace(0.0, 1.0, 5), Pen(notes), out, n)
+        parts = [part if isinstance(part, bool | str) else np.asarray(part).tobytes() for part in result]
+    except ValueError as error:
+        lines = []
+        entry: types.TracebackType | None = error.__traceback__
+        while entry is not None:
+            lines.append((entry.tb_frame.f_code.co_name, entry.tb_lineno))
+            entry = entry.tb_next
+        parts = [str(error), lines[1:]]
+    return parts, notes, out.getvalue()
+
+
+@pytest.mark.parametrize("function", [drawing, rebinding, raising, caught, while_loop])
+def test_what_a_program_does_is_the_same(function: Callable[..., Any]) -> None:
+    fast = dynamo_lite.compile(function, options={"cost_model": False})
+    for n in (3, 0, 1, 7, 3):
+        assert told(fast, n) == told(function, n)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_statements_in_a_row_break_once() -> None:
+    def draws(x: Any, pen: Any) -> Any:
+        y = x * 2.0 + 1.0
+        pen.cla()
+        pen.plot(y, "o")
+        pen.axis().set_label("x", size=3)
+        print("drawn", file=sys.stderr)
+        pen.show()
+        return y * 3.0 + y
+
+    fast = dynamo_lite.compile(draws, options={"cost_model": False})
+    for _ in range(3):
+        fast(np.ones(5), Pen([]))
+    assert fast.stats()["compiles"] == 2
+    assert len(fast.explain().breaks) == 1
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_what_has_array_code_in_it_is_captured() -> None:
+    def draws(x: Any, pen: Any) -> Any:
+        pen.cla()
+        pen.plot(np.sqrt(np.abs(x)) * 2.0)
+        return x.sum()
+
+    fast = dynamo_lite.compile(draws, options={"cost_model": False})
+    fast(np.ones(5), Pen([]))
+    assert sum(graph.kernels for graph in fast.explain().graphs) == 2
