@@ -465,6 +465,27 @@ get_trials(PyObject *module, PyObject *args)
     return dl_trial_rows(cache->trials->trials);
 }
 
+/* time_calls(code, owner): the calls that owner is asked for are timed from now on. */
+static PyObject *
+time_calls(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *thing, *owner;
+    if (!PyArg_ParseTuple(args, "OO:time_calls", &thing, &owner)) {
+        return NULL;
+    }
+    PyCodeObject *code = code_of(thing);
+    DlCache *cache = code != NULL ? dl_cache_get(code) : NULL;
+    if (cache == NULL) {
+        return NULL;
+    }
+    DlTrials *trials = dl_cache_trials(cache, owner);
+    for (int i = 0; trials != NULL && i < DL_SIZE_CLASSES; i++) {
+        trials->trials[i].doubtful = 1;
+    }
+    Py_RETURN_NONE;
+}
+
 /* entries(code) -> tuple of CacheEntry, most recently hit first. */
 static PyObject *
 entries(PyObject *module, PyObject *thing)
@@ -596,6 +617,7 @@ static PyMethodDef functions[] = {
     {"wait", wait_for_heat, METH_O, "wait(code): it is asked about once it has taken some time plainly."},
     {"put_off", put_off, METH_VARARGS, "put_off(code, owner, seconds): owner is asked once it has taken these plainly."},
     {"plain_seconds", plain_seconds, METH_VARARGS, "plain_seconds(code, owner): taken since put_off(), which ends."},
+    {"time_calls", time_calls, METH_VARARGS, "time_calls(code, owner): time its calls for that on_miss, if nobody else's are."},
     {"trials", get_trials, METH_VARARGS, "trials(code, owner): times of its calls for that on_miss, as Poll.times."},
     {"add_entry", add_entry, METH_VARARGS, "add_entry(code, entry): put a CacheEntry first in the cache of code."},
     {"entries", entries, METH_O, "entries(code) -> tuple of its CacheEntries, most recently hit first."},

@@ -144,7 +144,7 @@ judge(DlTrial *trial)
     }
     int is_known = trial->n_plain > 0 || trial->all_plain >= dl_thresholds.tried_plain;
     int gains = is_known && trial->compiled * dl_thresholds.clear <= trial->plain;
-    if (gains || trial->vouched) {
+    if (gains || (trial->vouched && !trial->doubtful)) {
         decide(trial, 0);
     }
     else if (trial->n_plain > 0 && are_enough(trial, trial->n_plain, trial->plain, dl_thresholds.tried_plain)) {

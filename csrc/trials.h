@@ -46,6 +46,7 @@ typedef struct {
     char stays_plain;             /* the verdict: compiled calls took longer */
     char vouched;                 /* the latest compiled call was long, and long programs took most of it */
     char decided;                 /* there is a verdict */
+    char doubtful;                /* the cost model expects little: that programs take the time vouches for nothing */
     uint32_t rest, patience;      /* calls until they are tried again; how many that were last time */
 } DlTrial;
 

@@ -66,7 +66,7 @@ from dynamo_lite.report.records import (
     TrialRecord,
 )
 from dynamo_lite.runtime.transaction import transaction
-from dynamo_lite.schedule.cost import DoesNotPay, paying_sizes, times_of_round
+from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
 _STANDARD_LIBRARY = ("<frozen ", sysconfig.get_path("stdlib") + os.sep)
@@ -463,6 +463,8 @@ class Compilation:
                 self._leads.setdefault(code, set()).add(jump.resume_function.__code__)
                 self._led.setdefault(jump.resume_function.__code__, set()).add(code)
         if self.config.cost_model and not self._everything:
+            if segment.capture.ends == "return" and segment.program is not None and is_doubtful(segment.times):
+                _C.time_calls(code, self.on_miss)
             if segment.capture.ends == "break" and not segment.why_plain and self._loses_in_round(function, segment):
                 return
             self._leave_call_plain(code)

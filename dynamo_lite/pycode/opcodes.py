@@ -231,19 +231,21 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A parsed stack effect; both sides are listed bottom to top."""
+    """A parsed stack effect; both sides are listed bottom to top. takes, leaves: how many slots, where always as many."""
 
     text: str
     pops: tuple[Slot, ...]
     pushes: tuple[Slot, ...]
+    takes: int | None
+    leaves: int | None
 
     def popped(self, arg: Any) -> int:
         """How many slots an instruction with operand `arg` takes."""
-        return sum(slot.size(arg) for slot in self.pops)
+        return sum(slot.size(arg) for slot in self.pops) if self.takes is None else self.takes
 
     def pushed(self, arg: Any) -> int:
         """How many slots an instruction with operand `arg` leaves."""
-        return sum(slot.size(arg) for slot in self.pushes)
+        return sum(slot.size(arg) for slot in self.pushes) if self.leaves is None else self.leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +276,12 @@ def _slots(side: str) -> tuple[Slot, ...]:
 
 def _effect(text: str) -> Effect:
     pops, _, pushes = text.partition("--")
-    return Effect(text, _slots(pops), _slots(pushes))
+    before, after = _slots(pops), _slots(pushes)
+    return Effect(text, before, after, _number(before), _number(after))
+
+
+def _number(side: tuple[Slot, ...]) -> int | None:
+    return len(side) if all(slot.count is None for slot in side) else None
 
 
 def _opcode(name: str, effect: str, operand: Operand, jump_effect: str | None = None) -> Opcode:

@@ -91,6 +91,7 @@ EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
 COMPLEX_NS = 2.0  # of an operation on a complex number: NumPy's loop on tiles, whose results are searched for NaN
 COMPILED_NS = 0.06  # of a compiled operation on one element
 TILE = 16  # elements that take as long as one
+DOUBTFUL = 1.5  # times as fast: what is expected to gain less is timed on real calls
 BATCH = 16  # iterations of a kernel in which arrays go through memory once
 WHILE_LENGTH = 10  # iterations of a loop with a condition on what it computes
 PAUSE_LENGTH = 1000  # iterations before a loop pauses, where nobody can tell
@@ -164,6 +165,11 @@ class Times:
     def pays(self) -> bool:
         """Whether the program is the faster one."""
         return self.plain >= self.native * WORTHWHILE
+
+
+def is_doubtful(times: Mapping[int, Times]) -> bool:
+    """Whether a call of the example's sizes gains so little, as estimated, that it had better be timed."""
+    return 0 in times and times[0].plain < DOUBTFUL * times[0].native
 
 
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:

@@ -214,3 +214,31 @@ def test_straight_code_waits_until_it_has_taken_time(no_mode: None) -> None:
             assert np.array_equal(fast(x), work(x))
         assert (len(_C.entries(helper)) == 0) == bool(most)
         _C.clear(helper)
+
+
+def test_one_program_is_timed_where_that_is_asked_for() -> None:
+    log: list[str] = []
+    fast = made(QUICK, SLOW, log, judged=False)
+    _C.time_calls(fast.fn, fast.on_miss)
+    for n in range(1, 61):
+        assert fast(1) == "value"
+        assert len(log) == n, "each call runs once"
+    ((_, _, _, _, stays_plain),) = _C.trials(fast.fn, fast.on_miss)
+    assert stays_plain
+
+
+def test_what_is_expected_to_gain_little_is_timed(no_mode: None) -> None:
+    def little(x: Any, m: Any) -> Any:
+        return (m @ x) * 2.0 + 1.0
+
+    def much(x: Any, m: Any) -> Any:
+        return (((x * 2.0 + 1.0) * x - 0.5) * x + 3.0) * x - m[0] * x
+
+    x, m = np.ones(300), np.ones((300, 300))
+    for function, is_timed in ((little, True), (much, False)):
+        fast = dynamo_lite.compile(function)
+        for _ in range(40):
+            assert fast(x, m).tobytes() == function(x, m).tobytes()
+        if fast.stats()["native_calls"]:  # by the cost model
+            assert bool(fast.explain().trials) == is_timed, function
+    assert fast.stats()["native_calls"]
