@@ -231,7 +231,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A parsed stack effect; both sides are listed bottom to top. takes, leaves: how many slots, where always as many."""
+    """A parsed stack effect; both sides are listed bottom to top. takes, leaves: how many slots, if that is fixed."""
 
     text: str
     pops: tuple[Slot, ...]
