@@ -8,6 +8,7 @@ round on, and where compiled code breaks off, plain code with polls goes on unti
 from __future__ import annotations
 
 import operator
+import sys
 import time
 import types
 from collections.abc import Sequence
@@ -51,6 +52,7 @@ class Watch:
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
         self.asked: set[tuple[str, int]] = set()  # functions for which code was asked, by file and line
         self.waited: dict[tuple[str, int], int] = {}  # how often others have waited for one
+        self.from_outside: set[tuple[str, int]] = set()  # functions that code which is not watched was seen to call
         self.on_miss: _C.OnMiss = (
             self.miss
         )  # one object, by whose identity the dispatcher knows whose entries are whose
@@ -163,6 +165,8 @@ class Watch:
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
         compiler, code = self._compiler(), function.__code__
+        if self._is_called_from_outside(code):
+            self.from_outside.add(_key(code))
         allowed = compiler is not None and self.budget.allows(saved=self.saved(), goes_on=compiler.is_resumed(code))
         if compiler is None or not allowed or self._waits(code):
             self.put_off += 1
@@ -191,13 +195,21 @@ class Watch:
         self.waited[heart] = waited + 1
         return True
 
+    def _is_called_from_outside(self, code: types.CodeType) -> bool:
+        """Whether code that is not watched calls the function that asks now: it is not inlined there (np.vectorize)."""
+        frame: types.FrameType | None = sys._getframe(2)
+        while frame is not None and _key(frame.f_code) == _key(code):
+            frame = frame.f_back
+        return frame is not None and _key(frame.f_code) not in self.names
+
     def _heart(self, most: float) -> tuple[str, int] | None:
         """The function with more than so many nanoseconds: of those that call each other the innermost that has nearly
         as many. None where there is none, or where its calls are so short that they are better inlined."""
         spent = {
             name.rpartition(".")[2]: (poll.spent, (file, line))
             for poll, file, line, name in self.entries
-            if not poll.off and poll.spent > self.limits.heart_call * 1e9 * poll.calls
+            if not poll.off
+            and (poll.spent > self.limits.heart_call * 1e9 * poll.calls or (file, line) in self.from_outside)
         }
         time_, heart = max(spent.values(), default=(0, None))
         if heart is None or time_ <= most:
