@@ -30,9 +30,10 @@ class Thresholds:
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_stake: float = 0.5  # seconds; of what goes beyond, only a part is there until compiled code has saved some
+    budget_trust: float = 0.25  # seconds; what goes beyond is a share of the time passed alone, as long as nothing is saved
     budget_later: float = 0.2  # that part
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
-    budget_base: float = 0.0  # and so many seconds besides
+    budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
     foresight: float = 50.0  # times what a loop has taken, at most, are expected of its iterator's length
     rest_factor: float = 1.5  # times as much, for the rest of what is compiled in part
     heart: float = 0.3  # of the time, as far as calls were timed, in one function: others wait until that was asked for
@@ -163,7 +164,10 @@ class Budget:
         little use.
         """
         limits = self._thresholds
-        share = limits.budget_share * max(time.process_time(), self._ahead)
+        passed = time.process_time()
+        share = limits.budget_share * max(passed, self._ahead)
+        if saved <= 0.0:
+            share = max(limits.budget_share * passed, min(share, limits.budget_trust))
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
         limit += min(share, limits.budget_stake + limits.budget_later * share)
         return self.spent + cost + self._usual <= limit * (limits.rest_factor if goes_on else 1.0)

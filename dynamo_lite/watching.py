@@ -168,7 +168,7 @@ class Watch:
         if self._is_called_from_outside(code):
             self.from_outside.add(_key(code))
         allowed = compiler is not None and self.budget.allows(saved=self.saved(), goes_on=compiler.is_resumed(code))
-        if compiler is None or not allowed or self._waits(code):
+        if compiler is None or not allowed or self._waits(code, self._running()):
             self.put_off += 1
             _C.cool(function, self._pause())
             return None
@@ -180,13 +180,18 @@ class Watch:
         """Seconds until one who was refused may ask again: at first, when nobody may be compiled, more and more."""
         return self.limits.ask_again * time.process_time() if self.compilation is None else 0.0
 
-    def _waits(self, code: types.CodeType) -> bool:
-        """Whether `code` is compiled after the function in which most of the time goes, unless that is called no more.
+    def _running(self) -> float:
+        """CPU seconds that the program has run, without compiling."""
+        return time.process_time() - self._began - self.budget.spent
+
+    def _waits(self, code: types.CodeType, taken: float) -> bool:
+        """Whether `code`, for which so many seconds speak, is compiled after the function in which most of them go,
+        unless that is called no more.
 
         Around it there may be much code that breaks the graph and takes no time; the budget is for what does.
         """
         limits = self.limits
-        heart = self._heart(limits.heart * 1e9 * (time.process_time() - self._began - self.budget.spent))
+        heart = self._heart(limits.heart * 1e9 * taken)
         if heart is None:
             return False
         waited = self.waited.get(heart, 0)
@@ -225,17 +230,18 @@ class Watch:
 
     def _look_ahead(self, poll: _C.Poll, function: types.FunctionType, stack: Sequence[Any]) -> bool:
         """Tell the budget how long a loop is going to run; whether that is long enough to enter it. A `for` that only
-        its iterator ends says so; any other is expected to take as long again as it has taken.
+        its iterator ends says so; of any other nothing is expected.
 
         A short one, of a function that may be called again, is left to the compiled code of that function.
         """
         round_, code = poll.round, function.__code__
         if round_ is None or not round_.n_plain:
             return True
-        ahead = plain = round_.plain * 1e-9
-        is_long = True
-        if stack and type(stack[-1]) in _COUNTED and runs_out(decoded(code), poll.place.header):
-            left = operator.length_hint(stack[-1]) * plain / round_.n_plain
+        plain = round_.plain * 1e-9
+        ahead, is_long = 0.0, True
+        rounds = _rounds_left(stack[-1], round_.n_plain) if stack else None
+        if rounds is not None and runs_out(decoded(code), poll.place.header):
+            left = rounds * plain / round_.n_plain
             ahead = min(left, self.limits.foresight * plain)
             is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
             is_called = not is_resumed and _key(code) in self.names
@@ -265,7 +271,8 @@ class Watch:
         is_known = poll.round is not None and poll.round.entered > 0
         compiler = self._compiler()
         allowed = compiler is not None and (is_known or self.budget.allows(saved=self.saved()))
-        if compiler is None or not allowed or (not is_known and self._waits(function.__code__)):
+        taken = self._running() if poll.round is None else min(self._running(), poll.round.plain * 1e-9)
+        if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1
             return self._pause()
         kinds, items = [], []
@@ -306,6 +313,16 @@ def _computes(value: object) -> bool:
     if type(value) is types.FunctionType:
         return policy.is_looked_at(value.__code__.co_filename, value.__module__ or "")
     return type(value).__module__.partition(".")[0] == "numpy"
+
+
+def _rounds_left(iterator: Any, taken: int) -> int | None:
+    """How many items an iterator still has, as far as can be told; a generator by the longest that it may go over."""
+    if type(iterator) in _COUNTED:
+        return operator.length_hint(iterator)
+    if type(iterator) is not types.GeneratorType or iterator.gi_frame is None:
+        return None
+    lengths = [len(value) for value in iterator.gi_frame.f_locals.values() if type(value) in (range, list, tuple)]
+    return max(0, max(lengths) - taken) if lengths else None
 
 
 def _rest(iterator: Any) -> range:

@@ -72,8 +72,12 @@ def plain_statement(
                     return None
                 del stack[-popped:]
                 stack.append(_FOREIGN)
-            case "POP_TOP" | "STORE_FAST" if len(stack) == under + 1:
-                return at + 1, under
+            case "UNPACK_SEQUENCE":
+                stack[-1:] = [_OURS] * instr.arg
+            case "POP_TOP" | "STORE_FAST":
+                del stack[-1]
+                if len(stack) == under:
+                    return at + 1, under
             case _ if instr.op in _BUILDS:
                 del stack[len(stack) - popped :]
                 stack.append(_OURS)

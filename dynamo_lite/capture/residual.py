@@ -687,13 +687,14 @@ class Residual:
 
     def _copy(self, index: int, end: int, bound: tuple[str, ...]) -> tuple[str, ...]:
         """Emit a statement as it is; the locals that are bound after it."""
+        stored = set()
         for instr in self.code.instrs[index:end]:
             self.position = instr.position
             self.emit(instr.op, instr.arg)
-        if instr.op != "STORE_FAST":
-            return bound
-        self._variables.pop(instr.arg, None)
-        return tuple(sorted({*bound, instr.arg}))
+            if instr.op == "STORE_FAST":
+                stored.add(instr.arg)
+                self._variables.pop(instr.arg, None)
+        return tuple(sorted({*bound, *stored}))
 
     def _extends(self, index: int, formatting: bool) -> bool:
         """Whether residual code should also run instruction `index`."""

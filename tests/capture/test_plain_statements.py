@@ -61,6 +61,16 @@ def rebinding(x: Any, pen: Any, out: Any, n: int) -> Any:
     return x, out is pen
 
 
+def unpacking(x: Any, pen: Any, out: Any, n: int) -> Any:
+    y = x + 1.0
+    pen.begin()
+    a, b = divmod(n, 3)
+    first, second = time.gmtime(n).tm_year, time.gmtime(n)[1:3]
+    hour, minute, *_ = time.gmtime(n)[3:]
+    name, value = time.strftime("%Y %d", time.gmtime(n)).split()
+    return y * a + b, first, name + value, hour, minute, second[0]
+
+
 def raising(x: Any, pen: Any, out: Any, n: int) -> Any:
     y = x + 1.0
     pen.begin()
@@ -110,7 +120,7 @@ def told(function: Callable[..., Any], n: int) -> Any:
     return parts, notes, out.getvalue()
 
 
-@pytest.mark.parametrize("function", [drawing, rebinding, raising, caught, while_loop])
+@pytest.mark.parametrize("function", [drawing, rebinding, unpacking, raising, caught, while_loop])
 def test_what_a_program_does_is_the_same(function: Callable[..., Any]) -> None:
     fast = dynamo_lite.compile(function, options={"cost_model": False})
     for n in (3, 0, 1, 7, 3):
