@@ -45,6 +45,7 @@ typedef struct {
     char judged;           /* calls of code that this is an entry of are timed: what loses runs plainly */
     char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */
     PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */
+    char quick;            /* guards that run no Python code, a program of one output and no other ends, no residual */
     char retired;          /* when the guards pass, run plainly: more time went into declines than into runs */
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
     Py_ssize_t n_most_outputs;      /* of all ends of a native program */

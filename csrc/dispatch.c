@@ -108,6 +108,9 @@ dl_dispatch_bind_entry(DlEntry *entry)
         entry->n_outputs = dl_program_n_outputs(entry->program);
         entry->n_most_outputs = dl_program_n_most_outputs(entry->program);
     }
+    entry->quick = entry->guards_native && entry->program_native && entry->residual == NULL && entry->exits == NULL
+                   && entry->n_most_outputs == 1 && entry->n_outputs == 1 && entry->n_inputs <= SMALL
+                   && dl_guards_are_plain(entry->guards);
 }
 
 /* Does entry pass? 1 with *inputs, 0, or -1 with an error set. inputs need clearing only after 1. */
@@ -510,14 +513,60 @@ is_out_of_range(const DlEntry *entry, const DlValues *inputs)
 
 /* ---- the loop ---- */
 
-/* Run the segment that starts at the entry of func's code. owned: the slots are references that go over to its residual
-   code; they may be NULL unless it ends as DL_PLAIN. */
+/* Run entry, whose guards have passed, for a call; the references to it and to the inputs are consumed. owned: the slots are
+   references that go over to its residual code; they may be NULL unless it ends as DL_PLAIN. */
+static DlOutcome
+run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, PyObject *on_miss,
+          DlHookScope *scope, DlValues *inputs, PyObject **value)
+{
+    int plain = entry->retired || is_out_of_range(entry, inputs);
+    note_plain(cache, slots, n_slots, on_miss, plain);
+    DlValues outputs;
+    PyObject *residual = NULL;
+    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
+    uint64_t began = dl_thread.timing ? dl_now() : 0;
+    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, inputs, &outputs, &residual);
+    if (began != 0) {
+        dl_thread.native += dl_now() - began;
+        dl_thread.programs++;
+    }
+    values_clear(inputs);
+    if (outcome == DL_PLAIN) {
+        dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
+    }
+    if (outcome == DL_RAN) {
+        if (residual == NULL) {
+            *value = Py_NewRef(outputs.items[0]);
+        }
+        else {
+            uint64_t gains = dl_thread.gains;
+            int tried = entry->calls_python && dl_hook_try(&entry->watch, scope, on_miss);
+            DlDeferral deferral;
+            if (entry->stores) {
+                dl_interrupts_defer(&deferral, NULL);
+            }
+            *value = call_residual(residual, func, slots, n_slots, owned, &outputs);
+            if (entry->stores) {
+                *value = dl_interrupts_resume(&deferral, *value);
+            }
+            if (tried) {
+                dl_hook_judge(&entry->watch, gains);
+            }
+        }
+        values_clear(&outputs);
+        outcome = *value == NULL ? DL_ERROR : DL_RAN;
+    }
+    Py_DECREF(entry);
+    return outcome;
+}
+
+/* Run the segment that starts at the entry of func's code; slots and owned: as of run_entry(). */
 static DlOutcome
 run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, PyObject *on_miss,
             DlHookScope *scope, PyObject **value)
 {
     DlEntry *entry = NULL;
-    DlValues inputs, outputs;
+    DlValues inputs;
     int found = 0;
     if (stays_plain(cache, slots, n_slots, on_miss)) {
         dl_thread.why_plain = DL_REASON_LIKE_BEFORE;
@@ -549,47 +598,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     else if (found > 0) {
         DL_COUNT(cache, hits);
     }
-    if (found < 0) {
-        return DL_ERROR;
-    }
-    int plain = entry->retired || is_out_of_range(entry, &inputs);
-    note_plain(cache, slots, n_slots, on_miss, plain);
-    PyObject *residual = NULL;
-    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
-    uint64_t began = dl_thread.timing ? dl_now() : 0;
-    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, &inputs, &outputs, &residual);
-    if (began != 0) {
-        dl_thread.native += dl_now() - began;
-        dl_thread.programs++;
-    }
-    values_clear(&inputs);
-    if (outcome == DL_PLAIN) {
-        dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
-    }
-    if (outcome == DL_RAN) {
-        if (residual == NULL) {
-            *value = Py_NewRef(outputs.items[0]);
-        }
-        else {
-            uint64_t gains = dl_thread.gains;
-            int tried = entry->calls_python && dl_hook_try(&entry->watch, scope, on_miss);
-            DlDeferral deferral;
-            if (entry->stores) {
-                dl_interrupts_defer(&deferral, NULL);
-            }
-            *value = call_residual(residual, func, slots, n_slots, owned, &outputs);
-            if (entry->stores) {
-                *value = dl_interrupts_resume(&deferral, *value);
-            }
-            if (tried) {
-                dl_hook_judge(&entry->watch, gains);
-            }
-        }
-        values_clear(&outputs);
-        outcome = *value == NULL ? DL_ERROR : DL_RAN;
-    }
-    Py_DECREF(entry);
-    return outcome;
+    return found < 0 ? DL_ERROR : run_entry(cache, entry, func, slots, n_slots, owned, on_miss, scope, &inputs, value);
 }
 
 /* The plain call that a loop of run_continuations() awaits in this thread: its frame may return a Continuation, with
@@ -718,12 +727,58 @@ dl_dispatch_try(DlCache *cache, PyObject *on_miss)
     }
 }
 
+enum { OPEN = 2 }; /* no DlOutcome */
+
+/* dl_dispatch() where little is to be done: the first entry passes, and its program's one output is the value. OPEN: nothing
+   has happened. */
+static inline int
+dispatch_quickly(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
+                 PyObject **value)
+{
+    DlValues inputs;
+    DlEntry *entry = cache->n_entries > 0 ? cache->entries[0] : NULL;
+    if (entry == NULL || !entry->quick || entry->retired || (entry->owner != NULL && entry->owner != on_miss)
+        || cache->plain.streak != 0 || dl_stress != DL_STRESS_NONE) {
+        return OPEN;
+    }
+    if (dl_guards_borrow(entry->guards, func, slots, n_slots, inputs.small) != 1) {
+        PyErr_Clear(); /* the long way meets it again */
+        return OPEN;
+    }
+    inputs.items = inputs.small;
+    inputs.n = entry->n_inputs;
+    DL_COUNT(cache, hits);
+    if (dl_n_timing == 0 && !is_out_of_range(entry, &inputs)
+        && dl_program_run_short(entry->program, inputs.items, value)) {
+        entry->hits++;
+        entry->ran += 1.0;
+        DL_COUNT(cache, native_calls);
+        return DL_RAN;
+    }
+    for (Py_ssize_t i = 0; i < inputs.n; i++) {
+        Py_INCREF(inputs.items[i]);
+    }
+    Py_INCREF(cache);
+    Py_INCREF(entry);
+    DlHookScope scope = {0}; /* which nobody enters: there is no residual code */
+    DlOutcome outcome = run_entry(cache, entry, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, &inputs, value);
+    if (outcome == DL_PLAIN) {
+        DL_COUNT(cache, plain_calls);
+    }
+    Py_DECREF(cache);
+    return outcome;
+}
+
 DlOutcome
 dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
             PyObject **value)
 {
-    DlHookScope scope = {0};
     *value = NULL;
+    int quick = dispatch_quickly(cache, func, slots, n_slots, on_miss, value);
+    if (quick != OPEN) {
+        return (DlOutcome)quick;
+    }
+    DlHookScope scope = {0};
     Py_INCREF(cache);
     DlOutcome outcome = run_segment(cache, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, value);
     if (outcome == DL_RAN && Py_IS_TYPE(*value, &dl_continuation_type)) {

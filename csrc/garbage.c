@@ -2,6 +2,7 @@
 #include "build.h"
 
 #include "machine.h"
+#include "maps.h"
 
 /* Visit what a kernel (NULL: none) owns. */
 static int
@@ -186,6 +187,7 @@ dl_program_clear(DlProgram *self)
     self->outputs = NULL;
     dl_scalar_clear(&self->numbers);
     dl_blocks_clear(self);
+    dl_single_clear(self);
     dl_build_clear_body(self->body);
     self->body = NULL;
     Py_CLEAR(self->schedule);

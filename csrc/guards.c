@@ -535,6 +535,32 @@ dl_guards_check(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssi
     return reached < 0 ? -1 : reached == self->n_ops;
 }
 
+int
+dl_guards_are_plain(PyObject *guards)
+{
+    DlGuards *self = (DlGuards *)guards;
+    return !self->own && self->n_registers <= SMALL_REGISTERS && self->scalars.n_values <= SMALL_VALUES;
+}
+
+int
+dl_guards_borrow(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs)
+{
+    DlGuards *self = (DlGuards *)guards;
+    PyObject *regs[SMALL_REGISTERS];
+    DlNumber values[SMALL_VALUES];
+    if (self->scalars.n_values) {
+        memcpy(values, self->scalars.initial, (size_t)self->scalars.n_values * sizeof *values);
+    }
+    int32_t reached = run_ops(self, func, slots, nslots, regs, values, 0);
+    if (reached != self->n_ops) {
+        return reached < 0 ? -1 : 0;
+    }
+    for (int32_t i = 0; i < self->n_inputs; i++) {
+        inputs[i] = regs[self->inputs[i]];
+    }
+    return 1;
+}
+
 Py_ssize_t
 dl_guards_n_inputs(PyObject *guards)
 {

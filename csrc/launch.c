@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include "arrays.h"
 #include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"
@@ -405,11 +406,18 @@ int
 dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
     DlProgram *program = (DlProgram *)object;
-    if (program->single && end == NULL && !program->never && dl_single_run(program, inputs, outputs)) {
+    if (program->tries_single && end == NULL && !program->never && dl_single_run(program, inputs, outputs)) {
         program->time = 1.0;
         return 0;
     }
     return run_steps(object, inputs, outputs, end, world);
+}
+
+int
+dl_program_run_short(PyObject *object, PyObject *const *inputs, PyObject **output)
+{
+    DlProgram *program = (DlProgram *)object;
+    return program->tries_single && !program->never && dl_single_run(program, inputs, output);
 }
 
 Py_ssize_t
@@ -473,11 +481,11 @@ dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part)
     self->vectorcall = program_vectorcall;
     self->schedule = Py_NewRef(schedule);
     self->compile_kernel = Py_NewRef(compile_kernel);
-    if (dl_program_build(self, part) < 0) {
+    if (dl_program_build(self, part) < 0 || dl_single_build(self) < 0) {
         Py_CLEAR(self);
     }
     else {
-        self->single = dl_single_fits(self);
+        self->tries_single = self->single != NULL;
     }
     return self;
 }
@@ -614,7 +622,7 @@ static PyMethodDef functions[] = {
 int
 dl_launch_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
+    if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
         || dl_blocks_register(module) < 0 || dl_draws_register(module) < 0) {
         return -1;
     }

@@ -20,6 +20,7 @@ typedef struct {
 } DlThresholds;
 
 extern DlThresholds dl_thresholds;
+extern int dl_n_timing; /* stretches under way that are timed, in all threads */
 
 /* Nanoseconds of a clock. */
 static inline uint64_t
@@ -81,6 +82,7 @@ static inline void
 dl_stopwatch_start(DlStopwatch *watch)
 {
     dl_thread.timing++;
+    dl_n_timing++;
     watch->asked = dl_thread.asked;
     watch->answering = dl_thread.answering;
     watch->native = dl_thread.native;
