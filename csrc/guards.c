@@ -3,10 +3,11 @@
 
 #include <structmember.h>
 
+#include "guards_quick.h"
 #include "guards_table.h"
 #include "pyframe.h"
 
-enum { SMALL_REGISTERS = 48, SMALL_VALUES = 64 };
+enum { SMALL_REGISTERS = DL_QUICK_REGISTERS, SMALL_VALUES = DL_QUICK_VALUES };
 
 /* ---- values compared by what they are ---- */
 
@@ -331,13 +332,13 @@ number_passes(const DlGuardOp *op, PyObject *object)
     return !overflow;
 }
 
-/* Run the ops from the first: n_ops when all pass, else the index of the one that fails (-1 with an error set).
+/* Run ops first to last - 1: `last` when all pass, else the index of the one that fails (-1 with an error set).
  * INVARIANT: no Python code runs, so borrowed registers stay alive; `own` is for tables where a key might run some. */
 static inline int32_t
-run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **regs,
-        DlNumber *values, const int own)
+run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObject *const *slots, Py_ssize_t nslots,
+        PyObject **regs, DlNumber *values, const int own)
 {
-    for (int32_t i = 0; i < self->n_ops; i++) {
+    for (int32_t i = first; i < last; i++) {
         const DlGuardOp *op = &self->ops[i];
         PyObject *value = NULL;
         int passes;
@@ -481,7 +482,14 @@ run_ops(const DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t
             return i;
         }
     }
-    return self->n_ops;
+    return last;
+}
+
+int32_t
+dl_guards_run(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObject *const *slots, Py_ssize_t nslots,
+              PyObject **regs, DlNumber *values)
+{
+    return run_ops(self, first, last, func, slots, nslots, regs, values, 0);
 }
 
 /* run_ops, and new references to the inputs when all pass. */
@@ -504,10 +512,10 @@ check(DlGuards *self, PyObject *func, PyObject *const *slots, Py_ssize_t nslots,
     }
     if (self->own) {
         memset(regs, 0, (size_t)self->n_registers * sizeof *regs);
-        reached = run_ops(self, func, slots, nslots, regs, values, 1);
+        reached = run_ops(self, 0, self->n_ops, func, slots, nslots, regs, values, 1);
     }
     else {
-        reached = run_ops(self, func, slots, nslots, regs, values, 0);
+        reached = dl_guards_run(self, 0, self->n_ops, func, slots, nslots, regs, values);
     }
     if (reached == self->n_ops) {
         for (int32_t i = 0; i < self->n_inputs; i++) {
@@ -542,25 +550,6 @@ dl_guards_are_plain(PyObject *guards)
     return !self->own && self->n_registers <= SMALL_REGISTERS && self->scalars.n_values <= SMALL_VALUES;
 }
 
-int
-dl_guards_borrow(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs)
-{
-    DlGuards *self = (DlGuards *)guards;
-    PyObject *regs[SMALL_REGISTERS];
-    DlNumber values[SMALL_VALUES];
-    if (self->scalars.n_values) {
-        memcpy(values, self->scalars.initial, (size_t)self->scalars.n_values * sizeof *values);
-    }
-    int32_t reached = run_ops(self, func, slots, nslots, regs, values, 0);
-    if (reached != self->n_ops) {
-        return reached < 0 ? -1 : 0;
-    }
-    for (int32_t i = 0; i < self->n_inputs; i++) {
-        inputs[i] = regs[self->inputs[i]];
-    }
-    return 1;
-}
-
 Py_ssize_t
 dl_guards_n_inputs(PyObject *guards)
 {
@@ -588,7 +577,7 @@ guards_clear(PyObject *object)
 {
     DlGuards *self = (DlGuards *)object;
     int32_t n_ops = self->n_ops;
-    self->n_ops = 0;
+    self->n_ops = self->n_quick = 0;
     for (int32_t i = 0; i < n_ops; i++) {
         for (int j = 0; j < MAX_OBJECTS; j++) {
             Py_CLEAR(self->ops[i].object[j]);
@@ -612,6 +601,7 @@ guards_dealloc(PyObject *object)
     guards_clear(object);
     PyMem_Free(self->ops);
     PyMem_Free(self->inputs);
+    PyMem_Free(self->quick);
     dl_scalar_clear(&self->scalars);
     Py_TYPE(object)->tp_free(object);
 }
@@ -630,7 +620,8 @@ guards_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     }
     self->ops_tuple = PySequence_Tuple(ops);
     self->inputs_tuple = self->ops_tuple ? PySequence_Tuple(inputs) : NULL;
-    if (self->inputs_tuple == NULL || dl_guards_build(self) < 0) {
+    if (self->inputs_tuple == NULL || dl_guards_build(self) < 0
+        || dl_guards_quicken(self) < 0) {
         Py_DECREF(self);
         return NULL;
     }
