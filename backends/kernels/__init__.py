@@ -18,9 +18,10 @@ from dynamo_lite.backends.kernels.loops import loop_is_elementwise, loop_is_forw
 from dynamo_lite import _C, budget
 from dynamo_lite.config import config, current, current_seconds
 from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node
 from dynamo_lite.lower import lower
 from dynamo_lite.program.element_ops import is_exact, may_raise
-from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule
+from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule, straight
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
 
 CompileKernel: TypeAlias = Callable[[Kernel | Machine, str], _C.CompiledKernel]
@@ -44,6 +45,8 @@ def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: Comp
         steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
         if options.cost_model:
             steps = _where_it_pays(lowered, steps, example_inputs)
+    types = [node.array_type if isinstance(node, Node) else None for node in lowered.inputs]
+    steps = straight(steps, types, TARGET)
     own = 0 if options is config else options.num_threads
     return _C.Program(steps, _timed(current_seconds(), compile_kernel), own)
 
