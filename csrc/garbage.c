@@ -168,6 +168,8 @@ dl_program_clear(DlProgram *self)
     self->constants = self->output_objects = NULL;
     self->n_steps = self->n_constants = 0;
     self->n_outputs = output_objects != NULL ? 0 : n_outputs;
+    dl_single_clear(self);
+    dl_straight_clear(self);
     for (int i = 0; i < n_steps; i++) {
         clear_step(&steps[i]);
     }
@@ -187,7 +189,6 @@ dl_program_clear(DlProgram *self)
     self->outputs = NULL;
     dl_scalar_clear(&self->numbers);
     dl_blocks_clear(self);
-    dl_single_clear(self);
     dl_build_clear_body(self->body);
     self->body = NULL;
     Py_CLEAR(self->schedule);

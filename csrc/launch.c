@@ -393,7 +393,7 @@ freed:
         end->n_outputs = run.end ? run.end->n_outputs + 1 : program->n_outputs;
     }
 counted:
-    program->time = program->has_loops ? (double)(dl_world_clock() - run.began) : 1.0;
+    program->time = program->has_loops && program->straight == NULL ? (double)(dl_world_clock() - run.began) : 1.0;
     if (status > 0) {
         program->last_decline = run.reason;
         program->declines[run.reason]++;
@@ -402,11 +402,18 @@ counted:
     return status;
 }
 
+/* The short way of a program that has one. */
+static inline int
+run_short(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
+{
+    return program->single != NULL ? dl_single_run(program, inputs, outputs) : dl_straight_run(program, inputs, outputs);
+}
+
 int
 dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
     DlProgram *program = (DlProgram *)object;
-    if (program->tries_single && end == NULL && !program->never && dl_single_run(program, inputs, outputs)) {
+    if (program->tries_short && end == NULL && !program->never && run_short(program, inputs, outputs)) {
         program->time = 1.0;
         return 0;
     }
@@ -417,7 +424,7 @@ int
 dl_program_run_short(PyObject *object, PyObject *const *inputs, PyObject **output)
 {
     DlProgram *program = (DlProgram *)object;
-    return program->tries_single && !program->never && dl_single_run(program, inputs, output);
+    return program->tries_short && !program->never && run_short(program, inputs, output);
 }
 
 Py_ssize_t
@@ -481,11 +488,11 @@ dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part)
     self->vectorcall = program_vectorcall;
     self->schedule = Py_NewRef(schedule);
     self->compile_kernel = Py_NewRef(compile_kernel);
-    if (dl_program_build(self, part) < 0 || dl_single_build(self) < 0) {
+    if (dl_program_build(self, part) < 0 || dl_single_build(self) < 0 || dl_straight_build(self) < 0) {
         Py_CLEAR(self);
     }
     else {
-        self->tries_single = self->single != NULL;
+        self->tries_short = self->single != NULL || self->straight != NULL;
     }
     return self;
 }

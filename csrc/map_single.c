@@ -274,7 +274,7 @@ dl_single_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
         if (raised != before) {
             dl_fp_set(before);
         }
-        program->tries_single = !failed; /* NB: what has set a flag once will do so again, and then each call computes twice */
+        program->tries_short = !failed; /* NB: what has set a flag once will do so again, and then each call computes twice */
     }
     for (int i = 0; failed && i < made; i++) {
         Py_CLEAR(outputs[i]);

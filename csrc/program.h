@@ -192,6 +192,7 @@ typedef struct {
 
 typedef struct DlProgram DlProgram;
 typedef struct DlSingle DlSingle;
+typedef struct DlStraight DlStraight;
 typedef struct DlMachine DlMachine;
 
 /* What an operand or result is in every iteration: the same, a number or element of its own, a row of an array. */
@@ -375,7 +376,8 @@ struct DlProgram {
     DlRowBlock *blocks;
     int n_blocks;
     DlSingle *single; /* owned: it is one map, for which the short way is prepared (map_single.c); or NULL */
-    int tries_single;  /* that way is tried first */
+    DlStraight *straight; /* owned: it is one call of machine code, the same (straight.c); or NULL */
+    int tries_short;   /* that way is tried first */
     DlBody *body;      /* NULL but for the body of a loop, or a branch */
 };
 
