@@ -39,14 +39,13 @@ TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_f
 def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: CompileKernel) -> Any:
     """The program of `graph`, for the sizes that pay; raises DoesNotPay when plain NumPy is expected to be as fast."""
     lowered = lower(graph, example_inputs)
-    steps = schedule(lowered, TARGET)
+    types = [node.array_type if isinstance(node, Node) else None for node in lowered.inputs]
+    steps = straight(schedule(lowered, TARGET), types, TARGET)
     options = current()
     if options.stress != "compile":
         steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))
         if options.cost_model:
             steps = _where_it_pays(lowered, steps, example_inputs)
-    types = [node.array_type if isinstance(node, Node) else None for node in lowered.inputs]
-    steps = straight(steps, types, TARGET)
     own = 0 if options is config else options.num_threads
     return _C.Program(steps, _timed(current_seconds(), compile_kernel), own)
 

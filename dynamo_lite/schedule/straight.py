@@ -23,7 +23,7 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.steps import Alloc, DType, Kernel, Loop, Map, Operand, Read, Reg, Require, Schedule, Step, View
 from dynamo_lite.schedule.target import Target
 
-LEAST_STEPS = 2  # a single one is as fast by itself
+LEAST_STEPS = 1
 
 
 def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Target) -> Schedule:
