@@ -1,6 +1,8 @@
 /* Registers and numbers of a run: what is put into them and read out of them, and how a run declines for an error. */
 #include "program.h"
 
+#include "arrays.h"
+
 #include <math.h>
 
 /* ---- registers ---- */
@@ -55,7 +57,7 @@ PyObject *
 dl_reg_make_object(DlReg *reg)
 {
     if (reg->kind == DL_SCALAR) {
-        reg->object = PyArray_Scalar(reg->data, reg->descr, NULL);
+        reg->object = dl_scalar_make(reg->descr, reg->data);
         return reg->object;
     }
     if (reg->kind != DL_ARRAY) {

@@ -241,7 +241,12 @@ fill_value(npy_intp *word, const Value *value, uint8_t class, PyObject *object)
         if (Py_TYPE(object) != value->descr->typeobj) {
             return 0;
         }
-        PyArray_ScalarAsCtype(object, word);
+        if (dl_scalar_is_direct(value->descr)) {
+            memcpy(word, dl_scalar_value(object), (size_t)PyDataType_ELSIZE(value->descr));
+        }
+        else {
+            PyArray_ScalarAsCtype(object, word);
+        }
         return 1;
     }
     PyArrayObject *array = (PyArrayObject *)object;
@@ -276,7 +281,7 @@ make_output(const DlProgram *program, const Value *value, PyObject *const *input
     case FROM_NUMBER:
         return dl_scalar_object(&program->numbers, value->index, numbers);
     case FROM_RESULT: /* NB: an int64 there may be wider than what the type has of it, in the first bytes */
-        return PyArray_Scalar(word, value->descr, NULL);
+        return dl_scalar_make(value->descr, word);
     default:
         return Py_NewRef(program->output_objects[value->index]);
     }

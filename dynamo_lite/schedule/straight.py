@@ -48,6 +48,15 @@ def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Targ
     )
 
 
+def routine_of(schedule: Schedule) -> Loop | None:
+    """The loop that stands for all steps but the arrays that are made, of a schedule that `straight` has changed."""
+    *allocs, last = schedule.steps or (None,)
+    if not isinstance(last, Loop) or last.machine is None or not all(isinstance(step, Alloc) for step in allocs):
+        return None
+    once = (last.start, last.stop, last.step) == (0, 1, 1) and not last.goes_on and not last.yields
+    return last if once and last.pause is None else None
+
+
 def _is_plain(step: Alloc) -> bool:
     """Whether an array is made by itself, before all that the steps compute."""
     return step.order == "C" and not step.like and (step.fill is None or type(step.fill) is int) and _is_early(step.shape)
