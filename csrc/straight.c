@@ -1,8 +1,8 @@
 /* Programs that one call of machine code does: arrays are made, then a loop of one iteration runs (schedule/straight.py).
  *
  * The short way fills the code's block (machine.c) from the inputs and hands out what is in it, without registers and
- * without clocks. Nothing from outside is written, so that whatever is not as the code wants it is left to the long way, from
- * the begin. INVARIANT: the GIL is held and no Python code runs from where the block is filled to where the code returns, so
+ * without clocks. Whatever is not as the code wants it is left to the long way, from the begin: what is written of arrays from
+ * outside is put back before, and only arrays of a few bytes are written here. INVARIANT: the GIL is held and no Python code runs from where the block is filled to where the code returns, so
  * that one block is enough.
  */
 #include "program.h"
@@ -13,7 +13,7 @@
 #include "kernel_code.h"
 #include "machine.h"
 
-enum { MOST_NUMBERS = 64, MOST_ARRAYS = 8, MOST_OUTPUTS = 8, SMALL_SCRATCH = 256 };
+enum { MOST_NUMBERS = 64, MOST_ARRAYS = 8, MOST_OUTPUTS = 8, MOST_WRITTEN = 4, SMALL_SCRATCH = 256, SMALL_BYTES = 512 };
 
 typedef enum { FROM_INPUT, FROM_MADE, FROM_NUMBER, FROM_RESULT, FROM_CONSTANT, FROM_NOWHERE } From;
 
@@ -31,7 +31,9 @@ struct DlStraight {
     int n_made, n_values, n_outputs;
     const DlAllocStep *made[MOST_ARRAYS]; /* borrowed from the program */
     Value *values, outputs[MOST_OUTPUTS];
+    int n_written, written[MOST_WRITTEN]; /* values that are inputs and written */
     npy_intp *words;    /* owned */
+    char saved[MOST_WRITTEN][SMALL_BYTES]; /* what these held */
     char scratch[SMALL_SCRATCH] __attribute__((aligned(DL_SCRATCH_ALIGNMENT)));
 };
 
@@ -43,14 +45,18 @@ find_loop(const DlProgram *program)
 {
     const DlScalars *table = &program->numbers;
     int last = program->n_steps - 1;
-    if (last < 0 || last > MOST_ARRAYS || program->steps[last].kind != DL_STEP_LOOP || program->n_written != 0
+    if (last < 0 || program->steps[last].kind != DL_STEP_LOOP || program->n_written > MOST_WRITTEN
         || program->n_blocks != 0 || program->body != NULL || program->n_outputs > MOST_OUTPUTS
         || program->n_early != table->n_instrs || table->n_values > MOST_NUMBERS) {
         return NULL;
     }
+    int n_made = 0;
     for (int i = 0; i < last; i++) {
         const DlAllocStep *step = &program->steps[i].alloc;
-        if (program->steps[i].kind != DL_STEP_ALLOC || step->n_like != 0 || step->fortran || step->shape.n == 0
+        if (program->steps[i].kind == DL_STEP_SAVE || program->steps[i].kind == DL_STEP_VIEW) { /* a view that is saved */
+            continue;
+        }
+        if (program->steps[i].kind != DL_STEP_ALLOC || n_made++ == MOST_ARRAYS || step->n_like != 0 || step->fortran || step->shape.n == 0
             || (step->filled && step->fill.kind != DL_FROM_CELL)) {
             return NULL;
         }
@@ -74,14 +80,14 @@ find_loop(const DlProgram *program)
 
 /* Where a register's array comes from. */
 static From
-find_source(const DlProgram *program, int reg, int *index)
+find_source(const DlProgram *program, const DlStraight *self, int reg, int *index)
 {
     *index = reg;
     if (reg < program->n_inputs) {
         return FROM_INPUT;
     }
-    for (int i = 0; i < program->n_steps - 1; i++) {
-        if (program->steps[i].alloc.dst == reg) {
+    for (int i = 0; i < self->n_made; i++) {
+        if (self->made[i]->dst == reg) {
             *index = i;
             return FROM_MADE;
         }
@@ -106,14 +112,23 @@ find_values(DlStraight *self, const DlProgram *program, const DlLoopStep *loop, 
             value->index = operand->index;
             continue;
         }
-        value->from = find_source(program, operand->index, &value->index);
+        value->from = find_source(program, self, operand->index, &value->index);
         value->nd = dl_machine_ndim(loop->machine, i);
         value->descr = dl_machine_descr(loop->machine, i);
         if (value->from == FROM_NOWHERE || value->descr == NULL || (value->from == FROM_MADE && value->nd < 1)) {
             return 0;
         }
     }
-    return 1;
+    for (int i = 0; i < loop->body->n_written; i++) {
+        int place = loop->body->written[i] - 1;
+        if (self->values[place].from != FROM_MADE) {
+            if (self->values[place].from != FROM_INPUT || self->n_written == MOST_WRITTEN) {
+                return 0;
+            }
+            self->written[self->n_written++] = place;
+        }
+    }
+    return self->n_written == program->n_written;
 }
 
 /* What comes out; whether it is known where from. */
@@ -129,7 +144,7 @@ find_outputs(DlStraight *self, const DlProgram *program, const DlLoopStep *loop,
             value->index = output->kind == DL_FROM_NUMBER ? output->index : i;
             continue;
         }
-        value->from = find_source(program, output->index, &value->index);
+        value->from = find_source(program, self, output->index, &value->index);
         for (int k = 0; k < loop->n_carried && value->from == FROM_NOWHERE; k++) {
             if (loop->dsts[k] == output->index && dl_machine_ndim(loop->machine, k) < 0) {
                 value->from = FROM_RESULT;
@@ -168,7 +183,9 @@ dl_straight_build(DlProgram *program)
     self->n_values = loop->n_operands;
     self->n_outputs = program->n_outputs;
     for (int i = 0; i < program->n_steps - 1; i++) {
-        self->made[self->n_made++] = &program->steps[i].alloc;
+        if (program->steps[i].kind == DL_STEP_ALLOC) {
+            self->made[self->n_made++] = &program->steps[i].alloc;
+        }
     }
     if (!find_values(self, program, loop, first) || !find_outputs(self, program, loop, first)) {
         dl_straight_clear(program);
@@ -287,6 +304,52 @@ make_output(const DlProgram *program, const Value *value, PyObject *const *input
     }
 }
 
+/* The bytes that an array touches: [*low, *high). */
+static inline void
+get_bounds(PyArrayObject *array, const char **low, const char **high)
+{
+    *low = PyArray_BYTES(array);
+    *high = *low + PyArray_ITEMSIZE(array);
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        npy_intp reach = PyArray_STRIDE(array, axis) * (PyArray_DIM(array, axis) - 1);
+        *(reach < 0 ? low : high) += reach;
+    }
+}
+
+/* Save what is written, if all of it is a few bytes that nothing else shares: whether it is. */
+static int
+save(DlStraight *self, PyObject *const *inputs)
+{
+    for (int i = 0; i < self->n_written; i++) {
+        PyArrayObject *array = (PyArrayObject *)inputs[self->values[self->written[i]].index];
+        int flags = PyArray_FLAGS(array), wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE;
+        if (flags < 0 || (flags & wanted) != wanted || PyArray_NBYTES(array) > SMALL_BYTES) { /* NB: < 0: it warns */
+            return 0;
+        }
+        const char *low = PyArray_BYTES(array), *high = low + PyArray_NBYTES(array), *other_low, *other_high;
+        for (int k = 0; k < self->n_values; k++) {
+            if (k != self->written[i] && self->values[k].from == FROM_INPUT && self->values[k].nd >= 0) {
+                get_bounds((PyArrayObject *)inputs[self->values[k].index], &other_low, &other_high);
+                if (low < other_high && other_low < high) {
+                    return 0;
+                }
+            }
+        }
+        memcpy(self->saved[i], low, (size_t)(high - low));
+    }
+    return 1;
+}
+
+/* Put back what was written. */
+static void
+restore(const DlStraight *self, PyObject *const *inputs)
+{
+    for (int i = 0; i < self->n_written; i++) {
+        PyArrayObject *array = (PyArrayObject *)inputs[self->values[self->written[i]].index];
+        memcpy(PyArray_BYTES(array), self->saved[i], (size_t)PyArray_NBYTES(array));
+    }
+}
+
 /* Fill the block and run the code: whether all was as it should be. */
 static int
 run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, PyObject *const *made, const DlNumber *numbers)
@@ -303,6 +366,9 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
                                 value->from == FROM_MADE ? made[value->index] : inputs[value->index])) {
             return 0;
         }
+    }
+    if (!save(self, inputs)) {
+        return 0;
     }
     dl_machine_fill_range(self->words);
     unsigned before = dl_fp_get();
@@ -321,6 +387,9 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
             done = self->words[self->outputs[i].word + DL_RESULT_ORIGIN] == 0;
         }
     }
+    if (!done) {
+        restore(self, inputs);
+    }
     return done;
 }
 
@@ -335,7 +404,7 @@ dl_straight_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
         || load_numbers(&program->numbers, inputs, numbers)) {
         return 0;
     }
-    int n_made = 0, n = 0;
+    int n_made = 0, n = 0, done = 0;
     while (n_made < self->n_made && (made[n_made] = make_array(self->made[n_made], numbers)) != NULL) {
         n_made++;
     }
@@ -343,14 +412,15 @@ dl_straight_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
         while (n < self->n_outputs && (outputs[n] = make_output(program, &self->outputs[n], inputs, made, numbers)) != NULL) {
             n++;
         }
+        done = n == self->n_outputs;
+        if (!done) {
+            restore(self, inputs);
+            PyErr_Clear(); /* the long way says what happens */
+        }
     }
-    int done = n == self->n_outputs;
     while (!done && n > 0) {
         n--; /* NB: CPython 3.11's Py_CLEAR evaluates its argument twice */
         Py_CLEAR(outputs[n]);
-    }
-    if (!done) {
-        PyErr_Clear(); /* the long way says what happens */
     }
     for (int i = 0; i < n_made; i++) {
         Py_DECREF(made[i]);

@@ -7,7 +7,7 @@ program without registers).
     r1 = y[0]; r2 = y[1]; r3 = empty((2,)); r4 = r3[0]; map into r4: r1 * s0 ...
     ->  r3 = empty((2,)); loop range(0, 1) of (y, r3, s0)
 
-INVARIANT: nothing from outside is written, so that a decline at any place has changed nothing.
+INVARIANT: what the steps write of arrays from outside is saved where it was saved before, in front of the loop.
 """
 
 from __future__ import annotations
@@ -20,38 +20,56 @@ import numpy as np
 
 from dynamo_lite.graph.scalar import Symbol, is_scalar, is_symbolic, renamed, symbols_of
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule.steps import Alloc, DType, Kernel, Loop, Map, Operand, Read, Reg, Require, Schedule, Step, View
+from dynamo_lite.schedule.steps import (
+    Alloc,
+    DType,
+    Kernel,
+    Loop,
+    Map,
+    Operand,
+    Read,
+    Reg,
+    Require,
+    Save,
+    Schedule,
+    Step,
+    View,
+)
 from dynamo_lite.schedule.target import Target
-
-LEAST_STEPS = 1
 
 
 def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Target) -> Schedule:
     """The schedule with its steps in one routine, if they can be. types: of the inputs, None for numbers."""
     allocs = [step for step in schedule.steps if isinstance(step, Alloc)]
-    steps = [step for step in schedule.steps if not isinstance(step, Alloc)]
-    if len(steps) < LEAST_STEPS or schedule.written or not all(map(_is_plain, allocs)):
+    saves = [step for step in schedule.steps if isinstance(step, Save)]
+    steps = [step for step in schedule.steps if not isinstance(step, Alloc | Save)]
+    if not steps or not all(map(_is_plain, allocs)):
         return schedule
     segment = _Segment(schedule, types, allocs)
     if not all(map(segment.takes, steps)) or not all(map(segment.hands_out, schedule.outputs)):
+        return schedule
+    shown = _shown(steps, saves)
+    if not all(_is_early(view.params) for view in shown):
         return schedule
     loop, constants = segment.loop(steps)
     machine = target.machine(loop)
     if machine is None or machine.vectors or machine.rooms:
         return schedule
+    before = (*allocs, *shown, *saves)
     return replace(
         schedule,
         n_registers=segment.n_registers,
         constants=(*schedule.constants, *constants),
-        steps=(*allocs, replace(loop, machine=machine)),
+        steps=(*before, replace(loop, machine=machine)),
         outputs=tuple(map(segment.output, schedule.outputs)),
+        kept=-1 if schedule.kept < 0 else len(before),
     )
 
 
 def routine_of(schedule: Schedule) -> Loop | None:
     """The loop that stands for all steps but the arrays that are made, of a schedule that `straight` has changed."""
-    *allocs, last = schedule.steps or (None,)
-    if not isinstance(last, Loop) or last.machine is None or not all(isinstance(step, Alloc) for step in allocs):
+    *before, last = schedule.steps or (None,)
+    if not isinstance(last, Loop) or last.machine is None or any(isinstance(step, Loop | Map) for step in before):
         return None
     once = (last.start, last.stop, last.step) == (0, 1, 1) and not last.goes_on and not last.yields
     return last if once and last.pause is None else None
@@ -62,9 +80,22 @@ def _is_plain(step: Alloc) -> bool:
     return step.order == "C" and not step.like and (step.fill is None or type(step.fill) is int) and _is_early(step.shape)
 
 
+def _shown(steps: Sequence[Step], saves: Sequence[Save]) -> list[View]:
+    """The views that are saved, and those that they are views of."""
+    views = {step.dst: step for step in steps if isinstance(step, View)}
+    wanted = [save.src for save in saves]
+    for register in wanted:
+        if register in views:
+            wanted.append(views[register].src)
+    return [view for register, view in views.items() if register in wanted]
+
+
 def _is_early(values: Sequence[Any]) -> bool:
     """Whether scalars depend on nothing that a step yields."""
-    return all(_symbols(value, lambda symbol: symbol.input >= 0) for value in values)
+    return all(
+        _is_early(value) if isinstance(value, tuple) else _symbols(value, lambda symbol: symbol.input >= 0)
+        for value in values
+    )
 
 
 def _symbols(value: Any, accepts: Any) -> bool:
@@ -139,7 +170,7 @@ class _Segment:
     def takes_results(self, step: Map) -> bool:
         for out, into, scalar, dtype in zip(step.outs, step.into, step.scalar, _results(step.kernel), strict=True):
             if into:
-                if self.base.get(out) not in self.made:
+                if self.base.get(out) not in self.types:
                     return False
                 self.uses(Reg(self.base[out]))
                 self.written.add(self.base[out])
