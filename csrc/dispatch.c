@@ -108,8 +108,9 @@ dl_dispatch_bind_entry(DlEntry *entry)
         entry->n_outputs = dl_program_n_outputs(entry->program);
         entry->n_most_outputs = dl_program_n_most_outputs(entry->program);
     }
-    entry->quick = entry->guards_native && entry->program_native && entry->residual == NULL && entry->exits == NULL
-                   && entry->n_most_outputs == 1 && entry->n_outputs == 1 && entry->n_inputs <= SMALL
+    int gives = entry->residual == NULL ? entry->n_outputs == 1 : entry->n_returns > 0 && !entry->stores;
+    entry->quick = entry->guards_native && entry->program_native && gives && entry->exits == NULL
+                   && entry->n_most_outputs == entry->n_outputs && entry->n_outputs <= SMALL && entry->n_inputs <= SMALL
                    && dl_guards_are_plain(entry->guards);
 }
 
@@ -335,6 +336,37 @@ call_residual(PyObject *made, PyObject *func, PyObject **slots, Py_ssize_t n_slo
     return value;
 }
 
+/* What residual code gives that only returns; the outputs are consumed. NULL: it has to be called (no error set, nothing
+   happened), or with an error set. */
+static PyObject *
+make_returned(DlEntry *entry, PyObject *const *slots, Py_ssize_t n_slots, DlValues *outputs)
+{
+    Py_ssize_t n = entry->n_returns;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_ssize_t index = entry->returns[i].index;
+        if (index >= n_slots + outputs->n || (index >= 0 && index < n_slots && slots[index] == NULL)) {
+            return NULL;
+        }
+    }
+    Py_INCREF(entry); /* NB: making a tuple may collect garbage */
+    PyObject *made = entry->returns_tuple ? PyTuple_New(n) : NULL;
+    for (Py_ssize_t i = 0; i < n && (made != NULL || !entry->returns_tuple); i++) {
+        Py_ssize_t index = entry->returns[i].index;
+        PyObject *item = index < 0           ? entry->returns[i].constant
+                         : index < n_slots   ? slots[index]
+                                             : outputs->items[index - n_slots];
+        if (entry->returns_tuple) {
+            PyTuple_SET_ITEM(made, i, Py_NewRef(item));
+        }
+        else {
+            made = Py_NewRef(item);
+        }
+    }
+    Py_DECREF(entry);
+    values_clear(outputs);
+    return made;
+}
+
 /* ---- choosing an entry ---- */
 
 /* The first entry that passes: 1 with a new reference in *found and *inputs, 0 none, -1 error. */
@@ -537,6 +569,10 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     if (outcome == DL_RAN) {
         if (residual == NULL) {
             *value = Py_NewRef(outputs.items[0]);
+        }
+        else if (entry->n_returns > 0 && !entry->stores && !owned && residual == entry->residual
+                 && ((*value = make_returned(entry, slots, n_slots, &outputs)) != NULL || PyErr_Occurred())) {
+            ; /* it is made */
         }
         else {
             uint64_t gains = dl_thread.gains;
@@ -748,12 +784,24 @@ dispatch_quickly(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssiz
     inputs.items = inputs.small;
     inputs.n = entry->n_inputs;
     DL_COUNT(cache, hits);
+    DlValues outputs;
     if (dl_n_timing == 0 && !is_out_of_range(entry, &inputs)
-        && dl_program_run_short(entry->program, inputs.items, value)) {
+        && dl_program_run_short(entry->program, inputs.items, outputs.small)) {
         entry->hits++;
         entry->ran += 1.0;
         DL_COUNT(cache, native_calls);
-        return DL_RAN;
+        if (entry->residual == NULL) {
+            *value = outputs.small[0];
+            return DL_RAN;
+        }
+        outputs.items = outputs.small;
+        outputs.n = entry->n_outputs;
+        *value = make_returned(entry, slots, n_slots, &outputs);
+        if (*value == NULL && !PyErr_Occurred()) {
+            *value = call_residual(entry->residual, func, (PyObject **)slots, n_slots, 0, &outputs);
+        }
+        values_clear(&outputs);
+        return *value != NULL ? DL_RAN : DL_ERROR;
     }
     for (Py_ssize_t i = 0; i < inputs.n; i++) {
         Py_INCREF(inputs.items[i]);

@@ -421,10 +421,10 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
 }
 
 int
-dl_program_run_short(PyObject *object, PyObject *const *inputs, PyObject **output)
+dl_program_run_short(PyObject *object, PyObject *const *inputs, PyObject **outputs)
 {
     DlProgram *program = (DlProgram *)object;
-    return program->tries_short && !program->never && run_short(program, inputs, output);
+    return program->tries_short && !program->never && run_short(program, inputs, outputs);
 }
 
 Py_ssize_t
