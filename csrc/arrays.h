@@ -6,11 +6,26 @@
 
 enum { DL_ARRAY_SMALL = 4096 }; /* elements from which on NumPy makes the array: it may ask for huge pages */
 
-/* A fresh array in C order of plain numbers, not initialised, of `size` elements in all: a new reference, or NULL with an
+/* A fresh array in C order of plain numbers, not initialised, of dl_array_count(nd, shape) elements: a new reference, or NULL with an
  * error set. try: NULL (no error set) where only another allocator than NumPy's default one may make it, or there is no
  * memory; no Python code runs. */
 PyObject *dl_array_try(PyArray_Descr *descr, int nd, const npy_intp *shape, npy_intp size);
 PyObject *dl_array_make(PyArray_Descr *descr, int nd, const npy_intp *shape, npy_intp size);
+
+/* How many elements there are, DL_ARRAY_SMALL where these are as many or more. */
+static inline npy_intp
+dl_array_count(int nd, const npy_intp *shape)
+{
+    npy_intp size = 1;
+    for (int axis = 0; axis < nd; axis++) {
+        if (shape[axis] <= 0) {
+            return 0;
+        }
+        size = shape[axis] < DL_ARRAY_SMALL ? size * shape[axis] : DL_ARRAY_SMALL;
+        size = size < DL_ARRAY_SMALL ? size : DL_ARRAY_SMALL;
+    }
+    return size;
+}
 
 /* Whether NumPy scalars of that dtype are an object's head and then the value, made anew each time (bools are not). */
 static inline int

@@ -122,6 +122,10 @@ alloc(DlRun *run, const DlAllocStep *step)
         array = dl_pool_array(run, step->descr, step->shape.n, shape, NULL);
         zeros = 0;
     }
+    else if (!step->fortran && (!zeros || dl_array_count(step->shape.n, shape) < DL_ARRAY_SMALL)) {
+        array = dl_array_make(step->descr, step->shape.n, shape, dl_array_count(step->shape.n, shape));
+        zeros = 0;
+    }
     else {
         Py_INCREF(step->descr);
         array = zeros ? PyArray_Zeros(step->shape.n, shape, step->descr, step->fortran)
@@ -238,6 +242,11 @@ load_registers(DlRun *run)
         PyObject *input = Py_NewRef(run->inputs[i]);
         if (PyArray_CheckExact(input)) {
             dl_reg_take_array(&run->regs[i], (PyArrayObject *)input);
+        }
+        else if (PyFloat_CheckExact(input) || PyLong_CheckExact(input)) { /* numbers are read from the inputs themselves */
+            run->regs[i].object = input;
+            run->regs[i].owner = NULL;
+            run->regs[i].kind = DL_OTHER;
         }
         else if (dl_draws_has(input)) {
             Py_DECREF(input);
