@@ -17,7 +17,7 @@ int dl_guards_register(PyObject *module);
 int dl_guards_check(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs);
 
 /* Whether checking these guards runs no Python code whatever happens, and takes little room: dl_guards_borrow() may be
- * asked then, which gives borrowed references: 1, or 0 (an error may be set) where dl_guards_check() is to say more. */
+ * asked then, as dl_guards_check(), and gives borrowed references. */
 int dl_guards_are_plain(PyObject *guards);
 int dl_guards_borrow(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs);
 

@@ -74,6 +74,13 @@ translate(const DlGuards *self, int32_t i, DlQuickGuard *quick, int8_t *axes)
 }
 
 int
+dl_guards_are_plain(PyObject *guards)
+{
+    DlGuards *self = (DlGuards *)guards;
+    return !self->own && self->n_registers <= DL_QUICK_REGISTERS && self->scalars.n_values <= DL_QUICK_VALUES;
+}
+
+int
 dl_guards_quicken(DlGuards *self)
 {
     int8_t axes[DL_QUICK_REGISTERS] = {0}; /* of registers that hold an exact array for certain */
@@ -188,7 +195,11 @@ dl_guards_borrow(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ss
             passes = sizes_pass(&quick->sizes, regs);
             break;
         case DL_QUICK_OPS:
-            passes = dl_guards_run(self, quick->slot, quick->reg, func, slots, nslots, regs, values) == quick->reg;
+            passes = dl_guards_run(self, quick->slot, quick->reg, func, slots, nslots, regs, values);
+            if (passes < 0) {
+                return -1;
+            }
+            passes = passes == quick->reg;
             break;
         default:
             Py_UNREACHABLE();
