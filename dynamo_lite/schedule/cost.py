@@ -77,7 +77,7 @@ NUMPY_OPS = {  # of other calls
 }
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
-ROUTINE = 60.0  # the same of a program that is one call of machine code; of each value that goes in, or comes out; of an array
+ROUTINE = 60.0  # the same of a program that is one routine; of each value that goes in, or comes out; of an array
 ROUTINE_VALUE = 4.0
 ROUTINE_RESULT = 20.0
 ROUTINE_ARRAY = 70.0

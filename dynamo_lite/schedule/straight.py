@@ -1,8 +1,8 @@
 """Makes one routine of a program that handles single elements, NumPy scalars and numbers alone.
 
-Enters a Schedule of a whole program; leaves it as it was, or as the arrays that it makes and a Loop of one iteration that
-has a machine form: one call of machine code in place of a view and a kernel for each element (csrc/straight.c runs such a
-program without registers).
+Enters a Schedule of a whole program; leaves it as it was, or as the arrays that it makes and a Loop of one iteration
+that has a machine form: one call of machine code in place of a view and a kernel for each element (csrc/straight.c runs
+such a program without registers).
 
     r1 = y[0]; r2 = y[1]; r3 = empty((2,)); r4 = r3[0]; map into r4: r1 * s0 ...
     ->  r3 = empty((2,)); loop range(0, 1) of (y, r3, s0)
@@ -42,7 +42,7 @@ def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Targ
     """The schedule with its steps in one routine, if they can be. types: of the inputs, None for numbers."""
     allocs = [step for step in schedule.steps if isinstance(step, Alloc)]
     saves = [step for step in schedule.steps if isinstance(step, Save)]
-    steps = [step for step in schedule.steps if not isinstance(step, Alloc | Save)]
+    steps: list[Step] = [step for step in schedule.steps if not isinstance(step, Alloc | Save)]
     if not steps or not all(map(_is_plain, allocs)):
         return schedule
     segment = _Segment(schedule, types, allocs)
@@ -55,7 +55,7 @@ def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Targ
     machine = target.machine(loop)
     if machine is None or machine.vectors or machine.rooms:
         return schedule
-    before = (*allocs, *shown, *saves)
+    before: tuple[Step, ...] = (*allocs, *shown, *saves)
     return replace(
         schedule,
         n_registers=segment.n_registers,
@@ -77,7 +77,8 @@ def routine_of(schedule: Schedule) -> Loop | None:
 
 def _is_plain(step: Alloc) -> bool:
     """Whether an array is made by itself, before all that the steps compute."""
-    return step.order == "C" and not step.like and (step.fill is None or type(step.fill) is int) and _is_early(step.shape)
+    known = step.fill is None or type(step.fill) is int
+    return step.order == "C" and not step.like and known and _is_early(step.shape)
 
 
 def _shown(steps: Sequence[Step], saves: Sequence[Save]) -> list[View]:
