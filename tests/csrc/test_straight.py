@@ -1,4 +1,4 @@
-"""Programs of single elements, NumPy scalars and numbers are one routine, run without registers: with NumPy's results."""
+"""Programs of single elements, NumPy scalars and numbers are one routine, without registers: with NumPy's results."""
 
 from __future__ import annotations
 
