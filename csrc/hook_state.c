@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 _Thread_local DlThread dl_thread;
+int dl_n_timing;
 DlStress dl_stress;
 int dl_force_plain;
 DlHookState dl_hook;
@@ -166,6 +167,7 @@ dl_hook_resume(void)
 static void
 forget_other_threads(void)
 {
+    dl_n_timing = dl_thread.timing;
     dl_hook.active_threads = dl_thread.active;
     dl_hook.paused_threads = dl_thread.paused > 0;
     dl_hook.aside_threads = dl_thread.aside;

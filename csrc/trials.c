@@ -12,7 +12,6 @@
 #include "numpy_api.h"
 
 DlThresholds dl_thresholds;
-int dl_n_timing;
 
 static const struct {
     const char *name;

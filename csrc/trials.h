@@ -20,7 +20,6 @@ typedef struct {
 } DlThresholds;
 
 extern DlThresholds dl_thresholds;
-extern int dl_n_timing; /* stretches under way that are timed, in all threads */
 
 /* Nanoseconds of a clock. */
 static inline uint64_t

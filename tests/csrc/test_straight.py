@@ -52,6 +52,11 @@ def in_place(y: Any, a: float, b: float) -> None:
     y[2] += y[0]
 
 
+def constants(y: Any, a: float, b: float) -> None:
+    y[0] = 1.5
+    y[1] = a
+
+
 def of_scalars(y: Any, a: float, b: float) -> Any:
     s = np.float32(a)
     return s * np.float32(b) + s
@@ -71,6 +76,7 @@ FUNCTIONS: list[Callable[..., Any]] = [
     several,
     pair,
     in_place,
+    constants,
     of_scalars,
     as_number,
 ]
