@@ -70,19 +70,55 @@ take_condition(DlEntry *self, PyObject *condition)
     return self->pays < 0 || !fits ? -1 : 0;
 }
 
+/* Read one item of what residual code gives: the number of an argument, or a tuple with a constant; 0 or -1. */
+static int
+take_returned(DlEntry *self, PyObject *item)
+{
+    struct DlReturned *row = &self->returns[self->n_returns];
+    row->index = PyLong_Check(item) ? PyLong_AsSsize_t(item) : -1;
+    row->constant = PyTuple_Check(item) && PyTuple_GET_SIZE(item) == 1 ? Py_NewRef(PyTuple_GET_ITEM(item, 0)) : NULL;
+    self->n_returns++;
+    if (row->constant == NULL && row->index < 0) {
+        PyErr_Format(PyExc_ValueError, "CacheEntry: %R is no item of what is returned", item);
+        return -1;
+    }
+    return 0;
+}
+
+/* Read what residual code gives, a list for a tuple; 0 or -1 with an error set. */
+static int
+take_returns(DlEntry *self, PyObject *returns)
+{
+    if (returns == NULL || returns == Py_None) {
+        return 0;
+    }
+    self->returns_tuple = PyList_Check(returns);
+    Py_ssize_t n = self->returns_tuple ? PyList_GET_SIZE(returns) : 1;
+    self->returns = PyMem_Calloc((size_t)n + 1, sizeof *self->returns);
+    if (self->returns == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    int status = 0;
+    for (Py_ssize_t i = 0; i < n && status == 0; i++) {
+        status = take_returned(self, self->returns_tuple ? PyList_GET_ITEM(returns, i) : returns);
+    }
+    return status;
+}
+
 /* CacheEntry(guards, program, residual, plain_on_decline=True, calls_python=True, least=0, most=sys.maxsize, exits=(),
- *            pays=None, stores=False). */
+ *            pays=None, stores=False, returns=None). */
 static PyObject *
 entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"guards", "program", "residual", "plain_on_decline", "calls_python", "least",
-                            "most",   "exits",   "pays",             "stores",       NULL};
-    PyObject *guards, *program, *residual, *exits = NULL, *pays = NULL;
+                            "most",   "exits",   "pays",             "stores",       "returns", NULL};
+    PyObject *guards, *program, *residual, *exits = NULL, *pays = NULL, *returns = NULL;
     int plain_on_decline = 1, calls_python = 1, stores = 0;
     Py_ssize_t least = 0, most = PY_SSIZE_T_MAX;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnnO!Op:CacheEntry", names, &guards, &program, &residual,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|ppnnO!OpO:CacheEntry", names, &guards, &program, &residual,
                                      &plain_on_decline, &calls_python, &least, &most, &PyTuple_Type, &exits, &pays,
-                                     &stores)) {
+                                     &stores, &returns)) {
         return NULL;
     }
     PyObject *parts[] = {guards, program, residual};
@@ -107,8 +143,9 @@ entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->least = least;
     self->most = most;
     self->retired = program == Py_None && residual == Py_None; /* nothing to run: what passes the guards runs plainly */
+    int status = take_returns(self, returns);
     dl_dispatch_bind_entry(self);
-    int status = take_condition(self, pays) < 0 ? -1 : mark_residual(residual);
+    status = status < 0 || take_condition(self, pays) < 0 ? -1 : mark_residual(residual);
     for (Py_ssize_t i = 0; self->exits != NULL && i < PyTuple_GET_SIZE(exits) && status == 0; i++) {
         status = mark_residual(PyTuple_GET_ITEM(exits, i));
     }
@@ -131,6 +168,9 @@ entry_traverse(DlEntry *self, visitproc visit, void *arg)
     Py_VISIT(self->program);
     Py_VISIT(self->residual);
     Py_VISIT(self->exits);
+    for (Py_ssize_t i = 0; i < self->n_returns; i++) {
+        Py_VISIT(self->returns[i].constant);
+    }
     Py_VISIT(self->retired_reason);
     return 0;
 }
@@ -143,6 +183,11 @@ entry_dealloc(DlEntry *self)
     Py_CLEAR(self->program);
     Py_CLEAR(self->residual);
     Py_CLEAR(self->exits);
+    while (self->n_returns > 0) {
+        self->n_returns--; /* NB: CPython 3.11's Py_CLEAR evaluates its argument twice */
+        Py_CLEAR(self->returns[self->n_returns].constant);
+    }
+    PyMem_Free(self->returns);
     Py_CLEAR(self->retired_reason);
     dl_scalar_clear(&self->numbers);
     Py_TYPE(self)->tp_free(self);

@@ -45,6 +45,13 @@ typedef struct {
     char judged;           /* calls of code that this is an entry of are timed: what loses runs plainly */
     char calls_python;     /* false: residual calls no Python function, so the frame hook need not be live for it */
     PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */
+    char quick;            /* guards that run no Python code, a program without other ends, no residual that has to be called */
+    char returns_tuple;
+    Py_ssize_t n_returns;  /* items of what residual gives, where it does nothing else; 0: it has to be called */
+    struct DlReturned {
+        Py_ssize_t index;  /* among the slots and then the outputs; -1: the constant */
+        PyObject *constant;
+    } *returns;
     char retired;          /* when the guards pass, run plainly: more time went into declines than into runs */
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
     Py_ssize_t n_most_outputs;      /* of all ends of a native program */

@@ -198,10 +198,10 @@ call_plainly(DlCompiledFunction *self, DlHookWatch *watch, PyObject *owner, PyOb
              PyObject *kwnames)
 {
     DlHookScope scope = {0};
-    uint64_t gains = dl_thread.gains;
     if (!dl_hook_try(watch, &scope, self->on_miss)) {
         return dl_hook_call_plainly(self->fn, args, nargsf, kwnames, 0);
     }
+    uint64_t gains = dl_thread.gains;
     Py_INCREF(owner);
     PyObject *value = dl_hook_call_plainly(self->fn, args, nargsf, kwnames, 0);
     dl_hook_leave(&scope);

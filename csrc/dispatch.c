@@ -8,52 +8,14 @@
 #include "launch.h"
 #include "numpy_api.h"
 #include "pyframe.h"
-
-enum { SMALL = 24 }; /* values kept on the C stack; more are allocated */
+#include "residual.h"
+#include "values.h"
 
 PyObject *dl_declined_error;
 
 static PyTypeObject *guards_type, *program_type; /* borrowed from the module */
 
-/* ---- values on the C stack ---- */
-
-typedef struct {
-    PyObject **items;
-    Py_ssize_t n; /* of them are new references */
-    PyObject *small[SMALL];
-} DlValues;
-
-/* Room for n values: 0, or -1 with an error set. */
-static inline int
-values_init(DlValues *values, Py_ssize_t n)
-{
-    values->n = 0;
-    values->items = values->small;
-    if (n > SMALL) {
-        values->items = PyMem_New(PyObject *, n);
-        if (values->items == NULL) {
-            values->items = values->small;
-            PyErr_NoMemory();
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* Drop the values and the room. */
-static inline void
-values_clear(DlValues *values)
-{
-    Py_ssize_t n = values->n;
-    values->n = 0;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        Py_DECREF(values->items[i]);
-    }
-    if (values->items != values->small) {
-        PyMem_Free(values->items);
-        values->items = values->small;
-    }
-}
+/* ---- values ---- */
 
 /* Take over the items of `sequence`, whose reference is consumed (NULL: an error is set): 0 or -1. */
 static int
@@ -65,7 +27,7 @@ values_take(DlValues *values, PyObject *sequence, const char *what)
         return -1;
     }
     Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
-    if (values_init(values, n) < 0) {
+    if (dl_values_init(values, n) < 0) {
         Py_DECREF(fast);
         return -1;
     }
@@ -108,6 +70,10 @@ dl_dispatch_bind_entry(DlEntry *entry)
         entry->n_outputs = dl_program_n_outputs(entry->program);
         entry->n_most_outputs = dl_program_n_most_outputs(entry->program);
     }
+    int gives = entry->residual == NULL ? entry->n_outputs == 1 : entry->n_returns > 0 && !entry->stores;
+    entry->quick = entry->guards_native && entry->program_native && gives && entry->exits == NULL
+                   && entry->n_most_outputs == entry->n_outputs && entry->n_outputs <= DL_SMALL && entry->n_inputs <= DL_SMALL
+                   && dl_guards_are_plain(entry->guards);
 }
 
 /* Does entry pass? 1 with *inputs, 0, or -1 with an error set. inputs need clearing only after 1. */
@@ -115,7 +81,7 @@ static int
 check_guards(DlEntry *entry, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, DlValues *inputs)
 {
     if (entry->guards_native) {
-        if (values_init(inputs, entry->n_inputs) < 0) {
+        if (dl_values_init(inputs, entry->n_inputs) < 0) {
             return -1;
         }
         int passed = dl_guards_check(entry->guards, func, slots, n_slots, inputs->items);
@@ -123,7 +89,7 @@ check_guards(DlEntry *entry, PyObject *func, PyObject *const *slots, Py_ssize_t 
             inputs->n = entry->n_inputs;
             return 1;
         }
-        values_clear(inputs);
+        dl_values_clear(inputs);
         return passed;
     }
     PyObject *tuple = slots_tuple(slots, n_slots);
@@ -192,11 +158,11 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
     *residual = entry->residual;
     if (entry->program == NULL) {
         entry->hits++;
-        return values_init(outputs, 0) < 0 ? DL_ERROR : DL_RAN;
+        return dl_values_init(outputs, 0) < 0 ? DL_ERROR : DL_RAN;
     }
     double time = 1.0;
     if (entry->program_native) {
-        if (values_init(outputs, entry->n_most_outputs) < 0) {
+        if (dl_values_init(outputs, entry->n_most_outputs) < 0) {
             return DL_ERROR;
         }
         DlEnd end = {-1, entry->n_outputs};
@@ -204,14 +170,14 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
                                     entry->guards_native ? world : NULL);
         time = dl_program_time(entry->program);
         if (status != 0) {
-            values_clear(outputs);
+            dl_values_clear(outputs);
             return status < 0 ? DL_ERROR : note_decline(cache, entry, time);
         }
         outputs->n = end.n_outputs;
         if (end.exit >= 0) {
             *residual = PyTuple_GetItem(entry->exits, end.exit);
             if (*residual == NULL) {
-                values_clear(outputs);
+                dl_values_clear(outputs);
                 return DL_ERROR;
             }
             DL_COUNT(cache, leaves);
@@ -228,7 +194,7 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
             return DL_ERROR;
         }
         if (outputs->n < 1 && entry->residual == NULL) {
-            values_clear(outputs);
+            dl_values_clear(outputs);
             PyErr_SetString(PyExc_ValueError, "CacheEntry: a program without outputs needs residual code");
             return DL_ERROR;
         }
@@ -237,99 +203,6 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
     entry->ran += time;
     DL_COUNT(cache, native_calls);
     return DL_RAN;
-}
-
-/* True when code_b reads the same free variables as code_a, in the same order. */
-static int
-same_free_variables(PyCodeObject *code_a, PyCodeObject *code_b)
-{
-    int n = dl_pyframe_n_free(code_a);
-    if (n != dl_pyframe_n_free(code_b)) {
-        return 0;
-    }
-    PyObject *names_a = dl_pyframe_slot_names(code_a), *names_b = dl_pyframe_slot_names(code_b);
-    Py_ssize_t end_a = PyTuple_GET_SIZE(names_a), end_b = PyTuple_GET_SIZE(names_b);
-    for (Py_ssize_t i = 1; i <= n; i++) {
-        /* identifiers of code objects are interned */
-        if (PyTuple_GET_ITEM(names_a, end_a - i) != PyTuple_GET_ITEM(names_b, end_b - i)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-/* `made` (residual or resume code, as a function or a code object; or any callable) as a function with the globals and
-   the closure of func: new reference, or NULL with an error set.
-
-   Functions that share a code object share its entries, but each has its own cells. */
-static PyObject *
-bind_to(PyObject *made, PyObject *func)
-{
-    PyFunctionObject *user = (PyFunctionObject *)func;
-    PyCodeObject *code = (PyCodeObject *)made;
-    if (!PyCode_Check(made)) {
-        if (!PyFunction_Check(made)) {
-            return Py_NewRef(made);
-        }
-        PyFunctionObject *ours = (PyFunctionObject *)made;
-        code = (PyCodeObject *)ours->func_code;
-        int has_globals = ours->func_globals == user->func_globals;
-        if (dl_pyframe_n_free(code) == 0 ? has_globals
-                                         : (has_globals && ours->func_closure == user->func_closure) ||
-                                               !same_free_variables(code, (PyCodeObject *)user->func_code)) {
-            return Py_NewRef(made);
-        }
-    }
-    PyObject *bound = PyFunction_New((PyObject *)code, user->func_globals);
-    if (bound != NULL && dl_pyframe_n_free(code) > 0) {
-        if (!same_free_variables(code, (PyCodeObject *)user->func_code)) {
-            PyErr_Format(PyExc_SystemError, "dynamo_lite: %U has other free variables than %U", code->co_qualname,
-                         user->func_qualname);
-            Py_CLEAR(bound);
-        }
-        else if (PyFunction_SetClosure(bound, user->func_closure) < 0) {
-            Py_CLEAR(bound);
-        }
-    }
-    return bound;
-}
-
-/* The value of made(*slots, *outputs), residual code; NULL with an error set. The frame gets the outputs and, if they are owned,
-   the slots: what it has got is NULL afterwards. */
-static PyObject *
-call_residual(PyObject *made, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, DlValues *outputs)
-{
-    PyObject *small[2 * SMALL], **args = small, *value = NULL;
-    Py_ssize_t n = n_slots + outputs->n;
-    if (dl_pyframe_check_stack() < 0) {
-        return NULL;
-    }
-    PyObject *residual = bind_to(made, func);
-    if (residual == NULL) {
-        return NULL;
-    }
-    if (n > 2 * SMALL) {
-        args = PyMem_New(PyObject *, n);
-        if (args == NULL) {
-            Py_DECREF(residual);
-            return PyErr_NoMemory();
-        }
-    }
-    memcpy(args, slots, (size_t)n_slots * sizeof *args);
-    memcpy(args + n_slots, outputs->items, (size_t)outputs->n * sizeof *args);
-    outputs->n = 0;
-    if (owned) {
-        memset(slots, 0, (size_t)n_slots * sizeof *slots);
-    }
-    PyThreadState *tstate = PyThreadState_Get();
-    dl_hook_lend(tstate);
-    value = dl_pyframe_call_handing_over(residual, args, owned ? 0 : n_slots, n);
-    dl_hook_take_back(tstate);
-    if (args != small) {
-        PyMem_Free(args);
-    }
-    Py_DECREF(residual);
-    return value;
 }
 
 /* ---- choosing an entry ---- */
@@ -510,14 +383,64 @@ is_out_of_range(const DlEntry *entry, const DlValues *inputs)
 
 /* ---- the loop ---- */
 
-/* Run the segment that starts at the entry of func's code. owned: the slots are references that go over to its residual
-   code; they may be NULL unless it ends as DL_PLAIN. */
+/* Run entry, whose guards have passed, for a call; the references to it and to the inputs are consumed. owned: the slots are
+   references that go over to its residual code; they may be NULL unless it ends as DL_PLAIN. */
+static DlOutcome
+run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, PyObject *on_miss,
+          DlHookScope *scope, DlValues *inputs, PyObject **value)
+{
+    int plain = entry->retired || is_out_of_range(entry, inputs);
+    note_plain(cache, slots, n_slots, on_miss, plain);
+    DlValues outputs;
+    PyObject *residual = NULL;
+    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
+    uint64_t began = dl_thread.timing ? dl_now() : 0;
+    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, inputs, &outputs, &residual);
+    if (began != 0) {
+        dl_thread.native += dl_now() - began;
+        dl_thread.programs++;
+    }
+    dl_values_clear(inputs);
+    if (outcome == DL_PLAIN) {
+        dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
+    }
+    if (outcome == DL_RAN) {
+        if (residual == NULL) {
+            *value = Py_NewRef(outputs.items[0]);
+        }
+        else if (entry->n_returns > 0 && !entry->stores && !owned && residual == entry->residual
+                 && ((*value = dl_residual_returned(entry, slots, n_slots, &outputs)) != NULL || PyErr_Occurred())) {
+            ; /* it is made */
+        }
+        else {
+            uint64_t gains = dl_thread.gains;
+            int tried = entry->calls_python && dl_hook_try(&entry->watch, scope, on_miss);
+            DlDeferral deferral;
+            if (entry->stores) {
+                dl_interrupts_defer(&deferral, NULL);
+            }
+            *value = dl_residual_call(residual, func, slots, n_slots, owned, &outputs);
+            if (entry->stores) {
+                *value = dl_interrupts_resume(&deferral, *value);
+            }
+            if (tried) {
+                dl_hook_judge(&entry->watch, gains);
+            }
+        }
+        dl_values_clear(&outputs);
+        outcome = *value == NULL ? DL_ERROR : DL_RAN;
+    }
+    Py_DECREF(entry);
+    return outcome;
+}
+
+/* Run the segment that starts at the entry of func's code; slots and owned: as of run_entry(). */
 static DlOutcome
 run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, PyObject *on_miss,
             DlHookScope *scope, PyObject **value)
 {
     DlEntry *entry = NULL;
-    DlValues inputs, outputs;
+    DlValues inputs;
     int found = 0;
     if (stays_plain(cache, slots, n_slots, on_miss)) {
         dl_thread.why_plain = DL_REASON_LIKE_BEFORE;
@@ -549,47 +472,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     else if (found > 0) {
         DL_COUNT(cache, hits);
     }
-    if (found < 0) {
-        return DL_ERROR;
-    }
-    int plain = entry->retired || is_out_of_range(entry, &inputs);
-    note_plain(cache, slots, n_slots, on_miss, plain);
-    PyObject *residual = NULL;
-    DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
-    uint64_t began = dl_thread.timing ? dl_now() : 0;
-    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, &inputs, &outputs, &residual);
-    if (began != 0) {
-        dl_thread.native += dl_now() - began;
-        dl_thread.programs++;
-    }
-    values_clear(&inputs);
-    if (outcome == DL_PLAIN) {
-        dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
-    }
-    if (outcome == DL_RAN) {
-        if (residual == NULL) {
-            *value = Py_NewRef(outputs.items[0]);
-        }
-        else {
-            uint64_t gains = dl_thread.gains;
-            int tried = entry->calls_python && dl_hook_try(&entry->watch, scope, on_miss);
-            DlDeferral deferral;
-            if (entry->stores) {
-                dl_interrupts_defer(&deferral, NULL);
-            }
-            *value = call_residual(residual, func, slots, n_slots, owned, &outputs);
-            if (entry->stores) {
-                *value = dl_interrupts_resume(&deferral, *value);
-            }
-            if (tried) {
-                dl_hook_judge(&entry->watch, gains);
-            }
-        }
-        values_clear(&outputs);
-        outcome = *value == NULL ? DL_ERROR : DL_RAN;
-    }
-    Py_DECREF(entry);
-    return outcome;
+    return found < 0 ? DL_ERROR : run_entry(cache, entry, func, slots, n_slots, owned, on_miss, scope, &inputs, value);
 }
 
 /* The plain call that a loop of run_continuations() awaits in this thread: its frame may return a Continuation, with
@@ -618,9 +501,9 @@ dl_dispatch_relay(PyObject *function, DlFrame *caller, PyObject *on_miss, PyObje
 static PyObject *
 call_resumed(PyObject *resume, DlContinuation *state, PyObject *on_miss, int *goes_on)
 {
-    PyObject *small[SMALL], **args = small;
+    PyObject *small[DL_SMALL], **args = small;
     Py_ssize_t n = Py_SIZE(state);
-    if (n > SMALL) {
+    if (n > DL_SMALL) {
         args = PyMem_New(PyObject *, n);
         if (args == NULL) {
             return PyErr_NoMemory();
@@ -656,7 +539,7 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
         DlContinuation *state = (DlContinuation *)*value;
         *value = NULL;
         DL_COUNT(cache, breaks);
-        PyObject *resume = bind_to(state->target, user);
+        PyObject *resume = dl_residual_bind(state->target, user);
         DlCache *next = resume ? dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(resume)) : NULL;
         if (next == NULL) {
             outcome = DL_ERROR;
@@ -718,12 +601,70 @@ dl_dispatch_try(DlCache *cache, PyObject *on_miss)
     }
 }
 
+enum { OPEN = 2 }; /* no DlOutcome */
+
+/* dl_dispatch() where little is to be done: the first entry passes, and its program's one output is the value. OPEN: nothing
+   has happened. */
+static inline int
+dispatch_quickly(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
+                 PyObject **value)
+{
+    DlValues inputs;
+    DlEntry *entry = cache->n_entries > 0 ? cache->entries[0] : NULL;
+    if (entry == NULL || !entry->quick || entry->retired || (entry->owner != NULL && entry->owner != on_miss)
+        || cache->plain.streak != 0 || dl_stress != DL_STRESS_NONE) {
+        return OPEN;
+    }
+    int passed = dl_guards_borrow(entry->guards, func, slots, n_slots, inputs.small);
+    if (passed != 1) {
+        return passed < 0 ? DL_ERROR : OPEN;
+    }
+    inputs.items = inputs.small;
+    inputs.n = entry->n_inputs;
+    DL_COUNT(cache, hits);
+    DlValues outputs;
+    if (dl_n_timing == 0 && !is_out_of_range(entry, &inputs)
+        && dl_program_run_short(entry->program, inputs.items, outputs.small)) {
+        entry->hits++;
+        entry->ran += 1.0;
+        DL_COUNT(cache, native_calls);
+        if (entry->residual == NULL) {
+            *value = outputs.small[0];
+            return DL_RAN;
+        }
+        outputs.items = outputs.small;
+        outputs.n = entry->n_outputs;
+        *value = dl_residual_returned(entry, slots, n_slots, &outputs);
+        if (*value == NULL && !PyErr_Occurred()) {
+            *value = dl_residual_call(entry->residual, func, (PyObject **)slots, n_slots, 0, &outputs);
+        }
+        dl_values_clear(&outputs);
+        return *value != NULL ? DL_RAN : DL_ERROR;
+    }
+    for (Py_ssize_t i = 0; i < inputs.n; i++) {
+        Py_INCREF(inputs.items[i]);
+    }
+    Py_INCREF(cache);
+    Py_INCREF(entry);
+    DlHookScope scope = {0}; /* which nobody enters: there is no residual code */
+    DlOutcome outcome = run_entry(cache, entry, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, &inputs, value);
+    if (outcome == DL_PLAIN) {
+        DL_COUNT(cache, plain_calls);
+    }
+    Py_DECREF(cache);
+    return outcome;
+}
+
 DlOutcome
 dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n_slots, PyObject *on_miss,
             PyObject **value)
 {
-    DlHookScope scope = {0};
     *value = NULL;
+    int quick = dispatch_quickly(cache, func, slots, n_slots, on_miss, value);
+    if (quick != OPEN) {
+        return (DlOutcome)quick;
+    }
+    DlHookScope scope = {0};
     Py_INCREF(cache);
     DlOutcome outcome = run_segment(cache, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, value);
     if (outcome == DL_RAN && Py_IS_TYPE(*value, &dl_continuation_type)) {

@@ -64,6 +64,7 @@ typedef struct {
 } DlThread;
 
 extern _Thread_local DlThread dl_thread;
+extern int dl_n_timing; /* the sum of `timing` of all threads */
 extern DlStress dl_stress;
 
 /* A stretch of C code that may run the user's Python functions; starts zeroed. */

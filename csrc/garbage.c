@@ -2,6 +2,7 @@
 #include "build.h"
 
 #include "machine.h"
+#include "maps.h"
 
 /* Visit what a kernel (NULL: none) owns. */
 static int
@@ -167,6 +168,8 @@ dl_program_clear(DlProgram *self)
     self->constants = self->output_objects = NULL;
     self->n_steps = self->n_constants = 0;
     self->n_outputs = output_objects != NULL ? 0 : n_outputs;
+    dl_single_clear(self);
+    dl_straight_clear(self);
     for (int i = 0; i < n_steps; i++) {
         clear_step(&steps[i]);
     }

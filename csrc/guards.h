@@ -16,6 +16,11 @@ int dl_guards_register(PyObject *module);
  * guards: a Guards; func: the function called; slots: its arguments, NULL where unbound. All borrowed. */
 int dl_guards_check(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs);
 
+/* Whether checking these guards runs no Python code whatever happens, and takes little room: dl_guards_borrow() may be
+ * asked then, as dl_guards_check(), and gives borrowed references. */
+int dl_guards_are_plain(PyObject *guards);
+int dl_guards_borrow(PyObject *guards, PyObject *func, PyObject *const *slots, Py_ssize_t nslots, PyObject **inputs);
+
 /* How many inputs a check yields. */
 Py_ssize_t dl_guards_n_inputs(PyObject *guards);
 

@@ -23,6 +23,7 @@ extern const DlGuardRow dl_guard_rows[N_KINDS];
 typedef enum { FROM_MODULE, FROM_INSTANCE, FROM_DICT, FROM_CLASS } AttrMode;
 
 enum { MAX_OBJECTS = 3 };
+enum { DL_QUICK_REGISTERS = 48, DL_QUICK_VALUES = 64 }; /* of tables that are checked without memory of their own */
 
 typedef struct {
     uint8_t kind;
@@ -38,11 +39,15 @@ typedef struct {
     };
 } DlGuardOp;
 
+typedef struct DlQuickGuard DlQuickGuard;
+
 typedef struct {
     PyObject_HEAD
     int32_t n_ops, n_registers, n_inputs;
     int own;             /* a read may run Python code (a key's __eq__, a finalizer): hold references while checking */
     DlGuardOp *ops;
+    DlQuickGuard *quick; /* the same in fewer steps (guards_quick.c); n_quick 0: there are none */
+    int32_t n_quick;
     int32_t *inputs;     /* registers */
     DlScalars scalars;
     PyObject *ops_tuple, *inputs_tuple;

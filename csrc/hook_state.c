@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 _Thread_local DlThread dl_thread;
+int dl_n_timing;
 DlStress dl_stress;
 int dl_force_plain;
 DlHookState dl_hook;
@@ -109,13 +110,21 @@ dl_hook_stand_in(int others)
     dl_hook.stands_in = others;
 }
 
+/* Whether no thread wants its frames seen, paused or not. NB: a thread's own state is some ten instructions away. */
+static inline int
+is_unwanted(void)
+{
+    return dl_hook.active_threads == 0 && dl_hook.paused_threads == 0;
+}
+
 int
 dl_hook_try(DlHookWatch *watch, DlHookScope *scope, PyObject *on_miss)
 {
     if (dl_hook.stands_in) {
         return 0;
     }
-    if (watch->barren >= DL_BARREN && dl_stress == DL_STRESS_NONE && dl_thread.depth == 0 && !dl_hook.enabled) {
+    if (watch->barren >= DL_BARREN && dl_stress == DL_STRESS_NONE && !dl_hook.enabled
+        && (is_unwanted() || dl_thread.depth == 0)) {
         if (watch->rested++ < DL_REST) {
             return 0;
         }
@@ -158,6 +167,7 @@ dl_hook_resume(void)
 static void
 forget_other_threads(void)
 {
+    dl_n_timing = dl_thread.timing;
     dl_hook.active_threads = dl_thread.active;
     dl_hook.paused_threads = dl_thread.paused > 0;
     dl_hook.aside_threads = dl_thread.aside;
@@ -185,18 +195,30 @@ dl_hook_step_back(int was_aside)
     }
 }
 
+static inline void
+lend(DlThread *thread, PyThreadState *tstate)
+{
+    dl_pyframe_lend_c_stack(tstate, 1);
+    thread->lent = dl_hook.installed;
+}
+
+static inline void
+take_back(DlThread *thread, PyThreadState *tstate)
+{
+    dl_pyframe_lend_c_stack(tstate, -1);
+    thread->lent = 0; /* no frame was made where binding the arguments failed */
+}
+
 void
 dl_hook_lend(PyThreadState *tstate)
 {
-    dl_pyframe_lend_c_stack(tstate, 1);
-    dl_thread.lent = dl_hook.installed;
+    lend(&dl_thread, tstate);
 }
 
 void
 dl_hook_take_back(PyThreadState *tstate)
 {
-    dl_pyframe_lend_c_stack(tstate, -1);
-    dl_thread.lent = 0; /* no frame was made where binding the arguments failed */
+    take_back(&dl_thread, tstate);
 }
 
 PyObject *
@@ -214,10 +236,10 @@ dl_hook_call_plainly(PyObject *func, PyObject *const *args, size_t nargsf, PyObj
         thread->plain = (PyCodeObject *)PyFunction_GET_CODE(func);
     }
     PyThreadState *tstate = PyThreadState_Get();
-    dl_hook_lend(tstate);
+    lend(thread, tstate);
     PyObject *value = owned ? dl_pyframe_call_handing_over(func, args, 0, PyVectorcall_NARGS(nargsf))
                             : PyObject_Vectorcall(func, args, nargsf, kwnames);
-    dl_hook_take_back(tstate);
+    take_back(thread, tstate);
     if (mark) {
         thread->plain = NULL; /* binding the arguments may have failed before a frame was made */
     }

@@ -358,11 +358,11 @@ dl_kernel_variant(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows
 
 /* ---- the argument block ---- */
 
-/* Scratch areas are kept for the next kernels, one a thread that may share one; taken and given back under the GIL. */
+/* Scratch areas are kept for the next kernels, one a thread that may share one, and one for the reduction around it; taken and given back under the GIL. */
 static struct {
     char *memory;
     npy_intp bytes;
-} spares[DL_MOST_THREADS];
+} spares[DL_MOST_THREADS + 1];
 static int n_spares;
 
 char *
@@ -388,7 +388,7 @@ dl_scratch_take(npy_intp bytes, npy_intp *taken)
 void
 dl_scratch_give(char *memory, npy_intp bytes)
 {
-    int most = dl_threads_workers() + 1;
+    int most = dl_threads_workers() + 2;
     if (bytes <= SPARE_LIMIT && n_spares < most) {
         spares[n_spares].memory = memory;
         spares[n_spares++].bytes = bytes;

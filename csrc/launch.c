@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include "arrays.h"
 #include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"
@@ -121,6 +122,10 @@ alloc(DlRun *run, const DlAllocStep *step)
         array = dl_pool_array(run, step->descr, step->shape.n, shape, NULL);
         zeros = 0;
     }
+    else if (!step->fortran && (!zeros || dl_array_count(step->shape.n, shape) < DL_ARRAY_SMALL)) {
+        array = dl_array_make(step->descr, step->shape.n, shape, dl_array_count(step->shape.n, shape));
+        zeros = 0;
+    }
     else {
         Py_INCREF(step->descr);
         array = zeros ? PyArray_Zeros(step->shape.n, shape, step->descr, step->fortran)
@@ -237,6 +242,11 @@ load_registers(DlRun *run)
         PyObject *input = Py_NewRef(run->inputs[i]);
         if (PyArray_CheckExact(input)) {
             dl_reg_take_array(&run->regs[i], (PyArrayObject *)input);
+        }
+        else if (PyFloat_CheckExact(input) || PyLong_CheckExact(input)) { /* numbers are read from the inputs themselves */
+            run->regs[i].object = input;
+            run->regs[i].owner = NULL;
+            run->regs[i].kind = DL_OTHER;
         }
         else if (dl_draws_has(input)) {
             Py_DECREF(input);
@@ -392,7 +402,7 @@ freed:
         end->n_outputs = run.end ? run.end->n_outputs + 1 : program->n_outputs;
     }
 counted:
-    program->time = program->has_loops ? (double)(dl_world_clock() - run.began) : 1.0;
+    program->time = program->has_loops && program->straight == NULL ? (double)(dl_world_clock() - run.began) : 1.0;
     if (status > 0) {
         program->last_decline = run.reason;
         program->declines[run.reason]++;
@@ -401,15 +411,29 @@ counted:
     return status;
 }
 
+/* The short way of a program that has one. */
+static inline int
+run_short(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
+{
+    return program->single != NULL ? dl_single_run(program, inputs, outputs) : dl_straight_run(program, inputs, outputs);
+}
+
 int
 dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
     DlProgram *program = (DlProgram *)object;
-    if (program->single && end == NULL && !program->never && dl_single_run(program, inputs, outputs)) {
+    if (program->tries_short && end == NULL && !program->never && run_short(program, inputs, outputs)) {
         program->time = 1.0;
         return 0;
     }
     return run_steps(object, inputs, outputs, end, world);
+}
+
+int
+dl_program_run_short(PyObject *object, PyObject *const *inputs, PyObject **outputs)
+{
+    DlProgram *program = (DlProgram *)object;
+    return program->tries_short && !program->never && run_short(program, inputs, outputs);
 }
 
 Py_ssize_t
@@ -473,11 +497,11 @@ dl_program_make(PyObject *schedule, PyObject *compile_kernel, DlPart part)
     self->vectorcall = program_vectorcall;
     self->schedule = Py_NewRef(schedule);
     self->compile_kernel = Py_NewRef(compile_kernel);
-    if (dl_program_build(self, part) < 0) {
+    if (dl_program_build(self, part) < 0 || dl_single_build(self) < 0 || dl_straight_build(self) < 0) {
         Py_CLEAR(self);
     }
     else {
-        self->single = dl_single_fits(self);
+        self->tries_short = self->single != NULL || self->straight != NULL;
     }
     return self;
 }
@@ -614,7 +638,7 @@ static PyMethodDef functions[] = {
 int
 dl_launch_register(PyObject *module)
 {
-    if (dl_numpy_import() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
+    if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
         || dl_blocks_register(module) < 0 || dl_draws_register(module) < 0) {
         return -1;
     }

@@ -30,6 +30,10 @@ typedef struct {
  * end: NULL if the program has to run to its end; world: NULL where nobody can ask. */
 int dl_program_run(PyObject *program, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world);
 
+/* Run a program to its end the short way, if it has one: 1 with new references in `outputs`, or 0: nothing has
+ * happened, and dl_program_run() is to be called. No Python code runs: references to inputs may be borrowed. */
+int dl_program_run_short(PyObject *program, PyObject *const *inputs, PyObject **outputs);
+
 /* How long the run that ended last took: nanoseconds where the program has loops, else 1. */
 double dl_program_time(PyObject *program);
 

@@ -31,6 +31,7 @@ struct DlMachine {
     int n_vectors;
     int n_rooms;
     int rests;       /* for so many calls the loop runs step by step */
+    DlVariant *latest; /* the code that ran last (borrowed from the kernel), or NULL */
 };
 
 /* Memory for a vector that the code makes; kept for the next one. NB: abi.def has it as words. */
@@ -421,6 +422,59 @@ dl_machine_clear(DlMachine *self)
     }
 }
 
+/* ---- for straight.c ---- */
+
+int
+dl_machine_is_simple(const DlMachine *self)
+{
+    int simple = self->n_vectors == 0 && self->n_rooms == 0;
+    for (int i = 0; i < self->kernel.n_operands; i++) {
+        simple &= self->ndims[i] == DL_OF_NUMBER || self->types[i] != NPY_OBJECT;
+    }
+    return simple;
+}
+
+const DlVariant *
+dl_machine_latest(const DlMachine *self, int care)
+{
+    int fits = self->latest != NULL && self->rests == 0 && self->latest->care == (self->kernel.care | care);
+    return fits ? self->latest : NULL;
+}
+
+int
+dl_machine_ndim(const DlMachine *self, int i)
+{
+    return self->ndims[i];
+}
+
+PyArray_Descr *
+dl_machine_descr(const DlMachine *self, int i)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType(self->types[i]);
+    if (descr == NULL) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(descr); /* NB: NumPy's builtin dtypes live for ever */
+    return descr;
+}
+
+int
+dl_machine_layout(const DlLoopStep *step, int *first)
+{
+    const DlMachine *self = step->machine;
+    return layout(self->ndims, self->kernel.n_operands, step->n_carried, step->body->body->n_numbers, first);
+}
+
+void
+dl_machine_fill_head(npy_intp *words)
+{
+    memset(words, 0, DL_HEAD_WORDS * sizeof *words);
+    words[DL_WORD_LOOK] = (npy_intp)&look; /* which is never called: there is a single iteration */
+    words[DL_WORD_BUDGET] = FIRST_BUDGET;
+    words[DL_WORD_BY] = 1;
+    words[DL_WORD_HELPERS] = (npy_intp)helpers;
+}
+
 /* ---- running ---- */
 
 /* Whether the registers hold what the code was written for; the stride classes of the arrays. */
@@ -451,12 +505,7 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
             if (reg->nd != self->ndims[i]) {
                 return 0;
             }
-            if (reg->nd && reg->strides[reg->nd - 1] == PyDataType_ELSIZE(reg->descr)) {
-                classes[i] = DL_CLASS_PACKED;
-            }
-            else if (reg->nd && reg->strides[0] == PyDataType_ELSIZE(reg->descr)) {
-                classes[i] = DL_CLASS_ITERATED;
-            }
+            classes[i] = dl_machine_class(reg->nd, reg->strides, PyDataType_ELSIZE(reg->descr));
         }
     }
     for (int i = 0; i < self->n_vectors; i++) {
@@ -631,6 +680,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     if (dl_block_open(&block, variant, self->n_words / DL_PLACE_WORDS, NULL) < 0) {
         return -1;
     }
+    self->latest = variant;
     DlRun *outermost = run->outermost;
     int leaves = step->leaves && !run->strict;
     if (leaves && outermost->switches != dl_pyframe_switches()) {

@@ -4,6 +4,7 @@
  * made anew, the pool gives up as much of its own, and before NumPy is called all its big ones. Nobody else has a
  * reference to what it holds.
  */
+#include "arrays.h"
 #include "memory.h"
 #include "program.h"
 
@@ -112,6 +113,9 @@ dl_pool_array(DlRun *run, PyArray_Descr *descr, int nd, const npy_intp *shape, c
         if (bytes > BIG) {
             drop_bytes(run->pool, bytes);
         }
+    }
+    if (strides == NULL) {
+        return dl_array_make(descr, nd, shape, dl_array_count(nd, shape));
     }
     Py_INCREF(descr);
     return PyArray_NewFromDescr(&PyArray_Type, descr, nd, shape, strides, NULL, 0, NULL);

@@ -191,6 +191,8 @@ typedef struct {
 } DlCallStep;
 
 typedef struct DlProgram DlProgram;
+typedef struct DlSingle DlSingle;
+typedef struct DlStraight DlStraight;
 typedef struct DlMachine DlMachine;
 
 /* What an operand or result is in every iteration: the same, a number or element of its own, a row of an array. */
@@ -373,7 +375,9 @@ struct DlProgram {
     double time; /* of the last run: nanoseconds where it has loops, else 1 */
     DlRowBlock *blocks;
     int n_blocks;
-    int single;        /* it is one map, for which dl_single_run() is tried first */
+    DlSingle *single; /* owned: it is one map, for which the short way is prepared (map_single.c); or NULL */
+    DlStraight *straight; /* owned: it is one call of machine code, the same (straight.c); or NULL */
+    int tries_short;   /* that way is tried first */
     DlBody *body;      /* NULL but for the body of a loop, or a branch */
 };
 
@@ -559,8 +563,13 @@ dl_dims_at(const DlRun *run, const DlDims *dims, int i)
 }
 /* Write sizes into shape; 1 when one is negative. */
 int dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape);
-/* Convert a number of the table to descr's type as NumPy does with a Python number; 1 to decline. */
-int dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell);
+/* Convert a number of a table to descr's type as NumPy does with a Python number; 1 to decline. */
+int dl_number_fill(const DlScalars *table, const DlNumber *numbers, int32_t value, PyArray_Descr *descr, char *cell);
+static inline int
+dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell)
+{
+    return dl_number_fill(&run->program->numbers, run->numbers, value, descr, cell);
+}
 
 /* Set the numbers that a step yields, and all that waits for them; 0 or 1. */
 DlStatus dl_yields_set(DlRun *run, const DlYields *yields, const DlNumber *numbers);

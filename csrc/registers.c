@@ -1,6 +1,8 @@
 /* Registers and numbers of a run: what is put into them and read out of them, and how a run declines for an error. */
 #include "program.h"
 
+#include "arrays.h"
+
 #include <math.h>
 
 /* ---- registers ---- */
@@ -55,7 +57,7 @@ PyObject *
 dl_reg_make_object(DlReg *reg)
 {
     if (reg->kind == DL_SCALAR) {
-        reg->object = PyArray_Scalar(reg->data, reg->descr, NULL);
+        reg->object = dl_scalar_make(reg->descr, reg->data);
         return reg->object;
     }
     if (reg->kind != DL_ARRAY) {
@@ -126,9 +128,9 @@ dl_dims_get(const DlRun *run, const DlDims *dims, npy_intp *shape)
 
 /* Convert through a Python number and the dtype's own setitem: for dtypes that C has no type for. */
 static int
-fill_slowly(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell)
+fill_slowly(const DlScalars *table, const DlNumber *numbers, int32_t value, PyArray_Descr *descr, char *cell)
 {
-    PyObject *number = dl_scalar_object(&run->program->numbers, value, run->numbers);
+    PyObject *number = dl_scalar_object(table, value, numbers);
     int status = number ? PyArray_Pack(descr, cell, number) : -1;
     Py_XDECREF(number);
     if (status < 0) {
@@ -138,10 +140,10 @@ fill_slowly(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell)
 }
 
 int
-dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell)
+dl_number_fill(const DlScalars *table, const DlNumber *numbers, int32_t value, PyArray_Descr *descr, char *cell)
 {
-    DlNumber number = run->numbers[value];
-    int is_float = run->program->numbers.kinds[value] == DL_FLOAT;
+    DlNumber number = numbers[value];
+    int is_float = table->kinds[value] == DL_FLOAT;
     int64_t whole = number.i;
     if (is_float && (PyTypeNum_ISINTEGER(descr->type_num) || PyTypeNum_ISBOOL(descr->type_num))) {
         return 1; /* NumPy makes no integer of a Python float without being told; then it truncates, warns or raises */
@@ -181,7 +183,7 @@ dl_cell_fill(const DlRun *run, int32_t value, PyArray_Descr *descr, char *cell)
         return 0;
     }
     default:
-        return fill_slowly(run, value, descr, cell);
+        return fill_slowly(table, numbers, value, descr, cell);
     }
 }
 

@@ -158,6 +158,7 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
     double time = dl_stopwatch_time(watch);
     double native = (double)(dl_thread.native - watch->native), programs = (double)(dl_thread.programs - watch->programs);
     dl_thread.timing--;
+    dl_n_timing--;
     double waiting = (double)(dl_thread.cold - watch->cold), answering = (double)(dl_thread.answering - watch->answering);
     time -= answering;
     int is_settled = answering <= dl_thresholds.unsettled / 4 * time && waiting <= dl_thresholds.unsettled * time;

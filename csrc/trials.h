@@ -82,6 +82,7 @@ static inline void
 dl_stopwatch_start(DlStopwatch *watch)
 {
     dl_thread.timing++;
+    dl_n_timing++;
     watch->asked = dl_thread.asked;
     watch->answering = dl_thread.answering;
     watch->native = dl_thread.native;

@@ -203,7 +203,8 @@ class CacheEntry:
     or more than `most` elements, or of whose inputs `pays`, a bool Scalar, is not true.
     exits[k], called like residual but with the number of iterations done before the
     outputs, takes its place where a program ends at exit k, a loop that was left. An entry that an on_miss made is seen
-    by that on_miss's calls alone, one added by add_entry() by everybody's.
+    by that on_miss's calls alone, one added by add_entry() by everybody's. returns: what residual does if that is only
+    to return (pycode/returned.py): it is done without a call.
     """
 
     guards: Guards | Callable[..., Any] | None
@@ -231,6 +232,7 @@ class CacheEntry:
         exits: tuple[types.FunctionType, ...] = ...,
         pays: object = None,
         stores: bool = ...,
+        returns: object = None,
     ) -> None: ...
     def retire(self, reason: str, /) -> None:
         """From now on calls that pass the guards run plainly."""

@@ -26,6 +26,7 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.guards.words import GuardsOf
 from dynamo_lite.pycode import decode
+from dynamo_lite.pycode.returned import returned
 from dynamo_lite.schedule.cost import DoesNotPay, Times
 from dynamo_lite.schedule.text import to_text
 
@@ -106,6 +107,7 @@ def compile_segment(
         exits=exits,
         pays=pays,
         stores=capture.stores,
+        returns=None if residual is None or capture.ends != "return" else returned(residual.__code__),
     )
     clock.stage("entry")
     words = GuardsOf(guards, function.__code__)

@@ -18,9 +18,10 @@ from dynamo_lite.backends.kernels.loops import loop_is_elementwise, loop_is_forw
 from dynamo_lite import _C, budget
 from dynamo_lite.config import config, current, current_seconds
 from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node
 from dynamo_lite.lower import lower
 from dynamo_lite.program.element_ops import is_exact, may_raise
-from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule
+from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule, straight
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
 
 CompileKernel: TypeAlias = Callable[[Kernel | Machine, str], _C.CompiledKernel]
@@ -38,7 +39,8 @@ TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_f
 def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: CompileKernel) -> Any:
     """The program of `graph`, for the sizes that pay; raises DoesNotPay when plain NumPy is expected to be as fast."""
     lowered = lower(graph, example_inputs)
-    steps = schedule(lowered, TARGET)
+    types = [node.array_type if isinstance(node, Node) else None for node in lowered.inputs]
+    steps = straight(schedule(lowered, TARGET), types, TARGET)
     options = current()
     if options.stress != "compile":
         steps = replace(steps, times=estimate(graph, steps, example_inputs, TARGET))

@@ -15,6 +15,7 @@ from dynamo_lite.schedule.fuse import fuse
 from dynamo_lite.schedule.level import level
 from dynamo_lite.schedule.machine_loops import machine_loops
 from dynamo_lite.schedule.steps import Schedule
+from dynamo_lite.schedule.straight import straight
 from dynamo_lite.schedule.target import Target
 from dynamo_lite.schedule.text import to_text
 
@@ -26,6 +27,7 @@ __all__ = [
     "paying_iterations",
     "paying_sizes",
     "schedule",
+    "straight",
     "to_text",
 ]
 

@@ -61,6 +61,7 @@ from dynamo_lite.schedule.steps import (
     View,
     bodies,
 )
+from dynamo_lite.schedule.straight import routine_of
 from dynamo_lite.schedule.target import Target
 
 # What plain Python and NumPy take, besides memory traffic.
@@ -76,6 +77,10 @@ NUMPY_OPS = {  # of other calls
 }
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
+ROUTINE = 60.0  # the same of a program that is one routine; of each value that goes in, or comes out; of an array
+ROUTINE_VALUE = 4.0
+ROUTINE_RESULT = 20.0
+ROUTINE_ARRAY = 70.0
 MUCH_SLOWER = 1.5  # than plain Python, to be left alone where the estimate is of many parts
 SEGMENT = 500.0  # a graph break: what goes on behind it is a call of its own
 STEP = 30.0
@@ -320,7 +325,7 @@ def _scaled(env: Env, sizes: list[Symbol], factor: float) -> Env:
 def _times(graph: Graph, schedule: Schedule, env: Env, target: Target) -> tuple[float, float]:
     """What plain Python and the program take."""
     shared = _shared_time(graph, env)
-    return shared + _plain_time(graph, env), shared + PROGRAM + _native_time(schedule, env, target)
+    return shared + _plain_time(graph, env), shared + _program_time(schedule, env, target)
 
 
 def _count(shape: Sequence[Any], env: Env) -> float:
@@ -537,6 +542,18 @@ def _is_product(step: Call, env: Env) -> bool:
         return False
     (type_,) = step.types
     return type_.dtype.kind in "fc" and _count(type_.shape, env) <= SMALL_PRODUCT
+
+
+def _program_time(schedule: Schedule, env: Env, target: Target) -> float:
+    """What a program takes that is called from Python."""
+    routine = routine_of(schedule)
+    if routine is None:
+        return PROGRAM + _native_time(schedule, env, target)
+    time = ROUTINE + ROUTINE_VALUE * len(routine.captured) + ROUTINE_RESULT * len(routine.carried)
+    for step in schedule.steps:
+        if isinstance(step, Alloc):
+            time += ROUTINE_ARRAY + _fresh_time(_count(step.shape, env) * step.dtype.itemsize)
+    return time + _machine_steps(routine.body, _iterations(routine, env)[1])
 
 
 def _native_time(schedule: Schedule, env: Env, target: Target) -> float:

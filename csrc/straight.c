@@ -1,0 +1,429 @@
+/* Programs that one call of machine code does: arrays are made, then a loop of one iteration runs (schedule/straight.py).
+ *
+ * The short way fills the code's block (machine.c) from the inputs and hands out what is in it, without registers and
+ * without clocks. Whatever is not as the code wants it is left to the long way, from the begin: what is written of arrays from
+ * outside is put back before, and only arrays of a few bytes are written here. INVARIANT: the GIL is held and no Python code runs from where the block is filled to where the code returns, so
+ * that one block is enough.
+ */
+#include "program.h"
+#include "maps.h"
+
+#include "arrays.h"
+#include "fpflags.h"
+#include "kernel_code.h"
+#include "machine.h"
+
+enum { MOST_NUMBERS = 64, MOST_ARRAYS = 8, MOST_OUTPUTS = 8, MOST_WRITTEN = 4, SMALL_SCRATCH = 256, SMALL_BYTES = 512 };
+
+typedef enum { FROM_INPUT, FROM_MADE, FROM_NUMBER, FROM_RESULT, FROM_CONSTANT, FROM_NOWHERE } From;
+
+/* A value that goes into the code, or an output of the program. */
+typedef struct {
+    From from;
+    int index;            /* of the input, the made array, the number of the table, the output */
+    int word;             /* its first one in the block */
+    int nd;               /* -1: a NumPy scalar */
+    PyArray_Descr *descr; /* of arrays and NumPy scalars; NumPy's own, which lives for ever */
+} Value;
+
+struct DlStraight {
+    DlMachine *machine; /* borrowed from the step */
+    int n_made, n_values, n_outputs;
+    const DlAllocStep *made[MOST_ARRAYS]; /* borrowed from the program */
+    Value *values, outputs[MOST_OUTPUTS];
+    int n_written, written[MOST_WRITTEN]; /* values that are inputs and written */
+    npy_intp *words;    /* owned */
+    char saved[MOST_WRITTEN][SMALL_BYTES]; /* what these held */
+    char scratch[SMALL_SCRATCH] __attribute__((aligned(DL_SCRATCH_ALIGNMENT)));
+};
+
+/* ---- building ---- */
+
+/* Whether the steps are allocations and then such a loop; the loop, or NULL. */
+static DlLoopStep *
+find_loop(const DlProgram *program)
+{
+    const DlScalars *table = &program->numbers;
+    int last = program->n_steps - 1;
+    if (last < 0 || program->steps[last].kind != DL_STEP_LOOP || program->n_written > MOST_WRITTEN
+        || program->n_blocks != 0 || program->body != NULL || program->n_outputs > MOST_OUTPUTS
+        || program->n_early != table->n_instrs || table->n_values > MOST_NUMBERS) {
+        return NULL;
+    }
+    int n_made = 0;
+    for (int i = 0; i < last; i++) {
+        const DlAllocStep *step = &program->steps[i].alloc;
+        if (program->steps[i].kind == DL_STEP_SAVE || program->steps[i].kind == DL_STEP_VIEW) { /* a view that is saved */
+            continue;
+        }
+        if (program->steps[i].kind != DL_STEP_ALLOC || n_made++ == MOST_ARRAYS || step->n_like != 0 || step->fortran || step->shape.n == 0
+            || (step->filled && step->fill.kind != DL_FROM_CELL)) {
+            return NULL;
+        }
+    }
+    for (int32_t i = 0; i < table->n_loads; i++) {
+        if (table->loads[i].input < 0) {
+            return NULL;
+        }
+    }
+    DlLoopStep *loop = &program->steps[last].loop;
+    const int32_t bounds[] = {loop->start, loop->stop, loop->by};
+    for (int i = 0; i < 3; i++) {
+        if (!table->constant[bounds[i]] || table->initial[bounds[i]].i != (i > 0)) {
+            return NULL; /* not range(0, 1, 1) */
+        }
+    }
+    int whole = loop->machine != NULL && !loop->leaves && loop->pausing.n == 0 && loop->yields.n == 0
+                && loop->body->body->n_numbers == 0 && !loop->body->body->has_condition;
+    return whole && dl_machine_is_simple(loop->machine) ? loop : NULL;
+}
+
+/* Where a register's array comes from. */
+static From
+find_source(const DlProgram *program, const DlStraight *self, int reg, int *index)
+{
+    *index = reg;
+    if (reg < program->n_inputs) {
+        return FROM_INPUT;
+    }
+    for (int i = 0; i < self->n_made; i++) {
+        if (self->made[i]->dst == reg) {
+            *index = i;
+            return FROM_MADE;
+        }
+    }
+    return FROM_NOWHERE;
+}
+
+/* What goes into the code; whether it is known where from. */
+static int
+find_values(DlStraight *self, const DlProgram *program, const DlLoopStep *loop, const int *first)
+{
+    for (int i = 0; i < loop->n_operands; i++) {
+        const DlOperand *operand = &loop->operands[i];
+        Value *value = &self->values[i];
+        value->word = first[i];
+        if (i < loop->n_carried) { /* the code begins with it and hands on another */
+            value->from = FROM_NOWHERE;
+            continue;
+        }
+        if (operand->kind != DL_FROM_REG) {
+            value->from = FROM_NUMBER;
+            value->index = operand->index;
+            continue;
+        }
+        value->from = find_source(program, self, operand->index, &value->index);
+        value->nd = dl_machine_ndim(loop->machine, i);
+        value->descr = dl_machine_descr(loop->machine, i);
+        if (value->from == FROM_NOWHERE || value->descr == NULL || (value->from == FROM_MADE && value->nd < 1)) {
+            return 0;
+        }
+    }
+    for (int i = 0; i < loop->body->n_written; i++) {
+        int place = loop->body->written[i] - 1;
+        if (self->values[place].from != FROM_MADE) {
+            if (self->values[place].from != FROM_INPUT || self->n_written == MOST_WRITTEN) {
+                return 0;
+            }
+            self->written[self->n_written++] = place;
+        }
+    }
+    return self->n_written == program->n_written;
+}
+
+/* What comes out; whether it is known where from. */
+static int
+find_outputs(DlStraight *self, const DlProgram *program, const DlLoopStep *loop, const int *first)
+{
+    for (int i = 0; i < program->n_outputs; i++) {
+        const DlOperand *output = &program->outputs[i];
+        Value *value = &self->outputs[i];
+        value->index = i;
+        if (output->kind != DL_FROM_REG) {
+            value->from = output->kind == DL_FROM_NUMBER ? FROM_NUMBER : FROM_CONSTANT;
+            value->index = output->kind == DL_FROM_NUMBER ? output->index : i;
+            continue;
+        }
+        value->from = find_source(program, self, output->index, &value->index);
+        for (int k = 0; k < loop->n_carried && value->from == FROM_NOWHERE; k++) {
+            if (loop->dsts[k] == output->index && dl_machine_ndim(loop->machine, k) < 0) {
+                value->from = FROM_RESULT;
+                value->word = first[loop->n_operands + k];
+                value->descr = dl_machine_descr(loop->machine, k);
+            }
+        }
+        if (value->from == FROM_NOWHERE) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int
+dl_straight_build(DlProgram *program)
+{
+    DlLoopStep *loop = find_loop(program);
+    if (loop == NULL) {
+        return 0;
+    }
+    void *room = NULL;
+    int first[3 * DL_MAX_OPERANDS], n_words = dl_machine_layout(loop, first);
+    if (posix_memalign(&room, DL_SCRATCH_ALIGNMENT, sizeof(DlStraight)) != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    DlStraight *self = program->straight = memset(room, 0, sizeof *self);
+    self->values = PyMem_Calloc((size_t)loop->n_operands + 1, sizeof *self->values);
+    self->words = PyMem_Calloc((size_t)n_words + 1, sizeof *self->words);
+    if (self->values == NULL || self->words == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    self->machine = loop->machine;
+    self->n_values = loop->n_operands;
+    self->n_outputs = program->n_outputs;
+    for (int i = 0; i < program->n_steps - 1; i++) {
+        if (program->steps[i].kind == DL_STEP_ALLOC) {
+            self->made[self->n_made++] = &program->steps[i].alloc;
+        }
+    }
+    if (!find_values(self, program, loop, first) || !find_outputs(self, program, loop, first)) {
+        dl_straight_clear(program);
+        return 0;
+    }
+    dl_machine_fill_head(self->words);
+    self->words[n_words] = (npy_intp)self->scratch;
+    return 0;
+}
+
+void
+dl_straight_clear(DlProgram *program)
+{
+    if (program->straight != NULL) {
+        PyMem_Free(program->straight->values);
+        PyMem_Free(program->straight->words);
+        free(program->straight);
+        program->straight = NULL;
+    }
+}
+
+/* ---- running ---- */
+
+/* Read the numbers and evaluate all expressions: 0, or 1 where one declines. */
+static int
+load_numbers(const DlScalars *table, PyObject *const *inputs, DlNumber *values)
+{
+    if (table->n_values) {
+        memcpy(values, table->initial, (size_t)table->n_values * sizeof *values);
+    }
+    for (int32_t i = 0; i < table->n_loads; i++) {
+        const DlScalarLoad *load = &table->loads[i];
+        PyObject *input = inputs[load->input];
+        if (table->kinds[load->value] == DL_FLOAT && PyFloat_CheckExact(input)) {
+            values[load->value].f = PyFloat_AS_DOUBLE(input);
+        }
+        else if (dl_scalar_load(table, load, input, values)) {
+            return 1;
+        }
+    }
+    return table->n_instrs && dl_scalar_eval(table, 0, table->n_instrs, values);
+}
+
+/* Make an array of few elements: a new reference, or NULL without an error. */
+static PyObject *
+make_array(const DlAllocStep *step, const DlNumber *values)
+{
+    npy_intp shape[DL_MAX_DIMS], size = 1;
+    for (int axis = 0; axis < step->shape.n; axis++) {
+        shape[axis] = (npy_intp)values[step->shape.values[axis]].i;
+        if (shape[axis] <= 0 || shape[axis] >= DL_ARRAY_SMALL || (size *= shape[axis]) >= DL_ARRAY_SMALL) {
+            return NULL;
+        }
+    }
+    PyObject *array = dl_array_try(step->descr, step->shape.n, shape, size);
+    if (array != NULL && step->filled) {
+        npy_intp itemsize = PyDataType_ELSIZE(step->descr);
+        for (npy_intp i = 0; i < size; i++) {
+            memcpy(PyArray_BYTES((PyArrayObject *)array) + i * itemsize, step->fill.cell, (size_t)itemsize);
+        }
+    }
+    return array;
+}
+
+/* Put an array or a NumPy scalar into the block, if the code is for such a one. */
+static int
+fill_value(npy_intp *word, const Value *value, uint8_t class, PyObject *object)
+{
+    if (value->nd < 0) {
+        if (Py_TYPE(object) != value->descr->typeobj) {
+            return 0;
+        }
+        if (dl_scalar_is_direct(value->descr)) {
+            memcpy(word, dl_scalar_value(object), (size_t)PyDataType_ELSIZE(value->descr));
+        }
+        else {
+            PyArray_ScalarAsCtype(object, word);
+        }
+        return 1;
+    }
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_CheckExact(object) || PyArray_NDIM(array) != value->nd || !PyArray_ISALIGNED(array)
+        || (PyArray_DESCR(array) != value->descr
+            && (PyArray_TYPE(array) != value->descr->type_num || !dl_numpy_plain(PyArray_DESCR(array))))) {
+        return 0;
+    }
+    const npy_intp *shape = PyArray_DIMS(array), *strides = PyArray_STRIDES(array);
+    if (class != dl_machine_class(value->nd, strides, PyDataType_ELSIZE(value->descr))) {
+        return 0;
+    }
+    *word++ = (npy_intp)PyArray_BYTES(array);
+    for (int axis = 0; axis < value->nd; axis++) {
+        word[axis] = shape[axis];
+        word[value->nd + axis] = strides[axis];
+    }
+    return 1;
+}
+
+/* The object of an output: a new reference, or NULL with an error set. */
+static PyObject *
+make_output(const DlProgram *program, const Value *value, PyObject *const *inputs, PyObject *const *made,
+            const DlNumber *numbers)
+{
+    npy_intp *word = program->straight->words + value->word;
+    switch (value->from) {
+    case FROM_INPUT:
+        return Py_NewRef(inputs[value->index]);
+    case FROM_MADE:
+        return Py_NewRef(made[value->index]);
+    case FROM_NUMBER:
+        return dl_scalar_object(&program->numbers, value->index, numbers);
+    case FROM_RESULT: /* NB: an int64 there may be wider than what the type has of it, in the first bytes */
+        return dl_scalar_make(value->descr, word);
+    default:
+        return Py_NewRef(program->output_objects[value->index]);
+    }
+}
+
+/* The bytes that an array touches: [*low, *high). */
+static inline void
+get_bounds(PyArrayObject *array, const char **low, const char **high)
+{
+    *low = PyArray_BYTES(array);
+    *high = *low + PyArray_ITEMSIZE(array);
+    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
+        npy_intp reach = PyArray_STRIDE(array, axis) * (PyArray_DIM(array, axis) - 1);
+        *(reach < 0 ? low : high) += reach;
+    }
+}
+
+/* Save what is written, if all of it is a few bytes that nothing else shares: whether it is. */
+static int
+save(DlStraight *self, PyObject *const *inputs)
+{
+    for (int i = 0; i < self->n_written; i++) {
+        PyArrayObject *array = (PyArrayObject *)inputs[self->values[self->written[i]].index];
+        int flags = PyArray_FLAGS(array), wanted = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_WRITEABLE;
+        if (flags < 0 || (flags & wanted) != wanted || PyArray_NBYTES(array) > SMALL_BYTES) { /* NB: < 0: it warns */
+            return 0;
+        }
+        const char *low = PyArray_BYTES(array), *high = low + PyArray_NBYTES(array), *other_low, *other_high;
+        for (int k = 0; k < self->n_values; k++) {
+            if (k != self->written[i] && self->values[k].from == FROM_INPUT && self->values[k].nd >= 0) {
+                get_bounds((PyArrayObject *)inputs[self->values[k].index], &other_low, &other_high);
+                if (low < other_high && other_low < high) {
+                    return 0;
+                }
+            }
+        }
+        memcpy(self->saved[i], low, (size_t)(high - low));
+    }
+    return 1;
+}
+
+/* Put back what was written. */
+static void
+restore(const DlStraight *self, PyObject *const *inputs)
+{
+    for (int i = 0; i < self->n_written; i++) {
+        PyArrayObject *array = (PyArrayObject *)inputs[self->values[self->written[i]].index];
+        memcpy(PyArray_BYTES(array), self->saved[i], (size_t)PyArray_NBYTES(array));
+    }
+}
+
+/* Fill the block and run the code: whether all was as it should be. */
+static int
+run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, PyObject *const *made, const DlNumber *numbers)
+{
+    DlStraight *self = program->straight;
+    for (int i = 0; i < self->n_values; i++) {
+        const Value *value = &self->values[i];
+        npy_intp *word = self->words + value->word;
+        if (value->from == FROM_NUMBER) {
+            memcpy(word, &numbers[value->index], sizeof *word);
+        }
+        else if (value->from != FROM_NOWHERE
+                 && !fill_value(word, value, variant->classes[i],
+                                value->from == FROM_MADE ? made[value->index] : inputs[value->index])) {
+            return 0;
+        }
+    }
+    if (!save(self, inputs)) {
+        return 0;
+    }
+    dl_machine_fill_range(self->words);
+    unsigned before = dl_fp_get();
+    if (before != 0) {
+        dl_fp_set(0);
+    }
+    int done = variant->address(self->words, 0) == 0;
+    unsigned raised = dl_fp_get();
+    done &= raised == 0 && self->words[DL_WORD_OVERFLOW] == 0;
+    if (raised != before) {
+        dl_fp_set(before);
+    }
+    program->tries_short = done; /* NB: what has declined once will do so again, and then each call computes twice */
+    for (int i = 0; i < self->n_outputs && done; i++) {
+        if (self->outputs[i].from == FROM_RESULT) { /* an object that went in is none that is made */
+            done = self->words[self->outputs[i].word + DL_RESULT_ORIGIN] == 0;
+        }
+    }
+    if (!done) {
+        restore(self, inputs);
+    }
+    return done;
+}
+
+int
+dl_straight_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
+{
+    DlStraight *self = program->straight;
+    const DlVariant *variant = dl_machine_latest(self->machine, program->care);
+    DlNumber numbers[MOST_NUMBERS];
+    PyObject *made[MOST_ARRAYS];
+    if (variant == NULL || variant->n_loops != 0 || variant->scratch_bytes > SMALL_SCRATCH
+        || load_numbers(&program->numbers, inputs, numbers)) {
+        return 0;
+    }
+    int n_made = 0, n = 0, done = 0;
+    while (n_made < self->n_made && (made[n_made] = make_array(self->made[n_made], numbers)) != NULL) {
+        n_made++;
+    }
+    if (n_made == self->n_made && run_code(program, variant, inputs, made, numbers)) {
+        while (n < self->n_outputs && (outputs[n] = make_output(program, &self->outputs[n], inputs, made, numbers)) != NULL) {
+            n++;
+        }
+        done = n == self->n_outputs;
+        if (!done) {
+            restore(self, inputs);
+            PyErr_Clear(); /* the long way says what happens */
+        }
+    }
+    while (!done && n > 0) {
+        n--; /* NB: CPython 3.11's Py_CLEAR evaluates its argument twice */
+        Py_CLEAR(outputs[n]);
+    }
+    for (int i = 0; i < n_made; i++) {
+        Py_DECREF(made[i]);
+    }
+    return done;
+}
