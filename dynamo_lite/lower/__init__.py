@@ -13,10 +13,11 @@ import numpy as np
 
 from dynamo_lite._C import safe_point
 from dynamo_lite.graph.graph import Graph
+from dynamo_lite.lower.assemble import assemble
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.columns import columns
 from dynamo_lite.lower.dead_code import dead_code
-from dynamo_lite.lower.decompose import assemble, decompose
+from dynamo_lite.lower.decompose import decompose
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.numbers import numbers
 from dynamo_lite.lower.orders import Orders
@@ -39,7 +40,7 @@ def _lowered(graph: Graph, orders: Orders) -> Graph:
     safe_point()
     result = clone(graph)
     for node in result.nodes:
-        node.regions = tuple(_lowered(region, Orders(None)) for region in node.regions)
+        node.regions = tuple(_lowered(region, Orders(None, orders.going_into(node))) for region in node.regions)
     numbers(result)
     dead_code(result)
     assemble(result, orders)

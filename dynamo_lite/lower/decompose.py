@@ -4,8 +4,6 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
 
     %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %positive: int64[s0] = positive(%x); %r = reduce(%positive, add)
-    %array_of: float64[2] = array_of(%a, %b)      ->  %empty: float64[2]; a store of %a and of %b into its elements
-    %stack: float64[2, s0] = stack(%x, %y)        ->  %empty: float64[2, s0]; a store of %x and of %y into its rows
     %outer: int32[s0, s1] = outer(%x, %y, add)    ->  %x[:, newaxis]; add
     %power: float64[s0] = power(%x, 2.0)          ->  %square: float64[s0] = square(%x)
 
@@ -18,8 +16,7 @@ stride 0, which shows in the strides of a result with keepdims. Clip of floats h
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -28,9 +25,8 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import elementwise_of
 from dynamo_lite.graph.rewrite import replace_uses
-from dynamo_lite.graph.scalar import Scalar, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, make
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.lower.orders import PACKED, Orders
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
 
@@ -40,11 +36,6 @@ Rule: TypeAlias = Callable[[Graph, Node], Node | None]
 def decompose(graph: Graph) -> None:
     """Rewrite every node that has a rule below."""
     _rewrite(graph, _RULES)
-
-
-def assemble(graph: Graph, orders: Orders) -> None:
-    """Rewrite what puts a few arrays or numbers together as stores of each into a part of a new array."""
-    _rewrite(graph, {"array_of": _array_of, "stack": functools.partial(_stack, orders)})
 
 
 def _rewrite(graph: Graph, rules: Mapping[str, Rule]) -> None:
@@ -96,62 +87,6 @@ def _read_as(graph: Graph, x: Node, dtype: np.dtype[np.generic], node: Node) -> 
     if dtype.kind == "b":
         return graph.add_call("not_equal", (x, 0), params, type_, node.location)
     return graph.add_call("positive", (x,), {"dtype": dtype, "casting": "unsafe", **params}, type_, node.location)
-
-
-MOST_STORES = 16  # of single elements, each a small kernel; NumPy takes about 100 ns an item, and 1 us for the array
-_DTYPE_OF_KIND: dict[str, np.dtype[np.generic]] = {
-    "bool": np.dtype(np.bool_),
-    "int": np.dtype(np.int64),
-    "float": np.dtype(np.float64),
-    "complex": np.dtype(np.complex128),
-}
-
-
-def _array_of(graph: Graph, node: Node) -> Node | None:
-    """A few arrays, or numbers of the result's dtype, are stored item by item; NumPy has to look at each object."""
-    result, outer = node.array_type, node.params["shape"]
-    if not outer or not 0 < len(node.args) <= MOST_STORES:
-        return None
-    numbers = [arg for arg in node.args if not isinstance(arg, Node) or not arg.array_type.ndim]
-    if any(_own_dtype(arg) != result.dtype and not _is_exact_in(arg, result.dtype) for arg in numbers):
-        return None
-    whole = ((None, None, None),) * (result.ndim - len(outer))
-    part = ArrayType(result.dtype, result.shape[len(outer) :])
-    return _filled(graph, node, [(*place, *whole) for place in itertools.product(*map(range, outer))], part)
-
-
-def _stack(orders: Orders, graph: Graph, node: Node) -> Node | None:
-    """Of vectors NumPy makes a packed array in C order, however they lie, and of planes in C order as well."""
-    result, axis = node.array_type, node.params["axis"]
-    types = {arg.array_type.dtype if isinstance(arg, Node) else None for arg in node.args}
-    if types != {result.dtype} or len(node.args) > MOST_STORES or result.dtype.kind not in "biufc":
-        return None
-    if result.ndim > 3 or (result.ndim == 3 and not _lie_packed(orders, graph, node)):
-        return None
-    before, behind = ((None, None, None),) * axis, ((None, None, None),) * (result.ndim - 1 - axis)
-    indices: list[tuple[Any, ...]] = [(*before, place, *behind) for place in range(len(node.args))]
-    return _filled(graph, node, indices, ArrayType(result.dtype, (*result.shape[:axis], *result.shape[axis + 1 :])))
-
-
-def _lie_packed(orders: Orders, graph: Graph, node: Node) -> bool:
-    """Whether it is known what the order of axes of the operands follows from; the program declines where that is not
-    C order."""
-    known = [orders.of(arg) for arg in node.args if isinstance(arg, Node)]
-    order = (PACKED, *(array for one in known for array in one or ()))
-    if 1 in node.args[0].array_type.shape or None in known or not orders.may_have(order, 0):  # type: ignore[union-attr]
-        return False
-    orders.require(graph, order)
-    return True
-
-
-def _filled(graph: Graph, node: Node, indices: Iterable[tuple[Any, ...]], part: ArrayType) -> Node:
-    """A new array with each operand of `node` stored where its index tells."""
-    allocate = {"shape": node.array_type.shape, "dtype": node.array_type.dtype, "order": "C"}
-    made = graph.add_call("empty", (), allocate, node.array_type, node.location)
-    for index, item in zip(indices, node.args, strict=True):
-        params = {"index": index, "scalar": False}
-        graph.add_store(graph.add_call("basic_index", (made,), params, part, node.location), item, node.location)
-    return made
 
 
 def _roll(graph: Graph, node: Node) -> Node | None:
@@ -224,15 +159,6 @@ def _ufunc_out(graph: Graph, node: Node) -> Node | None:
     if not isinstance(result, ArrayType) or (result.dtype, result.shape) != (type_.dtype, type_.shape):
         return None
     return graph.add_call("add", tuple(operands), {}, result, node.location)
-
-
-def _is_exact_in(arg: Argument, dtype: np.dtype[Any]) -> bool:
-    """Whether `arg` is a known int that a float of `dtype` is too."""
-    return type(arg) is int and abs(arg) <= 2**11 and dtype.kind in "fc"
-
-
-def _own_dtype(arg: Argument) -> np.dtype[np.generic]:
-    return arg.array_type.dtype if isinstance(arg, Node) else _DTYPE_OF_KIND[kind_of(arg)]
 
 
 _RULES: Mapping[str, Rule] = {
