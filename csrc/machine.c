@@ -599,8 +599,8 @@ stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
     return dl_decline(run, DL_REASON_KERNEL);
 }
 
-/* Whether the code has stopped where NumPy's own calls know what it does not, and has changed nothing: then the loop runs
- * step by step, from its begin. */
+/* Whether the code has stopped where NumPy's own calls know what it does not, or at an array that is too long for it, and
+ * has changed nothing: then the loop runs step by step, from its begin. */
 static int
 starts_again(const DlMachine *self, const DlLoopStep *step, int32_t returned)
 {
@@ -609,7 +609,7 @@ starts_again(const DlMachine *self, const DlLoopStep *step, int32_t returned)
             return 0; /* a list, which it may have appended to */
         }
     }
-    return returned == DL_RETURNED_FOLD && step->body->n_written == 0;
+    return (returned == DL_RETURNED_FOLD || returned == DL_RETURNED_LONG) && step->body->n_written == 0;
 }
 
 DlStatus
@@ -662,7 +662,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     unsigned before = dl_fp_get();
     int32_t returned = variant->address(words, 0);
     int again = starts_again(self, step, returned);
-    self->rests = returned == DL_RETURNED_FOLD ? RESTS : 0;
+    self->rests = returned == DL_RETURNED_FOLD || returned == DL_RETURNED_LONG ? RESTS : 0;
     status = again ? 2 : stopped(run, self, returned, watch.status);
     outermost->leaves &= !leaves;
     uint64_t taken = ((uint64_t)words[DL_WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;

@@ -44,6 +44,7 @@ def _lowered(graph: Graph, orders: Orders) -> Graph:
     numbers(result)
     dead_code(result)
     assemble(result, orders)
+    dead_code(result)
     short_axes(result)
     functionalise(result, orders.are_alike)
     # In a loop's body arrays that are put together would have no machine form (program/build_arrays.py).

@@ -26,7 +26,7 @@ import numpy as np
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.rewrite import replace_uses
+from dynamo_lite.graph.rewrite import origins, replace_uses, written
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.orders import PACKED, Orders
@@ -40,13 +40,14 @@ _DTYPE_OF_KIND: dict[str, np.dtype[np.generic]] = {
     "float": np.dtype(np.float64),
     "complex": np.dtype(np.complex128),
 }
+_SAME_ELEMENTS = frozenset(("array_of", "copy", "ravel", "reshape", "broadcast_to"))
 Entry: TypeAlias = Scalar | None | tuple[Scalar | None, Scalar | None, int | None]
 WHOLE = (None, None, None)
 
 
 def assemble(graph: Graph, orders: Orders) -> None:
     """Rewrite every node that puts a few arrays or numbers together."""
-    maker = _Assembler(graph, orders)
+    maker = _Assembler(graph, orders, {origin for node in graph.nodes for origin in written(node)})
     rules = {
         "array_of": maker.array_of,
         "stack": maker.stack,
@@ -73,6 +74,7 @@ def assemble(graph: Graph, orders: Orders) -> None:
 class _Assembler:
     graph: Graph
     orders: Orders
+    written: set[Node]
 
     # What the rules are made of
 
@@ -130,7 +132,7 @@ class _Assembler:
     def array_of(self, node: Node) -> Node | None:
         """A few arrays, or numbers of the result's dtype, are stored item by item; NumPy has to look at each object."""
         result, outer = node.array_type, node.params["shape"]
-        if not outer or not 0 < len(node.args) <= MOST_STORES:
+        if not 0 < len(node.args) <= MOST_STORES:
             return None
         numbers = [arg for arg in node.args if not isinstance(arg, Node) or not arg.array_type.ndim]
         if any(_own_dtype(arg) != result.dtype and not _is_exact_in(arg, result.dtype) for arg in numbers):
@@ -168,6 +170,7 @@ class _Assembler:
         sizes = [arg.array_type.shape[axis] for arg in args]
         if len(args) > MOST_STORES or not all(_goes_into(arg.array_type.dtype, result.dtype) for arg in args):
             return None
+        values = [self.before(arg, result.dtype) for arg in args]
         if not all(map(self.is_settled, (*sizes, *result.shape))):
             return None
         if result.ndim == 1:
@@ -176,8 +179,33 @@ class _Assembler:
             made = self.orders.allocate_if_known(self.graph, node)
         if made is None:
             return None
-        self.row(made, axis, list(zip(args, sizes, strict=True)), node)
+        self.row(made, axis, list(zip(values, sizes, strict=True)), node)
         return made
+
+    def before(self, arg: Node, dtype: np.dtype[Any]) -> Argument:
+        """What an operand was before NumPy made an array of it: of np.ravel the vector itself, of an array with one
+        element that element."""
+        value: Argument = arg
+        while isinstance(value, Node) and value.kind is NodeKind.CALL and len(value.args) == 1:
+            (source,) = value.args
+            if not self.is_unwritten(value):
+                break
+            if not isinstance(source, Node):
+                same = value.op == "array_of" and _own_dtype(source) == value.array_type.dtype == dtype
+                return source if same else value
+            is_flat = value.op == "ravel" and source.array_type.ndim == 1
+            is_one = value.op in _SAME_ELEMENTS and {*value.array_type.shape, *source.array_type.shape} <= {1}
+            kept = source.array_type.dtype == value.array_type.dtype and self.is_unwritten(source)
+            if not (is_flat or is_one) or not kept:
+                break
+            value = source
+        return value
+
+    def is_unwritten(self, value: Node) -> bool:
+        """Whether nothing in the graph writes into what a value may be a view of."""
+        mine = origins(value)
+        outside = [any(node.kind is NodeKind.INPUT for node in nodes) for nodes in (mine, self.written)]
+        return mine.isdisjoint(self.written) and not all(outside)
 
     def pad(self, node: Node) -> Node | None:
         """The operand is stored between the borders, and these are filled axis by axis as np.pad does it, of later axes

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from dynamo_lite._C import abi
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import (
+    TESTED,
     WINDOW,
     Array,
     Axis,
@@ -32,6 +34,7 @@ from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 MOST_AXES = 3
+LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, one behind another
 
 
 class VectorBuilder(StepBuilder):
@@ -42,6 +45,7 @@ class VectorBuilder(StepBuilder):
         self.vectors: set[tuple[int, ...]] = set()
         self.strict = strict
         self.rooms = 0
+        self.n_tested = 0
 
     def call(self, step: Call, frame: Frame) -> None:
         if step.function in PRODUCTS:
@@ -164,6 +168,10 @@ class VectorBuilder(StepBuilder):
         """What is handled as a whole is not long, or the loop runs step by step."""
         product: list[int] = []
         most = 1
+        if _is_tested(lengths, axes):
+            self.vectors.add(WINDOW)
+            return
+        axes = [frozenset(one for one in known if one[0] > TESTED) for known in axes]
         for length, known in zip(lengths, axes, strict=True):
             self.vectors |= {axis for axis in known if axis != WINDOW}
             if length.most <= abi.MOST_VECTOR and not known:
@@ -178,6 +186,21 @@ class VectorBuilder(StepBuilder):
             raise NotCompiled("an array of a size that is not known")
         if len(product) > 2:
             self.vectors.add(tuple(product))
+
+    def tested(self, sizes: Sequence[Number]) -> tuple[list[Number], list[frozenset[Axis]]]:
+        """Sizes of an array, which is found not to be too long here, or the loop runs step by step."""
+        result = []
+        for size in sizes:
+            if size.least < 0:
+                self.decline_if(self.op("less", size.value, self.constant(INT64, 0)), abi.RETURNED_CONDITION)
+            if size.most > LONGEST:
+                self.decline_if(self.op("greater", size.value, self.constant(INT64, LONGEST)), abi.RETURNED_LONG)
+            result.append(replace(size, least=max(size.least, 0), most=min(size.most, LONGEST)))
+        if prod(size.most for size in result) > LONGEST:
+            total = self.total(result).value
+            self.decline_if(self.op("greater", total, self.constant(INT64, LONGEST)), abi.RETURNED_LONG)
+        self.n_tested += 1
+        return result, [frozenset(((TESTED - self.n_tested, axis),)) for axis in range(len(result))]
 
     def sweep(self, places: Sequence[Array], run: Callable[[list[Array]], None], ndim: int = 1) -> None:
         """Do something with arrays of one shape: with all their parts of at most `ndim` axes, or with all elements as
@@ -223,7 +246,7 @@ class VectorBuilder(StepBuilder):
         value = lengths[0].value
         for length in lengths[1:]:
             value = self.op("multiply", value, length.value)
-        return Number("int", value, 0, abi.MOST_VECTOR) if len(lengths) > 1 else lengths[0]
+        return Number("int", value, 0, LONGEST) if len(lengths) > 1 else lengths[0]
 
     def repeated(self, value: Value, lengths: Sequence[Number]) -> Array:
         """A single element in place of an array: it stands at a place of its own, with strides of 0."""
@@ -332,6 +355,16 @@ class VectorBuilder(StepBuilder):
         for written in body.written:
             if any(place != written and base == bases.get(written) for place, base in bases.items()):
                 raise NotCompiled("memory that goes into a body twice")
+
+
+def _is_tested(lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> bool:
+    """Whether these are axes of one array whose number of elements is tested, or have one element."""
+    found = [
+        {place for place, _ in known if place < TESTED}
+        for length, known in zip(lengths, axes, strict=True)
+        if not length.least == length.most == 1
+    ]
+    return bool(found) and bool(set.intersection(*found))
 
 
 def _squeezed(places: Sequence[Array]) -> list[Array]:
