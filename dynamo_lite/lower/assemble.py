@@ -5,14 +5,14 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %array_of: float64[2] = array_of(%a, %b)             ->  %e = empty; store(%e[0], %a); store(%e[1], %b)
     %stack: float64[2, s0] = stack(%x, %y)               ->  %e = empty; store(%e[0], %x); store(%e[1], %y)
     %concatenate: float64[s0+s1] = concatenate(%x, %y)   ->  %e = empty; store(%e[:s0], %x); store(%e[s0:], %y)
-    %pad: float64[s0+2] = pad(%x, 1, edge)               ->  %e = empty; store(%e[1:-1], %x); store(%e[:1], %e[1:2]); ...
+    %pad: float64[s0+2] = pad(%x, 1, edge)               ->  %e = empty; store(%e[1:-1], %x); store(%e[:1], %e[1:2])...
     %insert: float64[s0+1] = insert(%x, 0, 2.0)          ->  %e = empty; store(%e[:1], 2.0); store(%e[1:], %x)
     %repeat: float64[2*s0] = repeat(%x, 2)               ->  %e = empty; store(%e[::2], %x); store(%e[1::2], %x)
     %tile: float64[2*s0] = tile(%x, 2)                   ->  %e = empty[2, s0]; store(%e, %x); %e.reshape(2*s0)
 
 A part is then computed straight into its place, and a view that lies in one part is a view of that part
-(functionalise.py). INVARIANT: the new array lies as NumPy would lay out the result. Vectors leave no choice; of arrays of
-more axes it is known what their order follows from (orders.py), or they stay calls of NumPy.
+(functionalise.py). INVARIANT: the new array lies as NumPy would lay out the result. Vectors leave no choice; of arrays
+of more axes it is known what their order follows from (orders.py), or they stay calls of NumPy.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from dynamo_lite.graph.rewrite import origins, replace_uses, written
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.orders import PACKED, Orders
+from dynamo_lite.ops.rearrange import MOST_REPEATED
 
 MOST_STORES = 16  # of parts, each a small kernel; NumPy takes about 100 ns an item, and 1 us for the array
-MOST_REPEATED = 4
 WIDEST = 8  # pad, in elements
 _DTYPE_OF_KIND: dict[str, np.dtype[np.generic]] = {
     "bool": np.dtype(np.bool_),
@@ -41,7 +41,7 @@ _DTYPE_OF_KIND: dict[str, np.dtype[np.generic]] = {
     "complex": np.dtype(np.complex128),
 }
 _SAME_ELEMENTS = frozenset(("array_of", "copy", "ravel", "reshape", "broadcast_to"))
-Entry: TypeAlias = Scalar | None | tuple[Scalar | None, Scalar | None, int | None]
+Entry: TypeAlias = Scalar | tuple[Scalar | None, Scalar | None, int | None] | None
 WHOLE = (None, None, None)
 
 
@@ -199,6 +199,10 @@ class _Assembler:
             if not (is_flat or is_one) or not kept:
                 break
             value = source
+        if isinstance(value, Node) and value.kind is NodeKind.CONSTANT and value.array_type.shape in ((), (1,)):
+            number = value.params["value"].item()
+            if value.array_type.dtype == dtype and type(number) in (int, float) and _own_dtype(number) == dtype:
+                return number if number == number else value  # NB: a NaN has bits that a number may lose
         return value
 
     def is_unwritten(self, value: Node) -> bool:
@@ -357,7 +361,7 @@ class _Assembler:
         if x.array_type.ndim != 1 or len(times) != 1 or node.array_type.dtype.kind not in "biufc":
             return None
         (size,) = x.array_type.shape
-        if type(times[0]) is not int or not 0 < times[0] or not all(map(self.is_settled, node.array_type.shape)):
+        if type(times[0]) is not int or not times[0] > 0 or not all(map(self.is_settled, node.array_type.shape)):
             return None
         made = self.new(node, (times[0], size))
         self.store(made, x, node)
@@ -383,7 +387,10 @@ def _is_value_of(number: Argument, dtype: np.dtype[Any]) -> bool:
         return False
     if dtype == np.float64:
         return kind_of(number) == "float" or _is_exact_in(number, dtype)
-    return _is_exact_in(number, dtype) or (type(number) is float and dtype == np.float32 and np.float32(number) == number)
+    if dtype.kind in "iu":
+        return type(number) is int and np.iinfo(dtype).min <= number <= np.iinfo(dtype).max
+    exact = type(number) is float and dtype == np.float32 and np.float32(number) == number
+    return exact or _is_exact_in(number, dtype)
 
 
 def _is_exact_in(arg: Argument, dtype: np.dtype[Any]) -> bool:

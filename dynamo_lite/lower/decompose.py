@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import elementwise_of
 from dynamo_lite.graph.rewrite import replace_uses
 from dynamo_lite.graph.scalar import Scalar, make

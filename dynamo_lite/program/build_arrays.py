@@ -37,8 +37,8 @@ def held(value: Handed) -> NumpyScalar | Held | None:
 
 class ArrayBuilder(VectorBuilder):
     """Whole arrays and lists. appended: the NumPy scalars and arrays that lists get. copied: the bases of arrays of
-    which there are two copies, in place of one object. sized: numbers that are sizes, with the axes. phis: what each that is handed on may be. finals: what loops
-    hand on."""
+    which there are two copies, in place of one object. sized: numbers that are sizes, with the axes. phis: what each
+    that is handed on may be. finals: what loops hand on."""
 
     def __init__(self, elementwise: Elementwise, strict: bool) -> None:
         super().__init__(elementwise, strict)

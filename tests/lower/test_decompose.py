@@ -11,8 +11,8 @@ import dynamo_lite
 from dynamo_lite.graph.interpret import interpret
 from dynamo_lite.graph.node import NodeKind
 from dynamo_lite.graph.verify import verify
-from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.assemble import assemble
+from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.decompose import decompose
 from dynamo_lite.lower.orders import Orders
 from tests.oracle import require_equal
