@@ -129,40 +129,6 @@ copy(char *to, npy_intp to_stride, const char *from, npy_intp n, npy_intp stride
     return 0;
 }
 
-/* One element of an array of indices; 1 where it is beyond 64 bits. */
-static inline int
-read_index(const char *at, npy_intp bytes, int is_signed, int64_t *index)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, at, (size_t)bytes); /* NB: little-endian, as LLVM's machine here is */
-    int unused = 64 - 8 * (int)bytes;
-    *index = is_signed ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
-    return !is_signed && *index < 0;
-}
-
-/* x[indices] of vectors, into packed memory; 1 where an index is out of range. kind: bytes of an index, negative where it
- * is signed. */
-static int32_t
-gather(char *out, npy_intp itemsize, const char *x, npy_intp n, npy_intp stride, const char *indices, npy_intp m,
-       npy_intp index_stride, npy_intp kind)
-{
-    npy_intp bytes = kind < 0 ? -kind : kind;
-    for (npy_intp i = 0; i < m; i++) {
-        int64_t index;
-        if (read_index(indices + i * index_stride, bytes, kind < 0, &index) || index < -n || index >= n) {
-            return 1;
-        }
-        const char *from = x + (index < 0 ? index + n : index) * stride;
-        if (itemsize == 8) {
-            memcpy(out + 8 * i, from, 8);
-        }
-        else {
-            memcpy(out + itemsize * i, from, (size_t)itemsize);
-        }
-    }
-    return 0;
-}
-
 /* An object of these bits: a new reference, or NULL. type: NumPy's type number, or a PYTHON_ one. */
 static PyObject *
 make_object(int type, int64_t bits)

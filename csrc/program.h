@@ -182,7 +182,8 @@ typedef struct {
     DlType *types;
     PyObject *function;
     DlProduct product;   /* product.c may do it */
-    int32_t left, right; /* its operands */
+    int gathers;         /* x[indices] of vectors: gather.c may do it */
+    int32_t left, right; /* the operands of either */
     PyObject *template; /* owned: args + kwargs values, with Slots where registers and numbers go */
     PyObject *names;    /* owned: keyword names, or NULL */
     DlYields yields;    /* of one number at most: how long a result is along an axis */
@@ -621,6 +622,16 @@ int32_t dl_product_vectors(npy_intp what, char *result, char *a, npy_intp n, npy
 /* The same of a matrix and a matrix or vector (one row, or one column), into packed memory; the sizes and strides of both. */
 int32_t dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_intp m, npy_intp n, npy_intp a_row,
                           npy_intp a_column, npy_intp b_rows, npy_intp p, npy_intp b_row, npy_intp b_column);
+
+/* ---- gather.c ---- */
+/* Note in the step, which is built, if it is x[indices] of two registers; 0 or -1. */
+int dl_gather_build(DlCallStep *step);
+/* Do it without a call; 2 when only the call will do. */
+DlStatus dl_gather_run(DlRun *run, const DlCallStep *step);
+/* x[indices] of vectors of n and m elements, into packed memory; 1 where an index is out of range. kind: bytes of an index,
+ * negative where it is signed. */
+int32_t dl_gather_vectors(char *out, npy_intp itemsize, const char *x, npy_intp n, npy_intp stride, const char *indices,
+                          npy_intp m, npy_intp index_stride, npy_intp kind);
 
 /* ---- loop.c ---- */
 DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);

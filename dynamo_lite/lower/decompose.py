@@ -4,6 +4,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
 
     %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %positive: int64[s0] = positive(%x); %r = reduce(%positive, add)
+    %take: float64[s1] = take(%x, %i)             ->  %advanced_index = advanced_index(%x[%i])
     %outer: int32[s0, s1] = outer(%x, %y, add)    ->  %x[:, newaxis]; add
     %power: float64[s0] = power(%x, 2.0)          ->  %square: float64[s0] = square(%x)
 
@@ -128,6 +129,16 @@ def _outer(graph: Graph, node: Node) -> Node | None:
     return graph.add_call(op.name, (wide, y), {}, node.type, node.location)  # type: ignore[arg-type]
 
 
+def _take(graph: Graph, node: Node) -> Node | None:
+    """Of a vector, by a vector of integers, the same as x[indices], where both raise for what is not there."""
+    x, indices = (arg.array_type for arg in node.args if isinstance(arg, Node))
+    if node.params not in ({"axis": None}, {"axis": 0}) or (x.ndim, indices.ndim) != (1, 1) or x.scalar:
+        return None
+    if indices.dtype.kind != "i":
+        return None
+    return graph.add_call("advanced_index", node.args, {"index": (("arg", 1),)}, node.array_type, node.location)
+
+
 def _power(graph: Graph, node: Node) -> Node | None:
     """NumPy's power loop multiplies, or takes the root, where the exponent has no axes and is 2 or 0.5."""
     x, exponent = node.args
@@ -166,6 +177,7 @@ _RULES: Mapping[str, Rule] = {
     "reduce": _reduce,
     "roll": _roll,
     "outer": _outer,
+    "take": _take,
     "power": _power,
     "ufunc_out": _ufunc_out,
 }
