@@ -26,7 +26,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import elementwise_of
 from dynamo_lite.graph.rewrite import replace_uses
-from dynamo_lite.graph.scalar import Scalar, make
+from dynamo_lite.graph.scalar import Scalar, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
@@ -94,8 +94,10 @@ def _roll(graph: Graph, node: Node) -> Node | None:
     """Two stores into an array laid out like the operand, as np.roll itself does it: y[k:] = x[:-k]; y[:k] = x[-k:]."""
     (x,) = node.args
     shift, axis = node.params["shift"], node.params["axis"]
-    if not isinstance(x, Node) or x.array_type.scalar or axis is None or type(shift) is not int or shift == 0:
+    if not isinstance(x, Node) or x.array_type.scalar or type(shift) is not int or shift == 0:
         return None
+    if axis is None:
+        return _roll_flat(graph, node, x) if x.array_type.ndim else None
     shape = x.array_type.shape
     moved, rest = abs(shift), make("sub", shape[axis], abs(shift))
     single = graph.facts.decide(make("eq", rest, 1))
@@ -114,6 +116,20 @@ def _roll(graph: Graph, node: Node) -> Node | None:
     graph.add_store(part(made, (shift, None), behind), part(x, (None, -shift), behind), node.location)
     graph.add_store(part(made, (None, shift), ahead), part(x, (-shift, None), ahead), node.location)
     return made
+
+
+def _roll_flat(graph: Graph, node: Node, x: Node) -> Node | None:
+    """np.roll along no axis rolls all elements as one vector, and hands out a view of that."""
+    flat, size = x, product(x.array_type.shape)
+    if x.array_type.ndim > 1:
+        type_ = ArrayType(node.array_type.dtype, (size,))  # type: ignore[arg-type]
+        flat = graph.add_call("ravel", (x,), {"order": "C"}, type_, node.location)
+    given = Node(NodeKind.CALL, "roll", (flat,), node.params | {"axis": 0}, flat.type, node.name, node.location)
+    rolled = _roll(graph, given)
+    if rolled is None:
+        graph.nodes = [other for other in graph.nodes if other is not flat or flat is x]
+        return None
+    return graph.add_call("reshape", (rolled,), {"shape": x.array_type.shape}, node.array_type, node.location)
 
 
 def _outer(graph: Graph, node: Node) -> Node | None:

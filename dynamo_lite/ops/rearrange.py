@@ -656,10 +656,9 @@ def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrLi
 
 def _rolled(ask: Relate, a: Node, shift: Scalar, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
-    along = 0 if place is None and a.array_type.ndim == 1 else place
-    if along is not None and isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED:
+    if isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED and a.array_type.ndim:
         # Asked for lower/pad.py and decompose.py, which know the sizes of the parts then.
-        size = a.array_type.shape[along]
+        size = product(a.array_type.shape) if place is None else a.array_type.shape[place]
         with contextlib.suppress(Undecided):
             if ask(make("ge", size, abs(shift))):
                 ask(make("eq", make("sub", size, abs(shift)), 1))

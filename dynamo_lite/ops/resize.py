@@ -121,7 +121,7 @@ def _bind_pad(
     args = (array,) if constant_values is ABSENT else (array, constant_values)
     widths = _widths(pad_width, type_.ndim)
     for dim, width in zip(type_.shape, (max(pair, key=_known) for pair in widths), strict=True):
-        if mode in ("reflect", "symmetric", "wrap") and 0 < _known(width):
+        if mode in ("reflect", "symmetric", "wrap") and _known(width) > 0:
             _ask_for_lowering(ask, make("ge", dim, make("add", width, int(mode == "reflect"))))
     return Bound("pad", args, {"widths": widths, "mode": mode})
 

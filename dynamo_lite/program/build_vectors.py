@@ -31,6 +31,7 @@ from dynamo_lite.program.build_steps import (
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.ir import DType, For, If, Launch, Memref, Room, Value
 from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
+from dynamo_lite.schedule.steps import View as ViewStep
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 MOST_AXES = 3
@@ -52,8 +53,43 @@ class VectorBuilder(StepBuilder):
             self.product(step, frame)
         elif step.function is operator.getitem and len(step.args) == 2:
             self.gather(step, frame)
+        elif step.function is np.ndarray.ravel and step.kwargs == (("order", "C"),) and len(step.args) == 1:
+            frame.registers[step.dsts[0]] = self.reshaped(self.array(step.args[0], frame), (-1,), frame)
         else:
             super().call(step, frame)
+
+    def view(self, step: ViewStep, frame: Frame) -> None:
+        if step.kind == "reshape":
+            source = self.register(step.src, frame)
+            if not isinstance(source, Array) or step.scalar:
+                raise NotCompiled("a reshape of what is no array")
+            frame.registers[step.dst] = self.reshaped(source, step.params, frame)
+        else:
+            super().view(step, frame)
+
+    def reshaped(self, source: Array, shape: Sequence[Any], frame: Frame) -> Array:
+        """An array that lies packed in C order, in another shape: NumPy makes a view of it. -1: what is left."""
+        packed = source.packed if len(source.sizes) > 1 else source.strides[0].number == source.dtype.itemsize
+        if not packed or source.ordered is None or not 1 <= len(shape) <= MOST_AXES:
+            raise NotCompiled("a reshape of an array that does not lie packed")
+        self.require_short(source.sizes, source.axes)
+        total = self.total(source.sizes)
+        known = [self.number(dim, frame) for dim in shape if dim != -1]
+        if len(known) < len(shape):
+            rest = self.total(known or (self.exactly(1),))
+            if rest.least < 1:
+                raise NotCompiled("a reshape to a size that may be nothing")
+            size = Number("int", self.op("floor_divide", total.value, rest.value), 0, total.most)
+            known.insert(list(shape).index(-1), size)
+        sizes, axes = self.tested(known)
+        if len(sizes) > 1 or sizes[0].value is not total.value:
+            self.require_size(self.total(sizes), total)
+        self.vectors |= source.ordered
+        strides = [self.stride(source.dtype.itemsize)]
+        for length in sizes[:0:-1]:
+            strides.insert(0, self.op("multiply", strides[0], length.value))
+        parts = (tuple(sizes), tuple(strides), tuple(axes))
+        return Array(source.first, *parts, source.base, ordered=source.ordered, packed=True)
 
     def array(self, operand: Any, frame: Frame) -> Array:
         """An operand that is an array."""
@@ -139,8 +175,6 @@ class VectorBuilder(StepBuilder):
             if target is not None and not any(_collide(read, target) for read in reads):
                 places.append(target)
                 continue
-            if target is not None and len(lengths) > 1:
-                raise NotCompiled("a target whose memory is read")  # the launcher looks whether they are apart
             places.append(self.room(dtypes[value], lengths, axes))
             if target is None:
                 frame.registers[out] = places[-1]

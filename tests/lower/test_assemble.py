@@ -172,6 +172,12 @@ MATRIX_LOOPS = [
     "u = np.vstack((u[1:], v[:1])) * 0.5",
     "u = np.repeat(u[::2], 2, axis=0)[: u.shape[0]] * 0.5",
     "u = np.concatenate((u[1:], u[:1]))",
+    "u = 0.5 * (u + np.roll(u, 1))",
+    "u = u + np.roll(u.ravel(), 1).reshape(u.shape) - np.roll(u.reshape(-1), -2).reshape(u.shape)",
+    "q = u.reshape(-1); v = v + 1; q[:2] += 1.0; u = u + np.tile(q, 2)[: q.size].reshape(u.shape)",
+    "u = np.ravel(u).reshape(u.shape[1], u.shape[0]).T * 0.5",
+    "p = np.pad(u, 1, mode='edge'); p[1:] = p[:-1] * 0.5; p[:, 1:] += p[:, :-1]; u = p[1:-1, 1:-1]",
+    "u[1:] = u[:-1] * 0.5; u[:, 1:] += u[:, :-1]; u = u + np.roll(u, -3)",
     "u = 0.5 * (np.roll(u, 1, 0) + np.roll(u, -1, 1))",
 ]  # fmt: skip
 
