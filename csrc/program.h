@@ -183,7 +183,8 @@ typedef struct {
     PyObject *function;
     DlProduct product;   /* product.c may do it */
     int gathers;         /* x[indices] of vectors: gather.c may do it */
-    int32_t left, right; /* the operands of either */
+    int accumulates;     /* np.add.accumulate of a vector, say: accumulate.c may do it; which one, from 1 on */
+    int32_t left, right; /* the operands of these */
     PyObject *template; /* owned: args + kwargs values, with Slots where registers and numbers go */
     PyObject *names;    /* owned: keyword names, or NULL */
     DlYields yields;    /* of one number at most: how long a result is along an axis */
@@ -622,6 +623,15 @@ int32_t dl_product_vectors(npy_intp what, char *result, char *a, npy_intp n, npy
 /* The same of a matrix and a matrix or vector (one row, or one column), into packed memory; the sizes and strides of both. */
 int32_t dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_intp m, npy_intp n, npy_intp a_row,
                           npy_intp a_column, npy_intp b_rows, npy_intp p, npy_intp b_row, npy_intp b_column);
+
+/* ---- accumulate.c ---- */
+/* Note in the step, which is built, if it is a cumulative sum or product of a register; 0 or -1. */
+int dl_accumulate_build(DlCallStep *step);
+/* Do it without a call; 2 when only the call will do. */
+DlStatus dl_accumulate_run(DlRun *run, const DlCallStep *step);
+/* The same of n elements, into packed memory; 1 where NumPy's own result is in doubt. what: DL_ACCUMULATES times the type
+ * number, and DL_ACCUMULATE_MULTIPLY more for products. */
+int32_t dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_intp stride);
 
 /* ---- gather.c ---- */
 /* Note in the step, which is built, if it is x[indices] of two registers; 0 or -1. */

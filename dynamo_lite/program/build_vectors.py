@@ -34,6 +34,7 @@ from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
 from dynamo_lite.schedule.steps import View as ViewStep
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
+ACCUMULATES = (np.add.accumulate, np.multiply.accumulate)
 MOST_AXES = 3
 LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, one behind another
 
@@ -53,6 +54,8 @@ class VectorBuilder(StepBuilder):
             self.product(step, frame)
         elif step.function is operator.getitem and len(step.args) == 2:
             self.gather(step, frame)
+        elif step.function in ACCUMULATES and len(step.args) == 1:
+            self.accumulate(step, frame)
         elif step.function is np.ndarray.ravel and step.kwargs == (("order", "C"),) and len(step.args) == 1:
             frame.registers[step.dsts[0]] = self.reshaped(self.array(step.args[0], frame), (-1,), frame)
         else:
@@ -142,6 +145,18 @@ class VectorBuilder(StepBuilder):
         sizes = [self.constant(INT64, size) for size in (bytes_each, -of_place if kind == "i" else of_place)]
         operands = (self.begin(out), sizes[0], self.memref(x), self.memref(places), sizes[1])
         self.helper("gather", operands, failure=abi.RETURNED_INDEX)
+        frame.registers[step.dsts[0]] = out
+
+    def accumulate(self, step: Call, frame: Frame) -> None:
+        """The cumulative sum or product of a vector."""
+        x, (type_,) = self.array(step.args[0], frame), step.types
+        if len(x.sizes) != 1 or x.dtype != type_.dtype or type_.dtype.char not in "fdl":
+            raise NotCompiled("a cumulative sum of other than vectors of floats or int64")
+        self.require_short(x.sizes, x.axes)
+        out = self.room(x.dtype, x.sizes, x.axes)
+        more = abi.ACCUMULATE_MULTIPLY if step.function == np.multiply.accumulate else abi.ACCUMULATE_ADD
+        what = self.constant(INT64, abi.ACCUMULATES * x.dtype.num + more)
+        self.helper("accumulate", (what, self.begin(out), self.memref(x)), failure=abi.RETURNED_FOLD)
         frame.registers[step.dsts[0]] = out
 
     # Kernels
