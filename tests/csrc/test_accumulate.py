@@ -1,4 +1,4 @@
-"""Cumulative sums and products of vectors, which the program computes itself: bits, NaNs, flags, in loops and outside."""
+"""Cumulative sums and products of vectors, which the program computes: bits, NaNs, flags, in loops and outside."""
 
 from __future__ import annotations
 
