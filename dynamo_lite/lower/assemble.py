@@ -26,7 +26,7 @@ import numpy as np
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.rewrite import origins, replace_uses, written
+from dynamo_lite.graph.rewrite import origins, replace_uses, root, written
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.orders import PACKED, Orders
@@ -175,6 +175,8 @@ class _Assembler:
             return None
         if result.ndim == 1:
             made: Node | None = self.new(node)
+        elif any(root(arg).kind is not NodeKind.INPUT for arg in args):
+            return None  # of what is computed, NumPy may choose an order that operands alone do not tell
         else:
             made = self.orders.allocate_if_known(self.graph, node)
         if made is None:

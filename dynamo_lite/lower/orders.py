@@ -165,7 +165,7 @@ class Orders:
         order = self.of(node)
         if order is None or {array.array_type.ndim for array in order if array is not None} - {node.array_type.ndim}:
             return False
-        if not self.is_common((*order, PACKED)):
+        if not self.is_common((*order, PACKED)) or not all(one is None or one.kind is NodeKind.INPUT for one in order):
             return False
         if set(order) - {PACKED}:
             self.require(graph, (*order, PACKED))

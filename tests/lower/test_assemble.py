@@ -224,7 +224,14 @@ def test_nothing_of_numpy_is_called(expression: str) -> None:
     assert not any(one in str(graph) for one in MOVES), str(graph)
 
 
-@pytest.mark.parametrize("expression", [one for one in MATRICES if ".T" not in one and "tile" not in one])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        one
+        for one in MATRICES
+        if not any(part in one for part in (".T", "tile", "u + v", "u * 2.0", "column_stack", "astype"))
+    ],
+)
 def test_nothing_of_numpy_is_called_for_matrices(expression: str) -> None:
     u, v = np.random.default_rng(3).random((2, 12, 12))
     function = compiled(expression)
