@@ -130,40 +130,6 @@ copy(char *to, npy_intp to_stride, const char *from, npy_intp n, npy_intp stride
     return 0;
 }
 
-/* One element of an array of indices; 1 where it is beyond 64 bits. */
-static inline int
-read_index(const char *at, npy_intp bytes, int is_signed, int64_t *index)
-{
-    uint64_t bits = 0;
-    memcpy(&bits, at, (size_t)bytes); /* NB: little-endian, as LLVM's machine here is */
-    int unused = 64 - 8 * (int)bytes;
-    *index = is_signed ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
-    return !is_signed && *index < 0;
-}
-
-/* x[indices] of vectors, into packed memory; 1 where an index is out of range. kind: bytes of an index, negative where it
- * is signed. */
-static int32_t
-gather(char *out, npy_intp itemsize, const char *x, npy_intp n, npy_intp stride, const char *indices, npy_intp m,
-       npy_intp index_stride, npy_intp kind)
-{
-    npy_intp bytes = kind < 0 ? -kind : kind;
-    for (npy_intp i = 0; i < m; i++) {
-        int64_t index;
-        if (read_index(indices + i * index_stride, bytes, kind < 0, &index) || index < -n || index >= n) {
-            return 1;
-        }
-        const char *from = x + (index < 0 ? index + n : index) * stride;
-        if (itemsize == 8) {
-            memcpy(out + 8 * i, from, 8);
-        }
-        else {
-            memcpy(out + itemsize * i, from, (size_t)itemsize);
-        }
-    }
-    return 0;
-}
-
 /* An object of these bits: a new reference, or NULL. type: NumPy's type number, or a PYTHON_ one. */
 static PyObject *
 make_object(int type, int64_t bits)
@@ -648,8 +614,8 @@ stopped(DlRun *run, DlMachine *self, int32_t returned, DlStatus looked)
     return dl_decline(run, DL_REASON_KERNEL);
 }
 
-/* Whether the code has stopped where NumPy's own calls know what it does not, and has changed nothing: then the loop runs
- * step by step, from its begin. */
+/* Whether the code has stopped where NumPy's own calls know what it does not, or at an array that is too long for it, and
+ * has changed nothing: then the loop runs step by step, from its begin. */
 static int
 starts_again(const DlMachine *self, const DlLoopStep *step, int32_t returned)
 {
@@ -658,7 +624,7 @@ starts_again(const DlMachine *self, const DlLoopStep *step, int32_t returned)
             return 0; /* a list, which it may have appended to */
         }
     }
-    return returned == DL_RETURNED_FOLD && step->body->n_written == 0;
+    return (returned == DL_RETURNED_FOLD || returned == DL_RETURNED_LONG) && step->body->n_written == 0;
 }
 
 DlStatus
@@ -712,7 +678,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     unsigned before = dl_fp_get();
     int32_t returned = variant->address(words, 0);
     int again = starts_again(self, step, returned);
-    self->rests = returned == DL_RETURNED_FOLD ? RESTS : 0;
+    self->rests = returned == DL_RETURNED_FOLD || returned == DL_RETURNED_LONG ? RESTS : 0;
     status = again ? 2 : stopped(run, self, returned, watch.status);
     outermost->leaves &= !leaves;
     uint64_t taken = ((uint64_t)words[DL_WORD_LAST] - (uint64_t)start) / (uint64_t)by + 1;

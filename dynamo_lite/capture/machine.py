@@ -165,13 +165,15 @@ class Machine:
         """Go to the handler around the instruction in an inlined frame, as Python does where it raises; whether there
         is one.
 
-        NB: not in the segment's own frame, where a break while an exception is handled could not be resumed.
+        NB: not in the segment's own frame, where a break while an exception is handled could not be resumed; nor in one
+        around the loop or the choice that is being traced, whose body would end in the middle.
         """
         frames, index = self.tracer.frames, frame.index - 1
         entry = handlers_at(frame.code, index)
-        if entry is None or frame is frames[0] or self.tracer.regions:
+        place = next(place for place, one in enumerate(frames) if one is frame)
+        if entry is None or place < max([1, *(region.depth for region in self.tracer.regions)]):
             return False
-        del frames[next(place for place, one in enumerate(frames) if one is frame) + 1 :]  # callees it came through
+        del frames[place + 1 :]  # callees it came through
         del frame.stack[entry.depth :]
         if entry.lasti:
             frame.push(ConstantValue(None, index))

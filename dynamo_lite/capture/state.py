@@ -284,7 +284,8 @@ class Region:
     first iteration, and how often each had been read and its ends looked at then, and its items; before: the numbers
     that are, or in the first iteration may be, an object from outside. pauses: conditions for iterations in front of
     which the loop is left; None where it cannot be. A branch of a choice is a region too, whose index nothing uses;
-    what it yields is noted with the choice. given: the condition under which it runs, if that is a number.
+    what it yields is noted with the choice. given: the condition under which it runs, if that is a number. depth: how
+    many frames there were around it.
     """
 
     key: LoopKey
@@ -298,6 +299,7 @@ class Region:
     before: set[Scalar] = field(default_factory=set)
     pauses: list[Scalar] | None = None
     given: Scalar = True
+    depth: int = 0
 
     def may_be_unrolled(self) -> bool:
         """Whether capture knows how many iterations there are, and they are so few that unrolled the loop does better
@@ -445,7 +447,7 @@ class Tracer:
         body.facts = self.graph.facts.copy()
         learn_index(body.facts, index, start, stop, step)
         self.indices.add(index.name)
-        self.regions.append(Region(key, body, index, (start, stop, step)))
+        self.regions.append(Region(key, body, index, (start, stop, step), depth=len(self.frames)))
         return self.regions[-1]
 
     def open_branch(self, key: LoopKey, condition: Scalar | Node, truth: bool) -> Region:
@@ -455,7 +457,7 @@ class Tracer:
         if not isinstance(condition, Node):
             body.facts.learn(condition, truth)
         given = True if isinstance(condition, Node) else condition if truth else negate(condition)
-        self.regions.append(Region(key, body, Symbol("", "int", 0), (0, 0, 1), given=given))
+        self.regions.append(Region(key, body, Symbol("", "int", 0), (0, 0, 1), given=given, depth=len(self.frames)))
         return self.regions[-1]
 
     def tells_pauses(self, condition: Scalar | Node) -> bool:

@@ -13,10 +13,11 @@ import numpy as np
 
 from dynamo_lite._C import safe_point
 from dynamo_lite.graph.graph import Graph
+from dynamo_lite.lower.assemble import assemble
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.columns import columns
 from dynamo_lite.lower.dead_code import dead_code
-from dynamo_lite.lower.decompose import assemble, decompose
+from dynamo_lite.lower.decompose import decompose
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.hoist import hoist
 from dynamo_lite.lower.numbers import numbers
@@ -44,10 +45,11 @@ def _lower(result: Graph, orders: Orders) -> None:
     safe_point()
     for node in result.nodes:
         for region in node.regions:
-            _lower(region, Orders(None))
+            _lower(region, Orders(None, orders.going_into(node)))
     numbers(result)
     dead_code(result)
     assemble(result, orders)
+    dead_code(result)
     short_axes(result)
     functionalise(result, orders.are_alike)
     # In a loop's body arrays that are put together would have no machine form (program/build_arrays.py).

@@ -4,8 +4,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
 
     %clip: int32[s0] = clip(%x, 0, 9)             ->  %maximum = maximum(%x, 0); %minimum = minimum(%maximum, 9)
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %positive: int64[s0] = positive(%x); %r = reduce(%positive, add)
-    %array_of: float64[2] = array_of(%a, %b)      ->  %empty: float64[2]; a store of %a and of %b into its elements
-    %stack: float64[2, s0] = stack(%x, %y)        ->  %empty: float64[2, s0]; a store of %x and of %y into its rows
+    %take: float64[s1] = take(%x, %i)             ->  %advanced_index = advanced_index(%x[%i])
     %outer: int32[s0, s1] = outer(%x, %y, add)    ->  %x[:, newaxis]; add
     %power: float64[s0] = power(%x, 2.0)          ->  %square: float64[s0] = square(%x)
 
@@ -18,19 +17,17 @@ stride 0, which shows in the strides of a result with keepdims. Clip of floats h
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import elementwise_of
 from dynamo_lite.graph.rewrite import replace_uses
-from dynamo_lite.graph.scalar import Scalar, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, make, product
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.lower.orders import PACKED, Orders
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
 
@@ -40,11 +37,6 @@ Rule: TypeAlias = Callable[[Graph, Node], Node | None]
 def decompose(graph: Graph) -> None:
     """Rewrite every node that has a rule below."""
     _rewrite(graph, _RULES)
-
-
-def assemble(graph: Graph, orders: Orders) -> None:
-    """Rewrite what puts a few arrays or numbers together as stores of each into a part of a new array."""
-    _rewrite(graph, {"array_of": _array_of, "stack": functools.partial(_stack, orders)})
 
 
 def _rewrite(graph: Graph, rules: Mapping[str, Rule]) -> None:
@@ -98,68 +90,14 @@ def _read_as(graph: Graph, x: Node, dtype: np.dtype[np.generic], node: Node) -> 
     return graph.add_call("positive", (x,), {"dtype": dtype, "casting": "unsafe", **params}, type_, node.location)
 
 
-MOST_STORES = 16  # of single elements, each a small kernel; NumPy takes about 100 ns an item, and 1 us for the array
-_DTYPE_OF_KIND: dict[str, np.dtype[np.generic]] = {
-    "bool": np.dtype(np.bool_),
-    "int": np.dtype(np.int64),
-    "float": np.dtype(np.float64),
-    "complex": np.dtype(np.complex128),
-}
-
-
-def _array_of(graph: Graph, node: Node) -> Node | None:
-    """A few arrays, or numbers of the result's dtype, are stored item by item; NumPy has to look at each object."""
-    result, outer = node.array_type, node.params["shape"]
-    if not outer or not 0 < len(node.args) <= MOST_STORES:
-        return None
-    numbers = [arg for arg in node.args if not isinstance(arg, Node) or not arg.array_type.ndim]
-    if any(_own_dtype(arg) != result.dtype and not _is_exact_in(arg, result.dtype) for arg in numbers):
-        return None
-    whole = ((None, None, None),) * (result.ndim - len(outer))
-    part = ArrayType(result.dtype, result.shape[len(outer) :])
-    return _filled(graph, node, [(*place, *whole) for place in itertools.product(*map(range, outer))], part)
-
-
-def _stack(orders: Orders, graph: Graph, node: Node) -> Node | None:
-    """Of vectors NumPy makes a packed array in C order, however they lie, and of planes in C order as well."""
-    result, axis = node.array_type, node.params["axis"]
-    types = {arg.array_type.dtype if isinstance(arg, Node) else None for arg in node.args}
-    if types != {result.dtype} or len(node.args) > MOST_STORES or result.dtype.kind not in "biufc":
-        return None
-    if result.ndim > 3 or (result.ndim == 3 and not _lie_packed(orders, graph, node)):
-        return None
-    before, behind = ((None, None, None),) * axis, ((None, None, None),) * (result.ndim - 1 - axis)
-    indices: list[tuple[Any, ...]] = [(*before, place, *behind) for place in range(len(node.args))]
-    return _filled(graph, node, indices, ArrayType(result.dtype, (*result.shape[:axis], *result.shape[axis + 1 :])))
-
-
-def _lie_packed(orders: Orders, graph: Graph, node: Node) -> bool:
-    """Whether it is known what the order of axes of the operands follows from; the program declines where that is not
-    C order."""
-    known = [orders.of(arg) for arg in node.args if isinstance(arg, Node)]
-    order = (PACKED, *(array for one in known for array in one or ()))
-    if 1 in node.args[0].array_type.shape or None in known or not orders.may_have(order, 0):  # type: ignore[union-attr]
-        return False
-    orders.require(graph, order)
-    return True
-
-
-def _filled(graph: Graph, node: Node, indices: Iterable[tuple[Any, ...]], part: ArrayType) -> Node:
-    """A new array with each operand of `node` stored where its index tells."""
-    allocate = {"shape": node.array_type.shape, "dtype": node.array_type.dtype, "order": "C"}
-    made = graph.add_call("empty", (), allocate, node.array_type, node.location)
-    for index, item in zip(indices, node.args, strict=True):
-        params = {"index": index, "scalar": False}
-        graph.add_store(graph.add_call("basic_index", (made,), params, part, node.location), item, node.location)
-    return made
-
-
 def _roll(graph: Graph, node: Node) -> Node | None:
     """Two stores into an array laid out like the operand, as np.roll itself does it: y[k:] = x[:-k]; y[:k] = x[-k:]."""
     (x,) = node.args
     shift, axis = node.params["shift"], node.params["axis"]
-    if not isinstance(x, Node) or x.array_type.scalar or axis is None or type(shift) is not int or shift == 0:
+    if not isinstance(x, Node) or x.array_type.scalar or type(shift) is not int or shift == 0:
         return None
+    if axis is None:
+        return _roll_flat(graph, node, x) if x.array_type.ndim else None
     shape = x.array_type.shape
     moved, rest = abs(shift), make("sub", shape[axis], abs(shift))
     single = graph.facts.decide(make("eq", rest, 1))
@@ -180,6 +118,20 @@ def _roll(graph: Graph, node: Node) -> Node | None:
     return made
 
 
+def _roll_flat(graph: Graph, node: Node, x: Node) -> Node | None:
+    """np.roll along no axis rolls all elements as one vector, and hands out a view of that."""
+    flat, size = x, product(x.array_type.shape)
+    if x.array_type.ndim > 1:
+        type_ = ArrayType(node.array_type.dtype, (size,))  # type: ignore[arg-type]
+        flat = graph.add_call("ravel", (x,), {"order": "C"}, type_, node.location)
+    given = Node(NodeKind.CALL, "roll", (flat,), node.params | {"axis": 0}, flat.type, node.name, node.location)
+    rolled = _roll(graph, given)
+    if rolled is None:
+        graph.nodes = [other for other in graph.nodes if other is not flat or flat is x]
+        return None
+    return graph.add_call("reshape", (rolled,), {"shape": x.array_type.shape}, node.array_type, node.location)
+
+
 def _outer(graph: Graph, node: Node) -> Node | None:
     """ufunc.outer gives the first operand an axis of one element for each axis of the second, and calls the ufunc."""
     x, y = node.args
@@ -191,6 +143,16 @@ def _outer(graph: Graph, node: Node) -> Node | None:
     type_ = ArrayType(x.array_type.dtype, (*x.array_type.shape, *(1 for _ in y.array_type.shape)))
     wide = graph.add_call("basic_index", (x,), {"index": index, "scalar": False}, type_, node.location)
     return graph.add_call(op.name, (wide, y), {}, node.type, node.location)  # type: ignore[arg-type]
+
+
+def _take(graph: Graph, node: Node) -> Node | None:
+    """Of a vector, by a vector of integers, the same as x[indices], where both raise for what is not there."""
+    x, indices = (arg.array_type for arg in node.args if isinstance(arg, Node))
+    if node.params not in ({"axis": None}, {"axis": 0}) or (x.ndim, indices.ndim) != (1, 1) or x.scalar:
+        return None
+    if indices.dtype.kind != "i":
+        return None
+    return graph.add_call("advanced_index", node.args, {"index": (("arg", 1),)}, node.array_type, node.location)
 
 
 def _power(graph: Graph, node: Node) -> Node | None:
@@ -226,20 +188,12 @@ def _ufunc_out(graph: Graph, node: Node) -> Node | None:
     return graph.add_call("add", tuple(operands), {}, result, node.location)
 
 
-def _is_exact_in(arg: Argument, dtype: np.dtype[Any]) -> bool:
-    """Whether `arg` is a known int that a float of `dtype` is too."""
-    return type(arg) is int and abs(arg) <= 2**11 and dtype.kind in "fc"
-
-
-def _own_dtype(arg: Argument) -> np.dtype[np.generic]:
-    return arg.array_type.dtype if isinstance(arg, Node) else _DTYPE_OF_KIND[kind_of(arg)]
-
-
 _RULES: Mapping[str, Rule] = {
     "clip": _clip,
     "reduce": _reduce,
     "roll": _roll,
     "outer": _outer,
+    "take": _take,
     "power": _power,
     "ufunc_out": _ufunc_out,
 }

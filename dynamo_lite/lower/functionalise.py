@@ -85,6 +85,18 @@ def _follows(value: Node, array: Node) -> bool:
     return all(_follows(operand, array) for operand in operands) and not all(map(_thin, operands))
 
 
+def _stays(node: Argument, stored: set[Node]) -> bool:
+    """Whether nobody in the graph writes into what `node` shows."""
+    if not isinstance(node, Node) or node.array_type.scalar or not _thin(node):
+        return False
+    if node.kind is NodeKind.CALL and REGISTRY[node.op].in_place:
+        return False
+    mine = origins(node)
+    if any(origin.kind is NodeKind.INPUT for origin in stored) and any(one.kind is NodeKind.INPUT for one in mine):
+        return False  # of a body two inputs may be views of one array
+    return mine.isdisjoint(stored)
+
+
 _ALLOCATES = frozenset(("empty", "zeros", "full", "empty_like", "full_like"))
 
 
@@ -104,7 +116,8 @@ def _same_layout(value: Node, array: Node) -> bool:
     """Whether `value`, which follows `array`, has its very strides."""
     if array.kind is not NodeKind.CALL or not (_thin(array) or all(dim != 1 for dim in array.array_type.shape)):
         return False
-    return array.op != "tuple_get" and _owns(array) and REGISTRY[value.op].kind is OpKind.ELEMENTWISE
+    made = value.kind is NodeKind.CALL and REGISTRY[value.op].kind is OpKind.ELEMENTWISE
+    return array.op != "tuple_get" and _owns(array) and made
 
 
 def _reads(node: Node) -> bool:
@@ -160,7 +173,7 @@ def _forward_stores(graph: Graph, follows: Alike) -> None:
         contents = _without(graph, contents, target)
         if (
             isinstance(value, Node)
-            and _is_value(value, stored)
+            and (_is_value(value, stored) or _stays(value, stored))
             and _same_type(graph, value, target)
             and follows(value, target)
         ):

@@ -23,10 +23,16 @@ PACKED = None  # stands among the arrays for one that lies in C order
 
 class Orders:
     """What the order of axes of arrays follows from. lies: the order of those that go in now, by their places; None in
-    a body, where nothing is required: what declines there costs all of the loop."""
+    a body, where little is required: what declines there costs all of the loop. inside: of those that go into a body
+    now, as far as it is known."""
 
-    def __init__(self, lies: Mapping[int, tuple[int, ...] | None] | None) -> None:
+    def __init__(
+        self,
+        lies: Mapping[int, tuple[int, ...] | None] | None,
+        inside: Mapping[int, tuple[int, ...] | None] | None = None,
+    ) -> None:
         self.lies = lies
+        self.inside = {} if inside is None else inside
         self.known: dict[Node, Order | None] = {}
         self.required: list[frozenset[Node | None]] = []
 
@@ -44,9 +50,31 @@ class Orders:
             return all(one == tuple(range(len(one))) for one in found if one is not None) and None not in found
         return len(found) <= 1 and None not in found
 
+    def is_common(self, order: Order) -> bool:
+        """Whether arrays, C order among them or not, have one order as far as it is known how they lie now: in a body
+        as well, whose arrays seldom change their order."""
+        if self.lies is not None:
+            return self.may_have(order, max((array.array_type.ndim for array in order if array is not None), default=0))
+        arrays = [array for array in order if array is not None]
+        found = {self.inside.get(array.params["index"], ()) for array in arrays if array.kind is NodeKind.INPUT} - {()}
+        if PACKED in order:
+            return all(one is not None and one == tuple(range(len(one))) for one in found)
+        return len(found) <= 1 and None not in found
+
     def forget(self) -> None:
         """Forget what was found out about a graph that has changed since, but not what it requires."""
         self.known.clear()
+
+    def going_into(self, node: Node) -> dict[int, tuple[int, ...] | None]:
+        """How the arrays lie now that go into the bodies of a loop or a choice, by their places there."""
+        known = self.inside if self.lies is None else self.lies
+        first = 1 if node.kind is NodeKind.COND else 3  # the condition; the bounds, for which the index stands
+        operands = enumerate(node.args[first:], 1 if node.kind is NodeKind.LOOP else 0)
+        return {
+            place: known[arg.params["index"]]
+            for place, arg in operands
+            if isinstance(arg, Node) and arg.kind is NodeKind.INPUT and arg.params["index"] in known
+        }
 
     def are_alike(self, value: Node, array: Node) -> bool:
         """Whether both have one order of axes, or else the program declines."""
@@ -74,6 +102,8 @@ class Orders:
             return (PACKED,)
         if node.op in ("empty_like", "full_like", "reduce", "basic_index", "roll"):
             return self.of(operands[0])
+        if node.op == "concatenate":
+            return self.joined(operands)
         if REGISTRY[node.op].kind is not OpKind.ELEMENTWISE:
             return (node,)
         return self.combined(node, operands) if node.params.get("order", "K") == "K" else None
@@ -98,6 +128,18 @@ class Orders:
             found[PACKED] = None
         return tuple(found)
 
+    def joined(self, operands: list[Node]) -> Order | None:
+        """Of arrays that are joined: the common order of those that have one."""
+        found: dict[Node | None, None] = {}
+        for arg in operands:
+            if is_thin(arg.array_type):
+                continue
+            order = self.of(arg)
+            if order is None or 1 in arg.array_type.shape:
+                return None
+            found |= dict.fromkeys(order)
+        return tuple(found)
+
     def allocate(self, graph: Graph, node: Node) -> Node:
         """An array of unset elements that lies as NumPy would lay out `node`."""
         order, type_ = self.of(node), node.array_type
@@ -109,6 +151,25 @@ class Orders:
             return graph.add_call("empty_bordered", arrays, params, result, node.location)
         self.require(graph, (*order, PACKED))
         return graph.add_call("empty", (), params | {"order": "C"}, result, node.location)
+
+    def allocate_if_known(self, graph: Graph, node: Node) -> Node | None:
+        """The same where it is known what the order follows from, and these arrays have one order now."""
+        order = self.of(node)
+        if order is None or {array.array_type.ndim for array in order if array is not None} - {node.array_type.ndim}:
+            return None
+        return self.allocate(graph, node) if self.is_common(order) else None
+
+    def require_packed(self, graph: Graph, node: Node) -> bool:
+        """Let the program decline unless an array lies in C order; whether it is known what that follows from, and so
+        now."""
+        order = self.of(node)
+        if order is None or {array.array_type.ndim for array in order if array is not None} - {node.array_type.ndim}:
+            return False
+        if not self.is_common((*order, PACKED)) or not all(one is None or one.kind is NodeKind.INPUT for one in order):
+            return False
+        if set(order) - {PACKED}:
+            self.require(graph, (*order, PACKED))
+        return True
 
     def require(self, graph: Graph, order: Sequence[Node | None]) -> None:
         """Let the program decline unless these arrays have one order; of axes of unlike number only C order is one."""

@@ -412,6 +412,8 @@ def _bind_method_searchsorted(
 
 # other ndarray methods and functions
 
+MOST_REPEATED = 4  # times, each with a store of its own
+
 
 def _repeat_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
     axis, times = params["axis"], params["repeats"]
@@ -457,6 +459,10 @@ def _repeated(ask: Relate, a: Node, repeats: Any, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
     if isinstance(repeats, Node):
         return Bound("repeat_each", (a, repeats), {"axis": place})
+    along = 0 if a.array_type.ndim == 1 else place
+    if along is not None and isinstance(repeats, int) and 0 < repeats <= MOST_REPEATED:
+        with contextlib.suppress(Undecided):  # asked for lower/assemble.py
+            ask(make("ge", a.array_type.shape[along], 1))
     return Bound("repeat", (a,), {"repeats": _not_negative(repeats, "repeats", ask), "axis": place})
 
 
@@ -650,10 +656,9 @@ def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrLi
 
 def _rolled(ask: Relate, a: Node, shift: Scalar, axis: int | None) -> Bound:
     place = None if axis is None else axis_of(axis, a.array_type.ndim)
-    along = 0 if place is None and a.array_type.ndim == 1 else place
-    if along is not None and isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED:
+    if isinstance(shift, int) and 0 < abs(shift) <= MOST_ROLLED and a.array_type.ndim:
         # Asked for lower/pad.py and decompose.py, which know the sizes of the parts then.
-        size = a.array_type.shape[along]
+        size = product(a.array_type.shape) if place is None else a.array_type.shape[place]
         with contextlib.suppress(Undecided):
             if ask(make("ge", size, abs(shift))):
                 ask(make("eq", make("sub", size, abs(shift)), 1))
@@ -685,6 +690,6 @@ opaque(
 @spell("tile", "np.tile", np.tile)
 def _bind_tile(ask: Relate, A: ArrayArg, reps: Counts) -> Bound:
     times = tuple(_not_negative(n, "reps", ask) for n in (reps if isinstance(reps, tuple) else (reps,)))
-    if 0 in A.array_type.shape:
+    if not all(ask(make("ge", size, 1)) for size in A.array_type.shape):
         raise OpError("np.tile of an empty array, which is a view of it")
     return Bound("tile", (A,), {"reps": times})

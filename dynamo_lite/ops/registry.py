@@ -392,6 +392,10 @@ def may_report(node: Node) -> bool:
         return True
     if not op.may_report:
         return False
+    if op.name == "basic_index":  # a slice of what is not there is empty
+        return any(entry is not None and not isinstance(entry, tuple) for entry in node.params["index"])
+    if op.name == "empty":
+        return node.array_type.shape != ()
     if op.name in _SCALAR_COMPARISONS and all(dtype.kind in "biuf" for dtype in operands):
         return _converting_may_overflow(node, operands)
     if op.name == "scalar_cast" and node.params["type"] is np.int64 and all(dtype.kind in "bi" for dtype in operands):

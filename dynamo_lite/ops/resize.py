@@ -6,11 +6,13 @@ would have to know. Counts and places may be symbolic. INVARIANT: results are fr
 
 from __future__ import annotations
 
+import contextlib
 from typing import Annotated, Any
 
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import is_sequence
@@ -117,7 +119,22 @@ def _bind_pad(
     if type_.scalar or not type_.ndim:
         raise OpError("np.pad of a scalar")
     args = (array,) if constant_values is ABSENT else (array, constant_values)
-    return Bound("pad", args, {"widths": _widths(pad_width, type_.ndim), "mode": mode})
+    widths = _widths(pad_width, type_.ndim)
+    for dim, width in zip(type_.shape, (max(pair, key=_known) for pair in widths), strict=True):
+        if mode in ("reflect", "symmetric", "wrap") and _known(width) > 0:
+            _ask_for_lowering(ask, make("ge", dim, make("add", width, int(mode == "reflect"))))
+    return Bound("pad", args, {"widths": widths, "mode": mode})
+
+
+def _known(width: Scalar) -> int:
+    return width if isinstance(width, int) else 0
+
+
+def _ask_for_lowering(ask: Relate, *conditions: Scalar) -> None:
+    """Ask what lower/assemble.py has to know of sizes."""
+    with contextlib.suppress(Undecided):
+        for condition in conditions:
+            ask(condition)
 
 
 # insert and delete
@@ -162,7 +179,18 @@ def _bind_insert(ask: Relate, arr: ArrayArg, obj: SizeArg, values: OperandArg, a
         raise OpError("np.insert along an axis of several")
     if axis is not None:
         axis_of(axis, 1)
+    if node.array_type.ndim == 1 and isinstance(obj, int):
+        _ask_for_parts(ask, node, obj, 0)
     return Bound("insert", (node, values), {"place": obj})
+
+
+def _ask_for_parts(ask: Relate, node: Node, place: int, gone: int) -> None:
+    """Ask whether there is one element before, or after, a place of a vector, without so many there."""
+    (size,) = node.array_type.shape
+    before = place if place >= 0 else make("add", size, place)
+    behind = make("sub", make("sub", size, before), gone)
+    if ask(make("ge", before, 0)) and ask(make("ge", behind, 0)):
+        _ask_for_lowering(ask, make("eq", before, 1), make("eq", behind, 1))
 
 
 def _infer_delete(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
@@ -198,4 +226,6 @@ def _bind_delete(ask: Relate, arr: ArrayArg, obj: SizeArg, axis: IntOrNone = Non
     if node.array_type.scalar or not node.array_type.ndim:
         raise OpError("np.delete of a scalar")
     place = None if axis is None else axis_of(axis, node.array_type.ndim)
+    if node.array_type.ndim == 1 and isinstance(obj, int):
+        _ask_for_parts(ask, node, obj, 1)
     return Bound("delete", (node,), {"place": obj, "axis": place})

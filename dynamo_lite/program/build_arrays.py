@@ -37,8 +37,8 @@ def held(value: Handed) -> NumpyScalar | Held | None:
 
 class ArrayBuilder(VectorBuilder):
     """Whole arrays and lists. appended: the NumPy scalars and arrays that lists get. copied: the bases of arrays of
-    which there are two copies, in place of one object. phis: what each that is handed on may be. finals: what loops
-    hand on."""
+    which there are two copies, in place of one object. sized: numbers that are sizes, with the axes. phis: what each
+    that is handed on may be. finals: what loops hand on."""
 
     def __init__(self, elementwise: Elementwise, strict: bool) -> None:
         super().__init__(elementwise, strict)
@@ -47,6 +47,7 @@ class ArrayBuilder(VectorBuilder):
         self.phis: dict[Value | Memref, frozenset[Value | Memref]] = {}
         self.finals: list[NumpyScalar | Held] = []
         self.copied: set[int | None] = set()
+        self.sized: dict[Value, frozenset[Axis]] = {}
 
     # Lists
 
@@ -246,25 +247,38 @@ class ArrayBuilder(VectorBuilder):
             array = self.register(dim.input, frame)
             if isinstance(array, Array):
                 return array.sizes[dim.axis], array.axes[dim.axis]
-        return self.number(dim, frame), frozenset()
+        number = self.number(dim, frame)
+        return number, self.sized.get(number.value, frozenset())
 
     def alloc(self, step: Alloc, frame: Frame) -> None:
         """A new array, maybe filled."""
         if not 1 <= len(step.shape) <= MOST_AXES or step.dtype.kind not in "biuf" or step.dtype.itemsize > 8:
             raise NotCompiled("a new array of other axes or dtype")
         if step.order != "C" and len(step.shape) > 1:
-            raise NotCompiled("a new array in another order")
+            self.require_ordered(step, frame)
         extents = [self.extent(dim, frame) for dim in step.shape]
         sizes, axes = [size for size, _ in extents], [known for _, known in extents]
-        if any(size.least < 0 for size in sizes):
-            raise NotCompiled("a new array of a size that may be negative")
-        self.require_short(sizes, axes)
+        if all(known or size.least == size.most for size, known in extents):
+            self.require_short(sizes, axes)
+        else:
+            sizes, tested = self.tested(sizes)
+            axes = [known | axis for known, axis in zip(axes, tested, strict=True)]
         array = self.room(step.dtype, sizes, axes)
         if step.fill is not None:
             length = (self.total(sizes),)
             filling = self.repeated(self.operand(step.fill, step.dtype, frame), length)
             self.copy(replace(array, sizes=length, strides=(self.stride(step.dtype.itemsize),)), filling)
         frame.registers[step.dst] = array
+
+    def require_ordered(self, step: Alloc, frame: Frame) -> None:
+        """A new array that lies like others: these lie packed in C order."""
+        for like in step.like:
+            array = self.register(like.index, frame)
+            if step.order == "F" or not isinstance(array, Array) or not array.packed or array.ordered is None:
+                raise NotCompiled("a new array in another order")
+            self.vectors |= array.ordered
+        if not step.like:
+            raise NotCompiled("a new array in another order")
 
     def reduce(self, step: Reduce, frame: Frame) -> None:
         """A vector or a packed matrix reduced along all axes or one, by the arithmetic of csrc/fold.c."""

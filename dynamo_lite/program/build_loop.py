@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import abi
-from dynamo_lite.graph.scalar import kind_of
+from dynamo_lite.graph.scalar import is_symbolic, kind_of
 from dynamo_lite.program.build_arrays import ArrayBuilder, Handed, held
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, LEAST, MOST, UINT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import IN_ORDER, Array, Elementwise, Frame, Held, List, NumpyScalar, Point
@@ -111,6 +111,7 @@ class _Builder(ArrayBuilder):
                 frame.registers[1 + place] = List(single) if is_list else NumpyScalar(single, self.origin(1 + place))
             else:
                 frame.registers[1 + place] = self.input_array(name, dtype, ndim, place)
+        self.name_sizes(loop, frame)
         start, by, last = (Value(name, INT64) for name in ("start", "by", "last"))
         first, stop, pace = (
             Number("int", value, *((bound, bound) if type(bound) is int else ()))
@@ -132,6 +133,21 @@ class _Builder(ArrayBuilder):
         shapes = tuple(abi.OF_NUMBER if dtype is None else ndim for dtype, ndim in ndims)
         body = (*self.first, *self.nodes)
         return Routine(tuple(self.inputs), shapes, start, by, last, body, tuple(results), self.rooms)
+
+    def name_sizes(self, loop: Loop, frame: Frame) -> None:
+        """Let numbers that go in, and stay, be the sizes of arrays that they are."""
+        sizes: dict[Any, Number] = {}
+        for place, type_ in enumerate(loop.types):
+            array = frame.registers.get(1 + place)
+            if type_ is not None and isinstance(array, Array):
+                for axis, (dim, size) in enumerate(zip(type_.shape, array.sizes, strict=True)):
+                    if is_symbolic(dim):
+                        sizes.setdefault(dim, size)
+                        self.sized[size.value] = self.sized.get(size.value, frozenset()) | array.axes[axis]
+        changing = carried_places(loop)
+        for place, given in enumerate((*loop.carried, *loop.captured), 1):
+            if place in frame.numbers and place not in changing and given in sizes:
+                frame.numbers[place] = sizes[given]
 
     def input_array(self, name: str, dtype: DType, ndim: int, place: int) -> Array | Point:
         shape = getattr(self.machine.loop.types[place], "shape", ())

@@ -57,6 +57,7 @@ class NumpyScalar:
 
 Axis: TypeAlias = tuple[int, int]  # of a value that goes in
 WINDOW: Axis = (-1, -1)  # in place of an axis: a slice whose length is tested where it is taken
+TESTED = -2  # in the place of a value, and downwards: an array whose number of elements is tested where it is made
 IN_ORDER = abi.IN_ORDER  # in the place of an axis: the whole array, which has to lie packed in C order
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from dynamo_lite._C import abi
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import (
+    TESTED,
     WINDOW,
     Array,
     Axis,
@@ -29,9 +31,12 @@ from dynamo_lite.program.build_steps import (
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.ir import DType, For, If, Launch, Memref, Room, Value
 from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
+from dynamo_lite.schedule.steps import View as ViewStep
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
+ACCUMULATES = (np.add.accumulate, np.multiply.accumulate)
 MOST_AXES = 3
+LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, one behind another
 
 
 class VectorBuilder(StepBuilder):
@@ -42,14 +47,52 @@ class VectorBuilder(StepBuilder):
         self.vectors: set[tuple[int, ...]] = set()
         self.strict = strict
         self.rooms = 0
+        self.n_tested = 0
 
     def call(self, step: Call, frame: Frame) -> None:
         if step.function in PRODUCTS:
             self.product(step, frame)
         elif step.function is operator.getitem and len(step.args) == 2:
             self.gather(step, frame)
+        elif step.function in ACCUMULATES and len(step.args) == 1:
+            self.accumulate(step, frame)
+        elif step.function is np.ndarray.ravel and step.kwargs == (("order", "C"),) and len(step.args) == 1:
+            frame.registers[step.dsts[0]] = self.reshaped(self.array(step.args[0], frame), (-1,), frame)
         else:
             super().call(step, frame)
+
+    def view(self, step: ViewStep, frame: Frame) -> None:
+        if step.kind == "reshape":
+            source = self.register(step.src, frame)
+            if not isinstance(source, Array) or step.scalar:
+                raise NotCompiled("a reshape of what is no array")
+            frame.registers[step.dst] = self.reshaped(source, step.params, frame)
+        else:
+            super().view(step, frame)
+
+    def reshaped(self, source: Array, shape: Sequence[Any], frame: Frame) -> Array:
+        """An array that lies packed in C order, in another shape: NumPy makes a view of it. -1: what is left."""
+        packed = source.packed if len(source.sizes) > 1 else source.strides[0].number == source.dtype.itemsize
+        if not packed or source.ordered is None or not 1 <= len(shape) <= MOST_AXES:
+            raise NotCompiled("a reshape of an array that does not lie packed")
+        self.require_short(source.sizes, source.axes)
+        total = self.total(source.sizes)
+        known = [self.number(dim, frame) for dim in shape if dim != -1]
+        if len(known) < len(shape):
+            rest = self.total(known or (self.exactly(1),))
+            if rest.least < 1:
+                raise NotCompiled("a reshape to a size that may be nothing")
+            size = Number("int", self.op("floor_divide", total.value, rest.value), 0, total.most)
+            known.insert(list(shape).index(-1), size)
+        sizes, axes = self.tested(known)
+        if len(sizes) > 1 or sizes[0].value is not total.value:
+            self.require_size(self.total(sizes), total)
+        self.vectors |= source.ordered
+        strides = [self.stride(source.dtype.itemsize)]
+        for length in sizes[:0:-1]:
+            strides.insert(0, self.op("multiply", strides[0], length.value))
+        parts = (tuple(sizes), tuple(strides), tuple(axes))
+        return Array(source.first, *parts, source.base, ordered=source.ordered, packed=True)
 
     def array(self, operand: Any, frame: Frame) -> Array:
         """An operand that is an array."""
@@ -104,6 +147,18 @@ class VectorBuilder(StepBuilder):
         self.helper("gather", operands, failure=abi.RETURNED_INDEX)
         frame.registers[step.dsts[0]] = out
 
+    def accumulate(self, step: Call, frame: Frame) -> None:
+        """The cumulative sum or product of a vector."""
+        x, (type_,) = self.array(step.args[0], frame), step.types
+        if len(x.sizes) != 1 or x.dtype != type_.dtype or type_.dtype.char not in "fdl":
+            raise NotCompiled("a cumulative sum of other than vectors of floats or int64")
+        self.require_short(x.sizes, x.axes)
+        out = self.room(x.dtype, x.sizes, x.axes)
+        more = abi.ACCUMULATE_MULTIPLY if step.function == np.multiply.accumulate else abi.ACCUMULATE_ADD
+        what = self.constant(INT64, abi.ACCUMULATES * x.dtype.num + more)
+        self.helper("accumulate", (what, self.begin(out), self.memref(x)), failure=abi.RETURNED_FOLD)
+        frame.registers[step.dsts[0]] = out
+
     # Kernels
 
     def map(self, step: Map, frame: Frame) -> None:
@@ -135,8 +190,6 @@ class VectorBuilder(StepBuilder):
             if target is not None and not any(_collide(read, target) for read in reads):
                 places.append(target)
                 continue
-            if target is not None and len(lengths) > 1:
-                raise NotCompiled("a target whose memory is read")  # the launcher looks whether they are apart
             places.append(self.room(dtypes[value], lengths, axes))
             if target is None:
                 frame.registers[out] = places[-1]
@@ -164,6 +217,10 @@ class VectorBuilder(StepBuilder):
         """What is handled as a whole is not long, or the loop runs step by step."""
         product: list[int] = []
         most = 1
+        if _is_tested(lengths, axes):
+            self.vectors.add(WINDOW)
+            return
+        axes = [frozenset(one for one in known if one[0] > TESTED) for known in axes]
         for length, known in zip(lengths, axes, strict=True):
             self.vectors |= {axis for axis in known if axis != WINDOW}
             if length.most <= abi.MOST_VECTOR and not known:
@@ -178,6 +235,21 @@ class VectorBuilder(StepBuilder):
             raise NotCompiled("an array of a size that is not known")
         if len(product) > 2:
             self.vectors.add(tuple(product))
+
+    def tested(self, sizes: Sequence[Number]) -> tuple[list[Number], list[frozenset[Axis]]]:
+        """Sizes of an array, which is found not to be too long here, or the loop runs step by step."""
+        result = []
+        for size in sizes:
+            if size.least < 0:
+                self.decline_if(self.op("less", size.value, self.constant(INT64, 0)), abi.RETURNED_CONDITION)
+            if size.most > LONGEST:
+                self.decline_if(self.op("greater", size.value, self.constant(INT64, LONGEST)), abi.RETURNED_LONG)
+            result.append(replace(size, least=max(size.least, 0), most=min(size.most, LONGEST)))
+        if prod(size.most for size in result) > LONGEST:
+            total = self.total(result).value
+            self.decline_if(self.op("greater", total, self.constant(INT64, LONGEST)), abi.RETURNED_LONG)
+        self.n_tested += 1
+        return result, [frozenset(((TESTED - self.n_tested, axis),)) for axis in range(len(result))]
 
     def sweep(self, places: Sequence[Array], run: Callable[[list[Array]], None], ndim: int = 1) -> None:
         """Do something with arrays of one shape: with all their parts of at most `ndim` axes, or with all elements as
@@ -223,7 +295,7 @@ class VectorBuilder(StepBuilder):
         value = lengths[0].value
         for length in lengths[1:]:
             value = self.op("multiply", value, length.value)
-        return Number("int", value, 0, abi.MOST_VECTOR) if len(lengths) > 1 else lengths[0]
+        return Number("int", value, 0, LONGEST) if len(lengths) > 1 else lengths[0]
 
     def repeated(self, value: Value, lengths: Sequence[Number]) -> Array:
         """A single element in place of an array: it stands at a place of its own, with strides of 0."""
@@ -332,6 +404,16 @@ class VectorBuilder(StepBuilder):
         for written in body.written:
             if any(place != written and base == bases.get(written) for place, base in bases.items()):
                 raise NotCompiled("memory that goes into a body twice")
+
+
+def _is_tested(lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> bool:
+    """Whether these are axes of one array whose number of elements is tested, or have one element."""
+    found = [
+        {place for place, _ in known if place < TESTED}
+        for length, known in zip(lengths, axes, strict=True)
+        if not length.least == length.most == 1
+    ]
+    return bool(found) and bool(set.intersection(*found))
 
 
 def _squeezed(places: Sequence[Array]) -> list[Array]:

@@ -278,6 +278,14 @@ def _gather(out: Array, itemsize: Any, x: Array, places: Array, kind: Any) -> No
     _at(out, places.shape, (itemsize,))[...] = x[places]
 
 
+def _accumulate(what: Any, out: Array, x: Array) -> None:
+    ufunc = np.multiply if what % abi.ACCUMULATES == abi.ACCUMULATE_MULTIPLY else np.add
+    result = ufunc.accumulate(x)
+    if len(x) and np.isnan(result[-1]):
+        raise ArithmeticError("which NaN it is")
+    _at(out, x.shape, (x.itemsize,))[...] = result
+
+
 def _fold_axes(number: Any, out: Array, x: Array, *extents: Any) -> None:
     ufunc = next(ufunc for ufunc in FOLDED if _C.find_fold(ufunc, x.dtype) == number)
     before, along, after = map(int, extents)
@@ -309,6 +317,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "copy": _copy,
     "fold_axes": _fold_axes,
     "gather": _gather,
+    "accumulate": _accumulate,
     "append": _append,
     "append_array": _append_array,
 }

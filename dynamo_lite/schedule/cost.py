@@ -74,6 +74,8 @@ NUMPY_SCALAR = 60.0  # of one operator between NumPy scalars
 NUMPY_OPS = {  # of other calls
     **{"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0},
     **{"matmul": 1000.0, "advanced_index": 250.0, "new_container": 20.0, "append": 20.0, "put_item": 30.0},
+    **{"concatenate": 850.0, "stack": 3000.0, "repeat": 1300.0, "tile": 4000.0, "delete": 3500.0},
+    **{"roll": 8000.0, "insert": 9000.0, "pad": 15000.0},  # which are written in Python
 }
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
@@ -136,6 +138,9 @@ _OPERATORS = frozenset(  # for the most part called as such, and not by name
     ("add", "subtract", "multiply", "divide", "negative", "bitwise_and", "bitwise_or", "bitwise_xor")
 )
 _NOTHING = frozenset(("tuple_get", "count_true", "require", "require_order", "error_state"))
+_MOVES = frozenset(  # nothing but memory, which kernels move as well, for the most part (lower/assemble.py)
+    ("concatenate", "stack", "repeat", "tile", "delete", "roll", "insert", "pad", "array_of")
+)
 _MASKED = frozenset(("masked", "put_masked"))
 _PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
@@ -461,7 +466,7 @@ def _own_time(node: Node, env: Env) -> float:
     if node.kind is not NodeKind.CALL:
         return 0.0
     op = elementwise_of(node)
-    if op.name in _SIMPLE:
+    if op.name in _SIMPLE or op.name in _MOVES:
         return 0.0
     operands = [arg for arg in node.args if isinstance(arg, Node)]
     if op.kind is OpKind.ELEMENTWISE:
@@ -500,7 +505,7 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
         return NUMPY_VIEW
     if node.op in _MASKED:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
-    if kind is OpKind.CALL:
+    if kind is OpKind.CALL and node.op not in _MOVES:
         return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_OPS.get(node.op, NUMPY_CALL)
     read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
     time = NUMPY_OPS.get(op.name, NUMPY_CALL) + NUMPY_NUMBER * sum(map(is_scalar, node.args))
@@ -533,7 +538,7 @@ def _is_opaque(step: Call) -> bool:
     """Whether the call is of an op whose memory both sides are charged alike for. A view (a reshape, say) copies in
     NumPy where it copies in the program."""
     op = step.function.op if isinstance(step.function, Evaluation) else REGISTRY.get(step.function.__name__)
-    return op is None or op.kind in (OpKind.CALL, OpKind.VIEW)
+    return op is None or (op.kind in (OpKind.CALL, OpKind.VIEW) and op.name not in _MOVES)
 
 
 def _is_product(step: Call, env: Env) -> bool:
