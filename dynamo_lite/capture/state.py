@@ -29,6 +29,7 @@ from dynamo_lite.capture.value import (
     ObjectValue,
     SequenceValue,
     Value,
+    computed_number,
 )
 from dynamo_lite.capture.words import number_words
 from dynamo_lite.dataclass import dataclass
@@ -712,7 +713,7 @@ class Tracer:
 
     def number(self, expr: Scalar) -> Value:
         """A Python number as a value: a constant when it is known."""
-        return NumberValue(None, expr) if is_symbolic(expr) else ConstantValue(None, expr)
+        return NumberValue(None, expr) if is_symbolic(expr) else computed_number(expr)  # type: ignore[arg-type]
 
 
 def _types_of(node: Node) -> tuple[ArrayType, ...]:
