@@ -42,6 +42,7 @@ from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CallValue,
     CharacterValue,
     ConstantValue,
     DictValue,
@@ -54,7 +55,6 @@ from dynamo_lite.capture.value import (
     MethodValue,
     NumberValue,
     ObjectValue,
-    Picked,
     RangeValue,
     RecordValue,
     SequenceValue,
@@ -647,7 +647,7 @@ def _make_extremum(name: str) -> Rule:
             best = items[0]
             for item in items[1:]:
                 expr = ScalarOp(name, "int", (as_scalar(best), as_scalar(item)))  # type: ignore[arg-type]
-                best = not_too_long(NumberValue(None, expr, Picked(function, [best, item])))
+                best = not_too_long(NumberValue(None, expr, CallValue(None, function, [best, item])))
             return best
         best = items[0]
         for item in items[1:]:

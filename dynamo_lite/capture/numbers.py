@@ -11,7 +11,7 @@ import sys
 
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import Break, ConstantValue, NumberValue, Picked, TextValue, Value, is_single
+from dynamo_lite.capture.value import Break, CallValue, ConstantValue, NumberValue, TextValue, Value, is_single
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import INFIX, Scalar, ScalarOp, Symbol, is_larger, is_symbolic, kind_of, make
 from dynamo_lite.ops.operators import BINARY, UNARY
@@ -64,7 +64,7 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
                 raise Break("python-exception", "ZeroDivisionError")
             result = tracer.number(make(SCALAR_OPS[op], a, b))
             if op == "%" and isinstance(result, NumberValue) and not (isinstance(b, int) and abs(b) < 2**30):
-                result.origin = Picked(operator.mod, [lhs, rhs])  # NB: a % b is a where b has more digits
+                result.origin = CallValue(None, operator.mod, [lhs, rhs])  # NB: a % b is a where b has more digits
             return result
         if kinds == {"int"} and (tracer.varies(a) or tracer.varies(b)):
             bits = _bits(op, a, b)
@@ -231,7 +231,9 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
         if op == "abs" and kind_of(scalar) == "float":
             return not_too_long(NumberValue(None, ScalarOp("fabs", "float", (scalar,))))
         if op == "abs" and kind_of(scalar) == "int":
-            return not_too_long(NumberValue(None, make("max", scalar, make("neg", scalar)), Picked(abs, [operand])))
+            return not_too_long(
+                NumberValue(None, make("max", scalar, make("neg", scalar)), CallValue(None, abs, [operand]))
+            )
         if op == "~" and kind_of(scalar) == "int" and tracer.varies(scalar):
             return not_too_long(tracer.number(make("sub", -1, scalar)))
     known = tracer.specialise(operand)

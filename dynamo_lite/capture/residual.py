@@ -42,7 +42,6 @@ from dynamo_lite.capture.value import (
     NullValue,
     NumberValue,
     ObjectValue,
-    Picked,
     RangeValue,
     RecordValue,
     ResultValue,
@@ -209,8 +208,8 @@ class Residual:
         match value:
             case ArrayValue():
                 self.emit("LOAD_FAST", self.output(value.node))
-            case NumberValue(origin=Picked() as picked):
-                self.call(picked.function, picked.args)
+            case NumberValue(origin=CallValue() | EitherValue() as origin):
+                self.build(origin)
             case NumberValue():
                 self.build_number(value)
             case TakenValue():

@@ -30,6 +30,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
     computed_number,
+    next_serial,
 )
 from dynamo_lite.capture.words import number_words
 from dynamo_lite.dataclass import dataclass
@@ -285,7 +286,9 @@ class Region:
     first iteration, and how often each had been read and its ends looked at then, and its items; before: the numbers
     that are, or in the first iteration may be, an object from outside. pauses: conditions for iterations in front of
     which the loop is left; None where it cannot be. A branch of a choice is a region too, whose index nothing uses;
-    what it yields is noted with the choice. given: the condition under which it runs, if that is a number.
+    what it yields is noted with the choice. given: the condition under which it runs, if that is a number. serial: what
+    is made in it has a later one. begins, ends: by path the numbers that there are before the first iteration and after
+    one, as the values that names hold. loop: the node, once it is complete.
     """
 
     key: LoopKey
@@ -299,6 +302,10 @@ class Region:
     before: set[Scalar] = field(default_factory=set)
     pauses: list[Scalar] | None = None
     given: Scalar = True
+    serial: int = field(default_factory=next_serial)
+    begins: dict[tuple[Any, ...], Value | None] = field(default_factory=dict)
+    ends: dict[tuple[Any, ...], Value] = field(default_factory=dict)
+    loop: Node | None = None
 
     def may_be_unrolled(self) -> bool:
         """Whether capture knows how many iterations there are, and they are so few that unrolled the loop does better
@@ -367,6 +374,8 @@ class Tracer:
         self.plans: dict[LoopKey, LoopPlan] = {} if plans is None else plans
         self.indices: set[str] = set()  # names of the indices of all loops met
         self.carried: set[str] = set()  # names of the numbers that they carry, and that they or choices yield
+        self.loops: dict[Node, Region] = {}  # those that are complete
+        self.met: list[Region] = []  # and all that were begun
         self.alternatives: dict[str, tuple[Scalar, ...]] = {}  # by such a name the numbers that it may be
         self.facts = Facts()
         self.inputs: list[Source] = []
@@ -409,6 +418,9 @@ class Tracer:
                 value.stored.clear()
         for cell in (*self.cells, *(self.outer_cells or {}).values()):
             cell.concrete = cell.contents = None
+        for region in self.met:
+            region.begins.clear()
+            region.ends.clear()
         self.namespaces.clear()
         self.stored.clear()
         self.checked.clear()
@@ -447,6 +459,7 @@ class Tracer:
         learn_index(body.facts, index, start, stop, step)
         self.indices.add(index.name)
         self.regions.append(Region(key, body, index, (start, stop, step)))
+        self.met.append(self.regions[-1])
         return self.regions[-1]
 
     def open_branch(self, key: LoopKey, condition: Scalar | Node, truth: bool) -> Region:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from dynamo_lite.capture.state import Region
 
 
+_SERIAL = itertools.count().__next__
+
+
 class Break(Exception):
     """The instruction at hand cannot be captured: `reason` is an id of breaks.py, `detail` fills its message."""
 
@@ -77,11 +80,13 @@ class ConstantValue(Value):
     value: Any = None
 
 
+@dataclass(eq=False, slots=True)
 class ComputedValue(ConstantValue):
     """A str or number that was computed here: a new object in each call. As a constant of a code object it would be the
-    same one in all, and a str another one where it looks like a name, which CPython interns."""
+    same one in all, and a str another one where it looks like a name, which CPython interns. serial: the later one was
+    made later."""
 
-    __slots__ = ()
+    serial: int = field(default_factory=_SERIAL)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -102,6 +107,11 @@ class ComputedValue(ConstantValue):
 
 
 _NEW: dict[type, Callable[..., Any]] = {int: operator.add, float: operator.mul, complex: complex}
+
+
+def next_serial() -> int:
+    """The serial of what is made now."""
+    return _SERIAL()
 
 
 def is_single(number: object) -> bool:
@@ -140,20 +150,13 @@ class NumberValue(Value):
     """A Python int, float or bool known only at the call, as an expression over the graph's symbols.
 
     Without a source it is an object that this segment makes: one for each such value, however equal the expressions of
-    two are. origin: where that may be an object that there is already, which one. serial: the later one was made later.
+    two are. origin: where that may be an object that there is already, what says which one: the call of a function that
+    gives one of its operands, or an either, or where in the graph it is chosen. serial: the later one was made later.
     """
 
     expr: Scalar = 0
     origin: Origin | None = None
-    serial: int = field(default_factory=itertools.count().__next__)
-
-
-@dataclass(eq=False, slots=True)
-class Picked:
-    """The object that ``function``, one of Python's own or of ours, gives for ``args``: one of these, or a new one."""
-
-    function: Callable[..., Any]
-    args: list[Value]
+    serial: int = field(default_factory=_SERIAL)
 
 
 @dataclass(eq=False, slots=True)
@@ -175,7 +178,13 @@ class Carried:
     behind: bool = False
 
 
-Origin: TypeAlias = Picked | Chosen | Carried
+Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried"
+
+
+def is_made_after(value: Value, serial: int) -> bool:
+    """Whether a number is an object that this segment makes, or may make, later than what has that serial."""
+    made = isinstance(value, NumberValue | ComputedValue) and value.source is None
+    return made and value.serial > serial  # type: ignore[attr-defined]
 
 
 @dataclass(eq=False, slots=True)
