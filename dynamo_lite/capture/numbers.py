@@ -63,7 +63,7 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
             if op in ("//", "%") and not tracer.relate(ScalarOp("ne", "bool", (b, 0))):
                 raise Break("python-exception", "ZeroDivisionError")
             result = tracer.number(make(SCALAR_OPS[op], a, b))
-            if op == "%" and isinstance(result, NumberValue) and not (isinstance(b, int) and abs(b) < 2**30):
+            if op == "%" and isinstance(result, NumberValue) and not _is_one_digit(tracer, b):
                 result.origin = CallValue(None, operator.mod, [lhs, rhs])  # NB: a % b is a where b has more digits
             return result
         if kinds == {"int"} and (tracer.varies(a) or tracer.varies(b)):
@@ -87,6 +87,15 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     one, other = tracer.specialise(lhs), tracer.specialise(rhs)
     assert isinstance(one, ConstantValue) and isinstance(other, ConstantValue)
     return as_operand(python_result(PYTHON_OPERATORS[op], one.value, other.value), (lhs, one))
+
+
+def _is_one_digit(tracer: Tracer, value: Scalar) -> bool:
+    """Whether CPython holds an int in one digit, in which case it computes with others of one digit by themselves; in a
+    loop, where nobody else can tell, this is guarded."""
+    conditions = make("lt", value, 2**30), make("gt", value, -(2**30))
+    if tracer.regions and not tracer.varies(value):
+        return all(map(tracer.relate, conditions))
+    return all(tracer.graph.facts.decide(condition) for condition in conditions)
 
 
 def as_operand(result: Value, *operands: tuple[Value, Value]) -> Value:
@@ -226,7 +235,7 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
     if op == "+" and kind_of(scalar) in ("int", "float"):
         return operand
     if is_symbolic(scalar):
-        if op == "-":
+        if op == "-" and kind_of(scalar) != "bool":
             return not_too_long(NumberValue(None, ScalarOp("neg", kind_of(scalar), (scalar,))))
         if op == "abs" and kind_of(scalar) == "float":
             return not_too_long(NumberValue(None, ScalarOp("fabs", "float", (scalar,))))

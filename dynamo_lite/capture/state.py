@@ -522,6 +522,9 @@ class Tracer:
             seen, parts = seen | {value.name}, self.alternatives.get(value.name, ())
         elif isinstance(value, ScalarOp) and value.op in ("max", "min"):
             parts = value.operands
+        elif isinstance(value, ScalarOp) and value.op == "mod":  # NB: a % b is a where b has more digits
+            is_small = self.graph.facts.decide(make("lt", value.operands[1], 2**30))
+            parts = () if is_small else value.operands[:1]
         return found.union(*(self.objects(part, seen) for part in parts))
 
     def is_carried(self, value: Scalar) -> bool:
