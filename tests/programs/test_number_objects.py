@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -382,3 +384,71 @@ def test_objects_in_attributes(backend: str) -> None:
         assert found[0] == found[1]
     if not _C.get_stress():
         assert {loop.outcome for loop in fast.explain().loops} == {"native"}
+
+
+def computed(u: Any, k: int, f: float) -> Any:
+    a, b, c = k + 0, k * 1, -k
+    return u * 2, a, b, a, k - 0, k // 1, k | 0, k >> 0, k + 1 - 1, -c, k**1, f + 0.0, f * 1.0, f**1.0, abs(f)
+
+
+def handed_on(u: Any, k: int, f: float) -> Any:
+    whole = abs(k), int(k), k.real, k.numerator, operator.index(k), math.floor(k), math.ceil(k), k % 2**40
+    return u * 2, +k, *whole, max(k, k + 0), min(k, 2000000), divmod(k, 2**40)[1], +f, float(f), f.real, max(f, -1e300)
+
+
+def one_digit(u: Any, k: int, f: float) -> Any:
+    return u * 2, k % 2**30, k % (2**30 - 1), k % -(2**30), abs(-k), max(k + 0, k), k % (len(u) * 2**29)
+
+
+def known(u: Any, k: int, f: float) -> Any:
+    big = 500
+    twice, half = big * 2, 1.0 / 4
+    return u * 2, big, 500, twice, 1000, big + big, half, 0.25, half, k - k + 1000, len(u) * 0 + 70000
+
+
+def kept(thing: Any, u: Any, k: int) -> Any:
+    thing.a = k
+    thing.b = k + 0
+    thing.c = thing.b
+    return u * 2, thing.a, thing.b, thing.c
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [computed, handed_on, one_digit, known], ids=lambda function: function.__name__)
+def test_objects_without_a_loop(function: Callable[..., Any], backend: str) -> None:
+    fast: Any = dynamo_lite.compile(function, backend=backend, options=OPTIONS)
+    before: dict[Any, tuple[Any, Any]] = {}
+    for text in ("7", "1000", "-1000", "70000", "3000000000", "7", "1000"):
+        args = np.ones(3), int(text), float(text) * 0.5
+        results = fast(*args), function(*args)
+        assert told(args, results[0]) == told(args, results[1]), args
+        for other in before.values():  # what another call gave
+            patterns = [
+                [one is two for one, two in product(new[1:], old[1:])] for new, old in zip(results, other, strict=True)
+            ]
+            assert patterns[0] == patterns[1]
+        before[text] = results
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_objects_that_are_stored(backend: str) -> None:
+    fast: Any = dynamo_lite.compile(kept, backend=backend, options=OPTIONS)
+    for text in ("7", "1000", "70000"):
+        args = np.ones(3), int(text)
+        results = [function(Thing(), *args) for function in (fast, kept)]
+        assert told(args, results[0]) == told(args, results[1])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_comparison_with_a_sign_is_an_int(backend: str) -> None:
+    def signs(u: Any, n: int, k: int) -> Any:
+        a = b = c = 5
+        for i in range(n):
+            u = u * 0.5
+            a, b, c = -(i < k), +(i < k), abs(i < k)
+        return u, a, b, c
+
+    fast: Any = dynamo_lite.compile(signs, backend=backend, options=OPTIONS)
+    for n, k in ((3, 2), (3, 5), (0, 1)):
+        args = np.ones(3), n, k
+        assert told(args, fast(*args)) == told(args, signs(*args))
