@@ -419,8 +419,8 @@ class Tracer:
         for cell in (*self.cells, *(self.outer_cells or {}).values()):
             cell.concrete = cell.contents = None
         for region in self.met:
-            region.begins.clear()
-            region.ends.clear()
+            for known in (region.begins, region.ends, region.lists):  # values that refer to the region again
+                known.clear()
         self.namespaces.clear()
         self.stored.clear()
         self.checked.clear()
