@@ -162,7 +162,7 @@ class _Leaves:
             case Carried():
                 parts = [origin.region.begins.get(origin.path), origin.region.ends.get(origin.path)]
             case CallValue():
-                parts = [*origin.args]
+                parts = [*(origin.args if origin.function in (max, min) else origin.args[:1])]
         if not parts or (isinstance(origin, CallValue) and origin.function not in (max, min)):
             leaves[value] = None
         may_be_single = [self._collect(part, leaves, seen) for part in parts]
@@ -259,19 +259,23 @@ class _Tags:
         return self._bring(self.chosen[value], home, graph)
 
     def _of_picked(self, value: Value, origin: CallValue, graph: Graph) -> Scalar:
-        """Of what max(), min() or abs() gives: 1 or 0, by which operand it is, picks the tag."""
-        if origin.function not in (max, min, abs):
+        """Of what max(), min(), abs() or % gives: 1 or 0, by whether it is the first operand, picks the tag."""
+        function, first, second = origin.function, origin.args[0], origin.args[-1]
+        if function not in (max, min, abs, operator.mod) or (function is operator.mod and not _is_long(second)):
             raise _Untold
-        first, second = origin.args[0], origin.args[-1]
         one = self.of(first, graph)
-        other: Scalar = self.of(second, graph) if origin.function is not abs else self._of_event(value, graph)
+        other = self.of(second, graph) if function in (max, min) else self._of_event(value, graph)
         a, b = as_scalar(first), as_scalar(second)
         assert a is not None and b is not None
         try:
             a, b = (renamed(number, graph.symbols) if self._is_closed(graph) else number for number in (a, b))
         except KeyError:
             raise _Untold from None
-        above = {max: lambda: make("sub", a, b), min: lambda: make("sub", b, a), abs: lambda: a}[origin.function]()
+        if function is operator.mod:  # it is the operand where it is equal to that
+            gone = make("sub", a, make("mod", a, b))
+            above = make("neg", make("max", gone, make("neg", gone)))
+        else:
+            above = {max: lambda: make("sub", a, b), min: lambda: make("sub", b, a), abs: lambda: a}[function]()
         is_first = make("max", 0, make("min", 1, make("add", above, 1)))
         return make("add", other, make("mul", is_first, make("sub", one, other)))
 
@@ -463,6 +467,12 @@ class Behind:
         if path not in self.tags:
             self.tags[path] = self.result(self.objects.tags[path], int)
         return self.tags[path]
+
+
+def _is_long(value: Value) -> bool:
+    """Whether a number is known to have more than one of CPython's digits."""
+    number = as_scalar(value)
+    return isinstance(number, int) and abs(number) >= 2**30
 
 
 def are_one(tag: int, other: int) -> bool:

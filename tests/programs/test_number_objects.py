@@ -257,6 +257,17 @@ def sizes(u: Any, n: int, k: int) -> Any:
     return u, far, near
 
 
+def remainders(u: Any, n: int, k: int) -> Any:
+    s, r, far = k, 7, -k
+    for i in range(n):
+        u = u * 0.5
+        r = s % 2147483648
+        far = far % -(2**31)
+        if u[0] > 0.1:
+            s = (r * 1103515245 + i) % 2147483648
+    return u, s, r, far
+
+
 def before_in_a_nest(u: Any, n: int, k: int) -> Any:
     last = best = k
     for i in range(n):
@@ -297,7 +308,7 @@ NATIVE = [
     *(counts_in_places, two_from_one_computed_number, in_steps_and_left_early, used_behind),
     *(where_from_a_computed_number, where_if_equal, changes_places, goes_back, where_in_a_nest, adds_nothing),
     *(adds_nothing_each_time, last_and_best, three_places, starts_again, chooses, extremes, sizes, before_in_a_nest),
-    in_a_nest_under_a_choice,
+    *(in_a_nest_under_a_choice, remainders),
 ]
 
 
