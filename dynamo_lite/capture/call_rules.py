@@ -42,6 +42,7 @@ from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CallValue,
     CharacterValue,
     ConstantValue,
     DictValue,
@@ -479,11 +480,17 @@ def _bool(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return ConstantValue(None, known_truth(machine, only(args, kwargs)))
 
 
+def _is_of(value: Value, kind: str) -> bool:
+    """Whether a value is a Python number of that kind: int() and float() give such a one back."""
+    number = as_scalar(value)
+    return number is not None and kind_of(number) == kind
+
+
 @rule(int)
 def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     value = only(args, kwargs)
-    if isinstance(value, NumberValue) and kind_of(value.expr) == "int":
-        return NumberValue(None, value.expr)
+    if _is_of(value, "int"):
+        return value
     if isinstance(value, ArrayValue):
         if value.whole is not None:
             return machine.tracer.number(value.whole)
@@ -517,8 +524,8 @@ def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @rule(float)
 def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     value = only(args, kwargs)
-    if isinstance(value, NumberValue) and kind_of(value.expr) == "float":
-        return NumberValue(None, value.expr)
+    if _is_of(value, "float"):
+        return value
     if isinstance(value, ArrayValue):
         if value.real is not None:
             return NumberValue(None, value.real)
@@ -616,7 +623,7 @@ def _extreme_of_line(machine: Machine, name: str, array: ArrayValue) -> Value:
 
 
 def _make_extremum(name: str) -> Rule:
-    compare = "<" if name == "min" else ">"
+    compare, function = ("<", min) if name == "min" else (">", max)
 
     def extremum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if kwargs:
@@ -637,10 +644,11 @@ def _make_extremum(name: str) -> Rule:
         if any(is_symbolic(scalar) for scalar in scalars) and all(
             kind_of(s) == "int" for s in scalars if s is not None
         ):
-            result = scalars[0]
-            for scalar in scalars[1:]:
-                result = ScalarOp(name, "int", (result, scalar))  # type: ignore[arg-type]
-            return not_too_long(NumberValue(None, result))  # type: ignore[arg-type]
+            best = items[0]
+            for item in items[1:]:
+                expr = ScalarOp(name, "int", (as_scalar(best), as_scalar(item)))  # type: ignore[arg-type]
+                best = not_too_long(NumberValue(None, expr, CallValue(None, function, [best, item])))
+            return best
         best = items[0]
         for item in items[1:]:
             if known_truth(machine, operators.compare(machine, compare, item, best)):

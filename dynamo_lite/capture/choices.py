@@ -22,11 +22,12 @@ from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS, close_branches
-from dynamo_lite.capture.sameness import is_tuple, mutable_state, same, types_agree, unchanged
+from dynamo_lite.capture.sameness import is_one_object, is_tuple, mutable_state, same, types_agree, unchanged
 from dynamo_lite.capture.state import Region, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    Chosen,
     ConstantValue,
     EitherValue,
     NumberValue,
@@ -215,6 +216,7 @@ class Merge:
     arrays: list[ArrayValue] = field(default_factory=list)  # of the nodes
     scalars: list[tuple[NumberValue, int]] = field(default_factory=list)  # of the numbers, with their place
     eithers: list[EitherValue] = field(default_factory=list)
+    equals: list[NumberValue] = field(default_factory=list)  # numbers that are equal, and not the same objects
     known: dict[tuple[Value, Value], Value] = field(default_factory=dict)
 
     def local(self, name: str, pair: tuple[Value | None, Value | None], wanted: tuple[bool, bool]) -> Value | None:
@@ -238,12 +240,23 @@ class Merge:
         if not wanted[1] or second is None:
             second = self.stand_in(what, first, second, self.orelse)
         assert first is not None and second is not None
-        if same(first, second):
-            return first
         known = self.known.get((first, second))
         if known is None:
-            known = self.known[first, second] = self.differing(what, first, second, wanted)
+            known = self.one(first, second) if same(first, second) else None
+            known = known or self.differing(what, first, second, wanted)
+            self.known[first, second] = known
         return known
+
+    def one(self, first: Value, second: Value) -> Value | None:
+        """What stands for two values that are the same; None for a tuple of numbers that are not the same objects."""
+        if is_one_object(first, second):
+            return first
+        number = as_scalar(first)
+        if number is None:
+            return None
+        value = NumberValue(None, number, Chosen(first, second))
+        self.equals.append(value)
+        return value
 
     def differing(self, what: str, first: Value, second: Value, wanted: tuple[bool, bool]) -> Value:
         if isinstance(first, ArrayValue) and isinstance(second, ArrayValue):
@@ -260,7 +273,7 @@ class Merge:
                 return SequenceValue(None, tuple, [self.value(what, pair, wanted) for pair in pairs])
         one, other = as_scalar(first), as_scalar(second)
         if one is not None and other is not None and kind_of(one) == kind_of(other) != "complex":
-            value = NumberValue(None, one)
+            value = NumberValue(None, one, Chosen(first, second))
             self.scalars.append((value, self.number(one, other)))
             return value
         either = self.either(what, self.parts(first, self.then), self.parts(second, self.orelse))
@@ -337,13 +350,17 @@ class Merge:
 
     def _close(self, condition: GoesOn) -> Node | None:
         graph = self.tracer.graph
-        if not self.nodes and not self.numbers and not self.then.graph.nodes and not self.orelse.graph.nodes:
+        found = self.nodes or self.numbers or self.equals
+        if not found and not self.then.graph.nodes and not self.orelse.graph.nodes:
             return None
         node = close_branches(self.tracer, condition, (self.then, self.orelse), self.nodes, self.numbers)
         for place, array in enumerate(self.arrays):
             array.node = ops.call(graph, "tuple_get", (node,), {"index": place}, self.tracer.location())
         for value, place in self.scalars:
             value.expr = node.params["yields"][place]
+        for value in (*self.equals, *(value for value, _ in self.scalars)):
+            assert isinstance(value.origin, Chosen)
+            value.origin.node = node
         for symbol, pair in zip(node.params.get("yields", ()), self.numbers, strict=True):
             self.tracer.alternatives[symbol.name] = pair
         return node

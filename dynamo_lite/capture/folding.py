@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from dynamo_lite.capture.value import Break, ConstantValue, JoinedValue, Value
+from dynamo_lite.capture.value import Break, ComputedValue, ConstantValue, Value, is_single
 
 MAX_SIZE = 4096  # of a result: bytes of an int, items of anything else
 
@@ -80,8 +80,11 @@ def python_result(function: Callable[..., Any], *args: Any) -> Value:
         raise Break("costly-constant", f"{function.__name__} of {kinds}")
     try:
         made = function(*args)
-        is_new = type(made) is str and made != "" and all(made is not arg for arg in args)
-        return JoinedValue(None, made) if is_new else ConstantValue(None, made)
+        is_computed = (type(made) is str and made != "") or (
+            type(made) in (int, float, complex) and not is_single(made)
+        )
+        is_new = is_computed and all(made is not arg for arg in args)
+        return ComputedValue(None, made) if is_new else ConstantValue(None, made)
     except Exception as error:  # whatever Python raises here it raises again, in its place, when the code runs plainly
         raise Break("python-exception", f"{type(error).__name__}: {error}") from None
 

@@ -30,6 +30,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
     a_kind,
+    computed_number,
     kind_name,
 )
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
@@ -83,7 +84,7 @@ def _range_items(tracer: Tracer, value: RangeValue) -> list[Value]:
         raise Break("loop-too-long", f"{length} are more than {limit}")
     for bound in bounds:
         tracer.specialise(NumberValue(None, bound))
-    return [ConstantValue(None, number) for number in range(*hints)]  # type: ignore[arg-type]
+    return [computed_number(number) for number in range(*hints)]  # type: ignore[arg-type]
 
 
 def _unroll_limit(tracer: Tracer, bound: Scalar) -> int:
@@ -175,7 +176,7 @@ def _next_of_enumerate(machine: Machine, iterator: IteratorValue) -> Value | Non
     item = next_item(machine, iterator.parts[0])
     if item is None:
         return None
-    return SequenceValue(None, tuple, [ConstantValue(None, iterator.start + iterator.taken), item])
+    return SequenceValue(None, tuple, [computed_number(iterator.start + iterator.taken), item])
 
 
 def _next_of_zip(machine: Machine, iterator: IteratorValue) -> Value | None:

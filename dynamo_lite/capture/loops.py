@@ -36,7 +36,7 @@ from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar, with_index
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
-from dynamo_lite.capture.objects import Behind, Path, tell_apart
+from dynamo_lite.capture.objects import Behind, Left, Objects, Path, tell_apart
 from dynamo_lite.capture.places import (
     Place,
     Snapshot,
@@ -46,11 +46,12 @@ from dynamo_lite.capture.places import (
     unread,
 )
 from dynamo_lite.capture.region import close_region
-from dynamo_lite.capture.sameness import is_tuple, mutable_state, reachable, same, types_agree
+from dynamo_lite.capture.sameness import is_one_object, is_tuple, mutable_state, reachable, same, types_agree
 from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow, place_of
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    Carried,
     ConstantValue,
     EitherValue,
     IteratorValue,
@@ -58,6 +59,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     SequenceValue,
     Value,
+    is_made_after,
 )
 from dynamo_lite.capture.words import undecided
 from dynamo_lite.capture.wrap import realise
@@ -83,6 +85,7 @@ MAX_PEELED = 2
 MANY_WAYS = 3
 MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
 MAX_NUMBERS = 16  # csrc/loop.c has room for so many
+_TYPES = {"int": int, "float": float, "bool": bool}
 
 
 class _Differs(Exception):
@@ -113,13 +116,15 @@ class Attempt:
     begins: dict[Path, Scalar] = field(default_factory=dict)  # of numbers that are carried
     next: dict[Path, Scalar] = field(default_factory=dict)  # and what they are after an iteration
     held: dict[Path, Value] = field(default_factory=dict)  # as the value that names hold, maybe several the same
-    merged: dict[Value, NumberValue] = field(default_factory=dict)  # the same in a loop around
+    firsts: dict[Value, Path] = field(default_factory=dict)  # by what names hold that hold the same: the first
+    merged: dict[Path, NumberValue] = field(default_factory=dict)  # the same in a loop around
     entered: dict[Path, NumberValue] = field(default_factory=dict)  # numbers that change, as the body has them
     became: dict[Path, NumberValue] = field(default_factory=dict)  # numbers after an iteration
     eithers: dict[Path, Either] = field(default_factory=dict)  # scalars that are NumPy's or Python's: their parts
     owners: dict[Place, Value] = field(default_factory=dict)  # of the places that it changes
     around: dict[Place, Value | None] = field(default_factory=dict)  # what these hold before the loop
-    alike: list[Path] = field(default_factory=list)  # numbers that are one object where they are equal
+    closed: set[Path] = field(default_factory=set)  # of `final`: what they are is what they were if nothing runs
+    objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
     learned: bool = False  # something about numbers, so that the next attempt is another
     late: bool = False  # something has its value only behind an iteration
     goes_on: GoesOn = True  # whether there is another iteration
@@ -358,7 +363,7 @@ class Attempt:
 
     def _number(self, path: Path, begin: Scalar, expr: Scalar) -> NumberValue:
         """A number that the loop changes, as the body has it; `begin` before the first iteration."""
-        value = self.entered[path] = NumberValue(None, expr)
+        value = self.entered[path] = NumberValue(None, expr, Carried(self.region, path))
         if is_symbolic(begin):
             self.region.before.add(expr)
         return value
@@ -417,6 +422,8 @@ class Attempt:
         after = realise(tracer, after)
         if isinstance(after, NumberValue):
             self.became[path] = after
+        if as_scalar(after) is not None:
+            self.region.begins[path], self.region.ends[path] = before, after
         if path in self.eithers:
             either = self.eithers[path]
             for place, (one, other) in enumerate(zip(either.before, either.after(tracer, after), strict=True)):
@@ -457,7 +464,7 @@ class Attempt:
                 self._differs(path)
             self.next[path] = end
             self.held[path] = after
-        elif before is not None and same(before, after):
+        elif before is not None and same(before, after) and is_one_object(before, after):
             pass
         elif before is not None and read:
             self._guess_step(path, before, after)
@@ -537,10 +544,10 @@ class Attempt:
     def _leave(self, before: dict[Name, Value], entered: frozenset[Name], live: frozenset[Name]) -> None:
         """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
-        self._carry_final(live)
-        late = [path for path in self.final if path[0] in live and not self._closes(path, before.get(path[0]))]
+        self._carry_final(before, live, entered)
+        late = [path for path in self.final if path[0] in live and path not in self.closed]
         own = (self.way_name, self.at_name)
-        late += [path for path in self.next if path[0] in live and path[0] not in own]  # else it is as before
+        late += [path for path in self.held if path[0] in live and path[0] not in own]  # else it is as before
         tracer.regions.pop()
         if self.region.pauses:
             self._see_whether_alone()
@@ -566,7 +573,9 @@ class Attempt:
             if path[0] in live or path[0] in entered
         }
         rest = None if self.exit_index is None else RangeValue(None, *self.bounds)
-        left, behind = (Behind(self, places, results, self.alike, index) for index in self._last_index())
+        self.region.loop, tracer.loops[loop] = loop, self.region
+        made = self._made_left, self._made_behind
+        left, behind = (Behind(self.objects, places, results, make_one, self._first) for make_one in made)
         held = partial(self._left, before=before, left=left)
         try:
             for place in self.owners:
@@ -630,28 +639,35 @@ class Attempt:
             pieces = enumerate(self.eithers[path].before)
             return put_together([self._value_left((*path, k), part, left) for k, part in pieces])
         value = self.final.get(path)
-        if value is not None and self._is_index(value) and left.index is not None:
-            return left.index
+        if path in self.next or path in self.counts or (value is not None and self._is_made(path, value)):
+            return left.number(path)
         if value is not None:
             if self._changes(value):
                 raise CannotLeave
             return value
-        if path in self.counts:
-            return counted(self.machine.tracer.number(self.counts[path]), self.plan.steps[path])
-        if before is not None and is_tuple(before):
+        if path in self.leaves:
+            return self._array_behind(path, left)
+        assert before is not None
+        if is_tuple(before):
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
-            parts = [self._value_left((*path, k), item, left) for k, item in enumerate(items)]
-            return SequenceValue(None, tuple, parts)
-        return self._after(path, before, left)
+            return SequenceValue(
+                None, tuple, [self._value_left((*path, k), item, left) for k, item in enumerate(items)]
+            )
+        return before
 
-    def _last_index(self) -> tuple[Value | None, Value | None]:
-        """The index of the last iteration before the loop is left, and before its end; None where nothing holds it."""
-        last = next(filter(self._is_index, self.final.values()), None)
-        if last is None:
-            return None, None
-        start, _, step = self.bounds
-        begin = self.machine.tracer.number(make("sub", start, step))
-        return counted(begin, step) if type(step) is int else None, self._at_last_index(last)
+    def _made_left(self, path: Path, left: Behind) -> Value:
+        """The number at `path` where the loop is left between two iterations, as a new object."""
+        number = self.machine.tracer.number
+        if path in self.next:
+            return left.result(path, _TYPES[kind_of(self.next[path])])
+        if path in self.counts:
+            return counted(number(self.counts[path]), self.plan.steps[path])
+        value, (start, _, step) = self.final[path], self.bounds
+        if self._is_index(value) and type(step) is int:
+            return counted(number(make("sub", start, step)), step)
+        if self._changes(value):
+            raise CannotLeave
+        return value
 
     def _is_index(self, value: Value) -> bool:
         """Whether a number is the index of the iteration."""
@@ -663,7 +679,7 @@ class Attempt:
             return any(self._changes(realise(self.machine.tracer, item)) for item in value.items)
         return isinstance(value, NumberValue) and self.machine.tracer.varies(value.expr)
 
-    def _carry_final(self, live: frozenset[Name]) -> None:
+    def _carry_final(self, before: dict[Name, Value], live: frozenset[Name], entered: frozenset[Name]) -> None:
         """Hand out, too, what is computed from carried numbers and read behind the loop."""
         tracer = self.machine.tracer
         for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value)]:
@@ -680,16 +696,51 @@ class Attempt:
                 self.begins[path] = begin
                 self.next[path] = self._counted(path, make("add", self._count(), 1))
                 tracer.carry_number(self.region, path, "int")
+        self.closed = {path for path in self.final if self._closes(path, before.get(path[0]))}
         for path, number in self.region.numbers.items():
             if path in self.next:
                 tracer.alternatives[number.name] = self.begins[path], self.next[path]
         if len(tracer.regions) == 1:
-            paths = [path for path in self.next if path[0] in live and path[0] != self.at_name]
-            final = {path: as_scalar(value) for path, value in self.final.items() if path[0] in live}
-            known = {path: value for path, value in final.items() if value is not None}
-            self.alike = tell_apart(tracer, self.region, paths, known, self, self._names_inside(), self._refuse)
+            found = self._numbers_left(live | entered)
+            self.objects = tell_apart(tracer, self.region, found, self._count(), self, self._refuse)
         if len(self.next) > MAX_NUMBERS:
             self._refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
+
+    def _numbers_left(self, live: frozenset[Name]) -> dict[Path, Left]:
+        """The numbers that the loop leaves; of those that are one object in any case, one."""
+        region, found = self.region, dict[Path, Left]()
+        for path, value in [*self.held.items(), *self._final_numbers(live)]:
+            region.ends.setdefault(path, value)
+            if path[0] in live and path[0] != self.at_name and self._first(path) == path:
+                found[path] = Left(region.ends[path], region.begins.get(path) if path in self.closed else None)
+        for path in self.counts.keys() - self.held.keys():
+            if path[0] in live:
+                found[path] = Left(region.ends[path], region.begins.get(path), self.plan.steps[path] != 0)
+        return found
+
+    def _final_numbers(self, live: frozenset[Name]) -> list[tuple[Path, Value]]:
+        """The numbers behind the loop that are known without the iterations before the last one, also those in tuples;
+        not the ones that there were before the loop."""
+        found: list[tuple[Path, Value]] = []
+        work = [(path, value) for path, value in self.final.items() if path[0] in live]
+        for path, value in work:  # grows
+            if isinstance(value, SequenceValue):
+                items = enumerate(value.items) if value.source is None and value.filled is None else ()
+                work += [((*path, k), realise(self.machine.tracer, item)) for k, item in items]
+            elif self._is_made(path, value):
+                found.append((path, value))
+        return found
+
+    def _is_made(self, path: Path, value: Value) -> bool:
+        """Whether what is at `path` behind the loop may be another object than `value`, which an iteration leaves."""
+        return as_scalar(value) is not None and (path in self.closed or is_made_after(value, self.region.serial))
+
+    def _first(self, path: Path) -> Path:
+        """The first of the paths that have the same object behind the loop as `path`."""
+        value = self.held.get(path)
+        if value is None and path not in self.counts and path not in self.closed:
+            value = self.region.ends.get(path)
+        return path if value is None else self.firsts.setdefault(value, path)
 
     def _runs_at_all(self) -> bool:
         """Whether there is an iteration, decided now; where that changes in a loop around, there is no loop here."""
@@ -712,27 +763,58 @@ class Attempt:
             pieces = enumerate(self.eithers[path].before)
             return put_together([self._after((*path, k), part, behind) for k, part in pieces])
         if path in self.final:
-            final = self.final[path]
-            return behind.index if behind.index and self._is_index(final) else self._at_last_index(final)
-        if path in self.next and self.machine.tracer.regions:
-            loop = behind.results[behind.places[path]].args[0]
-            assert isinstance(loop, Node)
-            symbol = loop.params["yields"][behind.places[path] - loop.params["carried"]]
-            self.machine.tracer.alternatives[symbol.name] = self.begins[path], self.next[path]
-            return self.merged.setdefault(self.held[path], NumberValue(None, symbol))
-        if path in self.next:
-            return behind.number(path, before)
+            return self._final_behind(path, self.final[path], behind)
+        if path in self.next or path in self.counts:
+            return self._number_behind(path, behind)
         if path in self.leaves:
-            return (
-                ArrayValue(None, behind.results[behind.places[path]]) if path in behind.places else self.leaves[path][0]
-            )
+            return self._array_behind(path, behind)
         assert before is not None
-        if path in self.counts:
-            return self.machine.tracer.number(self._counted(path, self._trip()))
         if is_tuple(before):
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
             return SequenceValue(None, tuple, [self._after((*path, k), item, behind) for k, item in enumerate(items)])
         return before
+
+    def _array_behind(self, path: Path, behind: Behind) -> ArrayValue:
+        places = behind.places
+        return ArrayValue(None, behind.results[places[path]]) if path in places else self.leaves[path][0]
+
+    def _final_behind(self, path: Path, value: Value, behind: Behind) -> Value:
+        if isinstance(value, SequenceValue):
+            items = [self._final_behind((*path, k), item, behind) for k, item in enumerate(value.items)]
+            return SequenceValue(value.source, value.kind, items)
+        value = realise(self.machine.tracer, value)
+        return self._number_behind(path, behind) if self._is_made(path, value) else value
+
+    def _number_behind(self, path: Path, behind: Behind) -> Value:
+        """The number at `path`. Which object that is, the outermost loop says."""
+        if not self.machine.tracer.regions:
+            return behind.number(path)
+        number = self.merged.get(self._first(path))
+        if number is None:
+            made = self._made_behind(path, behind)
+            expr = as_scalar(made)
+            assert expr is not None
+            number = self.merged[self._first(path)] = NumberValue(None, expr, Carried(self.region, path, True))
+        return number
+
+    def _made_behind(self, path: Path, behind: Behind) -> Value:
+        """The number at `path`, as a new object."""
+        tracer = self.machine.tracer
+        if path in self.next and tracer.regions:
+            loop = self.region.loop
+            assert loop is not None
+            symbol = loop.params["yields"][behind.places[path] - loop.params["carried"]]
+            tracer.alternatives[symbol.name] = self.begins[path], self.next[path]
+            return NumberValue(None, symbol)
+        if path in self.next:
+            return behind.result(path, _TYPES[kind_of(self.next[path])])
+        if path in self.counts:
+            return tracer.number(self._counted(path, self._trip()))
+        start, _, step = self.bounds
+        last = make("add", start, make("mul", make("sub", self._trip(), 1), step))
+        expr = as_scalar(self.region.ends[path])
+        assert expr is not None
+        return tracer.number(with_index(expr, self.region.index, last))
 
     def _is_carried(self, value: Value) -> bool:
         """Whether a number in `value` depends on one that the loop carries."""
@@ -747,16 +829,6 @@ class Attempt:
         """The names of the numbers that are others in every iteration."""
         names = {number.name for number in self.region.numbers.values()} | {self.region.index.name}
         return names | {symbol.name for node in self.region.graph.nodes for symbol in node.params.get("yields", ())}
-
-    def _at_last_index(self, value: Value) -> Value:
-        start, _, step = self.bounds
-        if isinstance(value, NumberValue):
-            last = make("add", start, make("mul", make("sub", self._trip(), 1), step))
-            expr = with_index(value.expr, self.region.index, last)
-            return value if expr == value.expr else self.machine.tracer.number(expr)  # which may be another name's, too
-        if isinstance(value, SequenceValue):
-            return SequenceValue(value.source, value.kind, [self._at_last_index(item) for item in value.items])
-        return value
 
     def _trip(self) -> Scalar:
         """The number of iterations, as len(range(start, stop, step)) has it."""

@@ -10,6 +10,7 @@ from dynamo_lite.capture.call_rules import RULES, Args, Kwargs, Rule, only, posi
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import (
+    as_operand,
     as_scalar,
     function_of,
     not_too_long,
@@ -43,7 +44,9 @@ def _register_math() -> None:
                 found = function_of(machine.tracer, name, scalars)
                 if found is not None:
                     return not_too_long(NumberValue(None, found))
-            return python_result(function, *(as_constant(machine, number) for number in numbers))
+            known = [ConstantValue(None, as_constant(machine, number)) for number in numbers]
+            result = python_result(function, *(number.value for number in known))
+            return as_operand(result, *zip(numbers, known, strict=True))
 
         return compute
 
@@ -72,6 +75,8 @@ rule(math.degrees)(_make_scaling("degrees", 180.0 / math.pi))
 def _make_rounding(function: Any, known: Rule) -> Rule:
     def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         scalar = as_scalar(args[0]) if len(args) == 1 and not kwargs else None
+        if scalar is not None and kind_of(scalar) == "int":
+            return args[0]
         whole = None if scalar is None else rounded_to_int(machine.tracer, scalar, function is math.ceil)
         return known(machine, args, kwargs) if whole is None else not_too_long(machine.tracer.number(whole))
 

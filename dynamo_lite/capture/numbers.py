@@ -6,11 +6,12 @@ evaluate it exactly (int + - * // %, float + - * / **), and is otherwise fixed t
 
 from __future__ import annotations
 
+import operator
 import sys
 
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.state import Tracer
-from dynamo_lite.capture.value import Break, ConstantValue, NumberValue, TextValue, Value
+from dynamo_lite.capture.value import Break, CallValue, ConstantValue, NumberValue, TextValue, Value, is_single
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import INFIX, Scalar, ScalarOp, Symbol, is_larger, is_symbolic, kind_of, make
 from dynamo_lite.ops.operators import BINARY, UNARY
@@ -61,7 +62,10 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
         if op in ("+", "-", "*", "//", "%") and kinds == {"int"}:
             if op in ("//", "%") and not tracer.relate(ScalarOp("ne", "bool", (b, 0))):
                 raise Break("python-exception", "ZeroDivisionError")
-            return tracer.number(make(SCALAR_OPS[op], a, b))
+            result = tracer.number(make(SCALAR_OPS[op], a, b))
+            if op == "%" and isinstance(result, NumberValue) and not _is_one_digit(tracer, b):
+                result.origin = CallValue(None, operator.mod, [lhs, rhs])  # NB: a % b is a where b has more digits
+            return result
         if kinds == {"int"} and (tracer.varies(a) or tracer.varies(b)):
             bits = _bits(op, a, b)
             if bits is not None:
@@ -80,9 +84,28 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
                 raise Break("python-exception", "ZeroDivisionError")
             if "float" in kinds or all(_exact_as_float(tracer, operand) for operand in (a, b)):
                 return NumberValue(None, ScalarOp("truediv", "float", (a, b)))
-    lhs, rhs = tracer.specialise(lhs), tracer.specialise(rhs)
-    assert isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue)
-    return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
+    one, other = tracer.specialise(lhs), tracer.specialise(rhs)
+    assert isinstance(one, ConstantValue) and isinstance(other, ConstantValue)
+    return as_operand(python_result(PYTHON_OPERATORS[op], one.value, other.value), (lhs, one))
+
+
+def _is_one_digit(tracer: Tracer, value: Scalar) -> bool:
+    """Whether CPython holds an int in one digit, in which case it computes with others of one digit by themselves; in a
+    loop, where nobody else can tell, this is guarded."""
+    conditions = make("lt", value, 2**30), make("gt", value, -(2**30))
+    if tracer.regions and not tracer.varies(value):
+        return all(map(tracer.relate, conditions))
+    return all(tracer.graph.facts.decide(condition) for condition in conditions)
+
+
+def as_operand(result: Value, *operands: tuple[Value, Value]) -> Value:
+    """What Python computes of constants; where that is the object of an operand, that operand. operands: what each is,
+    and the constant that it is in this call."""
+    assert isinstance(result, ConstantValue)
+    for operand, known in operands:
+        if isinstance(known, ConstantValue) and result.value is known.value and not is_single(result.value):
+            return operand
+    return result
 
 
 def _bits(op: str, a: Scalar, b: Scalar) -> Scalar | None:
@@ -206,25 +229,27 @@ def _as_float(value: Scalar) -> Scalar:
 
 
 def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
-    """-x, +x, ~x and abs(x) of a Python number."""
+    """-x, +x, ~x and abs(x) of a Python number. NB: +x is x, and so is abs() of an int that is not negative."""
     scalar = as_scalar(operand)
     assert scalar is not None
+    if op == "+" and kind_of(scalar) in ("int", "float"):
+        return operand
     if is_symbolic(scalar):
-        if op == "-":
+        if op == "-" and kind_of(scalar) != "bool":
             return not_too_long(NumberValue(None, ScalarOp("neg", kind_of(scalar), (scalar,))))
-        if op == "+":
-            return NumberValue(None, scalar)
         if op == "abs" and kind_of(scalar) == "float":
             return not_too_long(NumberValue(None, ScalarOp("fabs", "float", (scalar,))))
         if op == "abs" and kind_of(scalar) == "int":
-            return not_too_long(NumberValue(None, make("max", scalar, make("neg", scalar))))
+            return not_too_long(
+                NumberValue(None, make("max", scalar, make("neg", scalar)), CallValue(None, abs, [operand]))
+            )
         if op == "~" and kind_of(scalar) == "int" and tracer.varies(scalar):
             return not_too_long(tracer.number(make("sub", -1, scalar)))
-        operand = tracer.specialise(operand)
-    assert isinstance(operand, ConstantValue)
-    if op == "~" and isinstance(operand.value, bool):
+    known = tracer.specialise(operand)
+    assert isinstance(known, ConstantValue)
+    if op == "~" and isinstance(known.value, bool):
         raise Break("unsupported-operation", "~ of a bool")  # Python 3.12 warns, where the code stands
-    return python_result(UNARY[op][2], operand.value)
+    return as_operand(python_result(UNARY[op][2], known.value), (operand, known))
 
 
 def with_index(value: Scalar, index: Symbol, number: Scalar) -> Scalar:

@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
     SliceValue,
     Value,
     a_kind,
+    computed_number,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.graph.node import Node, NodeKind
@@ -85,7 +86,7 @@ def value_of(machine: Machine, result: Any) -> Value:
         return SequenceValue(None, tuple, [value_of(machine, item) for item in result])
     if is_symbolic(result):
         return NumberValue(None, result)
-    return ConstantValue(None, result)
+    return computed_number(result) if type(result) in (int, float, complex) else ConstantValue(None, result)
 
 
 def no_rule(error: ops.OpError) -> Exception:

@@ -1,269 +1,483 @@
-"""Which object a number is behind a loop: one that it computed, or the very one from before it.
+"""Which object each number is behind a loop: one that the loop computed, and in which iteration, or one from before it.
 
-Enters: the numbers that a loop of the segment itself carries, by what they are before it and after an iteration.
-Leaves: for those that may end as they began another carried number, whether an iteration has put anything in their
-place, so that residual code hands on the one object or makes the other. Numbers that iterations took from the index
-are one object where they are equal. Others of which nobody can tell are refused:
+Enters: the numbers that a loop of the segment itself leaves, as the values that names hold before it and after an
+iteration. Leaves: for each that may be an object which something else holds too, a *tag* that the loop carries: an int
+that says at which event the object came about. Residual code hands on the one object where two tags are equal:
 
-    for i in range(n):             %cond, y0 = cond(c): then returns add(n0, 1), else returns n0
-        if c: k += 1          ->   %cond, y0, y1 = cond(c): then returns add(n0, 1), True, else returns n0, False
-                                   n1 = or(n1, y1);  k is y0 as an int where n1 holds, else what it was
+    last, best = f, g                   tags before the loop: -1 for the object of f, -2 for that of g
+    for i in range(n):
+        if c: last = best; best = s     %cond, ..., t0, t1 = cond(c): then returns ..., tag of best, 1 + 2 * i
 
-INVARIANT: a number that leaves is the object that Python's would be, as `is` can tell.
+Objects from before the loop have the tags -1, -2, ...; what the loop computes and two names may hold has a number, and
+so has the iteration in which that was. All else is 0, an object that nobody else has. INVARIANT: a number that leaves
+is the object that Python's would be, as `is` can tell.
 """
 
 from __future__ import annotations
 
+import operator
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any, NoReturn, Protocol, TypeAlias
 
+from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS
 from dynamo_lite.capture.state import Region, Tracer
-from dynamo_lite.capture.value import CallValue, EitherValue, ResultValue, Value
+from dynamo_lite.capture.value import (
+    CallValue,
+    Carried,
+    Chosen,
+    ConstantValue,
+    EitherValue,
+    NumberValue,
+    ResultValue,
+    Value,
+    is_made_after,
+    is_single,
+)
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, symbols_of
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, renamed
 from dynamo_lite.graph.types import number_type
 
-IS_SET = "is set"  # ends the path of a bool: whether the number at the rest of it is another object than before
+TAG = "tag"  # ends the path of a number's tag
+CLOCK = "clock"  # and of a number that counts the iterations of inner loops
 
 Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
 
 
 class Numbers(Protocol):
-    """The numbers that a loop carries: before it, after an iteration, and that as the value which names hold."""
+    """The numbers that a loop carries: before it, and after an iteration."""
 
     begins: dict[Path, Scalar]
     next: dict[Path, Scalar]
-    held: dict[Path, Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A number that a loop leaves: what its name holds after an iteration, `after`, and without any, `before` (None:
+    there is one in any case). grows: by an int other than 0 in every iteration."""
+
+    after: Value
+    before: Value | None = None
+    grows: bool = False
+
+
+class _Untold(Exception):
+    """Nobody can tell which object it is."""
+
+
+@dataclass(eq=False, slots=True)
+class Objects:
+    """What tell_apart() has found. tags: the numbers that have one; others: by number, the objects from before the loop
+    that it may be, with their tags, and the numbers earlier in order that it may be one object with. grown: those that
+    are what they were before the loop where they are equal to that."""
+
+    tags: dict[Path, Path] = field(default_factory=dict)
+    outside: dict[Path, list[tuple[int, Value]]] = field(default_factory=dict)
+    others: dict[Path, list[Path]] = field(default_factory=dict)
+    grown: dict[Path, Value] = field(default_factory=dict)
 
 
 def tell_apart(
     tracer: Tracer,
     region: Region,
-    paths: list[Path],
-    finals: dict[Path, Scalar],
+    left: dict[Path, Left],
+    count: Scalar,
     numbers: Numbers,
-    inside: set[str],
     refuse: Callable[[str, str], NoReturn],
-) -> list[Path]:
-    """See which object each number is behind the loop of `region`; what that takes is carried from now on.
-
-    finals: the numbers behind the loop that are known without the iterations before the last one. inside: the names of
-    numbers that are others in every iteration. refuse: told of numbers that may be objects which Python knows already,
-    or one and the same object, where nobody can tell. Returns what may be one object with the index, or with each
-    other: two of them are if they are equal.
-    """
-    known: set[str] = set()
-    before = {one for one in region.before if isinstance(one, ScalarOp)}
-    computed: set[Scalar] = set()  # what the others are computed as, or may be
-    taken: set[Scalar] = set()  # what they may be by a choice or an inner loop
-    alike = [path for path, value in finals.items() if value == region.index]
-    named: dict[Value, list[Path]] = {}
-    for path in paths:
-        named.setdefault(numbers.held[path], []).append(path)
-    for path, *more in named.values():
-        names: set[str] = set()
-        value = numbers.next[path]
-        others = tracer.objects(value) - {value}
-        found = tracer.may_be(value, names)
-        ends = _Ends(tracer, region.numbers[path], region.index)
-        begin = tracer.objects(numbers.begins[path])
-        is_told = not begin
-        if (found or not begin.isdisjoint(others)) and found == tracer.may_be(numbers.begins[path]) and not more:
-            is_set = ends.is_set(region.graph, value)
-            if is_set is not None:
-                found = set()
-                others -= begin
-                flag = (*path, IS_SET)
-                numbers.begins[flag] = False
-                numbers.next[flag] = make("or", tracer.carry_number(region, flag, "bool"), is_set)
-                is_told = True
-        if found or not before.isdisjoint(others) or not inside & symbols_of(value):
-            refuse("loop-number-identity", f"{path[0]}, which may end as a number that was there before")
-        if is_told and region.index.name in names and ends.takes_index_only(region.graph, value):
-            names.discard(region.index.name)
-            others.discard(region.index)
-            alike.append(path)
-        is_shared = not (known.isdisjoint(names) and computed.isdisjoint(others) and value not in taken)
-        # The index of an inner loop is behind that the number which its bounds say.
-        inner = (names & tracer.indices) - {region.index.name}
-        if is_shared or (inner and any(isinstance(final, ScalarOp) for final in finals.values())):
+) -> Objects:
+    """See which object each number is that the loop of `region` leaves; the tags that this takes are carried from now
+    on. count: how many iterations came before the one at hand. refuse: told of a number of which nobody can tell."""
+    leaves = _Leaves(region)
+    found = {path: leaves.of(one.after) for path, one in left.items()}
+    times = Counter(leaf for leaves_ in found.values() for leaf in leaves_)
+    for path, one in left.items():
+        is_alone = one.grows and all(times[leaf] == 1 and not leaves.is_outside(leaf) for leaf in found[path])
+        if one.before is not None and not is_alone:
+            found[path] = found[path] | leaves.of(one.before)
+    times = Counter(leaf for leaves_ in found.values() for leaf in leaves_)
+    shared = [leaf for leaf, count_ in times.items() if count_ > 1 and not leaves.is_outside(leaf)]
+    tags = _Tags(tracer, region, leaves, {leaf: 1 + place for place, leaf in enumerate(shared)}, count, numbers)
+    objects = Objects()
+    for path, one in left.items():
+        if one.before is not None and one.grows and not found[path] & leaves.of(one.before):
+            objects.grown[path] = one.before
+        outside = list(filter(leaves.is_outside, found[path]))
+        if not outside and found[path].isdisjoint(shared):
+            continue
+        try:
+            tags.carry(region, path)
+        except _Untold:
             refuse("loop-number-identity", f"{path[0]}, which may end as the same number as another variable")
-        known |= names
-        taken |= others
-        computed |= {value, *others}
-    if region.index.name in known and alike:
-        refuse("loop-number-identity", f"{alike[0][0]}, which may end as the same number as another variable")
-    return alike
-
-
-@dataclass(frozen=True, slots=True)
-class _IsSet:
-    """Whether a number is another object: where `here` holds, or what `around` says, a number of the graph that holds
-    `depth` graphs, itself counted."""
-
-    here: Scalar
-    around: Scalar = False
-    depth: int = 0
+        objects.outside[path] = [(tags.code(leaf), leaf) for leaf in outside]
+        both = found[path].intersection(shared)
+        objects.others[path] = [other for other in objects.tags if not both.isdisjoint(found[other])]
+        objects.tags[path] = (*path, TAG)
+    return objects
 
 
 @dataclass(eq=False, slots=True)
-class _Ends:
-    """What a carried number, `own` in the body, may be after an iteration, the one of that index."""
+class _Leaves:
+    """The objects that values may be. outermost: the loop that they are told apart behind."""
+
+    outermost: Region
+    known: dict[object, Value] = field(default_factory=dict)  # objects from before the loop, by where they come from
+    found: dict[Value, frozenset[Value]] = field(default_factory=dict)
+    singles: set[Value] = field(default_factory=set)  # those that may be a number which has one object only
+
+    def is_outside(self, value: Value) -> bool:
+        """Whether a number is an object that there is before the loop."""
+        return not is_made_after(value, self.outermost.serial)
+
+    def of(self, value: Value | None) -> frozenset[Value]:
+        """The objects that a number may be, each as one value; of numbers that have one object only, none."""
+        if value is None:
+            return frozenset()
+        if value not in self.found:
+            leaves: dict[Value, None] = {}
+            if self._collect(value, leaves, set()):
+                self.singles.add(value)
+            self.found[value] = frozenset(leaves)
+        return self.found[value]
+
+    def _collect(self, value: Value | None, leaves: dict[Value, None], seen: set[Value]) -> bool:
+        """Note the objects that a number may be; whether it may be one that has one object only."""
+        number = None if value is None else as_scalar(value)
+        if value is None or value in seen:
+            return False
+        seen.add(value)
+        if number is None or kind_of(number) == "bool" or is_single(number):
+            return True
+        if self.is_outside(value):
+            leaves[self._one(value)] = None
+            return False
+        origin = value.origin if isinstance(value, NumberValue) else None
+        parts: list[Value | None] = []
+        match origin:
+            case Chosen():
+                parts = [origin.first, origin.second]
+            case Carried():
+                parts = [origin.region.begins.get(origin.path), origin.region.ends.get(origin.path)]
+            case CallValue():
+                parts = [*(origin.args if origin.function in (max, min) else origin.args[:1])]
+        if not parts or (isinstance(origin, CallValue) and origin.function not in (max, min)):
+            leaves[value] = None
+        may_be_single = [self._collect(part, leaves, seen) for part in parts]
+        return any(may_be_single)
+
+    def _one(self, value: Value) -> Value:
+        """The value that stands for an object from before the loop."""
+        key: object = value
+        if value.source is not None:
+            key = value.source
+        elif type(value) is ConstantValue:
+            key = id(value.value)
+        return self.known.setdefault(key, value)
+
+
+@dataclass(eq=False, slots=True)
+class _Tags:
+    """The tags of numbers, in the graph of the outermost loop's body and in those inside of it, which are complete."""
 
     tracer: Tracer
-    own: Symbol
-    index: Symbol
-    known: dict[tuple[int, str], _IsSet | None] = field(default_factory=dict)  # by graph and name
+    outermost: Region
+    leaves: _Leaves
+    events: dict[Value, int]  # by what the loop computes and more than one name may hold: its number
+    count: Scalar
+    numbers: Numbers
+    codes: dict[Value, int] = field(default_factory=dict)  # tags of objects from before the loop
+    home: dict[Node, Graph] = field(default_factory=dict)  # where loops and choices stand
+    around: dict[int, tuple[Graph, Node]] = field(default_factory=dict)  # by id of a graph: what it is the body of
+    carried: dict[tuple[int, Path], tuple[Symbol, Symbol | None]] = field(default_factory=dict)  # inside, and behind
+    chosen: dict[Value, Scalar] = field(default_factory=dict)
+    brought: dict[tuple[int, Scalar], Symbol] = field(default_factory=dict)
+    clocks: dict[int, Symbol] = field(default_factory=dict)
 
-    def takes_index_only(self, graph: Graph, value: Scalar) -> bool:
-        """Whether `value`, a number of `graph`, is either the carried number or the index."""
-        if not isinstance(value, Symbol):
-            return False
-        if value.name in (self.own.name, self.index.name):
-            return True
-        node, place = _yielding(graph, value)
-        if node is None or node.kind is not NodeKind.COND:
-            return False
-        return all(self.takes_index_only(body, body.outputs[place]) for body in node.regions)
+    def __post_init__(self) -> None:
+        self._find(self.outermost.graph)
 
-    def is_set(self, graph: Graph, value: Scalar) -> Scalar | None:
-        """Whether `value`, a number of the body `graph`, is another object than the carried number: a number of that
-        graph. None if nobody can tell."""
-        found = self._is_set((graph,), value)
-        return None if found is None else found.here
+    def _find(self, graph: Graph) -> None:
+        for node in graph.nodes:
+            for body in node.regions:
+                self.home[node] = graph
+                self.around[id(body)] = graph, node
+                self._find(body)
 
-    def _is_set(self, graphs: tuple[Graph, ...], value: Scalar) -> _IsSet | None:
-        """The same of a number of the last of some graphs, each of which holds the next."""
-        if not isinstance(value, Symbol):
-            picks = isinstance(value, ScalarOp) and value.op in ("max", "min")  # the one or the other, as it is
-            return None if picks or not is_symbolic(value) else _IsSet(True)
-        if value.name in (self.own.name, self.index.name):
-            return _IsSet(value.name == self.index.name)
-        key = (id(graphs[-1]), value.name)
-        if key not in self.known:
-            self.known[key] = self._of_yield(graphs, value)
-        return self.known[key]
+    def code(self, leaf: Value) -> int:
+        """The tag of an object from before the loop."""
+        return self.codes.setdefault(leaf, -1 - len(self.codes))
 
-    def _of_yield(self, graphs: tuple[Graph, ...], value: Symbol) -> _IsSet | None:
-        node, place = _yielding(graphs[-1], value)
-        if node is None:
-            around = self._is_set(graphs[:-1], value) if len(graphs) > 1 else None
-            if around is None or around.around is not False:
-                return None
-            return _IsSet(around.here) if isinstance(around.here, bool) else _IsSet(False, around.here, len(graphs) - 1)
-        if node.kind is NodeKind.COND:
-            return self._of_choice(graphs, node, place)
-        return _IsSet(True) if node.kind is NodeKind.CALL else self._of_loop(graphs, node, place)
+    def of(self, value: Value | None, graph: Graph) -> Scalar:
+        """The tag of the object that `value` is, as a number of `graph`."""
+        leaves = self.leaves.of(value)
+        outside = set(filter(self.leaves.is_outside, leaves))
+        if len(leaves) == len(outside) == 1 and value not in self.leaves.singles:
+            return self.code(*outside)
+        if value is None or (not outside and leaves.isdisjoint(self.events)):
+            return 0
+        assert isinstance(value, Value)
+        origin = value.origin if isinstance(value, NumberValue) else None
+        match origin:
+            case Chosen():
+                return self._of_choice(value, origin, graph)
+            case Carried():
+                inside, behind = self.carry(origin.region, origin.path)
+                if not origin.behind:
+                    return self._bring(inside, self._body(origin.region), graph)
+                assert behind is not None
+                return self._bring(behind, self._home(origin.region.loop), graph)
+            case CallValue():
+                return self._of_picked(value, origin, graph)
+        return self._of_event(value, graph)
 
-    def _of_choice(self, graphs: tuple[Graph, ...], node: Node, place: int) -> _IsSet | None:
-        ends: list[_IsSet] = []
-        for body in node.regions:
-            end = self._is_set((*graphs, body), body.outputs[place])
-            if end is None:
-                return None
-            ends.append(end)
-        first, second = ends
-        # What is known around the choice holds on either way, unless it is set there in any case.
-        if first.here is not True and second.here is not True and first.around != second.around:
-            return None
-        around, depth = (second.around, second.depth) if first.here is True else (first.around, first.depth)
-        here = first.here
-        if first.here != second.here or not isinstance(here, bool):
-            if len(node.params["yields"]) == MAX_YIELDS:
-                return None
-            for body, end in zip(node.regions, ends, strict=True):
-                body.outputs.append(end.here)
-            here = self._yield(graphs[-1], node)
-        return _IsSet(make("or", here, around)) if depth == len(graphs) else _IsSet(here, around, depth)
+    def _of_event(self, value: Value, graph: Graph) -> Scalar:
+        """Of a number that is computed: the number of the event, and the iteration in which it was."""
+        event = self.events.get(value, 0)
+        if not event:
+            return 0
+        place = graph
+        while place is not self.outermost.graph:
+            outer, node = self._around(place)
+            if node.kind is NodeKind.LOOP and is_made_after(value, self._region(node).serial):
+                break
+            place = outer
+        time = self.count if place is self.outermost.graph else self._clock(place)
+        return self._bring(make("add", make("mul", time, 1 + len(self.events)), event), place, graph)
 
-    def _of_loop(self, graphs: tuple[Graph, ...], node: Node, place: int) -> _IsSet | None:
-        """The same of what an inner loop carries: it may have been set before that, or by an iteration of it."""
-        (body,) = node.regions
-        begin, last = node.args[place], len(body.outputs) - bool(node.params.get("while"))
-        inner, index, end = body.inputs[place], body.inputs[0], body.outputs[last + place]
-        assert isinstance(inner, Symbol) and isinstance(index, Symbol)
-        first = self._is_set(graphs, begin)  # type: ignore[arg-type]
-        later = _Ends(self.tracer, inner, index).is_set(body, end)
-        if first is None or later is None or node.params["numbers"] == MAX_YIELDS:
-            return None
-        if later is False:
-            return first
-        (name,) = self.tracer.yield_names(1)
-        flag = Symbol(name, "bool", len(body.inputs))
-        body.symbols[name] = flag
-        body.inputs.append(flag)
-        body.outputs.insert(last, make("or", flag, later))
-        node.args = (*node.args, first.here)
-        return replace(first, here=self._yield(graphs[-1], node))
+    def _of_choice(self, value: Value, origin: Chosen, graph: Graph) -> Scalar:
+        node = origin.node
+        home = self._home(node)
+        assert node is not None
+        if value not in self.chosen:
+            pair = zip((origin.first, origin.second), node.regions, strict=True)
+            one, other = (self.of(part, body) for part, body in pair)
+            is_known = not is_symbolic(one) and one == other
+            self.chosen[value] = one if is_known else self._choose(node, (one, other))
+        return self._bring(self.chosen[value], home, graph)
 
-    def _yield(self, graph: Graph, node: Node) -> Symbol:
-        """The number that `node` yields as its last one, a bool that has just been added to its bodies."""
-        (name,) = self.tracer.yield_names(1)
-        symbol = graph.add_yield(name, "bool")
-        yields = (*node.params["yields"], symbol)
-        node.params = {**node.params, "numbers": len(yields), "yields": yields}
+    def _of_picked(self, value: Value, origin: CallValue, graph: Graph) -> Scalar:
+        """Of what max(), min(), abs() or % gives: 1 or 0, by whether it is the first operand, picks the tag."""
+        function, first, second = origin.function, origin.args[0], origin.args[-1]
+        if function not in (max, min, abs, operator.mod) or (function is operator.mod and not _is_long(second)):
+            raise _Untold
+        one = self.of(first, graph)
+        other = self.of(second, graph) if function in (max, min) else self._of_event(value, graph)
+        a, b = as_scalar(first), as_scalar(second)
+        assert a is not None and b is not None
+        try:
+            a, b = (renamed(number, graph.symbols) if self._is_closed(graph) else number for number in (a, b))
+        except KeyError:
+            raise _Untold from None
+        if function is operator.mod:  # it is the operand where it is equal to that
+            gone = make("sub", a, make("mod", a, b))
+            above = make("neg", make("max", gone, make("neg", gone)))
+        else:
+            above = {max: lambda: make("sub", a, b), min: lambda: make("sub", b, a), abs: lambda: a}[function]()
+        is_first = make("max", 0, make("min", 1, make("add", above, 1)))
+        return make("add", other, make("mul", is_first, make("sub", one, other)))
+
+    def carry(self, region: Region, path: Path) -> tuple[Symbol, Symbol | None]:
+        """The tag of what the loop of `region` carries: in an iteration, and behind an inner loop."""
+        key = id(region), path
+        begin, end = region.begins.get(path), region.ends.get(path)
+        if key in self.carried:
+            return self.carried[key]
+        if region is self.outermost:
+            tag = (*path, TAG)
+            inside = self.tracer.carry_number(region, tag, "int")
+            self.carried[key] = inside, None
+            self.numbers.begins[tag] = self.of(begin, region.graph)
+            self.numbers.next[tag] = self.of(end, region.graph)
+            return inside, None
+        loop = region.loop
+        home = self._home(loop)
+        assert loop is not None
+        inside, place, behind = self._carry(loop, self.of(begin, home))
+        self.carried[key] = inside, behind
+        (body,) = loop.regions
+        body.outputs[place] = self.of(end, body)
+        return inside, behind
+
+    # -- complete graphs --------------------------------------------------------------------------
+
+    def _is_closed(self, graph: Graph) -> bool:
+        return graph is not self.outermost.graph
+
+    def _home(self, node: Node | None) -> Graph:
+        if node is None or node not in self.home:
+            raise _Untold
+        return self.home[node]
+
+    def _around(self, graph: Graph) -> tuple[Graph, Node]:
+        if id(graph) not in self.around:
+            raise _Untold
+        return self.around[id(graph)]
+
+    def _region(self, loop: Node) -> Region:
+        if loop not in self.tracer.loops:
+            raise _Untold
+        return self.tracer.loops[loop]
+
+    def _body(self, region: Region) -> Graph:
+        if region is self.outermost:
+            return region.graph
+        self._home(region.loop)
+        assert region.loop is not None
+        body: Graph = region.loop.regions[0]
+        return body
+
+    def _bring(self, number: Scalar, home: Graph, graph: Graph) -> Scalar:
+        """A number of `home` as one of `graph`, which is inside of it."""
+        if not is_symbolic(number) or graph is home:
+            return number
+        outer, node = self._around(graph)
+        begin = self._bring(number, home, outer)
+        key = id(graph), begin
+        if key not in self.brought:
+            if node.kind is NodeKind.COND:
+                (name,) = self.tracer.yield_names(1)
+                for body in node.regions:
+                    self.brought[id(body), begin] = self._add_input(body, name)
+                node.args = (*node.args, begin)
+            else:
+                self.brought[key] = self._carry(node, begin)[0]
+        return self.brought[key]
+
+    def _add_input(self, body: Graph, name: str) -> Symbol:
+        symbol = Symbol(name, "int", len(body.inputs))
+        body.symbols[name] = symbol
+        body.inputs.append(symbol)
+        return symbol
+
+    def _carry(self, loop: Node, begin: Scalar) -> tuple[Symbol, int, Symbol]:
+        """Have an inner loop carry one more number, which stays what it is: that number inside, its place among the
+        outputs, and the number behind."""
+        (body,) = loop.regions
+        inside = self._add_input(body, self.tracer.yield_names(1)[0])
+        place = len(body.outputs) - bool(loop.params.get("while"))
+        body.outputs.insert(place, inside)
+        loop.args = (*loop.args, begin)
+        return inside, place, self._yield(loop)
+
+    def _choose(self, choice: Node, pair: tuple[Scalar, Scalar]) -> Symbol:
+        """Have a choice hand out one more number."""
+        for body, number in zip(choice.regions, pair, strict=True):
+            body.outputs.append(number)
+        return self._yield(choice)
+
+    def _yield(self, node: Node) -> Symbol:
+        """What stands for the last number that `node` yields, which has just been added to its bodies."""
+        yields = node.params.get("yields", ())
+        if len(yields) == MAX_YIELDS:
+            raise _Untold
+        symbol = self.home[node].add_yield(self.tracer.yield_names(1)[0], "int")
+        node.params = {**node.params, "numbers": len(yields) + 1, "yields": (*yields, symbol)}
         assert isinstance(node.type, tuple)
         node.type = (*node.type, number_type(symbol))
         return symbol
 
-
-def _yielding(graph: Graph, value: Symbol) -> tuple[Node | None, int]:
-    """The node of `graph` that yields a number, and at which place, counted from the last of them."""
-    for node in graph.nodes:
-        names = [symbol.name for symbol in node.params.get("yields", ())]
-        if value.name in names:
-            return node, names.index(value.name) - len(names)
-    return None, 0
+    def _clock(self, body: Graph) -> Symbol:
+        """How many iterations of the inner loop with that body came before this one, in all iterations of those
+        around."""
+        if id(body) in self.clocks:
+            return self.clocks[id(body)]
+        region, chain = self.outermost, [body]
+        while chain[-1] is not region.graph:
+            chain.append(self._around(chain[-1])[0])
+        chain.reverse()
+        path: Path = (CLOCK, len(self.clocks))
+        now: Scalar = self.tracer.carry_number(region, path, "int")
+        self.numbers.begins[path] = 0
+        places: list[tuple[Node, Graph, int, Scalar]] = []
+        behind: list[Symbol] = []
+        for graph in chain[1:]:
+            node = self._around(graph)[1]
+            if node.kind is NodeKind.LOOP:
+                inside, place, after = self._carry(node, now)
+                places.append((node, graph, place, now))
+                behind.append(after)
+                now = inside
+            else:
+                places.append((node, graph, -1, now))
+                behind.append(Symbol("", "int", 0))
+                now = self._bring(now, self.home[node], graph)
+        assert isinstance(now, Symbol)
+        self.clocks[id(body)] = now
+        then = make("add", now, 1)
+        for (node, graph, place, before), after in zip(reversed(places), reversed(behind), strict=True):
+            if place >= 0:
+                graph.outputs[place] = then
+                then = after
+            else:
+                pair = [then if arm is graph else self._bring(before, self.home[node], arm) for arm in node.regions]
+                then = self._choose(node, (pair[0], pair[1]))
+        self.numbers.next[path] = then
+        return now
 
 
 @dataclass(eq=False, slots=True)
 class Behind:
-    """The numbers that a loop carries as they are behind it, or where it is left between two iterations.
+    """The numbers that a loop leaves as they are behind it, or where it is left between two iterations.
 
-    places: of what the loop hands out, by path; results: the nodes of these. alike: what tell_apart() returned. index:
-    that of the last iteration.
+    objects: what tell_apart() has found. places: of what the loop hands out, by path; results: the nodes of these.
+    made: the number at a path, as an object that nobody else has, which it takes from these. first: the first path with
+    the same object.
     """
 
-    numbers: Numbers
+    objects: Objects
     places: dict[Path, int]
     results: dict[int, Node]
-    alike: list[Path]
-    index: Value | None
-    known: dict[Value, Value] = field(default_factory=dict)  # by what the names hold that hold it
-    made: dict[Value, Value] = field(default_factory=dict)  # if it is another one than before the loop
+    made: Callable[[Path, Behind], Value]
+    first: Callable[[Path], Path]
+    known: dict[Path, Value] = field(default_factory=dict)
+    tags: dict[Path, Value] = field(default_factory=dict)
 
-    def number(self, path: Path, before: Value | None) -> Value:
-        """The number at `path`; `before` itself where no iteration put another there."""
-        held = self.numbers.held[path]
-        if held not in self.known:
-            number = self.known[held] = self._made(path)
-            flag = (*path, IS_SET)
-            if flag in self.places and before is not None:
-                is_set = ResultValue(None, self.results[self.places[flag]], bool)
-                self.known[held] = EitherValue(None, is_set, number, before)
-        return self.known[held]
+    def number(self, path: Path) -> Value:
+        """The number at `path`."""
+        path = self.first(path)
+        if path not in self.known:
+            self.known[path] = self._object(path)
+        return self.known[path]
 
-    def _made(self, path: Path) -> Value:
-        """The number that an iteration computed, or took from the index."""
-        held = self.numbers.held[path]
-        if held not in self.made:
-            kind = {"int": int, "float": float, "bool": bool}[kind_of(self.numbers.next[path])]
-            number = self.made[held] = ResultValue(None, self.results[self.places[path]], kind)
-            place = next((k for k, other in enumerate(self.alike) if self.numbers.held.get(other) is held), 0)
-            earlier = self.alike[:place]
-            if earlier:
-                others = [self._made(other) if other in self.numbers.held else self.index for other in earlier]
-                self.made[held] = CallValue(None, one_of_equals, [number, *(other for other in others if other)])
-        return self.made[held]
+    def result(self, path: Path, kind: type) -> ResultValue:
+        """What the loop hands out at `path`."""
+        return ResultValue(None, self.results[self.places[path]], kind)
+
+    def _object(self, path: Path) -> Value:
+        number = found = self.made(path, self)
+        conditions: list[tuple[CallValue, Value]] = []
+        if path in self.objects.grown:
+            before = self.objects.grown[path]
+            conditions.append((CallValue(None, operator.eq, [number, before]), before))
+        for code, value in self.objects.outside.get(path, ()):
+            conditions.append((CallValue(None, operator.eq, [self._tag(path), ConstantValue(None, code)]), value))
+        for other in self.objects.others.get(path, ()):
+            is_same = CallValue(None, are_one, [self._tag(path), self._tag(other)])
+            conditions.append((is_same, self.number(other)))
+        for condition, value in conditions:
+            found = EitherValue(None, condition, value, found)
+        expr = as_scalar(number)
+        # What is known of the number stays known.
+        return NumberValue(None, expr, found) if expr is not None and isinstance(found, EitherValue) else found
+
+    def _tag(self, path: Path) -> Value:
+        if path not in self.tags:
+            self.tags[path] = self.result(self.objects.tags[path], int)
+        return self.tags[path]
 
 
-def one_of_equals(number: int, *others: int) -> int:
-    """What residual code takes for a number which is one object with any of the others that it is equal to."""
-    return next((other for other in others if other == number), number)
+def _is_long(value: Value) -> bool:
+    """Whether a number is known to have more than one of CPython's digits."""
+    number = as_scalar(value)
+    return isinstance(number, int) and abs(number) >= 2**30
 
 
-__all__ = ["Behind", "Path", "tell_apart"]
+def are_one(tag: int, other: int) -> bool:
+    """Whether numbers with these tags are one object. NB: 0 is the tag of all that nobody else has."""
+    return tag == other != 0
+
+
+__all__ = ["TAG", "Behind", "Left", "Objects", "Path", "tell_apart"]

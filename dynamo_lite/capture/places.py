@@ -38,6 +38,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     UnreadValue,
     Value,
+    computed_number,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, cell_entry, class_lookup, present
 from dynamo_lite.dataclass import dataclass
@@ -147,8 +148,8 @@ def end_of(owner: SequenceValue, key: str) -> Value | None:
     if key == "length":
         if owner.times is not None:
             length = make("max", owner.times, 0)
-            return NumberValue(None, length) if is_symbolic(length) else ConstantValue(None, length)
-        return ConstantValue(None, len(owner.known))
+            return NumberValue(None, length) if is_symbolic(length) else computed_number(length)  # type: ignore[arg-type]
+        return computed_number(len(owner.known))
     return owner.known[-1] if owner.known and owner.times is None else None
 
 

@@ -26,6 +26,7 @@ from dynamo_lite.capture.value import (
     CallValue,
     CellValue,
     CharacterValue,
+    ComputedValue,
     ConstantValue,
     DictValue,
     DictViewValue,
@@ -36,7 +37,6 @@ from dynamo_lite.capture.value import (
     GoneValue,
     InstanceValue,
     IteratorValue,
-    JoinedValue,
     LazyValue,
     MethodValue,
     NullValue,
@@ -50,12 +50,13 @@ from dynamo_lite.capture.value import (
     TakenValue,
     TextValue,
     Value,
+    computed_number,
     is_gone,
     kept_locals,
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of
 from dynamo_lite.pycode import OPCODES, Code, Instr, Position, handlers_at, null_below_callable
 from dynamo_lite.pycode.borrow import borrowed_slots
 from dynamo_lite.pycode.code import NO_POSITION
@@ -73,7 +74,7 @@ _LONGEST_TAIL = 8
 # Values that are one object however often they are used.
 _OBJECTS = (
     *(CallValue, CharacterValue, EitherValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue),
-    *(FunctionValue, MethodValue, CellValue, RecordValue, InstanceValue, JoinedValue, SliceValue, RangeValue),
+    *(FunctionValue, MethodValue, CellValue, RecordValue, InstanceValue, ComputedValue, SliceValue, RangeValue),
 )
 MAX_NESTING = 100  # of what residual code builds; a deeper one took the stack it is written on
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
@@ -186,7 +187,7 @@ class Residual:
                 raise SkipFrame("nested-values", str(MAX_NESTING))
             self.build(value)
             self._nesting -= 1
-            if isinstance(value, _OBJECTS):
+            if isinstance(value, _OBJECTS) or (isinstance(value, NumberValue) and not self.is_computed(value)):
                 name = self._memo[value] = self.temporary()
                 self.emit("COPY", 1)
                 self.emit("STORE_FAST", name)
@@ -209,21 +210,17 @@ class Residual:
         match value:
             case ArrayValue():
                 self.emit("LOAD_FAST", self.output(value.node))
+            case NumberValue(origin=CallValue() | EitherValue() as origin):
+                self.build(origin)
             case NumberValue():
-                expr = value.expr
-                if isinstance(expr, Symbol) and expr.axis is None and 0 <= expr.input < len(self.inputs):
-                    self.load_source(self.inputs[expr.input])
-                elif is_symbolic(expr):
-                    self.emit("LOAD_FAST", self.output(expr, value))
-                else:
-                    self.emit("LOAD_CONST", expr)
+                self.build_number(value)
             case TakenValue():
                 self.emit("LOAD_FAST", TAKEN)
             case GoneValue():
                 self.emit("LOAD_CONST", None)
             case FormattedValue():
                 self.call(value.function, [ConstantValue(None, value.format), *value.args])
-            case CallValue() | JoinedValue():
+            case CallValue() | ComputedValue():
                 self.call(value.function, value.args)
             case RecordValue():
                 self.call(value.cls, value.items)
@@ -250,7 +247,7 @@ class Residual:
             case SliceValue():
                 self.call(slice, [value.start, value.stop, value.step])
             case RangeValue():
-                self.call(range, [scalar_value(part) for part in (value.start, value.stop, value.step)])
+                self.call(range, [self.operand(part) for part in (value.start, value.stop, value.step)])
             case IteratorValue() if _is_rest(value):
                 self.rest(value)
                 self.emit("GET_ITER")
@@ -273,6 +270,38 @@ class Residual:
                 self.call(object.__new__, [value.made_of])
             case _:
                 raise AssertionError(type(value))
+
+    def build_number(self, value: NumberValue) -> None:
+        """A Python number that is a new object; what is equal to an input is made of that, the program would hand on
+        the very object."""
+        source = self.source_of(value.expr)
+        if source is not None:
+            self.load_source(source)
+            if kind_of(value.expr) == "int":
+                self.emit("LOAD_CONST", 0)
+                self.emit("BINARY_OP", "+")
+            elif kind_of(value.expr) == "float":
+                self.emit("UNARY_NEGATIVE")
+                self.emit("UNARY_NEGATIVE")
+        elif is_symbolic(value.expr):
+            self.emit("LOAD_FAST", self.output(value.expr, value))
+        else:
+            self.load(computed_number(value.expr))  # type: ignore[arg-type]
+
+    def is_computed(self, value: NumberValue) -> bool:
+        """Whether a number is an object that the program makes."""
+        return value.source is None and value.origin is None and self.source_of(value.expr) is None
+
+    def source_of(self, scalar: Scalar) -> Source | None:
+        """Where the number of an input comes from; None for any other number."""
+        is_input = isinstance(scalar, Symbol) and scalar.axis is None and 0 <= scalar.input < len(self.inputs)
+        return self.inputs[scalar.input] if is_input else None  # type: ignore[union-attr]
+
+    def operand(self, scalar: Scalar) -> Value:
+        """A Scalar as a value; nobody asks which object it is, and the user's own costs less than the program's."""
+        if not is_symbolic(scalar):
+            return ConstantValue(None, scalar)
+        return NumberValue(self.source_of(scalar), scalar)
 
     def build_function(self, value: FunctionValue) -> None:
         parts: list[Value] = [
@@ -306,7 +335,7 @@ class Residual:
                 self.load(item)
             self.emit("BUILD_TUPLE" if value.kind is tuple else "BUILD_LIST", len(value.known))
             if value.times is not None:
-                self.load(scalar_value(value.times))
+                self.load(self.operand(value.times))
                 self.emit("BINARY_OP", "*")
         if value.filled is not None:
             self.emit("LOAD_FAST", self.output(value.filled))
@@ -752,11 +781,6 @@ def _is_rest(value: Value) -> bool:
 def keyword_names(value: SequenceValue) -> tuple[str, ...]:
     """The tuple of names that CALL_KW takes from the stack."""
     return tuple(item.value for item in value.items if isinstance(item, ConstantValue))
-
-
-def scalar_value(scalar: Scalar) -> Value:
-    """A Scalar as a value."""
-    return NumberValue(None, scalar) if is_symbolic(scalar) else ConstantValue(None, scalar)
 
 
 def _by_identity(value: Any) -> bool:

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
+from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.state import Frame, LoopExit, Tracer
 from dynamo_lite.capture.value import (
     CellValue,
@@ -28,6 +29,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     SliceValue,
     Value,
+    is_single,
 )
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import kind_of, make
@@ -70,6 +72,19 @@ def same(before: Value, after: Value) -> bool:
             and all(same(one, other) for one, other in zip(before.items, after.items, strict=True))
         )
     return before.source is not None and before.source == after.source and type(before) is type(after)
+
+
+def is_one_object(before: Value, after: Value) -> bool:
+    """Whether two values that are the same are one object, too, or hold the same objects; what has one object only for
+    each value, or is compared by its value, is."""
+    if isinstance(before, SequenceValue) and isinstance(after, SequenceValue):
+        return all(map(is_one_object, before.items, after.items))
+    numbers = [as_scalar(value) for value in (before, after)]
+    if before is after or None in numbers or is_single(numbers[0]) or kind_of(numbers[0]) == "bool":  # type: ignore[arg-type]
+        return True
+    if type(before) is ConstantValue is type(after) and before.source is None is after.source:
+        return before.value is after.value
+    return before.source is not None and before.source == after.source
 
 
 def _same_constant(before: Any, after: Any) -> bool:
@@ -196,5 +211,6 @@ def _parts(value: Value) -> list[Value | None]:
 
 
 __all__ = [
-    *("held_cells", "is_tuple", "mutable_state", "reachable", "reached_by_name", "same", "types_agree", "unchanged"),
+    *("held_cells", "is_one_object", "is_tuple", "mutable_state", "reachable", "reached_by_name", "same"),
+    *("types_agree", "unchanged"),
 ]

@@ -29,6 +29,8 @@ from dynamo_lite.capture.value import (
     ObjectValue,
     SequenceValue,
     Value,
+    computed_number,
+    next_serial,
 )
 from dynamo_lite.capture.words import number_words
 from dynamo_lite.dataclass import dataclass
@@ -285,7 +287,9 @@ class Region:
     that are, or in the first iteration may be, an object from outside. pauses: conditions for iterations in front of
     which the loop is left; None where it cannot be. A branch of a choice is a region too, whose index nothing uses;
     what it yields is noted with the choice. given: the condition under which it runs, if that is a number. depth: how
-    many frames there were around it.
+    many frames there were around it. serial: what is made in it has a later one. begins, ends: by path the numbers that
+    there are before the first iteration and after one, as the values that names hold. loop: the node, once it is
+    complete.
     """
 
     key: LoopKey
@@ -300,6 +304,10 @@ class Region:
     pauses: list[Scalar] | None = None
     given: Scalar = True
     depth: int = 0
+    serial: int = field(default_factory=next_serial)
+    begins: dict[tuple[Any, ...], Value | None] = field(default_factory=dict)
+    ends: dict[tuple[Any, ...], Value] = field(default_factory=dict)
+    loop: Node | None = None
 
     def may_be_unrolled(self) -> bool:
         """Whether capture knows how many iterations there are, and they are so few that unrolled the loop does better
@@ -368,6 +376,8 @@ class Tracer:
         self.plans: dict[LoopKey, LoopPlan] = {} if plans is None else plans
         self.indices: set[str] = set()  # names of the indices of all loops met
         self.carried: set[str] = set()  # names of the numbers that they carry, and that they or choices yield
+        self.loops: dict[Node, Region] = {}  # those that are complete
+        self.met: list[Region] = []  # and all that were begun
         self.alternatives: dict[str, tuple[Scalar, ...]] = {}  # by such a name the numbers that it may be
         self.facts = Facts()
         self.inputs: list[Source] = []
@@ -410,6 +420,9 @@ class Tracer:
                 value.stored.clear()
         for cell in (*self.cells, *(self.outer_cells or {}).values()):
             cell.concrete = cell.contents = None
+        for region in self.met:
+            for known in (region.begins, region.ends, region.lists):  # values that refer to the region again
+                known.clear()
         self.namespaces.clear()
         self.stored.clear()
         self.checked.clear()
@@ -448,6 +461,7 @@ class Tracer:
         learn_index(body.facts, index, start, stop, step)
         self.indices.add(index.name)
         self.regions.append(Region(key, body, index, (start, stop, step), depth=len(self.frames)))
+        self.met.append(self.regions[-1])
         return self.regions[-1]
 
     def open_branch(self, key: LoopKey, condition: Scalar | Node, truth: bool) -> Region:
@@ -510,6 +524,9 @@ class Tracer:
             seen, parts = seen | {value.name}, self.alternatives.get(value.name, ())
         elif isinstance(value, ScalarOp) and value.op in ("max", "min"):
             parts = value.operands
+        elif isinstance(value, ScalarOp) and value.op == "mod":  # NB: a % b is a where b has more digits
+            is_small = self.graph.facts.decide(make("lt", value.operands[1], 2**30))
+            parts = () if is_small else value.operands[:1]
         return found.union(*(self.objects(part, seen) for part in parts))
 
     def is_carried(self, value: Scalar) -> bool:
@@ -714,7 +731,7 @@ class Tracer:
 
     def number(self, expr: Scalar) -> Value:
         """A Python number as a value: a constant when it is known."""
-        return NumberValue(None, expr) if is_symbolic(expr) else ConstantValue(None, expr)
+        return NumberValue(None, expr) if is_symbolic(expr) else computed_number(expr)  # type: ignore[arg-type]
 
 
 def _types_of(node: Node) -> tuple[ArrayType, ...]:

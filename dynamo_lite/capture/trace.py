@@ -231,7 +231,7 @@ def _trace(
         jumps.append(jump(target))
         return jumps[-1]
 
-    residual = Residual(code, function.__globals__, remember)
+    residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs)
     residual.stores = stores(tracer) if tracer.stored else None
     record = None
     ends = "return"
@@ -275,7 +275,6 @@ def _trace(
         ends = "rest" if plain_rest else "break"
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
         live = frozenset(variables) if stop.reason == "python-exception" else liveness(code)[index] | shared.keys()
-        residual.inputs = tracer.inputs
         if frame.ways is not None:
             lives = [kept | shared.keys() for kept in liveness(code)] if shared else liveness(code)
             residual.goes_apart(frame.ways, index, frame.stack, variables, lives, names)
@@ -287,7 +286,7 @@ def _trace(
     elif residual.stores is None and isinstance(result, ArrayValue) and result.source is None:
         residual.output(result.node)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
-    elif residual.stores is None and isinstance(result, NumberValue) and result.source is None:
+    elif residual.stores is None and isinstance(result, NumberValue) and residual.is_computed(result):
         residual.output(result.expr)
         residual = Residual(code, function.__globals__, remember, residual.outputs)
     else:

@@ -7,10 +7,12 @@ made in this segment and is virtual until it escapes.
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable
 from dataclasses import field
 from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, NoneType, WrapperDescriptorType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -21,6 +23,11 @@ from dynamo_lite.graph.scalar import Scalar
 
 if TYPE_CHECKING:
     import types
+
+    from dynamo_lite.capture.state import Region
+
+
+_SERIAL = itertools.count().__next__
 
 
 class Break(Exception):
@@ -73,21 +80,48 @@ class ConstantValue(Value):
     value: Any = None
 
 
-class JoinedValue(ConstantValue):
-    """A str that was computed here: a new object in each call. As a constant of a code object it would be another one
-    where it looks like a name, which CPython interns."""
+@dataclass(eq=False, slots=True)
+class ComputedValue(ConstantValue):
+    """A str or number that was computed here: a new object in each call. As a constant of a code object it would be the
+    same one in all, and a str another one where it looks like a name, which CPython interns. serial: the later one was
+    made later."""
 
-    __slots__ = ()
+    serial: int = field(default_factory=_SERIAL)
 
     @property
-    def function(self) -> Callable[..., str]:
+    def function(self) -> Callable[..., Any]:
         """What makes it of `args`; a single character is then the one that CPython keeps."""
-        return str.__getitem__
+        return str.__getitem__ if isinstance(self.value, str) else _NEW[type(self.value)]
 
     @property
     def args(self) -> list[Value]:
-        """A longer str, and which part of it this one is."""
-        return [ConstantValue(None, f"_{self.value}"), ConstantValue(None, slice(1, None))]
+        """Of a str: a longer one, and which part of it this one is. Of a number: its parts."""
+        match self.value:
+            case str():
+                return [ConstantValue(None, f"_{self.value}"), ConstantValue(None, slice(1, None))]
+            case complex():
+                return [ConstantValue(None, self.value.real), ConstantValue(None, self.value.imag)]
+            case float():  # NB: a zero keeps its sign, a NaN its bits
+                return [ConstantValue(None, self.value), ConstantValue(None, 1.0)]
+        return [ConstantValue(None, self.value), ConstantValue(None, 0)]
+
+
+_NEW: dict[type, Callable[..., Any]] = {int: operator.add, float: operator.mul, complex: complex}
+
+
+def next_serial() -> int:
+    """The serial of what is made now."""
+    return _SERIAL()
+
+
+def is_single(number: object) -> bool:
+    """Whether CPython has only one object for this number: a bool or a small int."""
+    return isinstance(number, bool) or (type(number) is int and -5 <= number <= 256)
+
+
+def computed_number(number: int | float | complex) -> ConstantValue:
+    """A number that Python computes when the code runs, as the constant that it always is."""
+    return ConstantValue(None, number) if is_single(number) else ComputedValue(None, number)
 
 
 class TextValue(ConstantValue):
@@ -113,9 +147,44 @@ class TextValue(ConstantValue):
 
 @dataclass(eq=False, slots=True)
 class NumberValue(Value):
-    """A Python int, float or bool known only at the call, as an expression over the graph's symbols."""
+    """A Python int, float or bool known only at the call, as an expression over the graph's symbols.
+
+    Without a source it is an object that this segment makes: one for each such value, however equal the expressions of
+    two are. origin: where that may be an object that there is already, what says which one: the call of a function that
+    gives one of its operands, or an either, or where in the graph it is chosen. serial: the later one was made later.
+    """
 
     expr: Scalar = 0
+    origin: Origin | None = None
+    serial: int = field(default_factory=_SERIAL)
+
+
+@dataclass(eq=False, slots=True)
+class Chosen:
+    """The object that a name holds behind a choice, ``node``: one of two."""
+
+    first: Value
+    second: Value
+    node: Node | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Carried:
+    """The object that a name, at ``path``, holds when an iteration of the loop of ``region`` begins, or (behind) when
+    the loop has ended."""
+
+    region: Region
+    path: tuple[Any, ...]
+    behind: bool = False
+
+
+Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried"
+
+
+def is_made_after(value: Value, serial: int) -> bool:
+    """Whether a number is an object that this segment makes, or may make, later than what has that serial."""
+    made = isinstance(value, NumberValue | ComputedValue) and value.source is None
+    return made and value.serial > serial  # type: ignore[attr-defined]
 
 
 @dataclass(eq=False, slots=True)

@@ -70,7 +70,7 @@ def two_numbers_swap(x, n):  # type: ignore[no-untyped-def]
     return x
 
 
-@case(vector, plain=True)
+@case(vector, versions=2)
 def an_object_goes_through(x, n):  # type: ignore[no-untyped-def]
     a, b = 0.25, 4.0
     for _ in range(n):

@@ -50,6 +50,7 @@ CHANGING_METHODS = frozenset(
 
 # C types whose members are objects; those of others may be C numbers, of which each read makes an object.
 _OBJECT_MEMBERS = (range, slice)
+_ITSELF = frozenset({("int", "real"), ("int", "numerator"), ("float", "real")})  # what of a number is the number
 
 
 @handles("LOAD_ATTR")
@@ -98,8 +99,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return _object_attribute(machine, owner, name)
         case InstanceValue():
             return _instance_attribute(machine, owner, name)
-        case NumberValue() if name == "real" or (name == "numerator" and kind_of(owner.expr) == "int"):
-            return NumberValue(None, owner.expr)
+        case NumberValue() if (kind_of(owner.expr), name) in _ITSELF:
+            return owner
         case NumberValue() if not hasattr({"int": int, "float": float, "bool": bool}[kind_of(owner.expr)], name):
             raise AttributeMissing(name)
         case SequenceValue() | DictValue() | RangeValue():

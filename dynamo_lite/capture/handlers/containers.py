@@ -33,6 +33,7 @@ from dynamo_lite.capture.value import (
     TextValue,
     Value,
     a_kind,
+    computed_number,
     kind_name,
 )
 from dynamo_lite.capture.words import source_text
@@ -341,11 +342,11 @@ def length(machine: Machine, value: Value) -> Value:
     match value:
         case SequenceValue() if lists.has_ends(machine.tracer, value):
             known = lists.look(machine.tracer, value, "length")
-            return ConstantValue(None, len(value.items)) if known is None else known
+            return computed_number(len(value.items)) if known is None else known
         case SequenceValue() | DictValue():
-            return ConstantValue(None, len(value.items))
+            return computed_number(len(value.items))
         case DictViewValue():
-            return ConstantValue(None, len(value.of.items))
+            return computed_number(len(value.of.items))
         case ArrayValue() if not value.node.array_type.scalar and value.node.array_type.ndim >= 1:
             return machine.tracer.number(value.node.array_type.shape[0])
         case RangeValue() if value.step == 1:
@@ -356,7 +357,7 @@ def length(machine: Machine, value: Value) -> Value:
         case TextValue():
             return length_of_text(machine, value)
         case ConstantValue() if isinstance(value.value, str | bytes | tuple):
-            return ConstantValue(None, len(value.value))
+            return computed_number(len(value.value))
         case NumberValue() | ConstantValue(value=bool() | int() | float() | None):
             raise Raised(TypeError, "a number has no len()")
         case ArrayValue() if value.node.array_type.ndim == 0:
