@@ -106,6 +106,9 @@ class Abi(NamedTuple):
     PYTHON_BOOL: int
     VECTOR_PRODUCTS: int
     VECTOR_DOT: int
+    ACCUMULATES: int
+    ACCUMULATE_ADD: int
+    ACCUMULATE_MULTIPLY: int
     UFUNC_CALL_INFO: str
     HELPERS: tuple[str, ...]
     NUMBER_KINDS: tuple[str, ...]
