@@ -23,7 +23,10 @@ from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.pycode import OPCODES, Code, handlers_at
 
 _LONGEST = 100  # instructions
-_BUILDS = frozenset({"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP"})
+# What makes arguments, parts of arrays among them, and computes nothing.
+_BUILDS = frozenset(
+    {"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "BINARY_SUBSCR"}
+)
 # Packages whose functions and objects capture knows; what is the user's may be inlined.
 _KNOWN = frozenset({"builtins", "numpy", "math", "cmath", "dynamo_lite", "types", "itertools", "functools", "operator"})
 _OURS = object()  # what may be captured, or is not known
@@ -72,6 +75,8 @@ def plain_statement(
                     return None
                 del stack[-popped:]
                 stack.append(_FOREIGN)
+            case "LIST_EXTEND" if instr.arg == 1:
+                del stack[-1]
             case "UNPACK_SEQUENCE":
                 stack[-1:] = [_OURS] * instr.arg
             case "POP_TOP" | "STORE_FAST":

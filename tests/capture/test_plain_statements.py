@@ -27,6 +27,9 @@ class Pen:
             raise AttributeError(name)
         return Pen(self._notes, f"{self._name}.{name}")
 
+    def __getitem__(self, key: Any) -> Any:
+        return Pen(self._notes, f"{self._name}[{key!r}]")
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if "raises" in self._name:
             raise ValueError(self._name)
@@ -59,6 +62,34 @@ def rebinding(x: Any, pen: Any, out: Any, n: int) -> Any:
     pen.end()
     out = pen.last(x)
     return x, out is pen
+
+
+def parts(x: Any, pen: Any, out: Any, n: int) -> Any:
+    chosen = [0, 2, 1]
+    for i in range(n):
+        y = np.sqrt(x + i)
+        pen.cla()
+        pen.plot(y[[0, 1]], y[1:-1], x[chosen], {"x": y[i % 5]}["x"], [1, 2, 3], x[::-1][i % 3 :], size=[4, 5, 6])
+        pen.lines[i % 2](y[-1])
+        x = y * 0.5
+    return x
+
+
+def indexing(x: Any, pen: Any, out: Any, n: int) -> Any:
+    y = x + 1.0
+    pen.begin()
+    try:
+        return outside(y, pen, n)
+    except IndexError as error:
+        pen.note(str(error), error.__traceback__.tb_next.tb_lineno)
+    return y
+
+
+def outside(y: Any, pen: Any, n: int) -> Any:
+    y = y * 2.0
+    pen.go(y[0])
+    pen.plot(y[: n + 1], y[n])
+    return y
 
 
 def unpacking(x: Any, pen: Any, out: Any, n: int) -> Any:
@@ -120,7 +151,7 @@ def told(function: Callable[..., Any], n: int) -> Any:
     return parts, notes, out.getvalue()
 
 
-@pytest.mark.parametrize("function", [drawing, rebinding, unpacking, raising, caught, while_loop])
+@pytest.mark.parametrize("function", [drawing, rebinding, parts, indexing, unpacking, raising, caught, while_loop])
 def test_what_a_program_does_is_the_same(function: Callable[..., Any]) -> None:
     fast = dynamo_lite.compile(function, options={"cost_model": False})
     for n in (3, 0, 1, 7, 3):
