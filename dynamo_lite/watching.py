@@ -202,7 +202,7 @@ class Watch:
 
     def _is_called_from_outside(self, code: types.CodeType) -> bool:
         """Whether code that is not watched calls the function that asks now: it is not inlined there (np.vectorize)."""
-        frame: types.FrameType | None = sys._getframe(2)
+        frame = sys._getframe(1).f_back  # of miss(); None in a thread of C's
         while frame is not None and _key(frame.f_code) == _key(code):
             frame = frame.f_back
         return frame is not None and _key(frame.f_code) not in self.names

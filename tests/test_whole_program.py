@@ -14,6 +14,7 @@ import traceback
 import types
 import weakref
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ import pytest
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
 from dynamo_lite.pycode import decode, loops, runs_out
-from dynamo_lite.watching import Watch
+from dynamo_lite.watching import Watch, _rounds_left
 from dynamo_lite.whole_program import Program
 from tests import watched
 from tests.conftest import budget
@@ -347,10 +348,30 @@ def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
         (header,) = [found.header for found in loops(code)]
         found[function.__name__] = runs_out(code, header)
     assert found == {"counts": True, "leaves": False, "returns": False, "goes": False}
-    budget = policy.Budget(policy.Thresholds(budget_base=0.0, budget_share=0.1, budget_later=1.0, budget_gains=0.0))
+    limits = policy.Thresholds(budget_base=0.0, budget_share=0.1, budget_trust=1e9, budget_later=1.0, budget_gains=0.0)
+    budget = policy.Budget(limits)
     assert not budget.allows(cost=1e6)
     budget.expects(1.1e7)
     assert budget.allows(cost=1e6)
+    wary = policy.Budget(replace(limits, budget_trust=5.0))  # as long as nothing is saved
+    wary.expects(1.1e7)
+    assert wary.allows(cost=4.0) and not wary.allows(cost=1e6)
+    assert wary.allows(cost=1e6, saved=1.0)
+
+
+def test_how_long_an_iterator_lasts() -> None:
+    def passes_on(items: Any) -> Any:
+        for item in items:  # noqa: UP028
+            yield item
+
+    taken = passes_on(range(100))
+    for _ in range(10):
+        next(taken)
+    assert _rounds_left(taken, 10) == 90
+    assert _rounds_left(iter(range(7)), 3) == 7
+    assert _rounds_left(iter([1, 2]), 0) == 2
+    assert _rounds_left(passes_on(iter("abc")), 0) is None
+    assert _rounds_left(zip("ab", "cd", strict=True), 0) is None
 
 
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
@@ -365,14 +386,17 @@ def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
         watch.entries.append((poll, *key, name))
         watch.names[key] = called[name]
     heart = nested.__code__
-    assert [watch._waits(code) for code in codes] == [True, True, False, False]  # for `sharing` they have waited enough
+    # For `sharing` they have waited enough.
+    assert [watch._waits(code, 10.0) for code in codes] == [True, True, False, False]
     watch.waited.clear()
     watch.asked.add((heart.co_filename, heart.co_firstlineno))
-    assert not any(watch._waits(code) for code in codes)
+    assert not any(watch._waits(code, 10.0) for code in codes)
     watch.asked.clear()
     for poll, *_ in watch.entries:
         poll.calls = 10**9  # they are better inlined
-    assert not any(watch._waits(code) for code in codes)
+    assert not any(watch._waits(code, 10.0) for code in codes)
+    watch.from_outside.add((heart.co_filename, heart.co_firstlineno))  # but for one that np.vectorize calls, say
+    assert watch._waits(codes[0], 10.0)
 
 
 def test_a_short_loop_is_left_to_the_code_of_its_function() -> None:
@@ -433,7 +457,11 @@ def test_a_budget_grows_with_the_time_that_has_passed() -> None:
 
 
 def test_what_goes_beyond_a_stake_has_to_be_saved() -> None:
-    budget = policy.Budget(policy.Thresholds(budget_share=0.05, budget_stake=0.5, budget_later=0.01, budget_gains=0.5))
+    budget = policy.Budget(
+        policy.Thresholds(
+            budget_share=0.05, budget_stake=0.5, budget_trust=1e9, budget_later=0.01, budget_gains=0.5
+        )
+    )
     budget.expects(10_000.0 - time.process_time())
     assert budget.allows(cost=5.0)  # 0.5 s and a hundredth of 500 s
     assert not budget.allows(cost=6.0)
