@@ -87,7 +87,7 @@ def _follows(value: Node, array: Node) -> bool:
 
 def _stays(node: Argument, stored: set[Node]) -> bool:
     """Whether nobody in the graph writes into what `node` shows."""
-    if not isinstance(node, Node) or node.array_type.scalar or not _thin(node):
+    if not isinstance(node, Node) or node.array_type.scalar:
         return False
     if node.kind is NodeKind.CALL and REGISTRY[node.op].in_place:
         return False
