@@ -95,6 +95,8 @@ class Orders:
 
     def find(self, node: Node) -> Order | None:
         type_ = node.type
+        if node.op == "concatenate" and any(0 in arg.array_type.shape for arg in node.args if isinstance(arg, Node)):
+            return None if node.array_type.ndim > 1 else ()  # what has no elements has a say, also in a thin result
         if not isinstance(type_, ArrayType) or is_thin(type_):
             return ()
         if node.kind is not NodeKind.CALL:
@@ -115,8 +117,9 @@ class Orders:
         return self.made(node, self.combined(node, operands)) if node.params.get("order", "K") == "K" else None
 
     def made(self, node: Node, order: Order | None) -> Order | None:
-        """Of a new array that has this order if it has elements. Without any NumPy makes it in C order, or not, by how
-        it goes through the operands; only of operands in C order nothing else is made."""
+        """Of a new array that has this order if no axis has less than two elements. Without elements NumPy makes it in
+        C order, or not, by how it goes through the operands, and where an axis of one element stands it chooses, too;
+        only of operands in C order nothing else is made."""
         if order is None or PACKED in order:
             return order
         facts = self.facts.copy()
@@ -124,7 +127,7 @@ class Orders:
         for size in sizes:  # an array without elements has no order, so that the program declines
             if not isinstance(size, int):
                 facts.learn(make("ge", size, 1), True)
-        if all(facts.decide(make("ge", size, 1)) for size in node.array_type.shape):
+        if all(size != 1 and facts.decide(make("ge", size, 1)) for size in node.array_type.shape):
             return order
         return (*order, PACKED)
 

@@ -264,6 +264,8 @@ def test_a_roll_along_no_axis_lies_in_c_order(expression: str) -> None:
         "np.concatenate((u[:, k:] + v[:, k:], v[:, :2]), axis=1)",
         "np.concatenate((np.roll(u[k:], 1, axis=0), u))",
         "np.pad(u[k:] * 2.0, 1)",
+        "np.concatenate((u[:, :0], v[:, :1]), axis=1)",
+        "np.concatenate((u[1:-1], v[1:]))",
     ],
 )
 def test_what_is_computed_without_elements_lies_in_c_order(expression: str) -> None:
