@@ -34,10 +34,10 @@ def lower(graph: Graph, examples: Sequence[Any] | None = None) -> Graph:
     result = clone(graph)
     hoist(result)
     if examples is None:
-        _lower(result, Orders({}))
+        _lower(result, Orders({}, facts=result.facts))
         return result
     lies = {place: order_of(one) for place, one in enumerate(examples) if isinstance(one, np.ndarray) and one.ndim > 1}
-    _lower(result, Orders(lies))
+    _lower(result, Orders(lies, facts=result.facts))
     return result
 
 
@@ -45,7 +45,7 @@ def _lower(result: Graph, orders: Orders) -> None:
     safe_point()
     for node in result.nodes:
         for region in node.regions:
-            _lower(region, Orders(None, orders.going_into(node)))
+            _lower(region, Orders(None, orders.going_into(node), region.facts))
     numbers(result)
     dead_code(result)
     assemble(result, orders)

@@ -26,7 +26,7 @@ import numpy as np
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.rewrite import origins, replace_uses, root, written
+from dynamo_lite.graph.rewrite import origins, replace_uses, written
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.orders import PACKED, Orders
@@ -175,8 +175,6 @@ class _Assembler:
             return None
         if result.ndim == 1:
             made: Node | None = self.new(node)
-        elif any(root(arg).kind is not NodeKind.INPUT for arg in args):
-            return None  # of what is computed, NumPy may choose an order that operands alone do not tell
         else:
             made = self.orders.allocate_if_known(self.graph, node)
         if made is None:
@@ -197,8 +195,9 @@ class _Assembler:
                 return source if same else value
             is_flat = value.op == "ravel" and source.array_type.ndim == 1
             is_one = value.op in _SAME_ELEMENTS and {*value.array_type.shape, *source.array_type.shape} <= {1}
-            kept = source.array_type.dtype == value.array_type.dtype and self.is_unwritten(source)
-            if not (is_flat or is_one) or not kept:
+            if not (is_flat or is_one):
+                break  # also of what a loop hands out: the loop itself is no array
+            if source.array_type.dtype != value.array_type.dtype or not self.is_unwritten(source):
                 break
             value = source
         if isinstance(value, Node) and value.kind is NodeKind.CONSTANT and value.array_type.shape in ((), (1,)):

@@ -87,7 +87,7 @@ def _follows(value: Node, array: Node) -> bool:
 
 def _stays(node: Argument, stored: set[Node]) -> bool:
     """Whether nobody in the graph writes into what `node` shows."""
-    if not isinstance(node, Node) or node.array_type.scalar or not _thin(node):
+    if not isinstance(node, Node) or node.array_type.scalar:
         return False
     if node.kind is NodeKind.CALL and REGISTRY[node.op].in_place:
         return False
@@ -108,8 +108,10 @@ def _owns(node: Node) -> bool:
 
 
 def _is_plain_thin(array: Node) -> bool:
-    """Whether `array` has NumPy's strides of a result along its axes of size 1: not those of an order asked for."""
-    return array.params.get("order", "C") in "CK" or all(dim != 1 for dim in array.array_type.shape)
+    """Whether `array` has NumPy's strides of a result along its axes of size 1: not those of an order asked for, nor
+    of such an axis of the array that np.empty_like was given, where this had a stride of its own."""
+    is_plain = array.op not in ("empty_like", "full_like") and array.params.get("order", "C") in "CK"
+    return is_plain or array.array_type.ndim <= 1 or all(dim != 1 for dim in array.array_type.shape)
 
 
 def _same_layout(value: Node, array: Node) -> bool:
@@ -117,7 +119,7 @@ def _same_layout(value: Node, array: Node) -> bool:
     if array.kind is not NodeKind.CALL or not (_thin(array) or all(dim != 1 for dim in array.array_type.shape)):
         return False
     made = value.kind is NodeKind.CALL and REGISTRY[value.op].kind is OpKind.ELEMENTWISE
-    return array.op != "tuple_get" and _owns(array) and made
+    return array.op != "tuple_get" and _owns(array) and _is_plain_thin(array) and made
 
 
 def _reads(node: Node) -> bool:

@@ -12,9 +12,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
+from dynamo_lite.graph.scalar import make
 from dynamo_lite.graph.types import ArrayType
 
 Order = tuple[Node | None, ...]
@@ -24,14 +26,16 @@ PACKED = None  # stands among the arrays for one that lies in C order
 class Orders:
     """What the order of axes of arrays follows from. lies: the order of those that go in now, by their places; None in
     a body, where little is required: what declines there costs all of the loop. inside: of those that go into a body
-    now, as far as it is known."""
+    now, as far as it is known. facts: what is known of sizes."""
 
     def __init__(
         self,
         lies: Mapping[int, tuple[int, ...] | None] | None,
         inside: Mapping[int, tuple[int, ...] | None] | None = None,
+        facts: Facts | None = None,
     ) -> None:
         self.lies = lies
+        self.facts = Facts() if facts is None else facts
         self.inside = {} if inside is None else inside
         self.known: dict[Node, Order | None] = {}
         self.required: list[frozenset[Node | None]] = []
@@ -91,6 +95,8 @@ class Orders:
 
     def find(self, node: Node) -> Order | None:
         type_ = node.type
+        if node.op == "concatenate" and any(0 in arg.array_type.shape for arg in node.args if isinstance(arg, Node)):
+            return None if node.array_type.ndim > 1 else ()  # what has no elements has a say, also in a thin result
         if not isinstance(type_, ArrayType) or is_thin(type_):
             return ()
         if node.kind is not NodeKind.CALL:
@@ -98,15 +104,32 @@ class Orders:
         operands = [arg for arg in node.args if isinstance(arg, Node)]
         if node.op in ("empty", "zeros", "full"):
             return (PACKED,) if node.params["order"] == "C" else (node,)
-        if node.op == "cross":
-            return (PACKED,)
-        if node.op in ("empty_like", "full_like", "reduce", "basic_index", "roll"):
+        if node.op == "cross" or (node.op == "roll" and node.params["axis"] is None):
+            return (PACKED,)  # of all elements as one vector, np.roll makes a view in C order
+        if node.op == "basic_index":
             return self.of(operands[0])
+        if node.op in ("empty_like", "full_like", "reduce", "roll"):
+            return self.made(node, self.of(operands[0]))
         if node.op == "concatenate":
-            return self.joined(operands)
+            return self.made(node, self.joined(operands))
         if REGISTRY[node.op].kind is not OpKind.ELEMENTWISE:
             return (node,)
-        return self.combined(node, operands) if node.params.get("order", "K") == "K" else None
+        return self.made(node, self.combined(node, operands)) if node.params.get("order", "K") == "K" else None
+
+    def made(self, node: Node, order: Order | None) -> Order | None:
+        """Of a new array that has this order if no axis has less than two elements. Without elements NumPy makes it in
+        C order, or not, by how it goes through the operands, and where an axis of one element stands it chooses, too;
+        only of operands in C order nothing else is made."""
+        if order is None or PACKED in order:
+            return order
+        facts = self.facts.copy()
+        sizes = dict.fromkeys(dim for array in order if array is not None for dim in array.array_type.shape)
+        for size in sizes:  # an array without elements has no order, so that the program declines
+            if not isinstance(size, int):
+                facts.learn(make("ge", size, 1), True)
+        if all(size != 1 and facts.decide(make("ge", size, 1)) for size in node.array_type.shape):
+            return order
+        return (*order, PACKED)
 
     def combined(self, node: Node, operands: list[Node]) -> Order | None:
         """Of an elementwise operation. An axis along which no operand goes stands where it stands in C order."""
@@ -165,7 +188,7 @@ class Orders:
         order = self.of(node)
         if order is None or {array.array_type.ndim for array in order if array is not None} - {node.array_type.ndim}:
             return False
-        if not self.is_common((*order, PACKED)) or not all(one is None or one.kind is NodeKind.INPUT for one in order):
+        if not self.is_common((*order, PACKED)):
             return False
         if set(order) - {PACKED}:
             self.require(graph, (*order, PACKED))

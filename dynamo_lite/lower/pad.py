@@ -134,6 +134,8 @@ class _Borders:
     def find_order(self, node: Node) -> tuple[Node, ...] | None:
         if node.kind is not NodeKind.CALL or node.type is None:
             return (node,)
+        if node.op == "roll" and _axis(node) is None:
+            return (node,)  # NB: in C order, however the operand lies
         if node.op in ("roll", "empty_like", "full_like"):
             operands: tuple[Argument, ...] = node.args[:1]
         elif node.op == "tuple_get" or REGISTRY[node.op].kind is OpKind.ELEMENTWISE:

@@ -14,6 +14,7 @@ from dynamo_lite.graph.verify import verify
 from dynamo_lite.lower import lower
 from dynamo_lite.lower.clone import clone
 from dynamo_lite.lower.functionalise import functionalise
+from tests.copies import copies_of
 from tests.oracle import require_equal
 from tests.schedule.tracing import trace
 
@@ -264,3 +265,29 @@ def test_a_dead_store_into_what_lives_on_stays() -> None:
         return z, y[:, ::2]
 
     require_equal(program, lambda: (X.copy(),), compile=dynamo_lite.compile)
+
+
+def test_np_empty_like_gives_an_axis_of_one_element_a_place_by_its_stride() -> None:
+    def empty(x: Any) -> Any:
+        made = np.empty_like(x)
+        made[:] = x * 2.0
+        return made
+
+    def zeros(x: Any) -> Any:
+        part = x[:, :1]
+        made = np.zeros_like(part)
+        made[...] = part * 2.0
+        return made, np.stack((part, part))
+
+    def padded(x: Any) -> Any:
+        made = np.full_like(x, 3.0)
+        made[...] = x * 2.0
+        return np.pad(x + 1.0, 1, "edge"), made
+
+    options = {"options": {"cost_model": False, "check": 1}}
+    f = np.asfortranarray(np.random.default_rng(3).random((8, 7)))
+    a = np.random.default_rng(3).random((5, 4, 6)).transpose(1, 0, 2)
+    shown = [f[::2], f[::2, :1], f[:1], f[:1, ::2], a[::2, :1], a[:1], a[:, :1, ::-1], a.T[1:3, :, :1]]
+    for function in (empty, zeros, padded):
+        for x in shown:
+            require_equal(function, copies_of(x), compile=dynamo_lite.compile, compile_options=options)
