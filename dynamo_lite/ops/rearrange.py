@@ -685,6 +685,6 @@ opaque(
 @spell("tile", "np.tile", np.tile)
 def _bind_tile(ask: Relate, A: ArrayArg, reps: Counts) -> Bound:
     times = tuple(_not_negative(n, "reps", ask) for n in (reps if isinstance(reps, tuple) else (reps,)))
-    if 0 in A.array_type.shape:
+    if any(ask(make("eq", size, 0)) for size in A.array_type.shape):
         raise OpError("np.tile of an empty array, which is a view of it")
     return Bound("tile", (A,), {"reps": times})

@@ -312,3 +312,17 @@ def arrays_into_elements_of_zero_axes(x: Array, y: Array) -> Array:
     x[-1] += y[0, 0]
     x[0] = y[0]
     return x
+
+
+def read_only(size: int) -> Array:
+    x = np.arange(size)
+    x.flags.writeable = False
+    return x
+
+
+@found((read_only(3),), (read_only(0),))
+def tile_of_nothing_is_a_view(x: Array) -> Array:
+    """What is read-only stays so, though nothing is written."""
+    v = np.tile(x, 2)
+    v -= 3
+    return v, x
