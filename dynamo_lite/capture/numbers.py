@@ -210,9 +210,10 @@ def number_unary(tracer: Tracer, op: str, operand: Value) -> Value:
     scalar = as_scalar(operand)
     assert scalar is not None
     if is_symbolic(scalar):
-        if op == "-":
+        is_bool = kind_of(scalar) == "bool"  # an int comes of it
+        if op == "-" and not is_bool:
             return not_too_long(NumberValue(None, ScalarOp("neg", kind_of(scalar), (scalar,))))
-        if op == "+":
+        if op == "+" and not is_bool:
             return NumberValue(None, scalar)
         if op == "abs" and kind_of(scalar) == "float":
             return not_too_long(NumberValue(None, ScalarOp("fabs", "float", (scalar,))))
