@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -42,14 +43,14 @@ def plain_statement(
 
     variables: what is known of locals. before: what is on the stack."""
     stack = [known(value) for value in before]
-    under = sum(map(_is_of_loop, before))
+    under = len(list(takewhile(_is_of_loop, before)))
     for at in range(index, min(index + _LONGEST, len(code.instrs))):
         instr = code.instrs[at]
         if handlers_at(code, at) is not None or instr.target is not None:
             return None
         effect = OPCODES[instr.op].effect
         popped = effect.popped(instr.arg)
-        if popped > len(stack):
+        if popped > len(stack) - under:
             return None
         match instr.op:
             case "LOAD_GLOBAL":
@@ -107,8 +108,9 @@ def known(value: Value) -> Any:
 
 
 def _is_of_loop(value: Value) -> bool:
-    """Whether a value on the stack is the iterator of a loop around."""
-    return isinstance(value, IteratorValue) or (isinstance(value, LazyValue) and hasattr(value.concrete, "__next__"))
+    """Whether a value on the stack may be the iterator of a loop around; those are below all others."""
+    is_lazy = isinstance(value, LazyValue) and class_lookup(type(value.concrete), "__next__") is not MISSING
+    return is_lazy or isinstance(value, IteratorValue)
 
 
 def _global(namespace: Mapping[str, Any], name: str) -> Any:

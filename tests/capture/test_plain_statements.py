@@ -186,3 +186,48 @@ def test_what_has_array_code_in_it_is_captured() -> None:
     fast = dynamo_lite.compile(draws, options={"cost_model": False})
     fast(np.ones(5), Pen([]))
     assert sum(graph.kernels for graph in fast.explain().graphs) == 2
+
+
+class StubPen:
+    """Any attribute of it can be called; it notes for what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked.append(name)
+        return lambda *args: (1, 2)
+
+
+def test_objects_are_asked_for_what_the_program_names() -> None:
+    def notes(x: Any, pen: Any) -> Any:
+        y = x * 2.0 + 1.0
+        pen.go(1)
+        pen.stop(y)
+        return y + 1.0
+
+    fast = dynamo_lite.compile(notes, options={"cost_model": False})
+    for _ in range(3):
+        pen = StubPen()
+        fast(np.ones(5), pen)
+        assert pen.asked == ["go", "stop"]
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_iterators_given_to_foreign_calls_are_not_those_of_loops() -> None:
+    def reads(x: Any, pen: Any, items: Any) -> Any:
+        for i in items:
+            x = x * 2.0 + i
+            pen.go(pen, items, x)
+            a, b = pen.both()
+            x = x + (a - b)
+        pen.end(pen, items, x)
+        a, b = pen.both()
+        c = pen.last()
+        return x * a, b, c
+
+    fast = dynamo_lite.compile(reads, options={"cost_model": False})
+    for n in (3, 3, 0, 4):
+        found, expected = (function(np.ones(5), StubPen(), iter(range(n))) for function in (fast, reads))
+        assert [str(value) for value in found] == [str(value) for value in expected]
+    assert fast.stats()["native_calls"] > 0

@@ -312,3 +312,34 @@ def arrays_into_elements_of_zero_axes(x: Array, y: Array) -> Array:
     x[-1] += y[0, 0]
     x[0] = y[0]
     return x
+
+
+def read_only(size: int) -> Array:
+    x = np.arange(size)
+    x.flags.writeable = False
+    return x
+
+
+@found((read_only(3),), (read_only(0),))
+def tile_of_nothing_is_a_view(x: Array) -> Array:
+    """What is read-only stays so, though nothing is written."""
+    v = np.tile(x, 2)
+    v -= 3
+    return v, x
+
+
+@found((np.array([1.0, 2.0]),), (np.array([2.0, 1.0]),))
+def signs_of_bools(x: Array) -> Any:
+    less = float(x[0]) < float(x[1])
+    x[0] = 5.0
+    return +less, -less, abs(less), less
+
+
+@found((np.array([1.0, 2.0]),), (np.array([2.0, 1.0]),))
+def signs_of_bools_in_loops(x: Array) -> Any:
+    n = 0
+    for i in range(len(x)):
+        n += +bool(x[i] > 1.5)
+        n -= -bool(x[i] > 1.0)
+        x[i] *= 2.0
+    return n, +bool(x[0] > 2.0), x
