@@ -278,6 +278,26 @@ def test_what_is_computed_without_elements_lies_in_c_order(expression: str) -> N
             require_equal(function, made[0], variants=made[1:], compile=dynamo_lite.compile, compile_options=OPTIONS)
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.concatenate((u[:, :1] * v[:1], u))",
+        "np.concatenate((u[:3, :1] * v[:1, :3], u[:, :3]))",
+        "np.concatenate((np.concatenate((u[:3, -1:], v[:3, :1]), axis=1), u[:3, :2]), axis=1)",
+        "np.concatenate((np.concatenate((u[:, -1:], v[:, :1]), axis=1), u[:, :2]), axis=1)",
+        "np.concatenate((u[:, :1] * v[:1] + u, v))",
+        "np.pad(u[:, :1] * v[:1] + u, 1)",
+        "np.stack((u[:, :1] * v[:1] + u, v))",
+        "np.roll(u[:, :1] * v[:1] + u, 1, axis=0) + v",
+    ],
+)
+def test_what_is_made_of_single_rows_and_columns_lies_in_c_order(expression: str) -> None:
+    u, v = np.random.default_rng(8).random((2, 7, 7))
+    for arguments in ((u, v), (u.T, v.T), (u.T, v), (u, v.T)):
+        function = compiled(expression)
+        require_equal(function, copies_of(*arguments), compile=dynamo_lite.compile, compile_options=OPTIONS)
+
+
 def test_what_a_loop_hands_out_is_put_together() -> None:
     def function(y: Any, z: Any) -> Any:
         x = y
