@@ -122,6 +122,8 @@ class Orders:
         only of operands in C order nothing else is made."""
         if order is None or PACKED in order:
             return order
+        if not order:
+            return (PACKED,)  # made of what has no say, it is in C order, and has a say itself
         facts = self.facts.copy()
         sizes = dict.fromkeys(dim for array in order if array is not None for dim in array.array_type.shape)
         for size in sizes:  # an array without elements has no order, so that the program declines

@@ -488,7 +488,9 @@ def may_decline(step: Step, target: Target) -> bool:
     if isinstance(step, View):
         integers = [entry for entry in step.params if not isinstance(entry, tuple) and entry is not None]
         return step.kind == "reshape" or (step.kind == "basic_index" and bool(integers))
-    return not isinstance(step, Alloc | Save | Leave | Masked | New)
+    if isinstance(step, Alloc):
+        return step.order == "common"  # of arrays that lie in different orders
+    return not isinstance(step, Save | Leave | Masked | New)
 
 
 def _kernel_declines(step: Map | Reduce, target: Target, fresh: bool) -> bool:

@@ -36,6 +36,14 @@ def looped(statements: str) -> Callable[..., Any]:
     return names["loop"]  # type: ignore[no-any-return]
 
 
+def straight(statements: str) -> Callable[..., Any]:
+    """A function of two arrays, of which it stores into the second, that gives r."""
+    lines = [f"    {line}" for line in statements.split("; ")]
+    names: dict[str, Any] = {"np": np}
+    exec("\n".join(["def straight(u, z):", *lines, "    return r"]), names)
+    return names["straight"]  # type: ignore[no-any-return]
+
+
 VECTORS = [
     "np.concatenate((u, v))",
     "np.concatenate((u[1:], u[:1])) * 0.5 + u",
@@ -276,6 +284,38 @@ def test_what_is_computed_without_elements_lies_in_c_order(expression: str) -> N
         for arguments in ((a, b), (a.T, b.T), (a.T, b), (np.asfortranarray(a), np.asfortranarray(b))):
             made = [copies_of(*arguments, k) for k in (1, size, 2)]
             require_equal(function, made[0], variants=made[1:], compile=dynamo_lite.compile, compile_options=OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "np.concatenate((u[:, :1] * v[:1], u))",
+        "np.concatenate((u[:3, :1] * v[:1, :3], u[:, :3]))",
+        "np.concatenate((np.concatenate((u[:3, -1:], v[:3, :1]), axis=1), u[:3, :2]), axis=1)",
+        "np.concatenate((np.concatenate((u[:, -1:], v[:, :1]), axis=1), u[:, :2]), axis=1)",
+        "np.concatenate((u[:, :1] * v[:1] + u, v))",
+        "np.pad(u[:, :1] * v[:1] + u, 1)",
+        "np.stack((u[:, :1] * v[:1] + u, v))",
+        "np.roll(u[:, :1] * v[:1] + u, 1, axis=0) + v",
+    ],
+)
+def test_what_is_made_of_single_rows_and_columns_lies_in_c_order(expression: str) -> None:
+    u, v = np.random.default_rng(8).random((2, 7, 7))
+    for arguments in ((u, v), (u.T, v.T), (u.T, v), (u, v.T)):
+        function = compiled(expression)
+        require_equal(function, copies_of(*arguments), compile=dynamo_lite.compile, compile_options=OPTIONS)
+
+
+@pytest.mark.parametrize("expression", ["np.concatenate((z[::2], u[1:]))", "np.pad(u, 1)", "np.stack((z, u))"])
+def test_arrays_that_lie_otherwise_are_met_behind_a_store(expression: str) -> None:
+    function = straight(f"z[:-1] = 1.5; r = {expression}")
+    u, v = np.random.default_rng(8).random((2, 7, 7))
+    variants = [copies_of(u.T, v), copies_of(u, v.T), copies_of(u.T, v.T)]
+    require_equal(function, copies_of(u, v), variants=variants, compile=dynamo_lite.compile, compile_options=OPTIONS)
+    variants = [copies_of(u, v), copies_of(u.T, v), copies_of(u, v.T)]
+    require_equal(
+        function, copies_of(u.T, v.T), variants=variants, compile=dynamo_lite.compile, compile_options=OPTIONS
+    )
 
 
 def test_what_a_loop_hands_out_is_put_together() -> None:
