@@ -343,3 +343,17 @@ def signs_of_bools_in_loops(x: Array) -> Any:
         n -= -bool(x[i] > 1.0)
         x[i] *= 2.0
     return n, +bool(x[0] > 2.0), x
+
+
+np.square(np.complex128(1.0))  # the first call in a process takes another way through NumPy, and may round otherwise
+COMPLEX = np.random.default_rng(1).normal(size=(8, 2)).view(complex).ravel()
+
+
+@found((COMPLEX,), (COMPLEX[::-1],))
+def squares_of_complex_scalars(z: Array) -> Any:
+    """NumPy computes them in place, where its loops do not fuse multiplications with additions."""
+    found = []
+    for i in range(len(z)):
+        found.append(np.square(z[i] + 1.0))
+        z[i] = np.square(z[i]) * 1j
+    return found, z, np.square(z.sum()), np.square(z)
