@@ -190,6 +190,8 @@ class Orders:
         order = self.of(node)
         if order is None or {array.array_type.ndim for array in order if array is not None} - {node.array_type.ndim}:
             return False
+        if any(array is not None and array.kind is not NodeKind.INPUT for array in order):
+            return False  # a transpose, say: nobody knows how it lies now
         if not self.is_common((*order, PACKED)):
             return False
         if set(order) - {PACKED}:
