@@ -32,9 +32,10 @@ from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, pr
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of
+from dynamo_lite.capture.loop_results import TYPES, array_behind, made_behind, value_behind
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
-from dynamo_lite.capture.numbers import as_scalar, with_index
+from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.objects import Behind, Left, Objects, Path, tell_apart
 from dynamo_lite.capture.places import (
@@ -85,7 +86,6 @@ MAX_PEELED = 2
 MANY_WAYS = 3
 MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
 MAX_NUMBERS = 16  # csrc/loop.c has room for so many
-_TYPES = {"int": int, "float": float, "bool": bool}
 
 
 class _Differs(Exception):
@@ -355,7 +355,7 @@ class Attempt:
         begin = as_scalar(value)
         if begin is not None and path in self.plan.steps:
             self.counts[path] = begin
-            return self._number(path, begin, self._counted(path, self._count()))
+            return self._number(path, begin, self.counted(path, self._count()))
         if begin is not None and (path in self.plan.numbers or self._may_change(path, begin)):
             self.begins[path] = begin
             return self._number(path, begin, self.machine.tracer.carry_number(self.region, path, kind_of(begin)))
@@ -374,7 +374,7 @@ class Attempt:
             return False
         return kind_of(begin) != "complex" and (type(begin) is not int or -(2**63) <= begin < 2**63)
 
-    def _counted(self, path: Path, count: Scalar) -> Scalar:
+    def counted(self, path: Path, count: Scalar) -> Scalar:
         """A number that grows by the same int each time, after so many iterations."""
         return make("add", self.counts[path], make("mul", count, self.plan.steps[path]))
 
@@ -510,7 +510,7 @@ class Attempt:
         end = as_scalar(after)
         if end is None or kind_of(end) != "int":
             self._differs(path)
-        if make("sub", end, self._counted(path, self._count())) != self.plan.steps[path]:
+        if make("sub", end, self.counted(path, self._count())) != self.plan.steps[path]:
             del self.plan.steps[path]
             self.plan.numbers.add(path)
             self.learned = True
@@ -574,8 +574,8 @@ class Attempt:
         }
         rest = None if self.exit_index is None else RangeValue(None, *self.bounds)
         self.region.loop, tracer.loops[loop] = loop, self.region
-        made = self._made_left, self._made_behind
-        left, behind = (Behind(self.objects, places, results, make_one, self._first) for make_one in made)
+        made = self._made_left, partial(made_behind, self)
+        left, behind = (Behind(self.objects, places, results, make_one, self.first) for make_one in made)
         held = partial(self._left, before=before, left=left)
         try:
             for place in self.owners:
@@ -594,7 +594,7 @@ class Attempt:
         for name in self.stored:
             paths = ((name,) in known for known in (self.final, self.next, self.leaves, self.eithers))
             known = name in live and (name in before or any(paths))
-            self._set(name, self._after((name,), before.get(name), behind) if known else None)
+            self._set(name, value_behind(self, (name,), before.get(name), behind) if known else None)
 
     def _see_whether_alone(self) -> None:
         """Have the first iteration run by itself if the loop pauses in front of it; that it does not is guarded."""
@@ -639,14 +639,14 @@ class Attempt:
             pieces = enumerate(self.eithers[path].before)
             return put_together([self._value_left((*path, k), part, left) for k, part in pieces])
         value = self.final.get(path)
-        if path in self.next or path in self.counts or (value is not None and self._is_made(path, value)):
+        if path in self.next or path in self.counts or (value is not None and self.is_made(path, value)):
             return left.number(path)
         if value is not None:
             if self._changes(value):
                 raise CannotLeave
             return value
         if path in self.leaves:
-            return self._array_behind(path, left)
+            return array_behind(self, path, left)
         assert before is not None
         if is_tuple(before):
             items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
@@ -659,7 +659,7 @@ class Attempt:
         """The number at `path` where the loop is left between two iterations, as a new object."""
         number = self.machine.tracer.number
         if path in self.next:
-            return left.result(path, _TYPES[kind_of(self.next[path])])
+            return left.result(path, TYPES[kind_of(self.next[path])])
         if path in self.counts:
             return counted(number(self.counts[path]), self.plan.steps[path])
         value, (start, _, step) = self.final[path], self.bounds
@@ -694,7 +694,7 @@ class Attempt:
             if path[0] in live:  # how many iterations there are only the run knows
                 self.held[path] = NumberValue(None, begin)
                 self.begins[path] = begin
-                self.next[path] = self._counted(path, make("add", self._count(), 1))
+                self.next[path] = self.counted(path, make("add", self._count(), 1))
                 tracer.carry_number(self.region, path, "int")
         self.closed = {path for path in self.final if self._closes(path, before.get(path[0]))}
         for path, number in self.region.numbers.items():
@@ -711,7 +711,7 @@ class Attempt:
         region, found = self.region, dict[Path, Left]()
         for path, value in [*self.held.items(), *self._final_numbers(live)]:
             region.ends.setdefault(path, value)
-            if path[0] in live and path[0] != self.at_name and self._first(path) == path:
+            if path[0] in live and path[0] != self.at_name and self.first(path) == path:
                 found[path] = Left(region.ends[path], region.begins.get(path) if path in self.closed else None)
         for path in self.counts.keys() - self.held.keys():
             if path[0] in live:
@@ -727,15 +727,15 @@ class Attempt:
             if isinstance(value, SequenceValue):
                 items = enumerate(value.items) if value.source is None and value.filled is None else ()
                 work += [((*path, k), realise(self.machine.tracer, item)) for k, item in items]
-            elif self._is_made(path, value):
+            elif self.is_made(path, value):
                 found.append((path, value))
         return found
 
-    def _is_made(self, path: Path, value: Value) -> bool:
+    def is_made(self, path: Path, value: Value) -> bool:
         """Whether what is at `path` behind the loop may be another object than `value`, which an iteration leaves."""
         return as_scalar(value) is not None and (path in self.closed or is_made_after(value, self.region.serial))
 
-    def _first(self, path: Path) -> Path:
+    def first(self, path: Path) -> Path:
         """The first of the paths that have the same object behind the loop as `path`."""
         value = self.held.get(path)
         if value is None and path not in self.counts and path not in self.closed:
@@ -758,64 +758,6 @@ class Attempt:
             return False
         return bool(simplify(substitute(expr, {self.region.index.name: make("sub", start, step)})) == simplify(known))
 
-    def _after(self, path: Path, before: Value | None, behind: Behind) -> Value:
-        if path in self.eithers:
-            pieces = enumerate(self.eithers[path].before)
-            return put_together([self._after((*path, k), part, behind) for k, part in pieces])
-        if path in self.final:
-            return self._final_behind(path, self.final[path], behind)
-        if path in self.next or path in self.counts:
-            return self._number_behind(path, behind)
-        if path in self.leaves:
-            return self._array_behind(path, behind)
-        assert before is not None
-        if is_tuple(before):
-            items = [realise(self.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
-            return SequenceValue(None, tuple, [self._after((*path, k), item, behind) for k, item in enumerate(items)])
-        return before
-
-    def _array_behind(self, path: Path, behind: Behind) -> ArrayValue:
-        places = behind.places
-        return ArrayValue(None, behind.results[places[path]]) if path in places else self.leaves[path][0]
-
-    def _final_behind(self, path: Path, value: Value, behind: Behind) -> Value:
-        if isinstance(value, SequenceValue):
-            items = [self._final_behind((*path, k), item, behind) for k, item in enumerate(value.items)]
-            return SequenceValue(value.source, value.kind, items)
-        value = realise(self.machine.tracer, value)
-        return self._number_behind(path, behind) if self._is_made(path, value) else value
-
-    def _number_behind(self, path: Path, behind: Behind) -> Value:
-        """The number at `path`. Which object that is, the outermost loop says."""
-        if not self.machine.tracer.regions:
-            return behind.number(path)
-        number = self.merged.get(self._first(path))
-        if number is None:
-            made = self._made_behind(path, behind)
-            expr = as_scalar(made)
-            assert expr is not None
-            number = self.merged[self._first(path)] = NumberValue(None, expr, Carried(self.region, path, True))
-        return number
-
-    def _made_behind(self, path: Path, behind: Behind) -> Value:
-        """The number at `path`, as a new object."""
-        tracer = self.machine.tracer
-        if path in self.next and tracer.regions:
-            loop = self.region.loop
-            assert loop is not None
-            symbol = loop.params["yields"][behind.places[path] - loop.params["carried"]]
-            tracer.alternatives[symbol.name] = self.begins[path], self.next[path]
-            return NumberValue(None, symbol)
-        if path in self.next:
-            return behind.result(path, _TYPES[kind_of(self.next[path])])
-        if path in self.counts:
-            return tracer.number(self._counted(path, self._trip()))
-        start, _, step = self.bounds
-        last = make("add", start, make("mul", make("sub", self._trip(), 1), step))
-        expr = as_scalar(self.region.ends[path])
-        assert expr is not None
-        return tracer.number(with_index(expr, self.region.index, last))
-
     def _is_carried(self, value: Value) -> bool:
         """Whether a number in `value` depends on one that the loop carries."""
         if isinstance(value, SequenceValue):
@@ -830,7 +772,7 @@ class Attempt:
         names = {number.name for number in self.region.numbers.values()} | {self.region.index.name}
         return names | {symbol.name for node in self.region.graph.nodes for symbol in node.params.get("yields", ())}
 
-    def _trip(self) -> Scalar:
+    def trip(self) -> Scalar:
         """The number of iterations, as len(range(start, stop, step)) has it."""
         start, stop, step = self.bounds
         distance, stride = make("sub", stop, start), step

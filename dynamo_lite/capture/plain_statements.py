@@ -1,4 +1,5 @@
-"""Which statements at a graph break are plain Python for certain: calls of what is not captured, and nothing else.
+"""What residual code runs besides the instruction that broke the graph: a few that follow, and plain statements, calls
+of what is not captured and nothing else.
 
 Enters: the instruction that breaks the graph, or one after it. Leaves: where the statement there ends, if residual code
 may as well run all of it. ``plt.cla(); ax.set_title(name, size=9); sys.stdout.flush()`` break one after the other; each
@@ -23,6 +24,16 @@ from dynamo_lite.capture.value import ConstantValue, IteratorValue, LazyValue, N
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.pycode import OPCODES, Code, handlers_at
 
+# Instructions that residual code goes on with behind a break, because ending the segment there would only cost time.
+_EXTEND = frozenset(
+    {"POP_TOP", "JUMP", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "TO_BOOL"}
+    | {"POP_ITER", "UNARY_NOT", "STORE_FAST", "FOR_ITER", "GET_ITER", "NOP", "RETURN_VALUE"}
+)
+_EXTEND_FORMAT = frozenset({"FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING", "LOAD_CONST"})
+_RETURN_TAIL = frozenset(
+    {"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP", "SWAP", "POP_TOP", "POP_ITER"}
+)
+_LONGEST_TAIL = 8
 _LONGEST = 100  # instructions
 # What makes arguments, parts of arrays among them, and computes nothing.
 _BUILDS = frozenset(
@@ -33,6 +44,22 @@ _KNOWN = frozenset({"builtins", "numpy", "math", "cmath", "dynamo_lite", "types"
 _OURS = object()  # what may be captured, or is not known
 _FOREIGN = object()  # what a foreign object has, or gives
 _NULL = object()
+
+
+def extends(code: Code, index: int, formatting: bool) -> bool:
+    """Whether residual code runs instruction `index` after the one that broke the graph. formatting: of a string."""
+    if handlers_at(code, index) is not None:
+        return False
+    instrs = code.instrs
+    op = instrs[index].op
+    if op in _EXTEND or (formatting and (op in _EXTEND_FORMAT or op == "CALL")):
+        return True
+    for ahead in range(index, min(index + _LONGEST_TAIL, len(instrs))):
+        if instrs[ahead].op == "RETURN_VALUE":
+            return True
+        if instrs[ahead].op not in _RETURN_TAIL:
+            return False
+    return False
 
 
 def plain_statement(

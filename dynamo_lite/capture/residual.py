@@ -18,7 +18,7 @@ import numpy as np
 
 from dynamo_lite._C import let_in
 from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, rest_of
-from dynamo_lite.capture.plain_statements import known, plain_statement
+from dynamo_lite.capture.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
 from dynamo_lite.capture.value import (
@@ -57,20 +57,10 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of
-from dynamo_lite.pycode import OPCODES, Code, Instr, Position, handlers_at, null_below_callable
+from dynamo_lite.pycode import OPCODES, Code, Instr, Position, null_below_callable
 from dynamo_lite.pycode.borrow import borrowed_slots
 from dynamo_lite.pycode.code import NO_POSITION
 
-# Instructions that residual code goes on with behind a break, because ending the segment there would only cost time.
-_EXTEND = frozenset(
-    {"POP_TOP", "JUMP", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "TO_BOOL"}
-    | {"POP_ITER", "UNARY_NOT", "STORE_FAST", "FOR_ITER", "GET_ITER", "NOP", "RETURN_VALUE"}
-)
-_EXTEND_FORMAT = frozenset({"FORMAT_VALUE", "CONVERT_VALUE", "BUILD_STRING", "LOAD_CONST"})
-_RETURN_TAIL = frozenset(
-    {"LOAD_FAST", "LOAD_CONST", "BUILD_TUPLE", "RETURN_VALUE", "NOP", "SWAP", "POP_TOP", "POP_ITER"}
-)
-_LONGEST_TAIL = 8
 # Values that are one object however often they are used.
 _OBJECTS = (
     *(CallValue, CharacterValue, EitherValue, ResultValue, SequenceValue, DictValue, DictViewValue, IteratorValue),
@@ -581,7 +571,7 @@ class Residual:
                 self.call(ways.done[0].note, [ways.done[1]])
                 self.emit("POP_TOP")
             kinds, names, bound = self._settle(place, values, locals_, live[place], params)
-            if all(map(is_gone, values)) and self._extends(place, False):
+            if all(map(is_gone, values)) and extends(self.code, place, False):
                 for value in values:
                     self.load(value)
                 self._run(place, kinds, bound, False)
@@ -672,9 +662,8 @@ class Residual:
                 self.position = instr.position
                 effect = OPCODES[instr.op].effect
                 pops, pushes = effect.popped(instr.arg), effect.pushed(instr.arg)
-                if not first and not (
-                    pops <= len(kinds) and "null" not in kinds[len(kinds) - pops :] and self._extends(index, formatting)
-                ):
+                is_ready = pops <= len(kinds) and "null" not in kinds[len(kinds) - pops :]
+                if not first and not (is_ready and extends(self.code, index, formatting)):
                     self._tail(index, kinds, bound)
                     break
                 first = False
@@ -724,21 +713,6 @@ class Residual:
                 stored.add(instr.arg)
                 self._variables.pop(instr.arg, None)
         return tuple(sorted({*bound, *stored}))
-
-    def _extends(self, index: int, formatting: bool) -> bool:
-        """Whether residual code should also run instruction `index`."""
-        if handlers_at(self.code, index) is not None:
-            return False
-        instrs = self.code.instrs
-        op = instrs[index].op
-        if op in _EXTEND or (formatting and (op in _EXTEND_FORMAT or op == "CALL")):
-            return True
-        for ahead in range(index, min(index + _LONGEST_TAIL, len(instrs))):
-            if instrs[ahead].op == "RETURN_VALUE":
-                return True
-            if instrs[ahead].op not in _RETURN_TAIL:
-                return False
-        return False
 
     def _tail(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...]) -> None:
         """Take what is on the real stack and hand over to the resume function at `index`."""

@@ -1,0 +1,88 @@
+"""What a loop leaves: the values behind it, by the path at which the body had them.
+
+Enters: an Attempt whose loop node is complete, and Behind, which knows that node's results. Leaves: arrays and numbers
+of the graph around, and tuples of such. INVARIANT: what is one object behind the loop is one value here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dynamo_lite.capture.eithers import put_together
+from dynamo_lite.capture.numbers import as_scalar, with_index
+from dynamo_lite.capture.objects import Behind, Path
+from dynamo_lite.capture.sameness import is_tuple
+from dynamo_lite.capture.value import ArrayValue, Carried, NumberValue, SequenceValue, Value
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.graph.scalar import kind_of, make
+
+if TYPE_CHECKING:
+    from dynamo_lite.capture.loops import Attempt
+
+TYPES = {"int": int, "float": float, "bool": bool}
+
+
+def value_behind(attempt: Attempt, path: Path, before: Value | None, behind: Behind) -> Value:
+    """What is at `path` behind the loop, where `before` was before it."""
+    if path in attempt.eithers:
+        pieces = enumerate(attempt.eithers[path].before)
+        return put_together([value_behind(attempt, (*path, k), part, behind) for k, part in pieces])
+    if path in attempt.final:
+        return _final_behind(attempt, path, attempt.final[path], behind)
+    if path in attempt.next or path in attempt.counts:
+        return _number_behind(attempt, path, behind)
+    if path in attempt.leaves:
+        return array_behind(attempt, path, behind)
+    assert before is not None
+    if is_tuple(before):
+        items = [realise(attempt.machine.tracer, item) for item in before.items]  # type: ignore[attr-defined]
+        parts = [value_behind(attempt, (*path, k), item, behind) for k, item in enumerate(items)]
+        return SequenceValue(None, tuple, parts)
+    return before
+
+
+def array_behind(attempt: Attempt, path: Path, behind: Behind) -> ArrayValue:
+    """The array at `path`: what the loop yields, or what was there before it."""
+    places = behind.places
+    return ArrayValue(None, behind.results[places[path]]) if path in places else attempt.leaves[path][0]
+
+
+def _final_behind(attempt: Attempt, path: Path, value: Value, behind: Behind) -> Value:
+    if isinstance(value, SequenceValue):
+        items = [_final_behind(attempt, (*path, k), item, behind) for k, item in enumerate(value.items)]
+        return SequenceValue(value.source, value.kind, items)
+    value = realise(attempt.machine.tracer, value)
+    return _number_behind(attempt, path, behind) if attempt.is_made(path, value) else value
+
+
+def _number_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
+    """The number at `path`. Which object that is, the outermost loop says."""
+    if not attempt.machine.tracer.regions:
+        return behind.number(path)
+    number = attempt.merged.get(attempt.first(path))
+    if number is None:
+        made = made_behind(attempt, path, behind)
+        expr = as_scalar(made)
+        assert expr is not None
+        number = attempt.merged[attempt.first(path)] = NumberValue(None, expr, Carried(attempt.region, path, True))
+    return number
+
+
+def made_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
+    """The number at `path`, as a new object."""
+    tracer = attempt.machine.tracer
+    if path in attempt.next and tracer.regions:
+        loop = attempt.region.loop
+        assert loop is not None
+        symbol = loop.params["yields"][behind.places[path] - loop.params["carried"]]
+        tracer.alternatives[symbol.name] = attempt.begins[path], attempt.next[path]
+        return NumberValue(None, symbol)
+    if path in attempt.next:
+        return behind.result(path, TYPES[kind_of(attempt.next[path])])
+    if path in attempt.counts:
+        return tracer.number(attempt.counted(path, attempt.trip()))
+    start, _, step = attempt.bounds
+    last = make("add", start, make("mul", make("sub", attempt.trip(), 1), step))
+    expr = as_scalar(attempt.region.ends[path])
+    assert expr is not None
+    return tracer.number(with_index(expr, attempt.region.index, last))
