@@ -7,6 +7,7 @@ round on, and where compiled code breaks off, plain code with polls goes on unti
 
 from __future__ import annotations
 
+import gc
 import operator
 import sys
 import time
@@ -239,7 +240,7 @@ class Watch:
             return True
         plain = round_.plain * 1e-9
         ahead, is_long = 0.0, True
-        rounds = _rounds_left(stack[-1], round_.n_plain) if stack else None
+        rounds = _rounds_left(stack[-1]) if stack else None
         if rounds is not None and runs_out(decoded(code), poll.place.header):
             left = rounds * plain / round_.n_plain
             ahead = min(left, self.limits.foresight * plain)
@@ -315,14 +316,15 @@ def _computes(value: object) -> bool:
     return type(value).__module__.partition(".")[0] == "numpy"
 
 
-def _rounds_left(iterator: Any, taken: int) -> int | None:
-    """How many items an iterator still has, as far as can be told; a generator by the longest that it may go over."""
+def _rounds_left(iterator: Any) -> int | None:
+    """How many items an iterator still has, as far as can be told; a generator by what it is going over, tqdm's say.
+
+    NB: its frame's f_locals would tell, too, and up to 3.12 keep all that is in it alive."""
     if type(iterator) in _COUNTED:
         return operator.length_hint(iterator)
-    if type(iterator) is not types.GeneratorType or iterator.gi_frame is None:
+    if type(iterator) is not types.GeneratorType:
         return None
-    lengths = [len(value) for value in iterator.gi_frame.f_locals.values() if type(value) in (range, list, tuple)]
-    return max(0, max(lengths) - taken) if lengths else None
+    return max((operator.length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
 
 
 def _rest(iterator: Any) -> range:

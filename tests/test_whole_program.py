@@ -360,6 +360,9 @@ def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
 
 
 def test_how_long_an_iterator_lasts() -> None:
+    class Item:
+        pass
+
     def passes_on(items: Any) -> Any:
         for item in items:  # noqa: UP028
             yield item
@@ -367,11 +370,23 @@ def test_how_long_an_iterator_lasts() -> None:
     taken = passes_on(range(100))
     for _ in range(10):
         next(taken)
-    assert _rounds_left(taken, 10) == 90
-    assert _rounds_left(iter(range(7)), 3) == 7
-    assert _rounds_left(iter([1, 2]), 0) == 2
-    assert _rounds_left(passes_on(iter("abc")), 0) is None
-    assert _rounds_left(zip("ab", "cd", strict=True), 0) is None
+    assert _rounds_left(taken) == 90
+    assert _rounds_left(iter(range(7))) == 7
+    assert _rounds_left(iter([1, 2])) == 2
+    assert _rounds_left(passes_on(iter("abc"))) is None
+    assert _rounds_left(zip("ab", "cd", strict=True)) is None
+
+    def makes(count: int) -> Any:
+        for _ in range(count):
+            item = Item()
+            yield item
+
+    going = makes(3)
+    first = weakref.ref(next(going))
+    assert _rounds_left(going) == 2
+    next(going)
+    assert first() is None  # looking has kept nothing alive
+
 
 
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
