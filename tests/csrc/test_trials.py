@@ -227,18 +227,19 @@ def test_one_program_is_timed_where_that_is_asked_for() -> None:
     assert stays_plain
 
 
-def test_what_is_expected_to_gain_little_is_timed(no_mode: None) -> None:
-    def little(x: Any, m: Any) -> Any:
-        return (m @ x) * 2.0 + 1.0
+@pytest.mark.parametrize("doubtful", [1e9, 0.0])
+def test_what_is_expected_to_gain_little_is_timed(
+    doubtful: float, no_mode: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many times as fast is little is one number, which is moved here to either side of what is expected."""
+    monkeypatch.setattr("dynamo_lite.schedule.cost.DOUBTFUL", doubtful)
 
-    def much(x: Any, m: Any) -> Any:
-        return (((x * 2.0 + 1.0) * x - 0.5) * x + 3.0) * x - m[0] * x
+    def horner(x: Any) -> Any:
+        return (((x * 2.0 + 1.0) * x - 0.5) * x + 3.0) * x - x * x
 
-    x, m = np.ones(300), np.ones((300, 300))
-    for function, is_timed in ((little, True), (much, False)):
-        fast = dynamo_lite.compile(function)
-        for _ in range(40):
-            assert fast(x, m).tobytes() == function(x, m).tobytes()
-        if fast.stats()["native_calls"]:  # by the cost model
-            assert bool(fast.explain().trials) == is_timed, function
+    x = np.ones(300)
+    fast = dynamo_lite.compile(horner)
+    for _ in range(40):
+        assert fast(x).tobytes() == horner(x).tobytes()
     assert fast.stats()["native_calls"]
+    assert bool(fast.explain().trials) == bool(doubtful)
