@@ -8,12 +8,15 @@ into the body:
 What kernels compute on the way costs less than to read it from memory, and stays. INVARIANT: where something is to be
 reported the program declines, so that it does not matter that the value is computed earlier, and for no iteration too.
 What the body writes or hands out, one new object an iteration, stays as well, and so does all of a body that changes
-what is reported.
+what is reported. Of no iteration the program declines, as far as that is known where the outermost loop begins: there
+plain Python computes nothing of it.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
@@ -30,7 +33,7 @@ from dynamo_lite.graph.rewrite import (
     users,
     written,
 )
-from dynamo_lite.graph.scalar import Scalar, Symbol, renamed, substitute, symbols_of
+from dynamo_lite.graph.scalar import Scalar, Symbol, make, renamed, substitute, symbols_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.graph.verify import same_type
 
@@ -46,16 +49,28 @@ CHEAP = frozenset((
 # fmt: on
 
 
-def hoist(graph: Graph) -> None:
+def hoist(graph: Graph, *, outermost: bool = True) -> None:
     """Move values that do not change out of the loops of `graph`, from the innermost on."""
-    nodes: list[Node] = []
-    for node in graph.nodes:
+    before, graph.nodes = graph.nodes, []
+    for node in before:
         for region in node.regions:
-            hoist(region)
-        if node.kind is NodeKind.LOOP:
-            nodes += _Hoist(graph, node).run()
-        nodes.append(node)
-    graph.nodes = nodes
+            hoist(region, outermost=False)
+        if node.kind is NodeKind.LOOP and (made := _Hoist(graph, node).run()):
+            if outermost:
+                _require_an_iteration(graph, node)
+            graph.nodes += made
+        graph.nodes.append(node)
+
+
+def _require_an_iteration(graph: Graph, loop: Node) -> None:
+    """Decline where `loop` has no iteration. Of an inner loop this may happen in each iteration of the outer one."""
+    (start, stop, step), *_ = loop_parts(loop)
+    for sign, condition in (
+        (make("gt", step, 0), make("lt", start, stop)),
+        (make("lt", step, 0), make("gt", start, stop)),
+    ):
+        if graph.facts.decide(sign) and not graph.facts.decide(condition):
+            graph.add_call("require", (condition,), {}, ArrayType(np.dtype(bool), (), True))
 
 
 def _is_costly(node: Node) -> bool:
