@@ -8,10 +8,13 @@ developer's build has to be free of are .ci/venv's: another compiler's must not 
 from __future__ import annotations
 
 import glob
+import os
 import sys
 
 import numpy
 from setuptools.command.build_ext import build_ext
+
+_RANDOM = os.path.join(os.path.dirname(numpy.random.__file__), "lib")
 
 
 class BuildExt(build_ext):
@@ -23,6 +26,11 @@ class BuildExt(build_ext):
             extension.sources = sorted(glob.glob("csrc/*.c"))
             extension.depends = sorted(glob.glob("csrc/*.h") + glob.glob("csrc/*.def") + ["csrc/build_ext.py"])
             extension.include_dirs.append(numpy.get_include())
+            # Distributions of random numbers (csrc/variates.c); some distributors leave this library out.
+            if os.path.exists(os.path.join(_RANDOM, "libnpyrandom.a")):
+                extension.define_macros.append(("DL_HAS_NPYRANDOM", None))
+                extension.library_dirs.append(_RANDOM)
+                extension.libraries += ["npyrandom", "m"]
 
     def build_extensions(self) -> None:
         in_place = self.inplace or getattr(self, "editable_mode", False)

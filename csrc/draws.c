@@ -10,9 +10,8 @@
  */
 #include "program.h"
 
-#include <numpy/random/bitgen.h>
-
 #include "pyframe.h"
+#include "variates.h"
 
 enum {
     MOST_OWN = 8, /* pointers of a state into its own object */
@@ -23,6 +22,7 @@ enum {
 struct DlDraws {
     struct DlDraws *next;
     PyObject *bits, *generator, *legacy; /* owned: the twins, made when needed */
+    bitgen_t *interface;                 /* of `bits` */
     size_t offset, size;                 /* where in the object the state lies */
     size_t own[MOST_OWN];                /* the words of it that are pointers into the object, which stay what they are */
     int n_own;
@@ -71,13 +71,21 @@ points_into(const char *word, PyObject *object)
     return pointer >= (uintptr_t)object && pointer < (uintptr_t)object + (uintptr_t)Py_TYPE(object)->tp_basicsize;
 }
 
+/* What a bit generator draws with, which lives as long as it does; NULL with an error set. */
+static bitgen_t *
+find_interface(PyObject *bits)
+{
+    PyObject *capsule = PyObject_GetAttrString(bits, "capsule");
+    bitgen_t *interface = capsule ? PyCapsule_GetPointer(capsule, "BitGenerator") : NULL;
+    Py_XDECREF(capsule);
+    return interface;
+}
+
 /* Find the state of a fresh bit generator: 0, or -1 with an error set. */
 static int
 find_state(struct DlDraws *twin)
 {
-    PyObject *capsule = PyObject_GetAttrString(twin->bits, "capsule");
-    bitgen_t *interface = capsule ? PyCapsule_GetPointer(capsule, "BitGenerator") : NULL;
-    Py_XDECREF(capsule);
+    bitgen_t *interface = twin->interface = find_interface(twin->bits);
     if (interface == NULL) {
         return -1;
     }
@@ -265,6 +273,17 @@ dl_draws_take(DlRun *run, DlReg *reg, PyObject *object)
     return 0;
 }
 
+bitgen_t *
+dl_draws_interface(const DlRun *run, PyObject *generator, char **kept)
+{
+    const struct DlDraws *twin = run->outermost->draws;
+    while (twin->generator != generator && twin->legacy != generator) {
+        twin = twin->next;
+    }
+    *kept = twin->legacy == generator ? kept_of(generator) : NULL;
+    return twin->interface;
+}
+
 /* Whether the user's state is what the run began with. */
 static int
 is_as_before(const struct DlDraws *twin)
@@ -389,7 +408,34 @@ draw_twin(PyObject *Py_UNUSED(module), PyObject *args)
     return result;
 }
 
+/* draw_numbers(generator, kind, a, b, out): fill a packed array as machine code would; whether it could. */
+static PyObject *
+draw_numbers(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *generator;
+    PyArrayObject *out;
+    int kind;
+    double a, b;
+    if (!PyArg_ParseTuple(args, "OiddO!:draw_numbers", &generator, &kind, &a, &b, &PyArray_Type, &out)) {
+        return NULL;
+    }
+    PyObject *bits = PyObject_GetAttrString(generator, "_bit_generator");
+    bitgen_t *interface = bits ? find_interface(bits) : NULL;
+    int32_t failed = 1;
+    if (interface != NULL) {
+        char *kept = Py_IS_TYPE(generator, legacy_type) ? kept_of(generator) : NULL;
+        npy_intp n = PyArray_SIZE(out);
+        failed = kind == DL_DRAW_INTEGERS
+                     ? dl_variates_fill_integers(interface, kept, (int64_t)a, (int64_t)b, PyArray_DATA(out), n)
+                     : dl_variates_fill(interface, kept, kind, a, b, PyArray_DATA(out), n);
+    }
+    Py_XDECREF(bits);
+    return interface ? PyBool_FromLong(failed == 0) : NULL;
+}
+
 static PyMethodDef functions[] = {
+    {"draw_numbers", draw_numbers, METH_VARARGS,
+     "draw_numbers(generator, kind, a, b, out): fill an array as machine code would; whether it could."},
     {"learn_draws", learn_draws, METH_VARARGS, "learn_draws(Generator, legacy): the types that programs draw from."},
     {"allow_draws", allow_draws, METH_O, "allow_draws(type): a type of bit generators that programs draw from."},
     {"draw_twin", draw_twin, METH_VARARGS,

@@ -13,6 +13,7 @@
 #include "fpflags.h"
 #include "kernel_code.h"
 #include "pyframe.h"
+#include "variates.h"
 
 enum {
     FIRST_BUDGET = 10000, /* iterations, before it looks for the first time */
@@ -181,6 +182,23 @@ append_array(npy_intp *block, PyObject *list, npy_intp code, const char *data, n
         memcpy(PyArray_DATA((PyArrayObject *)array), data, (size_t)PyArray_NBYTES((PyArrayObject *)array));
     }
     return append_object(block, list, code, array);
+}
+
+/* Random numbers into packed memory, of a kind, with its parameters; 1 where NumPy would raise. */
+static int32_t
+draw(npy_intp *block, PyObject *generator, npy_intp kind, double a, double b, char *data, npy_intp n)
+{
+    char *kept;
+    bitgen_t *bits = dl_draws_interface(((Watch *)block[DL_WORD_RUN])->run, generator, &kept);
+    return dl_variates_fill(bits, kept, kind, a, b, data, n);
+}
+
+static int32_t
+draw_integers(npy_intp *block, PyObject *generator, int64_t low, int64_t high, char *data, npy_intp n)
+{
+    char *kept;
+    bitgen_t *bits = dl_draws_interface(((Watch *)block[DL_WORD_RUN])->run, generator, &kept);
+    return dl_variates_fill_integers(bits, kept, low, high, data, n);
 }
 
 static const npy_intp helpers[] = {
@@ -459,7 +477,7 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
         }
         const DlReg *reg = &run->regs[operand->index];
         if (self->types[i] == NPY_OBJECT) {
-            if (reg->object == NULL || !PyList_CheckExact(reg->object)) {
+            if (reg->object == NULL || !(PyList_CheckExact(reg->object) || dl_draws_has(reg->object))) {
                 return 0;
             }
             continue;
@@ -621,7 +639,7 @@ starts_again(const DlMachine *self, const DlLoopStep *step, int32_t returned)
 {
     for (int i = 0; i < step->n_operands; i++) {
         if (self->types[i] == NPY_OBJECT) {
-            return 0; /* a list, which it may have appended to */
+            return 0; /* a list that it may have appended to, or a generator that it may have drawn from */
         }
     }
     return (returned == DL_RETURNED_FOLD || returned == DL_RETURNED_LONG) && step->body->n_written == 0;

@@ -17,6 +17,8 @@
 #include "scalar.h"
 #include "threads.h"
 
+#include <numpy/random/bitgen.h>
+
 enum {
     DL_CELL = 16,            /* bytes of the largest number */
     DL_RELEASE_GIL = 100000, /* elements from which on a kernel runs without the GIL */
@@ -687,6 +689,8 @@ DlStatus dl_draws_take(DlRun *run, DlReg *reg, PyObject *object);
 /* Give the user's generators the states of their twins, or decline; let go of them. */
 DlStatus dl_draws_commit(DlRun *run);
 void dl_draws_end(DlRun *run);
+/* What the twin of a generator draws with; kept: as dl_variates_fill takes it. */
+bitgen_t *dl_draws_interface(const DlRun *run, PyObject *generator, char **kept);
 int dl_draws_register(PyObject *module);
 
 /* ---- build.c, garbage.c ---- */

@@ -79,6 +79,7 @@ class Abi(NamedTuple):
     RETURNED_LONG: int
     RETURNED_MET_DOUBT: int
     RETURNED_FOLD: int
+    RETURNED_DRAW: int
     WORD_LOOK: int
     WORD_RUN: int
     WORD_BUDGET: int
@@ -109,6 +110,14 @@ class Abi(NamedTuple):
     ACCUMULATES: int
     ACCUMULATE_ADD: int
     ACCUMULATE_MULTIPLY: int
+    DRAW_RANDOM: int
+    DRAW_UNIFORM: int
+    DRAW_STANDARD_NORMAL: int
+    DRAW_NORMAL: int
+    DRAW_STANDARD_EXPONENTIAL: int
+    DRAW_EXPONENTIAL: int
+    DRAW_POISSON: int
+    DRAW_INTEGERS: int
     UFUNC_CALL_INFO: str
     HELPERS: tuple[str, ...]
     NUMBER_KINDS: tuple[str, ...]
@@ -179,6 +188,9 @@ def learn_draws(generator: type, legacy: Any, /) -> None:
 
 def allow_draws(type_: type, /) -> None:
     """A type of bit generators that programs draw from."""
+
+def draw_numbers(generator: Any, kind: int, a: float, b: float, out: np.ndarray[Any, Any], /) -> bool:
+    """Fill a packed array as machine code would; whether it could."""
 
 def draw_twin(generator: Any, function: Callable[[Any], Any], /) -> Any:
     """function(twin of the generator), whose state then is the generator's; TypeError: it has none."""

@@ -37,7 +37,7 @@ from dynamo_lite.program.ir import (
 
 # Where a function of C takes the address of its result, and which ones take the block.
 RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append", "append_array")
+TAKES_BLOCK = ("append", "append_array", "draw", "draw_integers")
 
 
 def emit_loop(routine: Routine, name: str) -> tuple[str, Loops, int]:

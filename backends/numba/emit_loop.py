@@ -55,7 +55,7 @@ RETURNED = {
 }
 # Where a function of C takes the address of its result, and which ones take the block.
 RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append", "append_array")
+TAKES_BLOCK = ("append", "append_array", "draw", "draw_integers")
 
 
 def emit_loop(routine: Routine) -> tuple[str, Loops, int]:

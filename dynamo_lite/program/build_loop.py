@@ -20,9 +20,11 @@ import numpy as np
 
 from dynamo_lite._C import abi
 from dynamo_lite.graph.scalar import is_symbolic, kind_of
-from dynamo_lite.program.build_arrays import ArrayBuilder, Handed, held
+from dynamo_lite.graph.types import GENERATOR
+from dynamo_lite.program.build_arrays import Handed, held
+from dynamo_lite.program.build_draws import DrawBuilder
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, LEAST, MOST, UINT64, NotCompiled, Number
-from dynamo_lite.program.build_steps import IN_ORDER, Array, Elementwise, Frame, Held, List, NumpyScalar, Point
+from dynamo_lite.program.build_steps import IN_ORDER, Array, Elementwise, Frame, Held, List, NumpyScalar, Point, Random
 from dynamo_lite.program.element_ops import BOOL
 from dynamo_lite.program.ir import (
     ANY,
@@ -67,7 +69,8 @@ def machine_form(loop: Loop, elementwise: Elementwise) -> Machine | None:
     dtypes, ndims = [], []
     for type_ in loop.types:
         dtypes.append(None if type_ is None else type_.dtype)
-        ndims.append(abi.OF_SCALAR if type_ is None or type_.scalar else type_.ndim)
+        single = type_ is None or type_.scalar or type_ == GENERATOR
+        ndims.append(abi.OF_SCALAR if type_ is None or single else type_.ndim)
     machine = Machine(loop, tuple(dtypes), tuple(ndims))
     builder = _Builder(machine, abi.CLASS_SPREAD * len(values), elementwise)
     try:
@@ -86,7 +89,7 @@ def build_loop(machine: Machine, classes: str, elementwise: Elementwise) -> Rout
     return routine
 
 
-class _Builder(ArrayBuilder):
+class _Builder(DrawBuilder):
     def __init__(self, machine: Machine, classes: str, elementwise: Elementwise) -> None:
         super().__init__(elementwise, classes.endswith(abi.ASKS_STRICT))
         self.machine = machine
@@ -107,8 +110,11 @@ class _Builder(ArrayBuilder):
             elif ndim < 0:
                 single = Value(name, dtype)
                 self.inputs.append(single)
-                is_list = dtype.kind == "O"
-                frame.registers[1 + place] = List(single) if is_list else NumpyScalar(single, self.origin(1 + place))
+                if dtype.kind != "O":
+                    frame.registers[1 + place] = NumpyScalar(single, self.origin(1 + place))
+                else:
+                    is_list = loop.types[place] != GENERATOR
+                    frame.registers[1 + place] = List(single) if is_list else Random(single)
             else:
                 frame.registers[1 + place] = self.input_array(name, dtype, ndim, place)
         self.name_sizes(loop, frame)

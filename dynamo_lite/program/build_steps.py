@@ -107,7 +107,14 @@ class List:
     value: Value
 
 
-Register: TypeAlias = NumpyScalar | Point | Array | List
+@dataclass(frozen=True, slots=True)
+class Random:
+    """A random generator that goes in."""
+
+    value: Value
+
+
+Register: TypeAlias = NumpyScalar | Point | Array | List | Random
 
 
 @dataclass(slots=True)

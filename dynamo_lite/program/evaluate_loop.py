@@ -305,6 +305,26 @@ def _append_array(target: list[Any], code: Any, first: Array, ndim: Any, *sizes:
     target.append(_at(first, shape, strides).copy())
 
 
+DRAWN: dict[int, Callable[..., Any]] = {
+    abi.DRAW_RANDOM: lambda generator, a, b, n: generator.random(n),
+    abi.DRAW_UNIFORM: lambda generator, a, b, n: generator.uniform(a, b, n),
+    abi.DRAW_STANDARD_NORMAL: lambda generator, a, b, n: generator.standard_normal(n),
+    abi.DRAW_NORMAL: lambda generator, a, b, n: generator.normal(a, b, n),
+    abi.DRAW_STANDARD_EXPONENTIAL: lambda generator, a, b, n: generator.standard_exponential(n),
+    abi.DRAW_EXPONENTIAL: lambda generator, a, b, n: generator.exponential(a, n),
+    abi.DRAW_POISSON: lambda generator, a, b, n: generator.poisson(a, n),
+}
+
+
+def _draw(generator: Any, kind: Any, a: Any, b: Any, out: Array, n: Any) -> None:
+    _at(out, (n,), (out.itemsize,))[...] = DRAWN[int(kind)](generator, a, b, int(n))
+
+
+def _draw_integers(generator: Any, low: Any, high: Any, out: Array, n: Any) -> None:
+    draw = generator.randint if isinstance(generator, np.random.RandomState) else generator.integers
+    _at(out, (n,), (out.itemsize,))[...] = draw(low, high, int(n))
+
+
 HELPERS: dict[str, Callable[..., Any]] = {
     "power": lambda a, b: a**b,
     "power_float": lambda a, b: a**b,
@@ -318,6 +338,8 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "fold_axes": _fold_axes,
     "gather": _gather,
     "accumulate": _accumulate,
+    "draw": _draw,
+    "draw_integers": _draw_integers,
     "append": _append,
     "append_array": _append_array,
 }

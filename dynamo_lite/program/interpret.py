@@ -75,7 +75,7 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
             if step.yields:
                 env[step.yields[0].name] = result[step.place[0]].shape[step.place[1]]
             for dst, value in zip(step.dsts, result or (), strict=True):
-                registers[dst] = value
+                registers[dst] = step.types[0].dtype.type(value) if step.number else value
         elif isinstance(step, View):
             registers[step.dst] = _view(registers[step.src], step, concrete(step.params))
         elif isinstance(step, Alloc):

@@ -15,6 +15,7 @@ from dynamo_lite.backends.numba import compile as compiling
 
 import dynamo_lite
 from dynamo_lite.graph.scalar import Symbol, kind_of
+from dynamo_lite.graph.types import GENERATOR
 from dynamo_lite.program.evaluate_loop import Ended, evaluate_routine
 from dynamo_lite.program.interpret import interpret
 from dynamo_lite.schedule.steps import Loop, Machine, Reg, Schedule
@@ -46,7 +47,8 @@ def inputs_of(machine: Machine, classes: str, rng: random.Random) -> list[Any]:
     values: list[Any] = [None] * len(given)
     for place, (dtype, ndim) in enumerate(zip(machine.dtypes, machine.ndims, strict=True)):
         if dtype is not None and dtype.kind == "O":
-            values[place] = []
+            is_list = machine.loop.types[place] != GENERATOR
+            values[place] = [] if is_list else np.random.default_rng(rng.randrange(99))
         elif dtype is not None:
             dims = getattr(machine.loop.types[place], "shape", ()) if ndim > 0 else ()
             shape = tuple(dim if type(dim) is int else sizes.setdefault(str(dim), 6) for dim in dims)

@@ -61,6 +61,15 @@ def appended(x, n):  # type: ignore[no-untyped-def]
     return found
 
 
+def drawn(x, rng, n):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for i in range(n):
+        if rng.random() < 0.5:
+            s = s + rng.normal(s, 0.5)
+        x[i] = rng.standard_normal(3).sum() + rng.integers(i + 1)
+    return s
+
+
 def arguments(name: str) -> tuple[Any, ...]:
     x = np.arange(8.0)
     return {
@@ -69,10 +78,11 @@ def arguments(name: str) -> tuple[Any, ...]:
         "until": (x, 9),
         "triangle": (np.outer(x, x), 5),
         "appended": (x, 5),
+        "drawn": (x, np.random.default_rng(5), 5),
     }[name]
 
 
-FUNCTIONS = {function.__name__: function for function in (recurrence, counted, until, triangle, appended)}
+FUNCTIONS = {function.__name__: function for function in (recurrence, counted, until, triangle, appended, drawn)}
 
 
 def routine(name: str) -> Routine:
@@ -105,6 +115,8 @@ def require_same(machine: Machine, classes: str, seed: int) -> bool:
             assert len(left) == len(right)
             for item, expected in zip(left, right, strict=True):
                 assert type(item) is type(expected) and same_values(np.asarray(item), np.asarray(expected))
+        elif isinstance(left, np.random.Generator):
+            assert left.random() == right.random()
     return True
 
 

@@ -1,0 +1,13 @@
+/* Random numbers of NumPy's distributions, drawn without NumPy's methods. */
+#ifndef DL_VARIATES_H
+#define DL_VARIATES_H
+
+#include <numpy/random/bitgen.h>
+
+/* Draw n numbers (float64, of DL_DRAW_POISSON int64) into packed memory: 0, or 1 where NumPy would raise, or has no library
+ * to link with. kept: what a RandomState keeps, NULL of a Generator. */
+int32_t dl_variates_fill(bitgen_t *bits, char *kept, npy_intp kind, double a, double b, char *data, npy_intp n);
+/* The same of int64 from low up to high, which does not count. */
+int32_t dl_variates_fill_integers(bitgen_t *bits, const char *kept, int64_t low, int64_t high, char *data, npy_intp n);
+
+#endif

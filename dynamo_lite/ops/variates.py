@@ -1,0 +1,69 @@
+"""Which random numbers machine code draws without NumPy's methods, and whether it draws the same ones.
+
+The distributions are those of csrc/variates.c. A NumPy of another version, or another build of it, may draw otherwise:
+each is tried out, once in a process, against the method that it stands for.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from dynamo_lite import _C
+from dynamo_lite._C import abi
+from dynamo_lite.ops import draws
+
+# By method: what is drawn, and the parameters, each with what it is by default.
+_LOW_HIGH = (("low", 0.0), ("high", 1.0))
+_SCALED = (("scale", 1.0),)
+KINDS: dict[str, tuple[int, tuple[tuple[str, float | None], ...]]] = {
+    **dict.fromkeys(("random", "random_sample", "rand"), (abi.DRAW_RANDOM, ())),
+    **dict.fromkeys(("standard_normal", "randn"), (abi.DRAW_STANDARD_NORMAL, ())),
+    "uniform": (abi.DRAW_UNIFORM, _LOW_HIGH),
+    "normal": (abi.DRAW_NORMAL, (("loc", 0.0), ("scale", 1.0))),
+    "standard_exponential": (abi.DRAW_STANDARD_EXPONENTIAL, ()),
+    "exponential": (abi.DRAW_EXPONENTIAL, _SCALED),
+    "poisson": (abi.DRAW_POISSON, (("lam", 1.0),)),
+    **dict.fromkeys(("integers", "randint"), (abi.DRAW_INTEGERS, (("low", None), ("high", None)))),
+}
+_TRIED: dict[int, tuple[tuple[float, ...], ...]] = {  # parameters
+    abi.DRAW_UNIFORM: ((0.0, 1.0), (-3.7, 11.3), (1e-300, 2e-300), (2.5, 2.5)),
+    abi.DRAW_NORMAL: ((0.0, 1.0), (-3.7, 0.3), (1e5, 0.0)),
+    abi.DRAW_EXPONENTIAL: ((1.0,), (0.37,), (0.0,)),
+    abi.DRAW_POISSON: ((0.0,), (0.7,), (9.5,), (17.0,), (1e6,)),
+    abi.DRAW_INTEGERS: ((0, 1), (0, 2), (-5, 6), (0, 1000), (0, 1 << 32), (0, (1 << 32) - 1), (-(1 << 52), 1 << 52)),
+}
+_SINGLE, _MANY = 40, 1000  # numbers one by one, and at once: ziggurats take their rare ways for one in some hundred
+
+
+@functools.cache
+def kind_of(function: Any) -> int | None:
+    """What a method draws (``abi.DRAW_RANDOM`` and so on), where machine code draws the same numbers."""
+    method = draws.find(function)
+    if method is None or method.name not in KINDS:
+        return None
+    kind, parameters = KINDS[method.name]
+    generator = method.kind(np.random.MT19937(3))
+    for given in _TRIED.get(kind, ((),)):
+        keywords: dict[str, Any] = {name: value for (name, _), value in zip(parameters, given, strict=True)}
+        before = draws._raw_state(generator)
+        wanted = np.array([function(generator, **keywords) for _ in range(_SINGLE)])
+        size = (_MANY,) if method.many else ()
+        more = function(generator, *size, **keywords) if size else function(generator, **keywords, size=_MANY)
+        after = draws._state(generator)
+        draws._restore(generator, before)
+        out = np.empty(_SINGLE + _MANY, wanted.dtype)
+        a, b, *_ = (*given, 0.0, 0.0)
+        if more.dtype != out.dtype or out.dtype.itemsize != 8 or not _draw_all(generator, kind, a, b, out):
+            return None
+        if out.tobytes() != wanted.tobytes() + more.tobytes() or draws._state(generator) != after:
+            return None
+    return kind
+
+
+def _draw_all(generator: Any, kind: int, a: float, b: float, out: np.ndarray[Any, Any]) -> bool:
+    """Draw the first ones one by one, the others at once."""
+    parts = [*(out[i : i + 1] for i in range(_SINGLE)), out[_SINGLE:]]
+    return all(_C.draw_numbers(generator, kind, a, b, part) for part in parts)

@@ -1,0 +1,90 @@
+"""Makes the nodes of random draws: single numbers, and arrays of them (ops/variates.py says of which distributions).
+
+%r: float64 = draw(%rng, method=random)  ->  c1 = alloc; call draw(a0, 0, 0.0, 0.0, c1, 1); v2 = load c1[]
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dynamo_lite._C import abi
+from dynamo_lite.graph.scalar import is_scalar
+from dynamo_lite.ops import draws, variates
+from dynamo_lite.program.build_arrays import ArrayBuilder
+from dynamo_lite.program.build_numbers import FLOAT64, INT64, NotCompiled, Number
+from dynamo_lite.program.build_steps import Frame, Random
+from dynamo_lite.program.ir import Alloc, Memref, Value
+from dynamo_lite.schedule.steps import Alloc as AllocStep
+from dynamo_lite.schedule.steps import Call, Reg
+
+
+class DrawBuilder(ArrayBuilder):
+    """Random draws beside all else."""
+
+    def call(self, step: Call, frame: Frame) -> None:
+        generator = frame.registers.get(step.args[0].index) if step.args and isinstance(step.args[0], Reg) else None
+        if isinstance(generator, Random):
+            self.draw(step, generator, frame)
+        else:
+            super().call(step, frame)
+
+    def draw(self, step: Call, generator: Random, frame: Frame) -> None:
+        """Numbers of one of the distributions that csrc/variates.c has."""
+        kind, (type_,) = variates.kind_of(step.function), step.types
+        dtype = INT64 if kind in (abi.DRAW_POISSON, abi.DRAW_INTEGERS) else FLOAT64
+        if kind is None or type_.dtype != dtype or step.yields:
+            raise NotCompiled(f"a draw by {step.function}")
+        parameters = self.parameters(step, frame)
+        if type_.shape:
+            self.alloc(AllocStep(step.dsts[0], dtype, type_.shape), frame)
+            array = frame.registers[step.dsts[0]]
+            place, count = self.begin(array), self.total(array.sizes).value  # type: ignore[arg-type, union-attr]
+        else:
+            place, count = Memref(self.name("c"), dtype, (), (), "cell"), self.constant(INT64, 1)
+            self.nodes.append(Alloc(place))
+        if kind == abi.DRAW_INTEGERS:
+            self.helper("draw_integers", (generator.value, *parameters, place, count), failure=abi.RETURNED_DRAW)
+        else:
+            what = self.constant(INT64, kind)
+            self.helper("draw", (generator.value, what, *parameters, place, count), failure=abi.RETURNED_DRAW)
+        if not type_.shape:
+            frame.registers[step.dsts[0]] = self.fresh(self.load(place))
+
+    def parameters(self, step: Call, frame: Frame) -> tuple[Value, Value]:
+        """The two parameters of a distribution, as it takes them."""
+        method = draws.find(step.function)
+        assert method is not None
+        kind, names = variates.KINDS[method.name]
+        given = dict(zip(method.operands, step.args[1:], strict=False)) | dict(step.kwargs)
+        ends = given.pop("endpoint", False)
+        for name in ("size", "dtype"):  # which the result's type tells
+            given.pop(name, None)
+        if set(given) - {name for name, _ in names} or type(ends) is not bool:
+            raise NotCompiled("a draw with other arguments")
+        if kind == abi.DRAW_INTEGERS:
+            low, high = (0, given["low"]) if "high" not in given else (given["low"], given["high"])
+            first, last = self.integer(low, frame), self.integer(high, frame)
+            return first.value, self.integer_op("add", (last, self.exactly(1))).value if ends else last.value
+        values = [self.parameter(given.get(name, default), frame) for name, default in names]
+        return tuple([*values, *[self.constant(FLOAT64, 0.0)] * 2][:2])  # type: ignore[return-value]
+
+    def parameter(self, given: Any, frame: Frame) -> Value:
+        """A float."""
+        if isinstance(given, Reg):
+            value = self.scalar(given, frame).value
+            if value.dtype.kind not in "iuf" or value.dtype.itemsize > 8:
+                raise NotCompiled("a parameter that is no number")
+            return self.cast(value, FLOAT64)
+        number = self.number(given, frame)
+        if number.kind == "bool":
+            raise NotCompiled("a parameter that is no number")
+        return self.convert(number, FLOAT64)
+
+    def integer(self, given: Any, frame: Frame) -> Number:
+        """An int."""
+        number = self.read(self.scalar(given, frame).value) if isinstance(given, Reg) else None
+        if number is None and is_scalar(given):
+            number = self.number(given, frame)
+        if number is None or number.kind != "int":
+            raise NotCompiled("a bound that is no int")
+        return number

@@ -1,0 +1,114 @@
+"""Random numbers that machine code draws: those that NumPy's methods draw, and where these raise it declines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from dynamo_lite.backends.kernels.functions import routine_of
+
+from dynamo_lite.ops import variates
+from dynamo_lite.program.ir import Helper, walk
+from tests.program.routines import collected
+from tests.programs.random_draws import BITS
+from tests.programs.test_draws import require_same
+
+CALLS = {
+    np.random.Generator: (
+        *("g.random()", "g.uniform()", "g.uniform(-2.0, s)", "g.uniform(high=3.0)", "g.standard_normal()"),
+        *("g.normal()", "g.normal(s)", "g.normal(scale=0.5)", "g.normal(x[i], 2.0)", "g.normal(x[i], k)"),
+        *("g.standard_exponential()", "g.exponential()", "g.exponential(scale=0.1)", "g.poisson(3.5)", "g.poisson()"),
+        *("g.integers(7)", "g.integers(-3, i + 1)", "g.integers(low=2, high=9)", "g.integers(5, endpoint=True)"),
+        *("g.integers(1 << 40)", "g.integers(-(1 << 62), 1 << 62)", "g.integers(1)", "g.integers(6, dtype=int)"),
+        *("g.random(3).sum()", "g.normal(s, 0.5, size=4).sum()", "g.standard_normal((2, 3)).sum()"),
+        *("g.integers(0, 9, size=5).sum()", "g.uniform(0.0, 0.5, k).sum()", "g.random(size=len(x)).sum()"),
+        *("g.exponential(2.0, 3).sum()", "g.poisson(0.5, size=3).sum()", "g.standard_normal(3, dtype=float)[0]"),
+    ),
+    np.random.RandomState: (
+        *("g.random()", "g.random_sample()", "g.rand()", "g.uniform(-1, 1)", "g.randn()", "g.normal(s, 0.25)"),
+        *("g.standard_normal()", "g.exponential(0.5)", "g.standard_exponential()", "g.poisson(2.5)"),
+        *("g.randint(6)", "g.randint(-4, 4)", "g.randint(1 << 33)", "g.randint(0, 1 << 32)", "g.randint(k + 1)"),
+        *("g.rand(3).sum()", "g.randn(2, 2).sum()", "g.normal(size=3).sum()", "g.randint(0, 5, 4).sum()"),
+    ),
+}
+
+
+def looping(call: str) -> Callable[..., Any]:
+    """A loop around a call."""
+    space: dict[str, Any] = {"np": np}
+    text = f"def f(x, g, k, n):\n    s = 0.5\n    for i in range(n):\n        s = s * 0.5 + {call}\n    return s\n"
+    exec(compile(text, f"<{call}>", "exec"), space)
+    made: Callable[..., Any] = space["f"]
+    return made
+
+
+def drawn(function: Callable[..., Any], *arguments: Any) -> list[str]:
+    """The functions of C that the machine code of its loops draws with."""
+    helpers = [
+        node.name
+        for machine, classes in collected(function, *arguments)
+        for node in walk(routine_of(machine, classes).body)
+        if isinstance(node, Helper)
+    ]
+    return [name for name in helpers if name.startswith("draw")]
+
+
+@pytest.mark.parametrize(("kind", "call"), [(kind, call) for kind, calls in CALLS.items() for call in calls])
+def test_machine_code_draws_what_the_method_draws(kind: Any, call: str) -> None:
+    function = looping(call)
+    assert drawn(function, np.linspace(-1.0, 1.0, 40), kind(np.random.PCG64(1)), 3, 40)
+    for bits in BITS:
+        require_same(function, lambda bits=bits: (np.linspace(-1.0, 1.0, 40), kind(bits(7)), 3, 40))  # type: ignore[misc]
+
+
+def test_long_streams() -> None:
+    # Ziggurats take their rare ways for one number in some hundred, rejection for some of any.
+    for kind, calls in CALLS.items():
+        function = looping(
+            " + ".join(call for call in calls if "x" not in call and "i + 1" not in call and "<<" not in call)
+        )
+        require_same(function, lambda kind=kind: (np.ones(1), kind(np.random.MT19937(5)), 3, 3000))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("g.normal(0.0, 1.0 - i)", "g.normal(0.0, -0.0)", "g.uniform(0.0, 3.0 - i)", "g.uniform(-1e308, 1e308)"),
+        *("g.exponential(2.0 - i)", "g.poisson(2.0 - i)", "g.poisson(1e30)", "g.integers(4 - i)", "g.integers(3, 3)"),
+        *("g.integers(5.0 - i)", "g.integers(-i, dtype=np.uint64)", "g.normal(np.nan, np.nan)", "g.integers(True)"),
+    ],
+)
+def test_where_numpy_raises_the_program_declines(call: str) -> None:
+    for kind in (np.random.Generator, np.random.RandomState):
+        function = looping(call if kind is np.random.Generator else call.replace("integers", "randint"))
+        for _ in range(2):
+            require_same(function, lambda kind=kind: (np.ones(9), kind(np.random.PCG64(7)), 3, 8))  # type: ignore[misc]
+
+
+def test_flags_of_draws_are_not_reported() -> None:
+    def far(g: Any, n: int) -> float:
+        s = 0.0
+        for _ in range(n):
+            s = s + min(g.normal(1e308, 1e308), 1.0) + g.exponential(5e-324) + g.uniform(5e-324, 1e-323)
+        return s
+
+    with np.errstate(all="raise"):
+        require_same(far, lambda: (np.random.default_rng(3), 50))
+
+
+@pytest.mark.parametrize("answer", [lambda *_: False, lambda *given: given[-1].fill(0.5) or True])
+def test_what_is_not_as_it_was_tried_out_stays_a_call(answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def arguments() -> tuple[Any, ...]:
+        return np.ones(1), np.random.default_rng(1), 3, 9
+
+    function = looping("g.normal(s, 0.5)")
+    monkeypatch.setattr(variates._C, "draw_numbers", answer)
+    variates.kind_of.cache_clear()
+    try:
+        assert variates.kind_of(np.random.Generator.normal) is None
+        assert not drawn(function, *arguments())
+        require_same(function, arguments)
+    finally:
+        variates.kind_of.cache_clear()
