@@ -642,6 +642,10 @@ int dl_accumulate_build(DlCallStep *step);
 DlStatus dl_accumulate_run(DlRun *run, const DlCallStep *step);
 /* The same of n elements, into packed memory; 1 where NumPy's own result is in doubt. what: DL_ACCUMULATES times the type
  * number, and DL_ACCUMULATE_MULTIPLY more for products. */
+/* ---- positions.c ---- */
+int32_t dl_positions_find(npy_intp what, int64_t *out, const char *x, npy_intp rows, npy_intp n, npy_intp row_stride,
+                          npy_intp stride);
+
 int32_t dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_intp stride);
 
 /* ---- gather.c ---- */

@@ -110,6 +110,9 @@ class Abi(NamedTuple):
     ACCUMULATES: int
     ACCUMULATE_ADD: int
     ACCUMULATE_MULTIPLY: int
+    POSITIONS: int
+    POSITION_LEAST: int
+    POSITION_GREATEST: int
     DRAW_RANDOM: int
     DRAW_UNIFORM: int
     DRAW_STANDARD_NORMAL: int

@@ -29,12 +29,14 @@ from dynamo_lite.program.build_steps import (
     StepBuilder,
 )
 from dynamo_lite.program.element_ops import class_of
+from dynamo_lite.program.ir import Alloc as AllocNode
 from dynamo_lite.program.ir import DType, For, If, Launch, Memref, Room, Value
 from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
 from dynamo_lite.schedule.steps import View as ViewStep
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 ACCUMULATES = (np.add.accumulate, np.multiply.accumulate)
+POSITIONS = {np.ndarray.argmin: abi.POSITION_LEAST, np.ndarray.argmax: abi.POSITION_GREATEST}
 MOST_AXES = 3
 LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, one behind another
 
@@ -56,6 +58,8 @@ class VectorBuilder(StepBuilder):
             self.gather(step, frame)
         elif step.function in ACCUMULATES and len(step.args) == 1:
             self.accumulate(step, frame)
+        elif step.function in POSITIONS and len(step.args) == 1:
+            self.positions(step, frame)
         elif step.function is np.ndarray.ravel and step.kwargs == (("order", "C"),) and len(step.args) == 1:
             frame.registers[step.dsts[0]] = self.reshaped(self.array(step.args[0], frame), (-1,), frame)
         else:
@@ -158,6 +162,29 @@ class VectorBuilder(StepBuilder):
         what = self.constant(INT64, abi.ACCUMULATES * x.dtype.num + more)
         self.helper("accumulate", (what, self.begin(out), self.memref(x)), failure=abi.RETURNED_FOLD)
         frame.registers[step.dsts[0]] = out
+
+    def positions(self, step: Call, frame: Frame) -> None:
+        """Where the first extreme of an array lies, or of each row or column of a matrix."""
+        x, (type_,), given = self.array(step.args[0], frame), step.types, dict(step.kwargs)
+        if given.get("axis") is None and len(x.sizes) > 1:
+            x = self.reshaped(x, (-1,), frame)
+        one = len(x.sizes) == 1
+        if given.get("keepdims") or x.dtype.kind not in "biuf" or len(x.sizes) > 2 or type_.scalar != one:
+            raise NotCompiled("positions of extremes of other arrays")
+        self.require_short(x.sizes, x.axes)
+        along = 0 if one else int(given["axis"])
+        what = self.constant(INT64, abi.POSITIONS * x.dtype.num + POSITIONS[step.function])
+        if one:
+            out: Array | None = None
+            place = Memref(self.name("c"), INT64, (), (), "cell")
+            self.nodes.append(AllocNode(place))
+            rows = (self.constant(INT64, 1), self.constant(INT64, 0))
+        else:
+            out = self.room(INT64, (x.sizes[1 - along],), (x.axes[1 - along],))
+            place, rows = self.begin(out), (x.sizes[1 - along].value, x.strides[1 - along])
+        words = (rows[0], x.sizes[along].value, rows[1], x.strides[along])
+        self.helper("positions", (what, place, self.begin(x), *words), failure=abi.RETURNED_CONDITION)
+        frame.registers[step.dsts[0]] = out or self.fresh(self.load(place))
 
     # Kernels
 

@@ -305,6 +305,11 @@ def _append_array(target: list[Any], code: Any, first: Array, ndim: Any, *sizes:
     target.append(_at(first, shape, strides).copy())
 
 
+def _positions(what: Any, out: Array, x: Array, *words: Any) -> None:
+    find = np.argmax if what % abi.POSITIONS == abi.POSITION_GREATEST else np.argmin
+    _at(out, words[:1], (out.itemsize,))[...] = find(_at(x, words[:2], words[2:]), axis=1)
+
+
 DRAWN: dict[int, Callable[..., Any]] = {
     abi.DRAW_RANDOM: lambda generator, a, b, n: generator.random(n),
     abi.DRAW_UNIFORM: lambda generator, a, b, n: generator.uniform(a, b, n),
@@ -338,6 +343,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "fold_axes": _fold_axes,
     "gather": _gather,
     "accumulate": _accumulate,
+    "positions": _positions,
     "draw": _draw,
     "draw_integers": _draw_integers,
     "append": _append,
