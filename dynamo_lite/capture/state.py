@@ -626,7 +626,7 @@ class Tracer:
                     for inner in self.regions[place:]:
                         inner.graph.facts.learn(condition, truth)
                     return truth
-        raise Undecided(condition)
+        raise Undecided(condition, self.may_promise(condition))
 
     def may_promise(self, condition: Scalar) -> bool:
         """Whether a condition on an index can be guarded to hold in every iteration, or in none, and does so now."""

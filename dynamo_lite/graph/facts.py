@@ -24,6 +24,7 @@ from dynamo_lite.graph.scalar import (
     make,
     negate,
     normal_comparison,
+    parts_of,
     simplify,
     substitute,
     symbols_of,
@@ -118,16 +119,35 @@ class Facts:
             return self._opaque.get(str(condition))
         relation, terms, bound = normal
         low, high = self._bounds(terms)
-        if relation == "ge":
-            return True if low >= bound else False if high < bound else None
-        if relation == "le":
-            return True if high <= bound else False if low > bound else None
+        if relation in ("ge", "le"):
+            is_sure = low >= bound if relation == "ge" else high <= bound
+            never = high < bound if relation == "ge" else low > bound
+            return True if is_sure else False if never else self._decide_parts(condition)
         outside = bound < low or bound > high or bound in self._excluded(terms)
         equal = False if outside else True if low == high == bound else None
         return equal if relation == "eq" or equal is None else not equal
 
+    def _decide_parts(self, condition: ScalarExpr) -> bool | None:
+        """The same where a term is the min or max of two numbers: by the condition on each."""
+        parts = parts_of(condition)
+        if parts is None:
+            return None
+        either, conditions = parts
+        known = [self._decide(one) for one in conditions]
+        return either if either in known else None if None in known else not either
+
     def _bounds(self, terms: LinearKey) -> tuple[float, float]:
-        """The interval of a linear form: what was learned of it, and what its terms add up to."""
+        """The interval of a linear form: what was learned of it, and what its terms add up to; an end that it is known
+        not to be is none."""
+        low, high = self._wide_bounds(terms)
+        unequal = self._unequal.get(terms, ())
+        while low in unequal:
+            low += 1
+        while high in unequal:
+            high -= 1
+        return low, high
+
+    def _wide_bounds(self, terms: LinearKey) -> tuple[float, float]:
         spend()
         low, high = self._range.get(terms, (-math.inf, math.inf))
         if len(terms) == 1 and terms[0][1] == 1:
@@ -155,6 +175,10 @@ class Facts:
     def _factor_bounds(self, factor: ScalarExpr) -> tuple[float, float]:
         if isinstance(factor, Symbol):
             return (0 if factor.axis is not None else -math.inf), math.inf
+        if factor.op in ("min", "max") and kind_of(factor) == "int":
+            choose = min if factor.op == "min" else max
+            lows, highs = zip(*map(self.interval, factor.operands), strict=True)
+            return choose(lows), choose(highs)
         if factor.op in ("floordiv", "mod") and kind_of(factor) == "int":
             divisor = factor.operands[1]
             if isinstance(divisor, int) and divisor > 0:

@@ -62,11 +62,13 @@ class DoesNotBroadcast(OpError):
 
 
 class Undecided(OpError):
-    """`condition` may hold in some iterations of a loop and not in others."""
+    """`condition` may hold in some iterations of a loop and not in others. promising: another attempt may guard that it
+    holds in all of them."""
 
-    def __init__(self, condition: Scalar) -> None:
+    def __init__(self, condition: Scalar, promising: bool = False) -> None:
         super().__init__(f"whether {condition} holds may change from one iteration to the next")
         self.condition = condition
+        self.promising = promising
 
 
 Relate: TypeAlias = Callable[[Scalar], bool]

@@ -505,6 +505,32 @@ def _integral(comparison: ScalarOp) -> bool:
     return all(kind_of(operand) in ("int", "bool") for operand in comparison.operands)
 
 
+def parts_of(value: ScalarExpr) -> tuple[bool, list[Scalar]] | None:
+    """An integer comparison with the min or max of two numbers in it, as comparisons on each of the two: whether it is
+    enough that one of them holds, and these; None for others.
+
+    max(a, b) >= k holds where a >= k or b >= k does.
+    """
+    normal = normal_comparison(value) if isinstance(value, ScalarOp) and value.op in COMPARISONS else None
+    if normal is None or normal[0] not in ("ge", "le"):
+        return None
+    for monomial, coefficient in normal[1]:
+        extreme = monomial[0]
+        if len(monomial) == 1 and isinstance(extreme, ScalarOp) and extreme.op in ("min", "max"):
+            either = ((extreme.op == "max") == (normal[0] == "ge")) == (coefficient > 0)
+            return either, [_with(value, extreme, operand) for operand in extreme.operands]
+    return None
+
+
+def _with(value: Scalar, old: ScalarExpr, new: Scalar) -> Scalar:
+    """`value` with a number replaced by another one, simplified."""
+    if value == old:
+        return new
+    if not isinstance(value, ScalarOp):
+        return value
+    return simplify(ScalarOp(value.op, value.kind, tuple(_with(operand, old, new) for operand in value.operands)))
+
+
 @lru_cache(_KEPT)
 def normal_comparison(value: ScalarOp) -> tuple[str, LinearKey, int] | None:
     """An integer comparison as (relation, L, k), meaning ``L relation k``; None for a comparison of floats.

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import DoesNotBroadcast, OpError, Relate, Undecided
-from dynamo_lite.graph.scalar import Dim, Scalar, Symbol, is_symbolic, make, product
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, parts_of, product
 
 SliceEntry: TypeAlias = tuple[Scalar | None, Scalar | None, Scalar | None]
 
@@ -89,7 +89,7 @@ def slice_length(entry: SliceEntry, dim: Dim, ask: Relate) -> Dim:
     several()  # the strongest question comes first
     begin, end = _clamp(begin, low, high, ask), _clamp(end, low, high, ask)
     chosen = several()
-    if chosen or (chosen is None and ask(make("ge", distance(), 0))):
+    if chosen or (chosen is None and _holds(make("ge", distance(), 0), ask)):
         length = make("floordiv", make("sub", make("add", distance(), stride), 1), stride)
         if chosen and is_symbolic(stride):
             ask(make("ge", length, 2))  # follows, but no other fact tells it
@@ -98,10 +98,38 @@ def slice_length(entry: SliceEntry, dim: Dim, ask: Relate) -> Dim:
 
 
 def _from_end(bound: Scalar, dim: Dim, ask: Relate) -> Scalar:
-    return bound if ask(make("ge", bound, 0)) else make("add", bound, dim)
+    return bound if _holds(make("ge", bound, 0), ask) else make("add", bound, dim)
+
+
+def _holds(condition: Scalar, ask: Relate) -> bool:
+    """Whether a comparison holds; of a min or max by what it is the least or greatest of."""
+    parts = parts_of(condition) if isinstance(condition, ScalarOp) else None
+    if parts is None:
+        return ask(condition)
+    either, conditions = parts
+    undecided: Scalar | None = None
+    for one in conditions:
+        try:
+            if _holds(one, ask) == either:
+                return either
+        except Undecided:
+            undecided = one
+    # NB: to keep the exception would keep the frames that it came through, and what they hold.
+    return not either if undecided is None else _holds(undecided, ask)
 
 
 def _clamp(bound: Scalar, low: Scalar, high: Scalar, ask: Relate) -> Scalar:
-    if not ask(make("ge", bound, low)):
-        return low
-    return bound if ask(make("le", bound, high)) else high
+    """`bound` between `low` and `high`; where that changes in a loop, as an expression."""
+    try:
+        if not _holds(make("ge", bound, low), ask):
+            return low
+    except Undecided as error:
+        if error.promising:
+            raise
+        bound = make("max", bound, low)
+    try:
+        return bound if _holds(make("le", bound, high), ask) else high
+    except Undecided as error:
+        if error.promising:
+            raise
+        return make("min", bound, high)

@@ -119,7 +119,7 @@ def retype(name: str, type_: ArrayType) -> Callable[[Graph], object]:
         (retype("reduce", ArrayType(F8, (3,), True)), "reduce: a NumPy scalar has no axes"),
         (retype("reduce", ArrayType(np.dtype(">f8"), (), True)), "reduce: the byte order"),
         (retype("x", ArrayType(F8, (Symbol("s9", "int", 0, 0),))), "x: s9 is not a symbol of this graph"),
-        (lambda g: g.facts.__init__(), "basic_index: its type rests on"),
+        (lambda g: g.facts.__init__(), "basic_index: whether its axis sub(s0, 2) has size 1 is not known"),
         (lambda g: by_name(g, "x").params.update(index=1), "x: it is not input 1"),
         (lambda g: setattr(by_name(g, "store"), "args", (g.nodes[0], by_name(g, "reduce"))), "store: %reduce is used"),
         (
