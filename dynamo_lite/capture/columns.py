@@ -48,6 +48,14 @@ def open_columns(tracer: Tracer, value: Value) -> None:
         raise Retry
 
 
+def close_columns(tracer: Tracer) -> None:
+    """Have lists known by their items again, since a loop is refused: unrolled it needs their lengths."""
+    for _, value in tracer.wrapped.values():
+        if isinstance(value, NumberedValue) and value.columns and tracer.numbered is not None:
+            assert value.source is not None
+            tracer.numbered[value.source] = False
+
+
 def is_row(value: Value) -> bool:
     """Whether a loop may go over the items of `value` by their numbers."""
     return isinstance(value, NumberedValue) or (isinstance(value, NestedValue) and value.layout[0] != "p")
@@ -72,15 +80,18 @@ def item(machine: Machine, of: Indexed, index: Value) -> Value | None:
     number = _index(machine, index)
     if isinstance(of, NestedValue) and of.layout[0] == "p":
         return None if type(number) is not int else _part(machine, of, number, index)
-    if isinstance(of, NumberedValue) and type(number) is int:
+    if number is None:
+        return None
+    is_number = of.layout[1][0] in "fi"
+    if isinstance(of, NumberedValue) and type(number) is int and (is_number or not tracer.peeling):
         return _known_item(tracer, of, number)
-    if number is None or (isinstance(of, NumberedValue) and not tracer.varies(number)):
+    if isinstance(of, NumberedValue) and not tracer.varies(number) and not tracer.peeling:
         return None
     root = of.root if isinstance(of, NestedValue) else of
     _have_paid(machine, root)
     sub = of.layout[1]
     if isinstance(of, NumberedValue):
-        position = number if sub[0] in "fi" else _within(tracer, number, length(tracer, of))
+        position = number if is_number else _within(tracer, number, length(tracer, of))
         return _at(machine, root, sub, of.layout[0], position, of, index)
     position = make("add", of.start, _within(tracer, number, of.length))
     return _at(machine, root, sub, of.path + of.layout[0], position, of, index)
@@ -177,6 +188,9 @@ def _read(machine: Machine, numbers: ArrayValue, position: Scalar) -> Scalar:
     expr = None if read is None else as_scalar(read)
     if expr is None:
         raise Break("data-dependent-number", "an item of a list")
+    node = machine.tracer.graph.nodes[-1]
+    if expr in node.params.get("yields", ()):
+        node.params["listed"] = True  # plainly it costs nothing but the instruction
     return expr
 
 
@@ -201,4 +215,4 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
         root.give_up()
 
 
-__all__ = ["is_row", "item", "length", "open_columns", "parts"]
+__all__ = ["close_columns", "is_row", "item", "length", "open_columns", "parts"]

@@ -19,6 +19,7 @@ from typing import NoReturn
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk
 from dynamo_lite.capture.choices import stand_in_node
+from dynamo_lite.capture.columns import close_columns
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
 from dynamo_lite.capture.leaving import (
     CannotLeave,
@@ -244,6 +245,7 @@ class Attempt:
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
         self.plan.refused = (reason, detail)
+        close_columns(self.machine.tracer)
         raise Retry
 
     def _refuse_way(self, reason: str, detail: str) -> NoReturn:

@@ -92,6 +92,7 @@ MACHINE_CALL = 150.0  # of a machine loop; of one step or operation in it; of on
 MACHINE_STEP = 1.5
 MACHINE_LOOP = 30.0
 MACHINE_APPEND = 25.0
+MACHINE_PUT = 80.0  # under an index or key: what was there before is put aside
 MACHINE_PRODUCT = 60.0
 MACHINE_KERNEL = 15.0  # on an array
 EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
@@ -497,12 +498,13 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
             return 0.0  # the operation itself writes
         traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
-    if node.kind is not NodeKind.CALL or node.op in _NOTHING:
+    if node.kind is not NodeKind.CALL or node.op in _NOTHING or node.params.get("listed"):
         return 0.0
     op = elementwise_of(node)
     kind = op.kind
     if kind is OpKind.VIEW:
-        return NUMPY_VIEW
+        is_listed = node.op == "basic_index" and any(user.params.get("listed") for user in uses[node])
+        return 0.0 if is_listed else NUMPY_VIEW
     if node.op in _MASKED:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
     if kind is OpKind.CALL and node.op not in _MOVES:
@@ -675,7 +677,7 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
         elif isinstance(step, Call) and step.function in _PRODUCTS:
             time += MACHINE_PRODUCT
         elif isinstance(step, Put):
-            time += MACHINE_APPEND
+            time += MACHINE_APPEND if step.key is None else MACHINE_PUT
     return time
 
 

@@ -235,6 +235,11 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
             return numpy_rules.get_item(machine, container, index)
         case NumberedValue() | NestedValue() if (found := columns.item(machine, container, index)) is not None:
             return found
+        case NumberedValue() if not isinstance(index, SliceValue):
+            place = ConstantValue(None, constant_index(machine, index))
+            if isinstance(place.value, int) and (found := columns.item(machine, container, place)) is not None:
+                return found
+            raise Break("python-exception", "IndexError")
         case SequenceValue():
             if machine.tracer.regions and isinstance(index, NumberValue) and machine.tracer.varies(index.expr):
                 columns.open_columns(machine.tracer, container)
