@@ -165,7 +165,7 @@ def _at(
         begin, end = (_read(machine, offsets, place) for place in (position, make("add", position, 1)))
         made.start, made.length = begin, make("sub", end, begin)
         for number in (begin, made.length):
-            tracer.graph.facts.learn(make("ge", number, 0), True)
+            _have(tracer, make("ge", number, 0))
     return made
 
 

@@ -447,11 +447,11 @@ def _is_complete(layout: Any) -> bool:
 
 def _wrap_numbered(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value | None:
     """A list or tuple that an earlier attempt has read by numbers; None where it is made otherwise."""
-    layout = layout_of(obj)
+    layout, known = layout_of(obj), tracer.numbered
+    assert known is not None
 
-    def give_up() -> NoReturn:
-        assert tracer.numbered is not None
-        tracer.numbered[source] = False
+    def give_up() -> NoReturn:  # NB: refers to nothing that refers to the value
+        known[source] = False
         raise Retry
 
     if layout is None:
