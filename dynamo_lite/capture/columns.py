@@ -1,4 +1,4 @@
-"""Lists and tuples of numbers from outside that a loop reads by number: `w[k]`, `neighbours[i][j]`, `for u, v in edges`.
+"""Lists and tuples of numbers from outside that a loop reads by number: `w[k]`, `g[i][j]`, `for u, v in edges`.
 
 Enters a NumberedValue with an index that only the run knows. The guards make an array of the numbers at one path
 through all items, a *column* (csrc/columns.c), which is an input of the graph: of `[[1, 2], [], [3]]` the column "lli"
@@ -9,7 +9,6 @@ stored to in the same program; who asks for all of its items has it known by the
 
 from __future__ import annotations
 
-import functools
 import operator
 from typing import Any
 
@@ -208,9 +207,10 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
         start, stop, step = region.bounds
         if region.index.name and not any(map(tracer.varies, region.bounds)) and type(step) is int:
             trips.append(make("floordiv", make("sub", stop, start), step))
-    rounds = functools.reduce(lambda one, other: make("mul", one, other), trips, 1)
-    size = length(tracer, root)
-    enough = make("le", size, make("mul", rounds, _READ_OFTEN)) if trips else make("le", size, _SHORT)
+    rounds: Scalar = _READ_OFTEN if trips else _SHORT
+    for trip in trips:
+        rounds = make("mul", rounds, trip)
+    enough = make("le", length(tracer, root), rounds)
     if not tracer.relate(enough):
         root.give_up()
 

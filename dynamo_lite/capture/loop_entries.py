@@ -5,10 +5,10 @@ Enters a machine there; leaves it behind the loop, if that stays one (loops.py),
 
 from __future__ import annotations
 
+from dynamo_lite.capture.columns import is_row
 from dynamo_lite.capture.iterators import take_one_by_one
 from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, plan_of
 from dynamo_lite.capture.loops import Attempt
-from dynamo_lite.capture.columns import is_row
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import length_of

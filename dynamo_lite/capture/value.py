@@ -300,7 +300,8 @@ class NumberedValue(SequenceValue):
     only the run knows (columns.py); how long it is, is not guarded.
 
     layout: how it is made (wrap.layout_of). columns: by path, the graph's inputs. singles: items of which the place is
-    known. numbers: those read, by what they are in a graph. give_up: have it known by its items in the next attempt.
+    known. numbers: those read, by what they are in a graph. give_up, which is ``fix`` too: have it known by its items
+    in the next attempt.
     """
 
     concrete: Any = None
@@ -310,11 +311,6 @@ class NumberedValue(SequenceValue):
     singles: dict[int, Value] = field(default_factory=dict)
     numbers: dict[Any, NumberValue] = field(default_factory=dict)
     is_paid: bool = False
-
-    @property
-    def items(self) -> list[Value]:
-        """All items, which nobody knows."""
-        self.give_up()
 
 
 @dataclass(eq=False, slots=True)

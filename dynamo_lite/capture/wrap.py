@@ -459,7 +459,7 @@ def _wrap_numbered(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Sou
     tracer.facts.state("type", source, type(obj))
     if type(obj) is list:
         tracer.lists.append(source)
-    return NumberedValue(source, type(obj), concrete=obj, layout=layout, give_up=give_up)
+    return NumberedValue(source, type(obj), concrete=obj, layout=layout, give_up=give_up, fix=give_up)
 
 
 def column(tracer: Tracer, numbered: NumberedValue, path: str) -> ArrayValue:

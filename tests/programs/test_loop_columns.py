@@ -176,7 +176,7 @@ class Own(list):  # type: ignore[type-arg]
     [
         *([1.0] * 20, [1] * 20, [1.0] * 19 + [2], [True] * 20, [2**63] * 20, [1] * 19 + [2**80], [], [0.5]),
         *((1.0,) * 20, Own([1.0] * 20), np.ones(20), ["a"] * 20, [None] * 20, [np.float64(2.0)] * 20, [1j] * 20),
-        *([float("nan"), -0.0, float("inf")] * 9, [[1.0]] * 20, range(20), {k: 1.0 for k in range(20)}),
+        *([float("nan"), -0.0, float("inf")] * 9, [[1.0]] * 20, range(20), dict.fromkeys(range(20), 1.0)),
     ],
     ids=lambda value: f"{type(value).__name__} {str(value)[:12]}",
 )
@@ -186,7 +186,9 @@ def test_other_lists_than_those_compiled_for(other: Any) -> None:
             x = x + w[k]
         return x, w
 
-    equal(total, lambda: (floats(20), np.ones(3)), lambda: (copy.copy(other), np.ones(3)), lambda: (floats(9), np.ones(3)))
+    x = np.ones(3)
+    makes = [lambda w=w: (copy.copy(w), x.copy()) for w in (floats(20), other, floats(9))]
+    equal(total, *makes)
 
 
 def beyond(w: Any, n: int, x: Any) -> Any:
