@@ -77,6 +77,7 @@ NUMPY_OPS = {  # of other calls
     **{"concatenate": 850.0, "stack": 3000.0, "repeat": 1300.0, "tile": 4000.0, "delete": 3500.0},
     **{"roll": 8000.0, "insert": 9000.0, "pad": 15000.0},  # which are written in Python
 }
+NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
 ROUTINE = 60.0  # the same of a program that is one routine; of each value that goes in, or comes out; of an array
@@ -507,6 +508,8 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
         return 0.0 if is_listed else NUMPY_VIEW
     if node.op in _MASKED:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
+    if node.op == "cross" and node.array_type.dtype.char in "fd":
+        return NUMPY_CROSS
     if kind is OpKind.CALL and node.op not in _MOVES:
         return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_OPS.get(node.op, NUMPY_CALL)
     read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
