@@ -160,7 +160,10 @@ def _cross(graph: Graph, node: Node) -> Node | None:
     """Of two vectors in space, elements: two products each, and their difference, as np.cross computes them. (Of arrays
     of such vectors columns.py makes kernels.)"""
     dtype = node.array_type.dtype
-    if dtype.char not in "fd" or any(arg.type != ArrayType(dtype, (3,)) for arg in node.args if isinstance(arg, Node)):
+    types = [arg.array_type for arg in node.args if isinstance(arg, Node)]
+    if dtype.char not in "fd" or any(type_.dtype != dtype or type_.ndim != 1 for type_ in types):
+        return None
+    if not all(graph.facts.decide(make("eq", type_.shape[0], 3)) for type_ in types):
         return None
 
     def call(op: str, args: tuple[Node, ...], params: dict[str, Any], type_: ArrayType) -> Node:
