@@ -15,12 +15,14 @@ from typing import Any
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
-from dynamo_lite.capture.state import Retry, Tracer
+from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.state import Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     CallValue,
     ConstantValue,
+    LazyValue,
     NestedValue,
     NumberedValue,
     NumberValue,
@@ -28,18 +30,27 @@ from dynamo_lite.capture.value import (
     Value,
 )
 from dynamo_lite.capture.wrap import column, layout_of, present
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.opdef import OpKind
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.registry import REGISTRY
 
 Indexed = NumberedValue | NestedValue
 
 _READ_OFTEN = 64  # a column of at most so many numbers for each iteration is worth being made
+_UNROLLED = 128  # iterations of a loop over whole arrays that is unrolled rather
 _SHORT = 4096  # and one of so many where nobody knows how many iterations there are
 
 
 def open_columns(tracer: Tracer, value: Value) -> None:
     """Have a list or tuple from outside known by columns from the next attempt on, if it holds nothing but numbers."""
     known = tracer.numbered
-    if not isinstance(value, SequenceValue) or value.source is None or known is None or value.source in known:
+    if not isinstance(value, SequenceValue) or value.source is None or known is None:
+        return
+    if value.source in known and (known[value.source] is not None or not _changes_length(tracer, value.source)):
+        return
+    if not all(isinstance(one, LazyValue) for one in value.known):  # a table of constants, or one that is stored to
         return
     concrete = next((obj for obj, one in tracer.wrapped.values() if one is value), None)
     if concrete is not None and value not in tracer.stored and layout_of(concrete) is not None:
@@ -53,6 +64,29 @@ def close_columns(tracer: Tracer) -> None:
         if isinstance(value, NumberedValue) and value.columns and tracer.numbered is not None:
             assert value.source is not None
             tracer.numbered[value.source] = False
+
+
+def unroll_rather(tracer: Tracer, region: Region, trip: Scalar) -> None:
+    """Have a short loop over whole arrays unrolled, in which a kernel goes through them once; not one over lists whose
+    lengths change from call to call."""
+    lists = [one for _, one in tracer.wrapped.values() if isinstance(one, NumberedValue) and one.columns]
+    sources = [one.source for one in lists if one.source is not None and not _changes_length(tracer, one.source)]
+    if not sources or len(sources) < len(lists) or tracer.varies(trip):
+        return
+    is_short = tracer.hint(make("le", trip, _UNROLLED))
+    if is_short and tracer.numbered is not None and any(map(_is_of_arrays, region.graph.nodes)):
+        tracer.numbered.update(dict.fromkeys(sources))
+        raise Retry
+
+
+def _changes_length(tracer: Tracer, source: Source) -> bool:
+    return tracer.lengths is not None and len(tracer.lengths.get(source, ())) > 1
+
+
+def _is_of_arrays(node: Node) -> bool:
+    if node.kind is not NodeKind.CALL or not isinstance(node.type, ArrayType):
+        return False
+    return REGISTRY[node.op].kind is OpKind.ELEMENTWISE and bool(node.type.shape)
 
 
 def is_row(value: Value) -> bool:
@@ -215,4 +249,4 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
         root.give_up()
 
 
-__all__ = ["close_columns", "is_row", "item", "length", "open_columns", "parts"]
+__all__ = ["close_columns", "is_row", "item", "length", "open_columns", "parts", "unroll_rather"]
