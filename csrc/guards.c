@@ -3,6 +3,7 @@
 
 #include <structmember.h>
 
+#include "columns.h"
 #include "guards_quick.h"
 #include "guards_table.h"
 #include "pyframe.h"
@@ -299,7 +300,26 @@ text_array_of(PyObject *module, PyObject *object)
     return array != NULL || PyErr_Occurred() ? array : Py_NewRef(Py_None);
 }
 
+/* column(list, path) -> the array that the op "column" makes, None where the items are of other types. */
+static PyObject *
+column_of(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *object, *path;
+    if (!PyArg_ParseTuple(args, "OO:column", &object, &path)) {
+        return NULL;
+    }
+    if (!dl_columns_is_path(path)) {
+        return PyErr_Format(PyExc_ValueError, "column: %R is no path", path);
+    }
+    PyObject *array = dl_columns_make(object, path);
+    return array != NULL || PyErr_Occurred() ? array : Py_NewRef(Py_None);
+}
+
 static PyMethodDef functions[] = {
+    {"column", column_of, METH_VARARGS,
+     "column(sequence, path): the numbers at a path of nested lists and tuples, as a read-only array; None where their "
+     "items are of other types."},
     {"text_array", text_array_of, METH_O,
      "text_array(text): the characters of a str or bytes as a read-only array over its memory; None for other objects."},
     {"names_are_plain", names_are_plain, METH_O,

@@ -1,4 +1,5 @@
 /* Build a table of guards from its ops: every operand is checked here, so that checking guards needs no care. */
+#include "columns.h"
 #include "guards_table.h"
 
 #include <structmember.h>
@@ -164,6 +165,12 @@ finish_op(DlGuards *self, DlGuardOp *op, PyTypeObject **types, const uint8_t *is
         }
         PyUnicode_InternInPlace(&op->object[0]);
         return plan_attr(self, op, types[op->reg[0]], tuple, index);
+    case COLUMN:
+        if (!dl_columns_is_path(op->object[0])) {
+            return refuse(tuple, index, "needs a path");
+        }
+        self->own = 1;
+        break;
     case TEXT:
     case LOOKUP:
         self->own = 1;

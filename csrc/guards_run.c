@@ -1,4 +1,5 @@
 /* The ops of a table of guards: what each reads, and tests (see guards.def). */
+#include "columns.h"
 #include "guards.h"
 #include "guards_quick.h"
 #include "pyframe.h"
@@ -391,6 +392,13 @@ run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObj
             continue;
         case TEXT: /* a table with one has its own references */
             value = dl_guards_text_array(regs[op->reg[1]]);
+            if (value == NULL) {
+                return PyErr_Occurred() ? -1 : i;
+            }
+            regs[op->reg[0]] = value;
+            continue;
+        case COLUMN: /* the same */
+            value = dl_columns_make(regs[op->reg[1]], op->object[0]);
             if (value == NULL) {
                 return PyErr_Occurred() ? -1 : i;
             }

@@ -11,6 +11,7 @@
 
 #include <time.h>
 
+#include "columns.h"
 #include "fpflags.h"
 #include "guards.h"
 #include "interrupts.h"
@@ -94,7 +95,7 @@ lies_as_before(const struct DlLying *lying)
                && memcmp(lying->sizes + DL_MAX_DIMS, PyArray_STRIDES(array), bytes) == 0);
 }
 
-/* Whether an input is the one that it was: the same object, or an equal number. */
+/* Whether an input is the one that it was: the same object, an equal number, or a column of the same numbers. */
 static int
 is_same(PyObject *one, PyObject *other)
 {
@@ -104,8 +105,10 @@ is_same(PyObject *one, PyObject *other)
     if (PyLong_CheckExact(one) && PyLong_CheckExact(other)) {
         return PyObject_RichCompareBool(one, other, Py_EQ) == 1;
     }
-    return PyFloat_CheckExact(one) && PyFloat_CheckExact(other)
-           && memcmp(&((PyFloatObject *)one)->ob_fval, &((PyFloatObject *)other)->ob_fval, sizeof(double)) == 0;
+    if (PyFloat_CheckExact(one) && PyFloat_CheckExact(other)) {
+        return memcmp(&((PyFloatObject *)one)->ob_fval, &((PyFloatObject *)other)->ob_fval, sizeof(double)) == 0;
+    }
+    return dl_columns_are_equal(one, other);
 }
 
 /* Whether the guards still pass and give the same inputs. */

@@ -295,6 +295,9 @@ class CompiledFunction(Generic[_P, _R]):
     def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
     def __reduce__(self) -> str: ...
 
+def column(sequence: object, path: str, /) -> np.ndarray[Any, Any] | None:
+    """The numbers at a path of nested lists and tuples (csrc/columns.c); None where their items are of other types."""
+
 def text_array(text: object, /) -> np.ndarray[Any, Any] | None:
     """The characters of a str or bytes as a read-only array over its memory; None for other objects."""
 

@@ -42,7 +42,7 @@ class Facts:
                 self.ops.append((source.kind, dst, source.key))
             case "base" | "defaults" | "kwdefaults" | "cell_contents" | "method_function" | "method_self" | "text":
                 self.ops.append((source.kind, dst, base))
-            case "attr" | "item" | "key" | "lookup" | "closure" | "closure_cell":
+            case "attr" | "item" | "key" | "lookup" | "closure" | "closure_cell" | "column":
                 self.ops.append((source.kind, dst, base, key))
             case _:
                 raise AssertionError(source.kind)

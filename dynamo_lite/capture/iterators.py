@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.budget import spend
+from dynamo_lite.capture.columns import is_row, parts
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import CALL, source_of
 from dynamo_lite.capture.numbers import length_of
@@ -24,6 +25,8 @@ from dynamo_lite.capture.value import (
     DictViewValue,
     GeneratorValue,
     IteratorValue,
+    NestedValue,
+    NumberedValue,
     NumberValue,
     RangeValue,
     RecordValue,
@@ -44,6 +47,12 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
     match value:
         case IteratorValue():
             return value
+        case NumberedValue() if machine.tracer.native_loops:
+            return IteratorValue(None, value, kind="array")
+        case NestedValue() if is_row(value):
+            return IteratorValue(None, value, kind="array")
+        case NestedValue():
+            return IteratorValue(None, value, parts(machine, value))
         case SequenceValue() if value.times is not None and machine.tracer.native_loops:
             return IteratorValue(None, value, kind="array")
         case SequenceValue():
@@ -160,6 +169,8 @@ def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
     if iterator.kind == "generator":
         iterator.kind, iterator.parts = "iter", ()
     elif iterator.kind in ("range", "array") and not isinstance(iterator.of, ArrayValue):
+        if isinstance(iterator.of, NestedValue):
+            iterator.of.root.give_up()
         is_list = isinstance(iterator.of, SequenceValue)
         iterator.items = _items(iterator) if is_list else iterate(machine, iterator.of).items
         iterator.kind = "iter"

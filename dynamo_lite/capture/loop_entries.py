@@ -5,6 +5,7 @@ Enters a machine there; leaves it behind the loop, if that stays one (loops.py),
 
 from __future__ import annotations
 
+from dynamo_lite.capture.columns import is_row
 from dynamo_lite.capture.iterators import take_one_by_one
 from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, plan_of
 from dynamo_lite.capture.loops import Attempt
@@ -28,7 +29,7 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         return True
     plan = plan_of(tracer, frame, header)
     stands_still = bool(frame.code.flags & CO_GENERATOR_KINDS)  # between two items
-    settled = isinstance(iterator.of, SequenceValue) and iterator.of.times is None
+    settled = isinstance(iterator.of, SequenceValue) and not is_row(iterator.of) and iterator.of.times is None
     if iterator.kind != "range" and (settled or plan.refused is not None) and take_one_by_one(machine, iterator):
         plan.outcome = "unrolled"
         return False

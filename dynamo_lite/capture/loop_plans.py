@@ -6,12 +6,13 @@ Enters a frame in front of a loop, or of a call of a comprehension's function; l
 from __future__ import annotations
 
 from dynamo_lite.capture import consumers
+from dynamo_lite.capture.columns import open_columns
 from dynamo_lite.capture.machine import Machine
-from dynamo_lite.capture.numbered import goes_over_arrays
+from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Tracer
-from dynamo_lite.capture.value import FunctionValue, RangeValue, Value
+from dynamo_lite.capture.value import FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import Code
 
@@ -33,10 +34,20 @@ def stays_loop(machine: Machine, frame: Frame, value: Value) -> bool:
         if any(not is_symbolic(bound) and not -(2**63) <= bound < 2**63 for bound in bounds):  # type: ignore[operator]
             return False
     elif not is_loop or not goes_over_arrays(value):
+        if is_loop:
+            _open_long(tracer, value)
         return False
     if is_loop and is_handled(tracer, frame.code, header):
         plan_of(tracer, frame, header).refused = ("exception-handler-active", "the loop")
     return True
+
+
+def _open_long(tracer: Tracer, value: Value) -> None:
+    """Have the long lists that a `for` goes over known by numbers, if they hold some, in the next attempt."""
+    lists = [one.of for one in under(value)] if isinstance(value, IteratorValue) else [value]
+    for one in lists:
+        if isinstance(one, SequenceValue) and one.source is not None and len(one.known) > ALWAYS_UNROLLED:
+            open_columns(tracer, one)
 
 
 def header_behind(code: Code, index: int) -> int:

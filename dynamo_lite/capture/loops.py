@@ -19,6 +19,7 @@ from typing import NoReturn
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk
 from dynamo_lite.capture.choices import stand_in_node
+from dynamo_lite.capture.columns import close_columns, unroll_rather
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
 from dynamo_lite.capture.leaving import (
     CannotLeave,
@@ -244,6 +245,7 @@ class Attempt:
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
         self.plan.refused = (reason, detail)
+        close_columns(self.machine.tracer)
         raise Retry
 
     def _refuse_way(self, reason: str, detail: str) -> NoReturn:
@@ -544,6 +546,7 @@ class Attempt:
     def _leave(self, before: dict[Name, Value], entered: frozenset[Name], live: frozenset[Name]) -> None:
         """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
+        unroll_rather(tracer, self.region, self.trip())
         self._carry_final(before, live, entered)
         late = [path for path in self.final if path[0] in live and path not in self.closed]
         own = (self.way_name, self.at_name)

@@ -10,10 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture import columns, numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.state import Frame, Tracer
-from dynamo_lite.capture.value import ArrayValue, GeneratorValue, IteratorValue, RangeValue, SequenceValue, Value
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    GeneratorValue,
+    IteratorValue,
+    NestedValue,
+    NumberedValue,
+    RangeValue,
+    SequenceValue,
+    Value,
+)
 from dynamo_lite.graph.scalar import Scalar, make
 from dynamo_lite.pycode import element
 
@@ -25,6 +34,8 @@ def goes_over_arrays(value: Value) -> bool:
     """Whether `value` is an array, or a fresh iterator over arrays and ranges alone."""
     if isinstance(value, ArrayValue):
         return not value.node.array_type.scalar and value.node.array_type.ndim >= 1
+    if columns.is_row(value):
+        return True
     if isinstance(value, SequenceValue):
         return value.times is not None
     if isinstance(value, GeneratorValue):
@@ -62,6 +73,8 @@ def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, 
     """The range that the numbers of all items, taken or not, go over; None for a zip of different lengths."""
     if isinstance(iterator.of, RangeValue) and iterator.kind == "range":
         return iterator.of.start, iterator.of.stop, iterator.of.step
+    if iterator.kind == "array" and isinstance(iterator.of, NumberedValue | NestedValue):
+        return 0, columns.length(tracer, iterator.of), 1
     if iterator.kind == "array" and isinstance(iterator.of, SequenceValue):
         return None if iterator.of.times is None else (0, iterator.of.times, 1)
     if iterator.kind == "array":
@@ -80,6 +93,10 @@ def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
         return index
     if isinstance(iterator.of, ArrayValue) and iterator.kind == "array":
         return numpy_rules.get_item(machine, iterator.of, index)
+    if isinstance(iterator.of, NumberedValue | NestedValue) and iterator.kind == "array":
+        found = columns.item(machine, iterator.of, index)
+        assert found is not None
+        return found
     if isinstance(iterator.of, SequenceValue) and iterator.kind == "array":
         return iterator.of.known[0]
     items = [item_at(machine, part, number) for part in iterator.parts]

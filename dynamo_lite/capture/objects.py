@@ -92,7 +92,12 @@ def tell_apart(
     """See which object each number is that the loop of `region` leaves; the tags that this takes are carried from now
     on. count: how many iterations came before the one at hand. refuse: told of a number of which nobody can tell."""
     leaves = _Leaves(region)
-    found = {path: leaves.of(one.after) for path, one in left.items()}
+    found: dict[Path, frozenset[Value]] = {}
+    for path, one in left.items():
+        try:
+            found[path] = leaves.of(one.after)
+        except _Untold:
+            refuse("loop-number-identity", f"{path[0]}, which may end as a number in a list")
     times = Counter(leaf for leaves_ in found.values() for leaf in leaves_)
     for path, one in left.items():
         is_alone = one.grows and all(times[leaf] == 1 and not leaves.is_outside(leaf) for leaf in found[path])
@@ -157,6 +162,8 @@ class _Leaves:
         origin = value.origin if isinstance(value, NumberValue) else None
         parts: list[Value | None] = []
         match origin:
+            case CallValue() if origin.function is operator.getitem:  # which of a list's, only the run knows
+                raise _Untold
             case Chosen():
                 parts = [origin.first, origin.second]
             case Carried():

@@ -33,6 +33,7 @@ from dynamo_lite.capture.value import (
     IteratorValue,
     LazyValue,
     NamespaceValue,
+    NumberedValue,
     NumberValue,
     ObjectValue,
     SequenceValue,
@@ -163,13 +164,19 @@ def store(tracer: Tracer, owner: Value, key: Any, value: Value, reason: str, det
         raise CellStored
     if owner.source is not None:
         if key not in tracer.checked.setdefault(owner, set()):
-            if not tracer.defers or not _may_store(tracer, owner, key):
+            is_numbers = isinstance(owner, SequenceValue) and _reads_numbers(tracer)
+            if is_numbers or not tracer.defers or not _may_store(tracer, owner, key):
                 raise Break(reason, detail)
             tracer.checked[owner].add(key)
         if owner not in tracer.stored:
             tracer.stored[owner] = dict(contents(owner))
     if not (isinstance(held, LazyValue) and held.known is value):  # which it holds already
         put(owner, key, value)
+
+
+def _reads_numbers(tracer: Tracer) -> bool:
+    """Whether some list from outside is known by its numbers alone (columns.py)."""
+    return any(isinstance(one, NumberedValue) and one.columns for _, one in tracer.wrapped.values())
 
 
 def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:

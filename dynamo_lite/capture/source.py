@@ -33,7 +33,8 @@ class Source:
     of a function "closure" the index of the variable whose value is meant, "defaults" and "kwdefaults" None ("own_cell"
     and "closure_cell" are the cells themselves that "cell" and "closure" read, in guards alone); of a
     method "method_function" "__func__", "method_self" "__self__"; of an array "base" "base"; of a str or bytes
-    "text" None, the array of its characters, which exists in graphs alone.
+    "text" None, the array of its characters, and of a list or tuple "column" a path, the array of the numbers there
+    (csrc/columns.c), which exist in graphs alone.
     """
 
     kind: str
@@ -72,7 +73,7 @@ class Source:
                 return f"{self.base}.__{self.kind}__"
             case "closure" | "closure_cell":
                 return f"{self.base}.__closure__[{self.key}]"
-            case "text":
+            case "text" | "column":
                 return str(self.base)
             case "cell_contents":
                 return f"{self.base}.cell_contents"

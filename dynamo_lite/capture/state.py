@@ -210,7 +210,8 @@ class Restraints:
     were found that show each other's memory, and as which parts they were compiled (parts.py). joins: by place, where
     long segments begin; sides: the code of segments that begin behind a branch on data, which end where such a one
     begins. lengths: by the code that is captured, how long lists from outside were found; None: any length is taken
-    (fullgraph). A resume function has its function's.
+    (fullgraph). numbered: likewise, which lists loops have read by number, and whether they still may (columns.py;
+    None: where their lengths change). A resume function has its function's.
     """
 
     recursive: set[Place] = field(default_factory=set)
@@ -222,12 +223,13 @@ class Restraints:
     joins: dict[tuple[str, Position, str], set[Beginning]] = field(default_factory=dict)
     sides: set[CodeType] = field(default_factory=set)
     lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)
+    numbered: dict[CodeType, dict[Source, bool | None]] = field(default_factory=dict)
 
     def clear(self) -> None:
         """Forget everything."""
         for known in (self.recursive, self.own, self.loops, self.busy, self.sides):
             known.clear()
-        for held in (self.numbers, self.parts, self.joins, self.lengths or {}):
+        for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered):
             held.clear()
 
 
@@ -369,6 +371,8 @@ class Tracer:
         self.root = Graph()
         self.restraints = Restraints() if restraints is None else restraints
         self.lengths: dict[Source, set[int]] | None = None  # those of restraints, for the code that is captured
+        self.numbered: dict[Source, bool | None] | None = None  # likewise
+        self.nested = False  # a list in another one is known by its numbers alone
         self.regions: list[Region] = []
         self.native_loops = native_loops
         self.pauses = pauses  # loops may be left for single iterations

@@ -182,6 +182,8 @@ def _trace(
         tracers.append(tracer)
         if restraints.lengths is not None:
             tracer.lengths = restraints.lengths.setdefault(function.__code__, {})
+        if native_loops:
+            tracer.numbered = restraints.numbered.setdefault(function.__code__, {})
         tracer.outer_cells = {} if stores_cells else None
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(tracer, function, code, slots, names)

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import field
 from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, NoneType, WrapperDescriptorType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -295,6 +295,40 @@ class SequenceValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class NumberedValue(SequenceValue):
+    """A list or tuple from outside of numbers, or of lists and tuples of them, whose items a loop reads by numbers that
+    only the run knows (columns.py); how long it is, is not guarded.
+
+    layout: how it is made (wrap.layout_of). columns: by path, the graph's inputs. singles: items of which the place is
+    known. numbers: those read, by what they are in a graph. give_up, which is ``fix`` too: have it known by its items
+    in the next attempt.
+    """
+
+    concrete: Any = None
+    layout: Any = ()
+    give_up: Callable[[], NoReturn] = field(default=None)  # type: ignore[assignment]
+    columns: dict[str, ArrayValue] = field(default_factory=dict)
+    singles: dict[int, Value] = field(default_factory=dict)
+    numbers: dict[Any, NumberValue] = field(default_factory=dict)
+    is_paid: bool = False
+
+
+@dataclass(eq=False, slots=True)
+class NestedValue(CallValue):
+    """A list or tuple that stands in a NumberedValue, ``root``, under a number that only the run knows.
+
+    layout: how it is made. path: the way to it, and start: its place among all that is there; of a list or tuple of
+    which the length is not known, the place of its first item among all such items. length: how many these are.
+    """
+
+    root: NumberedValue = field(default=None)  # type: ignore[assignment]
+    layout: Any = ()
+    path: str = ""
+    start: Scalar = 0
+    length: Scalar = 0
+
+
+@dataclass(eq=False, slots=True)
 class DictValue(Value):
     """A dict made in this segment, or one from outside whose keys are guarded; keys are constants.
 
@@ -480,6 +514,8 @@ def kind_name(value: Value) -> str:
             return type_name(type(value.value))
         case SequenceValue():
             return value.kind.__name__
+        case NestedValue():
+            return "list" if value.layout[0] == "l" else "tuple"
         case ObjectValue() | InstanceValue() | RecordValue():
             return type_name(value.cls)
         case ArrayValue():

@@ -9,16 +9,17 @@ import functools
 import operator
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from dynamo_lite._C import CompiledFunction, names_are_plain, text_array
+from dynamo_lite._C import column as make_column
 from dynamo_lite.budget import spend
 from dynamo_lite.capture import parts
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source, global_
-from dynamo_lite.capture.state import Tracer
+from dynamo_lite.capture.state import Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -28,6 +29,7 @@ from dynamo_lite.capture.value import (
     FunctionValue,
     LazyValue,
     MethodValue,
+    NumberedValue,
     NumberValue,
     ObjectValue,
     RangeValue,
@@ -396,7 +398,89 @@ def _check_length(tracer: Tracer, obj: list[Any], source: Source) -> None:
         raise Break("list-length", str(source))
 
 
+_LOOKED_AT = 64  # items of each list, which say how the others are made
+_LONGEST_PART = 9  # csrc/columns.c has one digit for it
+
+
+def layout_of(obj: Any, depth: int = 3) -> Any:
+    """How a list or tuple of numbers is made: "f" and "i" stand for a float and an int, ("l", item) and ("t", item) for
+    a list and a tuple of whatever length, ("p", item, item ...) for a tuple in a list; None for anything else."""
+    if type(obj) not in (list, tuple):
+        return None
+    item = functools.reduce(_joined, (_item_layout(one, depth - 1) for one in obj[:_LOOKED_AT]), "")
+    return ("l" if type(obj) is list else "t", item) if _is_complete(item) else None
+
+
+def _item_layout(obj: Any, depth: int) -> Any:
+    """As above; "" in the place of items that a list has none of."""
+    if type(obj) in (int, float):
+        return "f" if type(obj) is float else "i"
+    if type(obj) not in (list, tuple) or depth == 0:
+        return None
+    items = [_item_layout(one, depth - 1) for one in obj[:_LOOKED_AT]]
+    if type(obj) is tuple and 0 < len(obj) <= _LONGEST_PART:
+        return None if None in items else ("p", *items)
+    item = functools.reduce(_joined, items, "")
+    return None if item is None else ("l" if type(obj) is list else "t", item)
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """The layout that both fit."""
+    if one == other or other == "":
+        return one
+    if one == "":
+        return other
+    if one is None or other is None or "" in (one[0], other[0]) or one[0] in "fi" or other[0] in "fi":
+        return None
+    if one[0] == other[0] and len(one) == len(other):
+        items = list(map(_joined, one[1:], other[1:]))
+        return None if None in items else (one[0], *items)
+    if one[0] in "tp" and other[0] in "tp":
+        item = functools.reduce(_joined, (*one[1:], *other[1:]), "")
+        return None if item is None else ("t", item)
+    return None
+
+
+def _is_complete(layout: Any) -> bool:
+    return bool(layout) and (layout in ("f", "i") or all(map(_is_complete, layout[1:])))
+
+
+def _wrap_numbered(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value | None:
+    """A list or tuple that an earlier attempt has read by numbers; None where it is made otherwise."""
+    layout, known = layout_of(obj), tracer.numbered
+    assert known is not None
+
+    def give_up() -> NoReturn:  # NB: refers to nothing that refers to the value
+        known[source] = False
+        raise Retry
+
+    if layout is None:
+        return None
+    tracer.facts.state("type", source, type(obj))
+    if type(obj) is list:
+        tracer.lists.append(source)
+    return NumberedValue(source, type(obj), concrete=obj, layout=layout, give_up=give_up, fix=give_up)
+
+
+def column(tracer: Tracer, numbered: NumberedValue, path: str) -> ArrayValue:
+    """The numbers at a path of a list or tuple from outside, as an input of the graph."""
+    if path not in numbered.columns:
+        assert numbered.source is not None
+        array = make_column(numbered.concrete, path)
+        if array is None:
+            numbered.give_up()
+        tracer.nested |= numbered.layout[1][0] not in "fi"
+        made = _wrap_array(tracer, array, Source("column", numbered.source, path))
+        assert isinstance(made, ArrayValue)
+        numbered.columns[path] = made
+    return numbered.columns[path]
+
+
 def _wrap_sequence(tracer: Tracer, obj: tuple[Any, ...] | list[Any], source: Source) -> Value:
+    if tracer.numbered and tracer.numbered.get(source):
+        numbered = _wrap_numbered(tracer, obj, source)
+        if numbered is not None:
+            return numbered
     spend(len(obj))
     if type(obj) is list:
         _check_length(tracer, obj, source)

@@ -6,6 +6,7 @@ Enters a graph that this pass may change; leaves one that yields the same bits:
     %reduce: int64[] = reduce(%x: bool[s0], add)  ->  %positive: int64[s0] = positive(%x); %r = reduce(%positive, add)
     %take: float64[s1] = take(%x, %i)             ->  %advanced_index = advanced_index(%x[%i])
     %outer: int32[s0, s1] = outer(%x, %y, add)    ->  %x[:, newaxis]; add
+    %cross: float64[3] = cross(%x, %y)            ->  %made = empty_like(%x); store %made[0], subtract(...) ...
     %power: float64[s0] = power(%x, 2.0)          ->  %square: float64[s0] = square(%x)
 
 A reduction's cast is made explicit, hence fused, only where the order of operations cannot show: on integers and
@@ -23,7 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import elementwise_of
 from dynamo_lite.graph.rewrite import replace_uses
 from dynamo_lite.graph.scalar import Scalar, make, product
@@ -155,6 +156,35 @@ def _take(graph: Graph, node: Node) -> Node | None:
     return graph.add_call("advanced_index", node.args, {"index": (("arg", 1),)}, node.array_type, node.location)
 
 
+def _cross(graph: Graph, node: Node) -> Node | None:
+    """Of two vectors in space, elements: two products each, and their difference, as np.cross computes them. (Of arrays
+    of such vectors columns.py makes kernels.)"""
+    dtype = node.array_type.dtype
+    types = [arg.array_type for arg in node.args if isinstance(arg, Node)]
+    if dtype.char not in "fd" or any(type_.dtype != dtype or type_.ndim != 1 for type_ in types):
+        return None
+    if not all(graph.facts.decide(make("eq", type_.shape[0], 3)) for type_ in types):
+        return None
+
+    def call(op: str, args: tuple[Node, ...], params: dict[str, Any], type_: ArrayType) -> Node:
+        return graph.add_call(op, args, params, type_, node.location)
+
+    def element(of: Argument, place: int) -> Node:
+        assert isinstance(of, Node)
+        return call("basic_index", (of,), {"index": (place,), "scalar": True}, ArrayType(dtype, (), True))
+
+    def scalar(op: str, *args: Node) -> Node:
+        return call(op, args, {}, ArrayType(dtype, (), True))
+
+    left, right = ([element(arg, place) for place in range(3)] for arg in node.args)
+    made = call("empty_like", (node.args[0],), {}, node.array_type)  # type: ignore[arg-type]
+    for place, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
+        value = scalar("subtract", scalar("multiply", left[i], right[j]), scalar("multiply", left[j], right[i]))
+        at = call("basic_index", (made,), {"index": (place,), "scalar": False}, ArrayType(dtype, ()))
+        graph.add_store(at, value, node.location)
+    return call("basic_index", (made,), {"index": ((None, None, None),), "scalar": False}, node.array_type)
+
+
 def _power(graph: Graph, node: Node) -> Node | None:
     """NumPy's power loop multiplies, or takes the root, where the exponent has no axes and is 2 or 0.5."""
     x, exponent = node.args
@@ -190,6 +220,7 @@ def _ufunc_out(graph: Graph, node: Node) -> Node | None:
 
 _RULES: Mapping[str, Rule] = {
     "clip": _clip,
+    "cross": _cross,
     "reduce": _reduce,
     "roll": _roll,
     "outer": _outer,

@@ -298,6 +298,8 @@ def _put(
     graph: Graph, target: Node, place: Bound, value: Operand, location: Location | None, relate: Relate | None
 ) -> None:
     """target[index arrays] = value, which NumPy does in place."""
+    if any(map(is_symbolic, parts(place.params["index"]))):
+        target, place = _split(graph, target, place, location, relate)
     node = call(graph, "put_index", (target, value, *place.args[1:]), _put_params(place), location, relate)
     graph.add_store(target, node, location)
 
@@ -307,6 +309,36 @@ def _put_params(place: Bound) -> dict[str, Any]:
     if any(map(is_symbolic, parts(entries))):
         raise OpError("a store by index arrays beside numbers that are not constant")
     return {"index": entries}
+
+
+def _split(
+    graph: Graph, target: Node, place: Bound, location: Location | None, relate: Relate | None
+) -> tuple[Node, Bound]:
+    """An index of arrays beside numbers and slices, taken in two steps: `x[rows, j]` is `x[:, j][rows]`.
+
+    NB: NumPy takes numbers for arrays of no axes. The axes that the arrays make have to stand where they stood.
+    """
+    entries = place.params["index"]
+    if None in entries or ... in entries:
+        raise OpError("a store by index arrays beside numbers that are not constant")
+    arrays = [_is_array(entry) for entry in entries]
+    kept = [entry if _is_array(entry) else _FULL for entry in entries if isinstance(entry, tuple)]
+    advanced = [_is_array(entry) or not isinstance(entry, tuple) for entry in entries]
+    if _made_at(advanced) != _made_at(list(map(_is_array, kept))):
+        raise OpError("a store by index arrays beside numbers that are not constant, which moves axes")
+    basic = tuple(_FULL if is_array else entry for entry, is_array in zip(entries, arrays, strict=True))
+    view = array(call(graph, "basic_index", (target,), {"index": basic, "scalar": False}, location, relate))
+    return view, Bound("advanced_index", (view, *place.args[1:]), {"index": tuple(kept)})
+
+
+def _made_at(advanced: list[bool]) -> int:
+    """Where the axes stand that index arrays make: where the arrays do, or first of all if these are apart."""
+    first, count = advanced.index(True), sum(advanced)
+    return first if all(advanced[first : first + count]) else 0
+
+
+def _is_array(entry: Any) -> bool:
+    return isinstance(entry, tuple) and entry[0] == "arg"
 
 
 def parts(entries: Any) -> list[Any]:

@@ -77,6 +77,7 @@ NUMPY_OPS = {  # of other calls
     **{"concatenate": 850.0, "stack": 3000.0, "repeat": 1300.0, "tile": 4000.0, "delete": 3500.0},
     **{"roll": 8000.0, "insert": 9000.0, "pad": 15000.0},  # which are written in Python
 }
+NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
 # What a program takes.
 PROGRAM = 170.0  # guards and the launch
 ROUTINE = 60.0  # the same of a program that is one routine; of each value that goes in, or comes out; of an array
@@ -92,6 +93,7 @@ MACHINE_CALL = 150.0  # of a machine loop; of one step or operation in it; of on
 MACHINE_STEP = 1.5
 MACHINE_LOOP = 30.0
 MACHINE_APPEND = 25.0
+MACHINE_PUT = 80.0  # under an index or key: what was there before is put aside
 MACHINE_PRODUCT = 60.0
 MACHINE_KERNEL = 15.0  # on an array
 EVALUATED = 15.0  # of an iteration in a kernel: numbers of its own
@@ -497,14 +499,17 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
             return 0.0  # the operation itself writes
         traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
-    if node.kind is not NodeKind.CALL or node.op in _NOTHING:
+    if node.kind is not NodeKind.CALL or node.op in _NOTHING or node.params.get("listed"):
         return 0.0
     op = elementwise_of(node)
     kind = op.kind
     if kind is OpKind.VIEW:
-        return NUMPY_VIEW
+        is_listed = node.op == "basic_index" and any(user.params.get("listed") for user in uses[node])
+        return 0.0 if is_listed else NUMPY_VIEW
     if node.op in _MASKED:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
+    if node.op == "cross" and node.array_type.dtype.char in "fd":
+        return NUMPY_CROSS
     if kind is OpKind.CALL and node.op not in _MOVES:
         return NUMPY_SCALAR if node.op.startswith("scalar_") else NUMPY_OPS.get(node.op, NUMPY_CALL)
     read = sum(_bytes(arg, env) for arg in node.args if isinstance(arg, Node))
@@ -675,7 +680,7 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
         elif isinstance(step, Call) and step.function in _PRODUCTS:
             time += MACHINE_PRODUCT
         elif isinstance(step, Put):
-            time += MACHINE_APPEND
+            time += MACHINE_APPEND if step.key is None else MACHINE_PUT
     return time
 
 

@@ -50,7 +50,7 @@ def over_many(x: Any) -> Any:
     return x
 
 
-SCALES = [0.5 + k / 1000 for k in range(400)]
+SCALES = [np.float64(0.5 + k / 1000) for k in range(400)]  # Python's own floats would be no work
 
 
 def leaf(x: Any) -> Any:

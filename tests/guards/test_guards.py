@@ -745,6 +745,19 @@ def test_every_kind_has_a_use() -> None:
     assert not [name for name, _, _ in GUARD_KINDS if f'"{name}"' not in text]
 
 
+def test_columns_are_arrays_of_the_numbers_in_lists() -> None:
+    ops = [("arg", 0, 0), ("type", 0, list), ("column", 1, 0, "llf"), ("array", 1, np.dtype(float), 1, 0, False)]
+    function = test_columns_are_arrays_of_the_numbers_in_lists
+    for check in (Guards(ops, (1,)).check, functools.partial(twin.check, ops, (1,))):
+        rows = [[1.0, 2.0], [], [0.5]]
+        before = sys.getrefcount(rows)
+        (array,) = check(function, (rows,))
+        assert array.base is rows and array.tolist() == [1.0, 2.0, 0.5]
+        del array
+        assert sys.getrefcount(rows) == before
+        assert all(check(function, (other,)) is None for other in ([[1]], [1.0], ([1.0],), [[1.0], (1.0,)], None))
+
+
 @pytest.mark.parametrize(("text", "dtype"), [("abc", "u1"), ("aŁ", "u2"), ("a😀", "u4"), (b"abc", "u1")])
 def test_texts_are_arrays_of_their_characters(text: Any, dtype: str) -> None:
     ops = [("arg", 0, 0), ("text", 1, 0), ("array", 1, np.dtype(dtype), 1, 0, False)]

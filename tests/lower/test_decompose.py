@@ -136,3 +136,48 @@ def test_the_cast_of_a_float_sum_is_not() -> None:
     x = np.arange(20, dtype="f")
     assert "positive" not in decomposed(lambda x: x.sum(dtype=np.float64), x)
     assert "positive" not in decomposed(lambda x: x.sum(), x)
+
+
+@pytest.mark.parametrize("char", ["d", "f"])
+def test_a_cross_product_of_two_vectors_is_one_of_elements(char: str) -> None:
+    x, y = np.array([1.5, -2.0, 0.25], char), np.array([0.5, 3.0, -1.0], char)
+    assert "cross(" not in decomposed(lambda a, b: np.cross(a, b), x, y)
+    assert "cross(" in decomposed(lambda a, b: np.cross(a, b), x.astype("i"), y.astype("i"))
+    assert "cross(" in decomposed(lambda a, b: np.cross(a, b), x, y.astype("i"))
+
+
+def _crossed(a: Any, b: Any) -> Any:
+    return np.cross(a, b), np.cross(a, b) * 2.0 + a
+
+
+def _crossed_in_place(a: Any, b: Any) -> Any:
+    a[:] = np.cross(a, b)
+    return a
+
+
+def _crossed_often(a: Any, b: Any) -> Any:
+    for _ in range(12):
+        a = np.cross(a, b) + b
+    return a, np.cross(b, a)
+
+
+@pytest.mark.parametrize("function", [_crossed, _crossed_in_place, _crossed_often])
+def test_cross_products_of_vectors(function: Any) -> None:
+    def vectors(*parts: Any) -> Any:
+        return lambda: tuple(np.array(part, "d") for part in parts)
+
+    inf, nan = float("inf"), float("nan")
+    require_equal(
+        function,
+        vectors([1.5, -2.0, 0.25], [0.5, 3.0, -1.0]),
+        variants=[
+            lambda: tuple(np.arange(12.0)[k::4][::-1] for k in (0, 2)),
+            lambda: (np.arange(3.0, dtype="f"), np.arange(1.0, 4.0, dtype="f")),
+            lambda: (np.arange(3), np.arange(1, 4)),
+            lambda: (np.ones((2, 3)), np.arange(1.0, 4.0)),
+            *(vectors([inf, 1, 2], [0, 1e308, 1e308]), vectors([nan, 1, 2], [-nan, -nan, 3])),
+            *(vectors([0.0, -0.0, 0.0], [-0.0, -0.0, 1.0]), vectors([1e-200] * 3, [1e-200, 2e-200, 0.0])),
+        ],
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False, "check": 1}},
+    )

@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from dynamo_lite import ops
-from dynamo_lite.capture import lists, numpy_rules, places
+from dynamo_lite.capture import columns, lists, numpy_rules, places
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
@@ -24,6 +24,8 @@ from dynamo_lite.capture.value import (
     EitherValue,
     InstanceValue,
     LazyValue,
+    NestedValue,
+    NumberedValue,
     NumberValue,
     ObjectValue,
     RangeValue,
@@ -231,7 +233,16 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
     match container:
         case ArrayValue():
             return numpy_rules.get_item(machine, container, index)
+        case NumberedValue() | NestedValue() if (found := columns.item(machine, container, index)) is not None:
+            return found
+        case NumberedValue() if not isinstance(index, SliceValue):
+            place = ConstantValue(None, constant_index(machine, index))
+            if isinstance(place.value, int) and (found := columns.item(machine, container, place)) is not None:
+                return found
+            raise Break("python-exception", "IndexError")
         case SequenceValue():
+            if machine.tracer.regions and isinstance(index, NumberValue) and machine.tracer.varies(index.expr):
+                columns.open_columns(machine.tracer, container)
             key = constant_index(machine, index)
             if key == -1 and lists.has_ends(machine.tracer, container):
                 last = lists.look(machine.tracer, container, "last")
@@ -340,6 +351,11 @@ def is_known(machine: Machine, index: Value) -> bool:
 def length(machine: Machine, value: Value) -> Value:
     """len(value)."""
     match value:
+        case NumberedValue():
+            return machine.tracer.number(columns.length(machine.tracer, value))
+        case NestedValue():
+            count = len(value.layout) - 1 if value.layout[0] == "p" else value.length
+            return machine.tracer.number(count)
         case SequenceValue() if lists.has_ends(machine.tracer, value):
             known = lists.look(machine.tracer, value, "length")
             return computed_number(len(value.items)) if known is None else known

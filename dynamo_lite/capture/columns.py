@@ -1,0 +1,252 @@
+"""Lists and tuples of numbers from outside that a loop reads by number: `w[k]`, `g[i][j]`, `for u, v in edges`.
+
+Enters a NumberedValue with an index that only the run knows. The guards make an array of the numbers at one path
+through all items, a *column* (csrc/columns.c), which is an input of the graph: of `[[1, 2], [], [3]]` the column "lli"
+is [1, 2, 3], and "lnl", where each inner list begins, [0, 2, 2, 3]. Leaves the item: a number that the program reads
+out of a column, or a NestedValue, of which it knows where it lies. INVARIANT: a list that becomes columns is not
+stored to in the same program; who asks for all of its items has it known by these in the next attempt.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from dynamo_lite.capture import numpy_rules
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.source import Source
+from dynamo_lite.capture.state import Region, Retry, Tracer
+from dynamo_lite.capture.value import (
+    ArrayValue,
+    Break,
+    CallValue,
+    ConstantValue,
+    LazyValue,
+    NestedValue,
+    NumberedValue,
+    NumberValue,
+    SequenceValue,
+    Value,
+)
+from dynamo_lite.capture.wrap import column, layout_of, present
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.opdef import OpKind
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.registry import REGISTRY
+
+Indexed = NumberedValue | NestedValue
+
+_READ_OFTEN = 64  # a column of at most so many numbers for each iteration is worth being made
+_UNROLLED = 128  # iterations of a loop over whole arrays that is unrolled rather
+_SHORT = 4096  # and one of so many where nobody knows how many iterations there are
+
+
+def open_columns(tracer: Tracer, value: Value) -> None:
+    """Have a list or tuple from outside known by columns from the next attempt on, if it holds nothing but numbers."""
+    known = tracer.numbered
+    if not isinstance(value, SequenceValue) or value.source is None or known is None:
+        return
+    if value.source in known and (known[value.source] is not None or not _changes_length(tracer, value.source)):
+        return
+    if not all(isinstance(one, LazyValue) for one in value.known):  # a table of constants, or one that is stored to
+        return
+    concrete = next((obj for obj, one in tracer.wrapped.values() if one is value), None)
+    if concrete is not None and value not in tracer.stored and layout_of(concrete) is not None:
+        known[value.source] = True
+        raise Retry
+
+
+def close_columns(tracer: Tracer) -> None:
+    """Have lists known by their items again, since a loop is refused: unrolled it needs their lengths."""
+    for _, value in tracer.wrapped.values():
+        if isinstance(value, NumberedValue) and value.columns and tracer.numbered is not None:
+            assert value.source is not None
+            tracer.numbered[value.source] = False
+
+
+def unroll_rather(tracer: Tracer, region: Region, trip: Scalar) -> None:
+    """Have a short loop over whole arrays unrolled, in which a kernel goes through them once; not one over lists whose
+    lengths change from call to call."""
+    lists = [one for _, one in tracer.wrapped.values() if isinstance(one, NumberedValue) and one.columns]
+    sources = [one.source for one in lists if one.source is not None and not _changes_length(tracer, one.source)]
+    if not sources or len(sources) < len(lists) or tracer.varies(trip):
+        return
+    is_short = tracer.hint(make("le", trip, _UNROLLED))
+    if is_short and tracer.numbered is not None and any(map(_is_of_arrays, region.graph.nodes)):
+        tracer.numbered.update(dict.fromkeys(sources))
+        raise Retry
+
+
+def _changes_length(tracer: Tracer, source: Source) -> bool:
+    return tracer.lengths is not None and len(tracer.lengths.get(source, ())) > 1
+
+
+def _is_of_arrays(node: Node) -> bool:
+    if node.kind is not NodeKind.CALL or not isinstance(node.type, ArrayType):
+        return False
+    return REGISTRY[node.op].kind is OpKind.ELEMENTWISE and bool(node.type.shape)
+
+
+def is_row(value: Value) -> bool:
+    """Whether a loop may go over the items of `value` by their numbers."""
+    return isinstance(value, NumberedValue) or (isinstance(value, NestedValue) and value.layout[0] != "p")
+
+
+def length(tracer: Tracer, of: Indexed) -> Scalar:
+    """len(of)."""
+    if isinstance(of, NestedValue):
+        return of.length
+    path, layout = of.layout[0], of.layout[1]
+    while layout[0] == "p":
+        path, layout = f"{path}p{len(layout) - 1}0", layout[1]
+    is_number = layout[0] in "fi"
+    rows = column(tracer, of, path + (layout[0] if is_number else f"n{layout[0]}"))
+    size: Scalar = rows.node.array_type.shape[0]
+    return size if is_number else make("sub", size, 1)
+
+
+def item(machine: Machine, of: Indexed, index: Value) -> Value | None:
+    """of[index]; None where the items themselves have to be known for that."""
+    tracer = machine.tracer
+    number = _index(machine, index)
+    if isinstance(of, NestedValue) and of.layout[0] == "p":
+        return None if type(number) is not int else _part(machine, of, number, index)
+    if number is None:
+        return None
+    is_number = of.layout[1][0] in "fi"
+    if isinstance(of, NumberedValue) and type(number) is int and (is_number or not tracer.peeling):
+        return _known_item(tracer, of, number)
+    if isinstance(of, NumberedValue) and not tracer.varies(number) and not tracer.peeling:
+        return None
+    root = of.root if isinstance(of, NestedValue) else of
+    _have_paid(machine, root)
+    sub = of.layout[1]
+    if isinstance(of, NumberedValue):
+        position = number if is_number else _within(tracer, number, length(tracer, of))
+        return _at(machine, root, sub, of.layout[0], position, of, index)
+    position = make("add", of.start, _within(tracer, number, of.length))
+    return _at(machine, root, sub, of.path + of.layout[0], position, of, index)
+
+
+def parts(machine: Machine, of: NestedValue) -> list[Value]:
+    """The items of a tuple that stands in a list, as many as all of these have."""
+    found = [item(machine, of, ConstantValue(None, place)) for place in range(len(of.layout) - 1)]
+    return [one for one in found if one is not None]
+
+
+def _index(machine: Machine, index: Value) -> Scalar | None:
+    """The int that an index is, maybe one that only the run knows."""
+    if isinstance(index, ArrayValue) and index.node.array_type.scalar and index.node.array_type.dtype.kind in "iu":
+        index = numpy_rules.read_number(machine, index) or index
+    number = as_scalar(index)
+    return number if number is not None and kind_of(number) == "int" else None
+
+
+def _known_item(tracer: Tracer, of: NumberedValue, place: int) -> Value | None:
+    """An item of which capture knows the place, as the object that it is."""
+    if not -len(of.concrete) <= place < len(of.concrete):
+        return None
+    if place not in of.singles:
+        assert of.source is not None
+        of.singles[place] = present(tracer, of.source.item(place), of.concrete[place])
+    return of.singles[place]
+
+
+def _part(machine: Machine, of: NestedValue, place: int, index: Value) -> Value | None:
+    count = len(of.layout) - 1
+    if not -count <= place < count:
+        raise Break("python-exception", "IndexError")
+    place %= count
+    return _at(machine, of.root, of.layout[1 + place], f"{of.path}p{count}{place}", of.start, of, index)
+
+
+def _within(tracer: Tracer, number: Scalar, count: Scalar) -> Scalar:
+    """An index as one of range(count), from whose end a negative one counts; the program declines where it is none."""
+    if not _holds(tracer, make("ge", number, 0)):
+        is_negative = make("min", 1, make("max", 0, make("neg", number)))
+        number = make("add", number, make("mul", count, is_negative))
+        _have(tracer, make("ge", number, 0))
+    _have(tracer, make("lt", number, count))
+    return number
+
+
+def _holds(tracer: Tracer, condition: Scalar) -> bool:
+    return tracer.graph.facts.decide(condition) is True
+
+
+def _have(tracer: Tracer, condition: Scalar) -> None:
+    """See that a condition holds, at the call or when the program gets there."""
+    known = tracer.graph.facts.decide(condition)
+    if known is None and tracer.varies(condition):
+        tracer.require(condition)
+    elif known is False or (known is None and not tracer.relate(condition)):
+        raise Break("python-exception", "IndexError")
+
+
+def _at(
+    machine: Machine, root: NumberedValue, layout: Any, path: str, position: Scalar, of: Indexed, index: Value
+) -> Value:
+    """What stands at a position of all that `path` leads to: of[index]."""
+    tracer = machine.tracer
+    if layout[0] in "fi":
+        return _number(machine, root, path + layout[0], position, of, index)
+    made = NestedValue(None, operator.getitem, [of, index], root, layout, path, position)
+    if layout[0] != "p":
+        offsets = column(tracer, root, f"{path}n{layout[0]}")
+        begin, end = (_read(machine, offsets, place) for place in (position, make("add", position, 1)))
+        made.start, made.length = begin, make("sub", end, begin)
+        for number in (begin, made.length):
+            _have(tracer, make("ge", number, 0))
+    return made
+
+
+def _number(machine: Machine, root: NumberedValue, path: str, position: Scalar, of: Indexed, index: Value) -> Value:
+    """A number in a list, which is an object that there is already."""
+    tracer = machine.tracer
+    expr = _read(machine, column(tracer, root, path), position)
+    if not is_symbolic(expr):
+        return tracer.number(expr)
+    key = (tracer.graph, expr)
+    if key not in root.numbers:
+        tracer.alternatives.pop(expr.name, None)  # type: ignore[union-attr]
+        root.numbers[key] = NumberValue(None, expr, CallValue(None, operator.getitem, [of, index]))
+    return root.numbers[key]
+
+
+def _read(machine: Machine, numbers: ArrayValue, position: Scalar) -> Scalar:
+    element = numpy_rules.get_item(machine, numbers, machine.tracer.number(position))
+    read = numpy_rules.read_number(machine, element)
+    expr = None if read is None else as_scalar(read)
+    if expr is None:
+        raise Break("data-dependent-number", "an item of a list")
+    node = machine.tracer.graph.nodes[-1]
+    if expr in node.params.get("yields", ()):
+        node.params["listed"] = True  # plainly it costs nothing but the instruction
+    return expr
+
+
+def _have_paid(machine: Machine, root: NumberedValue) -> None:
+    """See that making the columns costs little beside the loops that read them."""
+    tracer = machine.tracer
+    if root.is_paid:
+        return
+    root.is_paid = True
+    is_flat = root.layout[1][0] in "fi"
+    if (tracer.grown and not is_flat) or any(isinstance(one, SequenceValue) for one in tracer.stored):
+        root.give_up()
+    trips: list[Scalar] = []
+    for region in tracer.regions:
+        start, stop, step = region.bounds
+        if region.index.name and not any(map(tracer.varies, region.bounds)) and type(step) is int:
+            trips.append(make("floordiv", make("sub", stop, start), step))
+    rounds: Scalar = _READ_OFTEN if trips else _SHORT
+    for trip in trips:
+        rounds = make("mul", rounds, trip)
+    enough = make("le", length(tracer, root), rounds)
+    if not tracer.relate(enough):
+        root.give_up()
+
+
+__all__ = ["close_columns", "is_row", "item", "length", "open_columns", "parts", "unroll_rather"]
