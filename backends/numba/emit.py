@@ -40,6 +40,8 @@ from dynamo_lite.program.ir import (
 )
 from dynamo_lite.program.values import Values, emit_element, literal
 
+MANY = 8  # loads and stores of a loop, whose addresses take LLVM long to choose
+
 
 def emit(function: Function, name: str) -> str:
     """The LLVM module text that defines `name`."""
@@ -69,8 +71,9 @@ class _Loop:
 
 class Emitter:
     """pointers: where each memref begins; stems: the names of the operand or result that it is (part of). names: of
-    indices and extents. numbers: the values of which there is one for all lanes, as in memory; masks: bools. columns:
-    how many elements the row at hand has. slots: the buffers, by where they lie in the scratch."""
+    indices and extents. numbers: the values of which there is one for all lanes, as in memory; masks: bools. products:
+    of indices and steps, which views have in common. columns: how many elements the row at hand has. slots: the
+    buffers, by where they lie in the scratch."""
 
     def __init__(self, function: Function, name: str) -> None:
         self.function = function
@@ -86,6 +89,7 @@ class Emitter:
         self.names: dict[Value, str] = {function.n: "%n"}
         if function.rows is not None:
             self.names[function.rows] = "%row.count"
+        self.products: dict[tuple[str, str], str] = {}
         self.constants: dict[Memref, str] = {}
         self.slots: dict[int, str] = {}
         self.columns = "%n"
@@ -218,14 +222,20 @@ class Emitter:
             return
         for axis, index in enumerate(node.index):
             if source.axes[axis] == ROWS:
-                packed = lines.do(f"mul i64 {self.names[index]}, {self.columns}")
-                offset = lines.do(f"mul i64 {packed}, {source.dtype.itemsize}")
+                offset = self.product(self.product(self.names[index], self.columns), str(source.dtype.itemsize))
             else:
                 down = self.function.rows is not None and axis == 0
                 step = f"%{stem}.down" if down else self.stride(source)
-                offset = lines.do(f"mul i64 {self.names[index]}, {step}")
+                offset = self.product(self.names[index], step)
             base = lines.do(f"getelementptr i8, ptr {base}, i64 {offset}")
         self.pointers[result] = base
+
+    def product(self, one: str, other: str) -> str:
+        """Two numbers multiplied, once: loops test behind their bodies, so what is written for a view stands on every
+        way to what is written later."""
+        if (one, other) not in self.products:
+            self.products[one, other] = self.lines.do(f"mul i64 {one}, {other}")
+        return self.products[one, other]
 
     def tiles(self, node: Tiles) -> None:
         """The loop over tiles."""
@@ -337,7 +347,7 @@ class Emitter:
         masked = inner.tail == "masked"
         self.columns = self.names[inner.extent]
         if rows is not None:
-            self.names[rows.index] = f"%{label}.r"
+            self.names[rows.index] = f"%{label}.row.index"
         lines.width = 0
         statuses = {one.status for one in inner.body if isinstance(one, Note)}
         parts = [("vector", width)] if width else []
@@ -369,6 +379,7 @@ class Emitter:
                 edges = f"[ {none[name]}, %{label}.head ], [ %{label}.{name}.all, %{label}.row.end ]"
                 lines.put(f"  %{label}.{name}.before = phi {kind} {edges}")
                 seen[name] = f"%{label}.{name}.before"
+            lines.put(self.not_stepped(f"%{label}.row.index", f"%{label}.r"))
             for one in rows.body[:-1]:
                 self.number(one)
             for one in rows.body[:-1]:
@@ -422,14 +433,25 @@ class Emitter:
                 offsets.append(lines.do(f"mul i64 {at}, {self.stride(sources.get(memref, memref))}"))
         return found
 
+    def not_stepped(self, name: str, index: str) -> str:
+        """`name` is an index that LLVM does not take for an induction variable. To choose what to step from iteration
+        to iteration, of the addresses of tens of arrays, takes it a third of its time. Of packed arrays the processor
+        adds the index itself, and from row to row a multiplication for each array does as well."""
+        return f'  {name} = call i64 asm "", "=r,0"(i64 {index})'
+
     def vectors(self, loop: _Loop, width: int, seen: dict[str, str]) -> None:
         """The whole vectors of a row."""
         lines, label = self.lines, loop.label
         lines.put(f"{label}.vector:")
-        lines.put(f"  %{label}.i = phi i64 [ 0, %{label}.row ], [ %{label}.next, %{label}.vector ]")
+        places = [one.memref for one in loop.node.body if isinstance(one, Load | Store)]
+        adds = len(places) > MANY and all(memref.axes in ((), (PACKED,)) for memref in places)
+        index, counted = f"%{label}.i", f"%{label}.counted" if adds else f"%{label}.i"
+        lines.put(f"  {counted} = phi i64 [ 0, %{label}.row ], [ %{label}.next, %{label}.vector ]")
         reserved = f"  ; {label}: what was seen"
         lines.put(reserved)
-        met = self.at(loop, f"%{label}.i", "")
+        if adds:
+            lines.put(self.not_stepped(index, counted))
+        met = self.at(loop, index, "")
         if met is not None:
             lines.put(f"  %{label}.seen.now = or {lines.mask_type} %{label}.seen, {met}")
             edges = f"[ {seen['vector']}, %{label}.row ], [ %{label}.seen.now, %{label}.vector ]"

@@ -17,7 +17,10 @@ from dynamo_lite.graph.types import ArrayType
 
 def is_view(node: Node) -> bool:
     """Whether `node` is, or may be, a view of its first operand."""
-    return node.kind is NodeKind.CALL and node.op in REGISTRY and REGISTRY[node.op].kind is OpKind.VIEW
+    if node.kind is not NodeKind.CALL:
+        return False
+    op = REGISTRY.get(node.op)
+    return op is not None and op.kind is OpKind.VIEW
 
 
 def root(node: Node) -> Node:

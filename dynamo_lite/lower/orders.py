@@ -8,7 +8,7 @@ order where that is certain. `Orders.require` lets the program decline where a v
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from dynamo_lite.graph.facts import Facts
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.scalar import make
+from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
 
 Order = tuple[Node | None, ...]
@@ -38,6 +38,7 @@ class Orders:
         self.facts = Facts() if facts is None else facts
         self.inside = {} if inside is None else inside
         self.known: dict[Node, Order | None] = {}
+        self._facts: dict[frozenset[Dim], Facts] = {}
         self.required: list[frozenset[Node | None]] = []
 
     def may_have(self, order: Order | None, rank: int) -> bool:
@@ -124,14 +125,21 @@ class Orders:
             return order
         if not order:
             return (PACKED,)  # made of what has no say, it is in C order, and has a say itself
-        facts = self.facts.copy()
-        sizes = dict.fromkeys(dim for array in order if array is not None for dim in array.array_type.shape)
-        for size in sizes:  # an array without elements has no order, so that the program declines
-            if not isinstance(size, int):
-                facts.learn(make("ge", size, 1), True)
+        facts = self.facts_of(array for array in order if array is not None)
         if all(size != 1 and facts.decide(make("ge", size, 1)) for size in node.array_type.shape):
             return order
         return (*order, PACKED)
+
+    def facts_of(self, arrays: Iterable[Node]) -> Facts:
+        """What is known of sizes where these arrays have elements: without, one has no order, and the program
+        declines."""
+        sizes = frozenset(dim for array in arrays for dim in array.array_type.shape if not isinstance(dim, int))
+        facts = self._facts.get(sizes)
+        if facts is None:
+            facts = self._facts[sizes] = self.facts.copy()
+            for size in sorted(sizes, key=str):
+                facts.learn(make("ge", size, 1), True)
+        return facts
 
     def combined(self, node: Node, operands: list[Node]) -> Order | None:
         """Of an elementwise operation. An axis along which no operand goes stands where it stands in C order."""

@@ -152,13 +152,15 @@ MOST_PARTS = 40  # of a condition on iterations
 
 
 class Env(dict[str, Number]):
-    """What the symbols are. counts: of shapes, by identity, with the shape, which so lives as long."""
+    """What the symbols are. counts: of shapes, by identity, with the shape, which so lives as long. charges: of graphs,
+    by identity, with the graph; they hang on no symbol, and all sizes share them."""
 
-    __slots__ = ("counts",)
+    __slots__ = ("charges", "counts")
 
-    def __init__(self, values: Mapping[str, Number]) -> None:
+    def __init__(self, values: Mapping[str, Number], around: Env | None = None) -> None:
         super().__init__(values)
         self.counts: dict[int, tuple[Sequence[Any], float]] = {}
+        self.charges: dict[int, tuple[Graph, list[_Charge]]] = {} if around is None else around.charges
 
 
 class DoesNotPay(Exception):
@@ -321,7 +323,7 @@ def _between(low: float, high: float) -> int:
 
 def _scaled(env: Env, sizes: list[Symbol], factor: float) -> Env:
     """The env with every size multiplied."""
-    result = Env(env)
+    result = Env(env, env)
     for symbol in sizes:
         size = env[symbol.name]
         assert isinstance(size, int)
@@ -420,7 +422,7 @@ def _before_pause(numbers: range, pause: Sequence[Any], env: Env) -> int:
 
 def _inside(values: Sequence[Any], symbols: Iterable[Symbol], env: Env) -> Env:
     """What the numbers of a body are, into which `values` go; of what it computes nobody knows."""
-    inside = Env({})
+    inside = Env({}, env)
     for symbol in symbols:
         try:
             inside[symbol.name] = evaluate(values[symbol.input], env) if symbol.input >= 0 else 1
@@ -448,15 +450,42 @@ def _cond_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> flo
     return sum(time(one, _inside(node.args[1:], one.symbols.values(), env)) for one in node.regions) / 2
 
 
+@dataclass(slots=True)
+class _Charge:
+    """Nodes that take the same time whatever the sizes are: one of them, and how many there are. elided: NumPy writes
+    their results into operands."""
+
+    node: Node
+    elided: bool
+    number: int = 0
+
+
+def _charges(graph: Graph, env: Env) -> list[_Charge]:
+    """The nodes of a graph, those together that take the same time."""
+    if id(graph) not in env.charges:
+        found: dict[object, _Charge] = {}
+        uses = users(graph)
+        for node in graph.nodes:
+            key: object = node
+            elided = False
+            if node.kind is NodeKind.CALL:
+                elided = _is_elided(node, uses)
+                types = tuple(arg.type if isinstance(arg, Node) else is_scalar(arg) for arg in node.args)
+                key = node.op, elementwise_of(node).name, elided, node.type, types
+            found.setdefault(key, _Charge(node, elided)).number += 1
+        env.charges[id(graph)] = graph, list(found.values())
+    return env.charges[id(graph)][1]
+
+
 def _shared_time(graph: Graph, env: Env) -> float:
     """What takes its time in NumPy and in the program alike."""
-    return sum(_own_time(node, env) for node in graph.nodes)
+    return sum(one.number * _own_time(one.node, env) for one in _charges(graph, env))
 
 
 def _plain_time(graph: Graph, env: Env) -> float:
     """What plain Python and NumPy take besides."""
-    python, uses = INSTRUCTION * graph.interpreted + FRAME * graph.inlined, users(graph)
-    return python + sum(_numpy_time(node, env, uses) for node in graph.nodes)
+    python = INSTRUCTION * graph.interpreted + FRAME * graph.inlined
+    return python + sum(one.number * _numpy_time(one.node, env, one.elided) for one in _charges(graph, env))
 
 
 def _own_time(node: Node, env: Env) -> float:
@@ -485,8 +514,8 @@ def _own_time(node: Node, env: Env) -> float:
     return traffic + LOOP_NS * counted
 
 
-def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> float:
-    """What plain NumPy takes for a node besides: the call, and memory traffic."""
+def _numpy_time(node: Node, env: Env, elided: bool) -> float:
+    """What plain NumPy takes for a node besides: the call, and memory traffic. elided: without an array of its own."""
     spend()
     if node.kind is NodeKind.LOOP:
         return _loop_time(node, env, _plain_time)
@@ -517,10 +546,16 @@ def _numpy_time(node: Node, env: Env, uses: Mapping[Node, Sequence[Node]]) -> fl
     if node.op == "where":
         time += WHERE_NS * _count(_types(node)[0].shape, env)
     size = _bytes(node, env)
-    operands = [arg for arg in node.args if isinstance(arg, Node)]
-    elided = op.name in _OPERATORS and any(_is_temporary(arg, node, uses) for arg in operands)
-    elided |= any(user.kind is NodeKind.STORE and _writes_operand(node, user.args[0]) for user in uses[node])
     return time + NS_PER_BYTE * read + (NS_PER_BYTE * size if elided else _fresh_time(size))
+
+
+def _is_elided(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:
+    """Whether NumPy writes the result of a call into an operand."""
+    if elementwise_of(node).name in _OPERATORS:
+        operands = (arg for arg in node.args if isinstance(arg, Node))
+        if any(_is_temporary(arg, node, uses) for arg in operands):
+            return True
+    return any(user.kind is NodeKind.STORE and _writes_operand(node, user.args[0]) for user in uses[node])
 
 
 def _writes_operand(node: Node, target: Argument) -> bool:

@@ -60,6 +60,7 @@ class _Fusion:
         self.finished: set[Node] = set()  # nodes that need not read their operands any more
         self.holds: dict[Node, set[Node]] = {}  # the intermediate arrays that a node keeps alive while it waits
         self.sizes: dict[Node, int] = {}  # an upper bound of the operations a waiting node is made of
+        self._shapes: dict[Node, tuple[Dim, ...]] = {}
         self._dims: dict[Dim, Dim] = {}
         self._known_dims: list[Dim] = []
 
@@ -93,7 +94,9 @@ class _Fusion:
 
     def shape(self, node: Node) -> tuple[Dim, ...]:
         """The node's shape, with one expression for sizes that the graph's facts make equal."""
-        return tuple(map(self._dim, result_type(node).shape))
+        if node not in self._shapes:
+            self._shapes[node] = tuple(map(self._dim, result_type(node).shape))
+        return self._shapes[node]
 
     def _dim(self, dim: Dim) -> Dim:
         if dim not in self._dims:

@@ -206,3 +206,26 @@ def test_without_masks(n: int) -> None:
     test_only_elements_report(max(n, 3), 1)
     test_not_a_number(n + 1)
     test_stores(n + 2)
+
+
+def test_addresses_of_rows_are_multiplied_once_and_not_stepped() -> None:
+    def many(a: Array, b: Array, c: Array) -> Array:
+        return np.exp((a * b + c) / (a + b)) * (a - b + c)
+
+    fast = dynamo_lite.compile(many, options={"cost_model": False})
+    written: list[str] = []
+    load = compile._Engine.load
+
+    def noting(self: Any, text: str, name: str) -> Any:
+        written.append(text)
+        return load(self, text, name)
+
+    arrays = [numbers((40, 30), "f8", seed)[:, 1:-1] for seed in range(3)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compile._Engine, "load", noting)
+        result = fast(*arrays)
+    assert result.tobytes() == many(*arrays).tobytes()
+    (text,) = [one for one in written if ".row.index = " in one]
+    products = [line.partition(" = ")[2] for line in text.splitlines() if " = mul i64 " in line]
+    assert len(products) == len(set(products)), text
+    assert 'call i64 asm "", "=r,0"' in text
