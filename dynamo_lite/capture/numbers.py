@@ -219,8 +219,9 @@ def number_compare(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
                 return tracer.truth(condition)
             except Undecided:
                 return NumberValue(None, condition)  # maybe a loop can choose by it
-    assert isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue)
-    return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
+    a, b = as_scalar(lhs), as_scalar(rhs)
+    assert not is_symbolic(a) and not is_symbolic(b)
+    return python_result(PYTHON_OPERATORS[op], a, b)
 
 
 def _as_float(value: Scalar) -> Scalar:

@@ -453,10 +453,11 @@ def _cond_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> flo
 @dataclass(slots=True)
 class _Charge:
     """Nodes that take the same time whatever the sizes are: one of them, and how many there are. elided: NumPy writes
-    their results into operands."""
+    their results into operands. listed: they read an item of a list, which costs nothing but the instruction."""
 
     node: Node
     elided: bool
+    listed: bool
     number: int = 0
 
 
@@ -467,12 +468,12 @@ def _charges(graph: Graph, env: Env) -> list[_Charge]:
         uses = users(graph)
         for node in graph.nodes:
             key: object = node
-            elided = False
+            elided = listed = False
             if node.kind is NodeKind.CALL:
-                elided = _is_elided(node, uses)
+                elided, listed = _is_elided(node, uses), _is_listed(node, uses)
                 types = tuple(arg.type if isinstance(arg, Node) else is_scalar(arg) for arg in node.args)
-                key = node.op, elementwise_of(node).name, elided, node.type, types
-            found.setdefault(key, _Charge(node, elided)).number += 1
+                key = node.op, elementwise_of(node).name, elided, listed, node.type, types
+            found.setdefault(key, _Charge(node, elided, listed)).number += 1
         env.charges[id(graph)] = graph, list(found.values())
     return env.charges[id(graph)][1]
 
@@ -485,7 +486,8 @@ def _shared_time(graph: Graph, env: Env) -> float:
 def _plain_time(graph: Graph, env: Env) -> float:
     """What plain Python and NumPy take besides."""
     python = INSTRUCTION * graph.interpreted + FRAME * graph.inlined
-    return python + sum(one.number * _numpy_time(one.node, env, one.elided) for one in _charges(graph, env))
+    own = (one for one in _charges(graph, env) if not one.listed)
+    return python + sum(one.number * _numpy_time(one.node, env, one.elided) for one in own)
 
 
 def _own_time(node: Node, env: Env) -> float:
@@ -528,13 +530,12 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
             return 0.0  # the operation itself writes
         traffic = (2 if isinstance(value, Node) else 1) * _bytes(target, env)
         return NUMPY_CALL + NS_PER_BYTE * traffic
-    if node.kind is not NodeKind.CALL or node.op in _NOTHING or node.params.get("listed"):
+    if node.kind is not NodeKind.CALL or node.op in _NOTHING:
         return 0.0
     op = elementwise_of(node)
     kind = op.kind
     if kind is OpKind.VIEW:
-        is_listed = node.op == "basic_index" and any(user.params.get("listed") for user in uses[node])
-        return 0.0 if is_listed else NUMPY_VIEW
+        return NUMPY_VIEW
     if node.op in _MASKED:
         return NUMPY_CALL + MASK_BRANCH_NS * _count(node.args[0].array_type.shape, env)  # type: ignore[union-attr]
     if node.op == "cross" and node.array_type.dtype.char in "fd":
@@ -547,6 +548,12 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
         time += WHERE_NS * _count(_types(node)[0].shape, env)
     size = _bytes(node, env)
     return time + NS_PER_BYTE * read + (NS_PER_BYTE * size if elided else _fresh_time(size))
+
+
+def _is_listed(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:
+    """Whether a node reads an item of a list (capture/columns.py)."""
+    is_index = node.op == "basic_index" and any(user.params.get("listed") for user in uses[node])
+    return is_index or bool(node.params.get("listed"))
 
 
 def _is_elided(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:

@@ -105,3 +105,28 @@ def test_choices(name: str) -> None:
     )
     assert report.stats["native_calls"] and not report.stats["declines"], report.compiled.explain()
     assert machines_of(report.compiled), report.compiled.explain()
+
+
+def test_a_number_that_is_the_same_by_either_way_is_compared() -> None:
+    # `t = 0.0` in a loop that began with 0.0: which object it is stays open, its value does not.
+    def reset(a: Any, n: int) -> Any:
+        s, t = 0.0, 0.0
+        for i in range(n):
+            for j in range(n):
+                x = a[i, j]
+                if x > 0.25:
+                    t = t + x * 2
+                if x < 0.75:
+                    t = t - 0.5 * x
+                if x * t > 3.0:
+                    t = t * 0.5
+                if s > t:
+                    s = s * 0.999
+                if t < -5.0:
+                    t = 0.0
+        return s, t
+
+    a = np.linspace(-3.0, 3.0, 36).reshape(6, 6)
+    fast = dynamo_lite.compile(reset, options={"cost_model": False})
+    for n in (6, 0, 5):
+        assert repr(fast(a, n)) == repr(reset(a, n))
