@@ -229,6 +229,16 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     return value;
 }
 
+/* Calls like this one have run plainly for long: let pass as many as take about as long as from one look at the clock to
+   the next. */
+static void
+let_pass(DlPoll *poll)
+{
+    double time = poll->calls > 0 ? (double)poll->spent / (double)poll->calls : dl_thresholds.look;
+    double room = dl_thresholds.look / (time + 1);
+    set_stride(poll, room < 1 ? 1 : room > 1000 ? 1000 : (int)room);
+}
+
 /* Run compiled code in place of a frame that has just begun, or time a plain run. */
 static PyObject *
 run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
@@ -241,6 +251,10 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         return Py_NewRef(go_on);
     }
     PyObject *const *slots = arguments_of(poll, frame, room, cache->n_slots);
+    if (poll->hot && dl_dispatch_stays_plain(cache, slots, cache->n_slots, watch.on_miss)) {
+        let_pass(poll);
+        return Py_NewRef(go_on);
+    }
     DlTrial *trial = dl_trial_of(poll->trials, slots, cache->n_slots);
     PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
     if (!poll->hot) {

@@ -534,6 +534,27 @@ def test_random_programs_are_equal(compiler: str) -> None:
     assert summary.share("native") > (0.6 if compiler == "compile" else 0.08), str(summary)
 
 
+def short_branch(x: Any, t: float) -> Any:
+    if t < x[0]:
+        return None
+    return x[1] + x[2] * t
+
+
+@pytest.mark.parametrize("look", [0.0, 1e-3])
+def test_calls_that_stay_plain_are_not_timed(look: float) -> None:
+    """To time a short call takes longer than the call, and where the guards are not asked there is nothing to learn."""
+    watching = watched.Watched(short_branch, replace(policy.AT_ONCE, look=look), "reference")
+    (poll,) = [const for const in watching.function.__code__.co_consts if isinstance(const, _C.Poll)]
+    x = np.arange(3.0)
+    for _ in range(5000):
+        assert watching.function(x, 1.5) == 4.0
+    timed_calls = sum(n_plain + n_compiled for _, n_plain, _, n_compiled, _ in poll.times)
+    assert watching.stats()["plain_calls"] > 0
+    assert timed_calls < 500
+    assert watching.function(x, -1.0) is None
+    assert watching.function([1.0, 2, 3], 2) == 8
+
+
 def test_copies_of_polls_are_never_true() -> None:
     """As in code objects that are shipped to another process, or to this one: the copies know another GO_ON."""
     call: Any = watched.compile(loop)
