@@ -35,6 +35,7 @@ from dynamo_lite.program.ir import (
     Tiles,
     Value,
     View,
+    defined,
     used,
     walk,
 )
@@ -372,9 +373,10 @@ class Emitter:
             for one in rows.body[:-1]:
                 self.number(one)
             for one in rows.body[:-1]:
-                if isinstance(one, Load):
-                    value = one.result
-                    loop.splats[value] = lines.splat_here(scalar_type(value.dtype), self.numbers[value])
+                for value in defined(one):
+                    if value.dtype.kind == "b":
+                        continue  # noted, and of no use to the elements
+                    loop.splats[value] = lines.splat_of(value.dtype, self.numbers[value], here=True)
         if width:
             empty = lines.do(f"icmp eq i64 {whole}, 0")
             lines.put(f"  br i1 {empty}, label %{label}.left, label %{label}.vector")
@@ -483,7 +485,7 @@ class Emitter:
         for value in (value for node in body if not isinstance(node, Load) for value in used(node)):
             if value in self.numbers and value not in numbers:
                 splat = loop.splats.get(value) if lines.width else None
-                numbers[value] = splat or lines.splat(scalar_type(value.dtype), self.numbers[value])
+                numbers[value] = splat or lines.splat_of(value.dtype, self.numbers[value])
         values = Values(lines, numbers)
         self.names[loop.node.index] = index
         for node in body:
@@ -533,12 +535,12 @@ class Emitter:
         if packed:
             at = self.address(memref, index)
             first = lines.do(f"load {scalar}, ptr {at}, align {dtype.alignment}")
-            return lines.masked_load(dtype, at, mask, lines.splat_here(scalar, first))
-        vector = "poison"
+            return lines.masked_load(dtype, at, mask, lines.splat_of(dtype, first, here=True))
+        vector, item_type = "poison", lines.item_type(dtype)
         for lane in range(lines.width):
             at = self.lane_address(memref, index, lane, mask)
-            item = lines.do(f"load {scalar}, ptr {at}, align {dtype.alignment}")
-            vector = lines.do(f"insertelement <{lines.width} x {scalar}> {vector}, {scalar} {item}, i64 {lane}")
+            item = lines.do(f"load {item_type}, ptr {at}, align {dtype.alignment}")
+            vector = lines.insert(dtype, vector, item, lane)
         return vector
 
     def sink(self, value: Value, values: Values) -> None:
@@ -547,7 +549,7 @@ class Emitter:
 
     def store(self, memref: Memref, index: str, value: str, mask: str = "") -> None:
         lines, dtype, kind = self.lines, memref.dtype, self.lines.type_of(memref.dtype)
-        scalar, packed = scalar_type(dtype), memref.axes[-1] == PACKED
+        packed = memref.axes[-1] == PACKED
         if mask and not packed:
             addresses = "poison"
             for lane in range(lines.width):
@@ -560,6 +562,6 @@ class Emitter:
             lines.put(f"  store {kind} {value}, ptr {self.address(memref, index)}, align {dtype.alignment}")
         else:
             for lane in range(lines.width):
-                item = lines.do(f"extractelement {kind} {value}, i64 {lane}")
+                item = lines.extract(dtype, value, lane)
                 address = self.lane_address(memref, index, lane, "")
-                lines.put(f"  store {scalar} {item}, ptr {address}, align {dtype.alignment}")
+                lines.put(f"  store {lines.item_type(dtype)} {item}, ptr {address}, align {dtype.alignment}")
