@@ -201,7 +201,8 @@ class Emitter:
         elif isinstance(node, Element):
             values = Values(lines, self.numbers)
             emit_element(lines, node, values)
-            self.masks = values.masks
+            self.masks |= values.masks
+            self.numbers |= {value: values.memory[value] for value in node.results if value in values.memory}
         elif isinstance(node, Note):
             self.judge(self.masks[node.condition], node.status)
 

@@ -400,7 +400,7 @@ def _fused_number(a: Any, b: Any, c: Any) -> Any:
     """a * b + c rounded once."""
     kind = type(a)
     if not (np.isfinite(a) and np.isfinite(b) and np.isfinite(c)):
-        if np.isnan(c) and not (np.isnan(a) or np.isnan(b)):
+        if (np.isfinite(a) and np.isfinite(b)) or (np.isnan(c) and not (np.isnan(a) or np.isnan(b))):
             return c + kind(0)  # whatever the product is
         return a * b + c
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))

@@ -6,8 +6,8 @@
 A complex number is put together only where it is stored, or chosen among such that come from memory. Which products
 are added at once NumPy decides (`fused`: of a function's name and a dtype; tried out by backends/kernels/complexes.py).
 INVARIANT: each part is computed by the operations of NumPy's loop in its order, so that bits and flags are the same;
-what cannot be had so is noted, and the function returns a status: a divisor of 0, which NumPy treats by itself, and a
-number as a factor so great that its product with 1+1j would overflow: NumPy fills its last vectors with that.
+what cannot be had so is noted, and the function returns a status: a divisor of 0, which NumPy treats by itself, or of
+NaN, which its comparison reports, and a number as a factor so great that its product with 1+1j would overflow: NumPy fills its last vectors with that.
 """
 
 from __future__ import annotations
@@ -252,6 +252,8 @@ class _Pairs:
         great = self.op("where", f"{name}.great", dtype, by_real, c, d)
         small = self.op("where", f"{name}.small", dtype, by_real, d, c)
         self.note(self.op("equal", f"{name}.by.zero", BOOL, great, self.zero(dtype)))
+        if self.status == abi.RETURNED_NAN:  # a plain watch finds that in the result
+            self.note(self.op("unordered", f"{name}.by.nan", BOOL, great, small))
         self.count += 1
         ratio = self.op("divide", f"{name}.ratio", dtype, small, great)
         whole = self.op("add", f"{name}.whole", dtype, great, self.op("multiply", f"{name}.part", dtype, small, ratio))
