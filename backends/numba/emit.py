@@ -349,7 +349,7 @@ class Emitter:
         few = lines.do(f"sub i64 {self.columns}, {whole}")
         lines.put(f"  br label %{label}.head")
         lines.put(f"{label}.head:")
-        lines.open_loop(width)
+        lines.open_loop(width, [one.memref.dtype for one in inner.body if isinstance(one, Load | Store)])
         mask = ""
         if masked:
             count = lines.do(f"insertelement <{width} x i64> poison, i64 {few}, i64 0")
@@ -529,6 +529,10 @@ class Emitter:
         return lines.do(f"getelementptr i8, ptr {self.pointers[memref]}, i64 {self.last_offsets[memref][lane]}")
 
     def load(self, memref: Memref, index: str, mask: str = "") -> str:
+        """The elements from `index` on, in the order of the lanes."""
+        return self.lines.reordered(memref.dtype, self.loaded(memref, index, mask))
+
+    def loaded(self, memref: Memref, index: str, mask: str) -> str:
         lines, dtype, scalar = self.lines, memref.dtype, scalar_type(memref.dtype)
         packed = memref.axes[-1] == PACKED
         if not lines.width or (packed and not mask):
@@ -550,6 +554,7 @@ class Emitter:
 
     def store(self, memref: Memref, index: str, value: str, mask: str = "") -> None:
         lines, dtype, kind = self.lines, memref.dtype, self.lines.type_of(memref.dtype)
+        value = lines.reordered(dtype, value)
         packed = memref.axes[-1] == PACKED
         if mask and not packed:
             addresses = "poison"

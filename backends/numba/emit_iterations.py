@@ -133,7 +133,7 @@ class _Iterated(Emitter):
         lines, lanes, label, inner = self.lines, self.loop.lanes, f"version{width}", self.inner
         parts = range(width // lanes)
         lines.put(f"{label}:")
-        lines.open_loop(lanes)
+        lines.open_loop(lanes, [node.memref.dtype for node in self.nodes if isinstance(node, Load | Store)])
         starts = [{node.result: self.vector(node.memref, part) for node in self.before} for part in parts]
         for start in starts:
             prepared = Values(lines, start)
@@ -255,13 +255,13 @@ class _Iterated(Emitter):
         base = f"%{rows}.{self.stems[memref]}" if rows else f"%{self.stems[memref]}"
         if memref.axes[-1] != ANY:
             at = lines.do(f"getelementptr {kind}, ptr {base}, i64 {part}")
-            return lines.do(f"load {kind}, ptr {at}, align {dtype.alignment}")
+            return lines.reordered(dtype, lines.do(f"load {kind}, ptr {at}, align {dtype.alignment}"))
         vector = "poison"
         for lane in range(lines.width):
             at = self.lane(memref, base, part, lane)
             item = lines.do(f"load {lines.item_type(dtype)}, ptr {at}, align {dtype.alignment}")
             vector = lines.insert(dtype, vector, item, lane)
-        return vector
+        return lines.reordered(dtype, vector)
 
     def lane(self, memref: Memref, base: str, part: int, lane: int) -> str:
         """The address of one element of a vector that does not lie packed."""
@@ -274,7 +274,7 @@ class _Iterated(Emitter):
         for node in nodes:
             if not isinstance(node, Store):
                 continue
-            memref, value = node.memref, values.in_memory(node.value)
+            memref, value = node.memref, lines.reordered(node.memref.dtype, values.in_memory(node.value))
             kind, align = lines.type_of(memref.dtype), memref.dtype.alignment
             base = f"%{rows}.{self.stems[memref]}" if rows else f"%{self.stems[memref]}"
             if memref.axes[-1] != ANY:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import struct
+from collections.abc import Iterable
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numpy as np
@@ -20,12 +21,14 @@ INT_TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 
 
 class Lines:
-    """The lines written so far. ``width`` is the vector width, 0 for scalars."""
+    """The lines written so far. ``width`` is the vector width, 0 for scalars. ``order``: which element each lane has,
+    where that is not its own: the parts of complex numbers come apart in this order by one instruction each."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
         self.declarations: set[str] = set()
         self.width = 0
+        self.order: tuple[int, ...] = ()
         self.hidden: dict[tuple[str, str], str] = {}
         self._count = 0
         self._preheader = 0
@@ -46,9 +49,11 @@ class Lines:
         self.text.append(f"  {result} = {instruction}")
         return result
 
-    def open_loop(self, width: int) -> None:
-        """Compute at `width` from here on; what ``splat`` yields is placed here, before the loop to come."""
+    def open_loop(self, width: int, dtypes: Iterable[DType] = ()) -> None:
+        """Compute at `width` from here on; what ``splat`` yields is placed here, before the loop to come. dtypes: of
+        what the loop loads and stores."""
         self.width = width
+        self.order = _order_of_parts(width, dtypes) if width else ()
         self._preheader = len(self.text)
         self._hoisted = {}
 
@@ -116,7 +121,7 @@ class Lines:
             pair = self.do(f"bitcast {scalar_type(dtype)} {value} to <2 x {scalar}>")
             return self.do(f"extractelement <2 x {scalar}> {pair}, i64 {number}")
         kind = self.type_of(dtype)
-        places = ", ".join(f"i32 {2 * lane + number}" for lane in range(self.width))
+        places = ", ".join(f"i32 {2 * lane + number}" for lane in self.order or range(self.width))
         return self.do(f"shufflevector {kind} {value}, {kind} poison, <{self.width} x i32> <{places}>")
 
     def complex_of(self, part: DType, real: str, imag: str) -> str:
@@ -126,15 +131,24 @@ class Lines:
             first = self.do(f"insertelement <2 x {scalar}> poison, {scalar} {real}, i64 0")
             pair = self.do(f"insertelement <2 x {scalar}> {first}, {scalar} {imag}, i64 1")
             return self.do(f"bitcast <2 x {scalar}> {pair} to i{16 * part.itemsize}")
-        places = ", ".join(f"i32 {lane}, i32 {lane + self.width}" for lane in range(self.width))
+        places = ", ".join(f"i32 {lane}, i32 {lane + self.width}" for lane in self.order or range(self.width))
         return self.do(f"shufflevector {kind} {real}, {kind} {imag}, <{2 * self.width} x i32> <{places}>")
 
-    def _for_parts(self, dtype: DType, mask: str) -> tuple[str, int, str]:
-        """A mask with a lane for each lane of a vector of dtype, how many these are, and their scalar type."""
+    def reordered(self, dtype: DType, value: str) -> str:
+        """What lies in memory in the order of the lanes, and the other way round."""
+        if not self.width or not self.order or dtype.kind == "c":
+            return value
+        kind, places = self.type_of(dtype), ", ".join(f"i32 {lane}" for lane in self.order)
+        return self.do(f"shufflevector {kind} {value}, {kind} poison, <{self.width} x i32> <{places}>")
+
+    def _for_parts(self, dtype: DType, mask: str, order: tuple[int, ...] = ()) -> tuple[str, int, str]:
+        """A mask with a lane for each lane of a vector of dtype, how many these are, and their scalar type. order: of
+        the mask's lanes."""
         if dtype.kind != "c":
             return f"{self.mask_type} {mask}", self.width, scalar_type(dtype)
         n = 2 * self.width
-        places = ", ".join(f"i32 {at // 2}" for at in range(n))
+        lanes = order or range(self.width)
+        places = ", ".join(f"i32 {lane}, i32 {lane}" for lane in lanes)
         twice = self.do(f"shufflevector {self.mask_type} {mask}, {self.mask_type} poison, <{n} x i32> <{places}>")
         return f"<{n} x i1> {twice}", n, _part_type(dtype)
 
@@ -272,7 +286,7 @@ class Lines:
         """yes where mask, else no; a bool dtype selects bytes, what is 16 bytes wide two halves at once."""
         kind = self.type_of(dtype)
         if self.width and dtype.kind == "c":
-            mask, _, _ = self._for_parts(dtype, mask)
+            mask, _, _ = self._for_parts(dtype, mask, self.order)
             return self.do(f"select {mask}, {kind} {yes}, {kind} {no}")
         if self.width and dtype.itemsize == 16:  # as one integer it would go through general registers
             halves = f"<{2 * self.width} x i64>"
@@ -351,6 +365,16 @@ class Lines:
 
     def _suffix(self, dtype: DType) -> str:
         return f"{f'v{self.width}' if self.width else ''}f{8 * dtype.itemsize}"
+
+
+def _order_of_parts(width: int, dtypes: Iterable[DType]) -> tuple[int, ...]:
+    """The order in which an instruction for each half of 256 bits takes complex numbers apart; it is its own inverse."""
+    largest = max((dtype.itemsize for dtype in dtypes if dtype.kind == "c"), default=0)
+    each = 16 // largest if largest else 0  # numbers that 128 bits hold
+    if not each or width < 4 * each:
+        return ()
+    group = [(0, 2, 1, 3)[part] * each + at for part in range(4) for at in range(each)]
+    return tuple(begin + at for begin in range(0, width, 4 * each) for at in group)
 
 
 def _part_type(dtype: DType) -> str:

@@ -74,8 +74,12 @@ class _Watcher:
 
     def test(self, value: Value) -> tuple[Node, Node]:
         """A test whether a value is NaN."""
+        return self.test_two(value, value)
+
+    def test_two(self, value: Value, other: Value) -> tuple[Node, Node]:
+        """A test whether one of two values is NaN."""
         found = Value(f"{value.name}.nan", BOOL)
-        return Element("unordered", (value, value), (found,)), Note(found, self.status)
+        return Element("unordered", (value, other), (found,)), Note(found, self.status)
 
     def loop(self, loop: For, numbers: set[Value], met: dict[Value, None]) -> For:
         """A loop over elements; met: gets those of the numbers before it that must be no NaN."""
@@ -113,8 +117,13 @@ class _Watcher:
                 test, operands = strict_test(op)
                 result += [Element(test, operands, (found,)), Note(found, self.status)]
         else:
+            by_dtype: dict[DType, list[Value]] = {}
             for value in tests:
-                result += self.test(value)
+                by_dtype.setdefault(value.dtype, []).append(value)
+            for alike in by_dtype.values():
+                others = alike[1::2] + alike[-1:] * (len(alike) % 2)
+                for value, other in zip(alike[::2], others, strict=True):
+                    result += self.test_two(value, other)
         return result + [Note(op.results[1], self.status) for op in ops if op.op.endswith("_or_doubt")]
 
 
