@@ -375,9 +375,8 @@ class Emitter:
                 self.number(one)
             for one in rows.body[:-1]:
                 for value in defined(one):
-                    if value.dtype.kind == "b":
-                        continue  # noted, and of no use to the elements
-                    loop.splats[value] = lines.splat_of(value.dtype, self.numbers[value], here=True)
+                    if value in self.numbers:
+                        loop.splats[value] = lines.splat_of(value.dtype, self.numbers[value], here=True)
         if width:
             empty = lines.do(f"icmp eq i64 {whole}, 0")
             lines.put(f"  br i1 {empty}, label %{label}.left, label %{label}.vector")

@@ -448,7 +448,7 @@ def _emit_strict_difference(lines: Writer, dtype: DType, args: list[str]) -> str
 
 
 def _huge(x: Any) -> Any:
-    return np.isinf(x) | (np.abs(x) >= np.ldexp(type(x)(1), np.finfo(x.dtype).maxexp - 1))
+    return np.isinf(x) | (np.abs(x) >= np.ldexp(x.dtype.type(1), np.finfo(x.dtype).maxexp - 1))
 
 
 def _emit_huge(lines: Writer, dtype: DType, args: list[str]) -> str:
@@ -604,7 +604,9 @@ def results_of(name: str, in_dtypes: tuple[DType, ...]) -> tuple[DType, ...] | N
     if row is None:
         return None
     own = in_dtypes[0]
-    result = {"bool": BOOL, "part": part_dtype(own), "complex": np.dtype(f"c{2 * own.itemsize}")}.get(row.result, own)
+    if row.result == "complex":
+        own = np.dtype(f"c{2 * own.itemsize}")
+    result = {"bool": BOOL, "part": part_dtype(own)}.get(row.result, own)
     return (result, *((BOOL,) if row.emit_pair is not None else ()))
 
 
