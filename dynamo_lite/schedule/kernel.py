@@ -98,7 +98,8 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
         single = (False,) * ufunc.nin  # the kernel casts it, which gives it a place on the tile, and a stride
     if target.loop(ufunc, loop, single) and not _may_be_lone(node, facts):
         forward = target.forward(ufunc, loop)
-        # NB: single numbers have no stride, by which NumPy's loops of complex numbers choose how they compute.
+        if is_complex and all(single) and forward:
+            return None  # numbers have no stride, by which NumPy's loop chooses how it computes
         if is_complex and not all(single) and target.exact(ufunc.__name__, in_dtypes, out_dtypes):
             return Form(ufunc.__name__, in_dtypes, out_dtypes, forward=forward)
         return Form("loop", in_dtypes, out_dtypes, ufunc, forward=forward)
