@@ -65,7 +65,7 @@ OF_FLOATS(f64, i64, u64)
 
 
 def c_type(dtype: DType) -> str:
-    """The C type of one element in memory; what is only copied (float16), and a complex number, is a struct of its size."""
+    """The C type of one element in memory; a float16, which is only copied, and a complex number are structs."""
     if dtype.hasobject:
         return "char *"
     if dtype.kind == "b":

@@ -12,7 +12,7 @@ import functools
 from typing import Any
 
 import numpy as np
-from dynamo_lite.backends.kernels.loops import StridedLoop, sample_operands, same_values
+from dynamo_lite.backends.kernels.loops import StridedLoop, same_values, sample_operands
 
 from dynamo_lite._C import abi
 from dynamo_lite.program.build import build
@@ -64,7 +64,8 @@ def _computed(kernel: Kernel, operands: list[Array], fused: bool) -> tuple[Array
     for node in walk(pairs(function, lambda name, dtype: fused, strict=False).body):
         match node:
             case Load(result, memref):
-                values[result] = operands[memref.index] if memref.space == "operand" else memref.dtype.type(memref.number)
+                of_memory = memref.space == "operand"
+                values[result] = operands[memref.index] if of_memory else memref.dtype.type(memref.number)
             case Element(name, of, results):
                 values[results[0]] = meaning_of(name, results[0].dtype)(*(values[value] for value in of))
             case Note(condition):

@@ -368,7 +368,7 @@ class Lines:
 
 
 def _order_of_parts(width: int, dtypes: Iterable[DType]) -> tuple[int, ...]:
-    """The order in which an instruction for each half of 256 bits takes complex numbers apart; it is its own inverse."""
+    """The order in which one instruction on 256 bits takes complex numbers apart; it is its own inverse."""
     largest = max((dtype.itemsize for dtype in dtypes if dtype.kind == "c"), default=0)
     each = 16 // largest if largest else 0  # numbers that 128 bits hold
     if not each or width < 4 * each:
@@ -402,7 +402,7 @@ def can_scatter(itemsize: int) -> bool:
 
 
 def scalar_type(dtype: DType) -> str:
-    """The LLVM type of one element in memory; what is only copied (float16), and a complex number, is an integer of its size."""
+    """The LLVM type of one element in memory; of float16, which is only copied, and complex an integer of its size."""
     if dtype.kind == "f" and dtype.itemsize != 2:
         return {4: "float", 8: "double"}[dtype.itemsize]
     return f"i{8 * dtype.itemsize}"

@@ -85,8 +85,8 @@ EmitPair = Callable[[Writer, DType, list[str]], tuple[str, str]]
 class ElementOp:
     """What `name` does to operands of one class.
 
-    result: "same" as the operands, "bool", or "part" or "complex", of complex numbers. raises: it may set a flag NumPy reports. meaning: in Python, of NumPy
-    scalars or arrays. emit(lines, dtype, operands): operands of class "b" are i1 values and so is a bool result.
+    result: "same" as the operands, "bool", or "part" or "complex", of complex numbers. raises: it may set a flag NumPy
+    reports. meaning: in Python, of NumPy scalars or arrays. emit(lines, dtype, operands): operands of class "b" are i1 values and so is a bool result.
     emit_pair: of an operation that has a second result, a bool: whether NumPy may have other bits. offered: whether the
     scheduler may choose it for NumPy's function of that name.
     """
@@ -466,6 +466,14 @@ def _complex_of(real: Any, imag: Any) -> Any:
     return made[()]
 
 
+def _emit_part(number: int) -> Emit:
+    return lambda lines, dtype, args: lines.part(dtype, args[0], number)
+
+
+def _emit_complex(lines: Writer, dtype: DType, args: list[str]) -> str:
+    return lines.complex_of(dtype, args[0], args[1])
+
+
 def _not_written(lines: Writer, dtype: DType, args: list[str]) -> str:
     raise NotImplementedError("complex numbers are computed by their parts")
 
@@ -552,14 +560,14 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
         rows[name, "c"] = ElementOp(getattr(np, name), _not_written, raises=raises, offered=False)
     for name in ("equal", "not_equal"):
         rows[name, "c"] = ElementOp(getattr(np, name), _not_written, "bool", offered=False)
-    rows["real", "c"] = ElementOp(lambda z: z.real, lambda lines, of, args: lines.part(of, *args, 0), "part", offered=False)
-    rows["imag", "c"] = ElementOp(lambda z: z.imag, lambda lines, of, args: lines.part(of, *args, 1), "part", offered=False)
-    rows["complex_of", "f"] = ElementOp(
-        _complex_of, lambda lines, of, args: lines.complex_of(of, *args), "complex", offered=False
-    )
+    rows["real", "c"] = ElementOp(lambda z: z.real, _emit_part(0), "part", offered=False)
+    rows["imag", "c"] = ElementOp(lambda z: z.imag, _emit_part(1), "part", offered=False)
+    rows["complex_of", "f"] = ElementOp(_complex_of, _emit_complex, "complex", offered=False)
     rows["multiply_add", "f"] = ElementOp(_fused, _intrinsic("fma"), raises=True, offered=False)
-    for name, emit in (("multiply_subtract", _emit_fused_difference), ("multiply_subtract_strict", _emit_strict_difference)):
-        rows[name, "f"] = ElementOp(_fused_difference, emit, raises=True, offered=False)
+    for name, difference in (
+        ("multiply_subtract", _emit_fused_difference), ("multiply_subtract_strict", _emit_strict_difference),
+    ):  # fmt: skip
+        rows[name, "f"] = ElementOp(_fused_difference, difference, raises=True, offered=False)
     rows["huge", "f"] = ElementOp(_huge, _emit_huge, "bool", offered=False)
     for name, emit, pair in (
         ("minimum", _extreme("olt"), _doubtful("olt")), ("maximum", _extreme("ogt"), _doubtful("ogt")),

@@ -7,7 +7,8 @@ A complex number is put together only where it is stored, or chosen among such t
 are added at once NumPy decides (`fused`: of a function's name and a dtype; tried out by backends/kernels/complexes.py).
 INVARIANT: each part is computed by the operations of NumPy's loop in its order, so that bits and flags are the same;
 what cannot be had so is noted, and the function returns a status: a divisor of 0, which NumPy treats by itself, or of
-NaN, which its comparison reports, and a number as a factor so great that its product with 1+1j would overflow: NumPy fills its last vectors with that.
+NaN, which its comparison reports, and a number as a factor so great that its product with 1+1j would overflow: NumPy
+fills its last vectors with that.
 """
 
 from __future__ import annotations
@@ -218,16 +219,16 @@ class _Pairs:
         elif node.op == "divide":
             self.parts[result] = self.quotient(name, dtype, *map(self.of, node.operands))
         elif node.op in ("multiply", "square"):
-            left, right = node.operands[0], node.operands[-1]
-            self.parts[result] = self.product(name, dtype, left, right, self.fused(node.op, result.dtype))
+            factors = (node.operands[0], node.operands[-1])
+            self.parts[result] = self.product(name, dtype, factors, self.fused(node.op, result.dtype))
         else:
             raise NotImplementedError(f"{node.op} of complex numbers")
 
-    def product(self, name: str, dtype: DType, left: Value, right: Value, fused: bool) -> Parts:
-        """a.re b.re - a.im b.im, and a.re b.im + a.im b.re."""
-        for one in (left, right):
+    def product(self, name: str, dtype: DType, factors: Parts, fused: bool) -> Parts:
+        """a c - b d, and a d + b c, of the factors a + b i and c + d i."""
+        for one in factors:
             self.test_factor(one)
-        (a, b), (c, d) = self.of(left), self.of(right)
+        (a, b), (c, d) = map(self.of, factors)
         p = self.op("multiply", f"{name}.re.p", dtype, b, d)
         q = self.op("multiply", f"{name}.im.p", dtype, b, c)
         if fused:

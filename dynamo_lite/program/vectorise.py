@@ -71,7 +71,8 @@ def _over_elements(loop: For, around: tuple[Node, ...], lanes: Lanes) -> For:
         return loop
     constants = {node.result for node in loads if node.memref.space == "constant"}
     live = len(numbers | constants) + _pressure(ops, [n.result for n in loads], stores, numbers | constants)
-    width = VECTOR_BYTES // max(part_dtype(value.dtype).itemsize for value in values) // (2 if live > MANY_VALUES else 1)
+    widest = max(part_dtype(value.dtype).itemsize for value in values)
+    width = VECTOR_BYTES // widest // (2 if live > MANY_VALUES else 1)
     if width < 2:
         return loop
     moving = [*numbers, *(node.result for node in loads), *stores]
