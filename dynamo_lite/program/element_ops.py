@@ -86,7 +86,8 @@ class ElementOp:
     """What `name` does to operands of one class.
 
     result: "same" as the operands, "bool", or "part" or "complex", of complex numbers. raises: it may set a flag NumPy
-    reports. meaning: in Python, of NumPy scalars or arrays. emit(lines, dtype, operands): operands of class "b" are i1 values and so is a bool result.
+    reports. meaning: in Python, of NumPy scalars or arrays. emit(lines, dtype, operands): operands of class "b" are i1
+    values and so is a bool result.
     emit_pair: of an operation that has a second result, a bool: whether NumPy may have other bits. offered: whether the
     scheduler may choose it for NumPy's function of that name.
     """
