@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from dynamo_lite.program.element_ops import BOOL, DType, bits_dtype
+from dynamo_lite.program.element_ops import BOOL, DType, bits_dtype, part_dtype
 
 INFIX = {
     "fadd": "+", "fsub": "-", "fmul": "*", "fdiv": "/", "add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|",
@@ -31,6 +31,11 @@ typedef float f32; typedef double f64;
 typedef struct { u16 at[1]; } w2; typedef struct { u64 at[1]; } w8;
 typedef struct { u64 at[2]; } w16; typedef struct { u64 at[4]; } w32;
 #define INLINE static inline __attribute__((always_inline))
+#define OF_PARTS(W, F) \\
+    INLINE F part_##W(W z, int i) { F p[2]; __builtin_memcpy(p, &z, sizeof p); return p[i]; } \\
+    INLINE W W##_of(F x, F y) { F p[2] = {x, y}; W z; __builtin_memcpy(&z, p, sizeof z); return z; }
+OF_PARTS(w8, f32)
+OF_PARTS(w16, f64)
 #define SELDOM(x) __builtin_expect(x, 0)
 #if defined(__x86_64__)
 #define KEEP(x) __asm__ volatile("" : "+x"(x)) /* it is computed here, whoever needs it */
@@ -60,7 +65,7 @@ OF_FLOATS(f64, i64, u64)
 
 
 def c_type(dtype: DType) -> str:
-    """The C type of one element in memory; what is only copied (float16, complex) is a struct of its size."""
+    """The C type of one element in memory; a float16, which is only copied, and a complex number are structs."""
     if dtype.hasobject:
         return "char *"
     if dtype.kind == "b":
@@ -190,6 +195,19 @@ class Lines:
 
     def is_nan(self, dtype: DType, value: str) -> str:
         return self.quiet_compare("uno", dtype, [value, value])
+
+    def negated(self, dtype: DType, value: str) -> str:
+        """The float with its sign changed."""
+        return self.do(c_type(dtype), f"-{value}")
+
+    def part(self, dtype: DType, value: str, number: int) -> str:
+        """The real (0) or imaginary part (1) of a complex number."""
+        return self.do(c_type(part_dtype(dtype)), f"part_{c_type(dtype)}({value}, {number})")
+
+    def complex_of(self, part: DType, real: str, imag: str) -> str:
+        """The complex number that has these parts."""
+        kind = f"w{2 * part.itemsize}"
+        return self.do(kind, f"{kind}_of({real}, {imag})")
 
     def with_overflow(self, name: str, dtype: DType, args: list[str]) -> tuple[str, str]:
         result = self.name()

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from dynamo_lite.backends.kernels.complexes import is_compiled
 from dynamo_lite.backends.kernels.functions import folds, machine
 from dynamo_lite.backends.kernels.loops import loop_is_elementwise, loop_is_forward
 
@@ -20,7 +21,7 @@ from dynamo_lite.config import config, current, current_seconds
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node
 from dynamo_lite.lower import lower
-from dynamo_lite.program.element_ops import is_exact, may_raise
+from dynamo_lite.program.element_ops import may_raise
 from dynamo_lite.schedule import Schedule, Target, estimate, paying_iterations, paying_sizes, schedule, straight
 from dynamo_lite.schedule.steps import DType, Kernel, Machine
 
@@ -33,7 +34,7 @@ def has_fold(ufunc: np.ufunc, dtype: DType) -> bool:
 
 
 _C.threads_follow(config)  # which programs ask when they run
-TARGET = Target(is_exact, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine)
+TARGET = Target(is_compiled, may_raise, loop_is_elementwise, loop_is_forward, has_fold, folds, machine)
 
 
 def program_of(graph: Graph, example_inputs: Sequence[Any], compile_kernel: CompileKernel) -> Any:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
+from dynamo_lite.backends.kernels.complexes import is_fused
 from dynamo_lite.backends.kernels.extremes import compiled_extreme, known_extreme
 from dynamo_lite.backends.kernels.loops import loop_is_elementwise
 
@@ -22,6 +23,7 @@ from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.hoist import hoist
 from dynamo_lite.program.ir import Element, Function, Keep, Routine, Store, walk
 from dynamo_lite.program.keep import keep
+from dynamo_lite.program.pairs import pairs
 from dynamo_lite.program.place import place
 from dynamo_lite.program.share import share
 from dynamo_lite.program.split import split
@@ -47,7 +49,8 @@ def function_of(kernel: Kernel, classes: str, lanes: Lanes | None) -> Function:
     change = known_extreme if by_loops else compiled_extreme
     if kernel.fold is not None and classes.endswith(abi.CLASS_ITERATED):
         return _through(build_fold(kernel, classes, change), (hoist, *by_vectors, place))
-    passes = (split, keep, hoist, *by_vectors, partial(watch, strict=strict), place)
+    parts = partial(pairs, fused=is_fused, strict=strict)
+    passes = (split, parts, keep, hoist, *by_vectors, partial(watch, strict=strict), place)
     return _through(build(kernel, classes, with_rows, change), passes)
 
 
@@ -84,6 +87,8 @@ def folds(kernel: Kernel, ufunc: np.ufunc) -> bool:
     """Whether the kernel can fold its values itself: all compiled, and what happens in one shows in the result."""
     dtypes = [*kernel.operand_dtypes, *(dtype for op in kernel.ops for dtype in op.dtypes)]
     kind = class_of(dtypes[kernel.results[0]])
+    if any(dtype.kind == "c" for dtype in dtypes):
+        return False
     few = len(kernel.operand_dtypes) <= abi.FOLD_OPERANDS and len(kernel.ops) <= MOST_FOLDED
     if not few or kind not in FOLDS.get(ufunc.__name__, "") or any(op.op == "loop" for op in kernel.ops):
         return False

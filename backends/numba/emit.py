@@ -35,6 +35,7 @@ from dynamo_lite.program.ir import (
     Tiles,
     Value,
     View,
+    defined,
     used,
     walk,
 )
@@ -204,7 +205,8 @@ class Emitter:
         elif isinstance(node, Element):
             values = Values(lines, self.numbers)
             emit_element(lines, node, values)
-            self.masks = values.masks
+            self.masks |= values.masks
+            self.numbers |= {value: values.memory[value] for value in node.results if value in values.memory}
         elif isinstance(node, Note):
             self.judge(self.masks[node.condition], node.status)
 
@@ -357,7 +359,7 @@ class Emitter:
         few = lines.do(f"sub i64 {self.columns}, {whole}")
         lines.put(f"  br label %{label}.head")
         lines.put(f"{label}.head:")
-        lines.open_loop(width)
+        lines.open_loop(width, [one.memref.dtype for one in inner.body if isinstance(one, Load | Store)])
         mask = ""
         if masked:
             count = lines.do(f"insertelement <{width} x i64> poison, i64 {few}, i64 0")
@@ -383,9 +385,9 @@ class Emitter:
             for one in rows.body[:-1]:
                 self.number(one)
             for one in rows.body[:-1]:
-                if isinstance(one, Load):
-                    value = one.result
-                    loop.splats[value] = lines.splat_here(scalar_type(value.dtype), self.numbers[value])
+                for value in defined(one):
+                    if value in self.numbers:
+                        loop.splats[value] = lines.splat_of(value.dtype, self.numbers[value], here=True)
         if width:
             empty = lines.do(f"icmp eq i64 {whole}, 0")
             lines.put(f"  br i1 {empty}, label %{label}.left, label %{label}.vector")
@@ -505,7 +507,7 @@ class Emitter:
         for value in (value for node in body if not isinstance(node, Load) for value in used(node)):
             if value in self.numbers and value not in numbers:
                 splat = loop.splats.get(value) if lines.width else None
-                numbers[value] = splat or lines.splat(scalar_type(value.dtype), self.numbers[value])
+                numbers[value] = splat or lines.splat_of(value.dtype, self.numbers[value])
         values = Values(lines, numbers)
         self.names[loop.node.index] = index
         for node in body:
@@ -548,6 +550,10 @@ class Emitter:
         return lines.do(f"getelementptr i8, ptr {self.pointers[memref]}, i64 {self.last_offsets[memref][lane]}")
 
     def load(self, memref: Memref, index: str, mask: str = "") -> str:
+        """The elements from `index` on, in the order of the lanes."""
+        return self.lines.reordered(memref.dtype, self.loaded(memref, index, mask))
+
+    def loaded(self, memref: Memref, index: str, mask: str) -> str:
         lines, dtype, scalar = self.lines, memref.dtype, scalar_type(memref.dtype)
         packed = memref.axes[-1] == PACKED
         if not lines.width or (packed and not mask):
@@ -555,12 +561,12 @@ class Emitter:
         if packed:
             at = self.address(memref, index)
             first = lines.do(f"load {scalar}, ptr {at}, align {dtype.alignment}")
-            return lines.masked_load(dtype, at, mask, lines.splat_here(scalar, first))
-        vector = "poison"
+            return lines.masked_load(dtype, at, mask, lines.splat_of(dtype, first, here=True))
+        vector, item_type = "poison", lines.item_type(dtype)
         for lane in range(lines.width):
             at = self.lane_address(memref, index, lane, mask)
-            item = lines.do(f"load {scalar}, ptr {at}, align {dtype.alignment}")
-            vector = lines.do(f"insertelement <{lines.width} x {scalar}> {vector}, {scalar} {item}, i64 {lane}")
+            item = lines.do(f"load {item_type}, ptr {at}, align {dtype.alignment}")
+            vector = lines.insert(dtype, vector, item, lane)
         return vector
 
     def sink(self, value: Value, values: Values) -> None:
@@ -569,7 +575,8 @@ class Emitter:
 
     def store(self, memref: Memref, index: str, value: str, mask: str = "") -> None:
         lines, dtype, kind = self.lines, memref.dtype, self.lines.type_of(memref.dtype)
-        scalar, packed = scalar_type(dtype), memref.axes[-1] == PACKED
+        value = lines.reordered(dtype, value)
+        packed = memref.axes[-1] == PACKED
         if mask and not packed:
             addresses = "poison"
             for lane in range(lines.width):
@@ -582,6 +589,6 @@ class Emitter:
             lines.put(f"  store {kind} {value}, ptr {self.address(memref, index)}, align {dtype.alignment}")
         else:
             for lane in range(lines.width):
-                item = lines.do(f"extractelement {kind} {value}, i64 {lane}")
+                item = lines.extract(dtype, value, lane)
                 address = self.lane_address(memref, index, lane, "")
-                lines.put(f"  store {scalar} {item}, ptr {address}, align {dtype.alignment}")
+                lines.put(f"  store {lines.item_type(dtype)} {item}, ptr {address}, align {dtype.alignment}")

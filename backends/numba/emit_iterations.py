@@ -31,6 +31,7 @@ class _Iterated(Emitter):
         (self.inner,) = (node for node in self.loop.body if isinstance(node, For))
         at = next(place for place, node in enumerate(self.loop.body) if node is self.inner)
         self.before = [node for node in self.loop.body[:at] if isinstance(node, Load)]
+        self.prepared = [node for node in self.loop.body[:at] if isinstance(node, Element)]
         self.after = self.loop.body[at + 1 :]
         accesses = [node for node in self.nodes if isinstance(node, Load | Store) and self.loop.index in node.index]
         found = {node.memref for node in accesses}
@@ -132,8 +133,12 @@ class _Iterated(Emitter):
         lines, lanes, label, inner = self.lines, self.loop.lanes, f"version{width}", self.inner
         parts = range(width // lanes)
         lines.put(f"{label}:")
-        lines.open_loop(lanes)
+        lines.open_loop(lanes, [node.memref.dtype for node in self.nodes if isinstance(node, Load | Store)])
         starts = [{node.result: self.vector(node.memref, part) for node in self.before} for part in parts]
+        for start in starts:
+            prepared = Values(lines, start)
+            self.computed(self.prepared, prepared)
+            start |= prepared.memory
         lines.put(f"  br label %{label}.loop")
         lines.put(f"{label}.loop:")
         again = f"{label}.tail" if self.rows else f"{label}.loop"
@@ -152,7 +157,7 @@ class _Iterated(Emitter):
             memory = starts[part] | stepped
             memory |= {load.result: self.vector(load.memref, part, label) for load in loads if load.memref in self.rows}
             memory |= {one.value: f"%{label}.{part}.{one.value.name}" for one in inner.carried}
-            memory |= {value: lines.splat(scalar_type(value.dtype), self.numbers[value]) for value in outside}
+            memory |= {value: lines.splat_of(value.dtype, self.numbers[value]) for value in outside}
             for load in loads:
                 if load.memref.space == "constant":
                     memory[load.result] = literal(lines, load.memref.dtype, load.memref.number)
@@ -246,16 +251,17 @@ class _Iterated(Emitter):
     def vector(self, memref: Memref, part: int, rows: str = "") -> str:
         """A vector of an operand, in its place or in a packed copy; rows: of a row, in the loop of that label."""
         lines, dtype = self.lines, memref.dtype
-        kind, scalar = lines.type_of(dtype), scalar_type(dtype)
+        kind = lines.type_of(dtype)
         base = f"%{rows}.{self.stems[memref]}" if rows else f"%{self.stems[memref]}"
         if memref.axes[-1] != ANY:
             at = lines.do(f"getelementptr {kind}, ptr {base}, i64 {part}")
-            return lines.do(f"load {kind}, ptr {at}, align {dtype.alignment}")
+            return lines.reordered(dtype, lines.do(f"load {kind}, ptr {at}, align {dtype.alignment}"))
         vector = "poison"
         for lane in range(lines.width):
-            item = lines.do(f"load {scalar}, ptr {self.lane(memref, base, part, lane)}, align {dtype.alignment}")
-            vector = lines.do(f"insertelement {kind} {vector}, {scalar} {item}, i64 {lane}")
-        return vector
+            at = self.lane(memref, base, part, lane)
+            item = lines.do(f"load {lines.item_type(dtype)}, ptr {at}, align {dtype.alignment}")
+            vector = lines.insert(dtype, vector, item, lane)
+        return lines.reordered(dtype, vector)
 
     def lane(self, memref: Memref, base: str, part: int, lane: int) -> str:
         """The address of one element of a vector that does not lie packed."""
@@ -268,17 +274,17 @@ class _Iterated(Emitter):
         for node in nodes:
             if not isinstance(node, Store):
                 continue
-            memref, value = node.memref, values.in_memory(node.value)
-            kind, scalar, align = lines.type_of(memref.dtype), scalar_type(memref.dtype), memref.dtype.alignment
+            memref, value = node.memref, lines.reordered(node.memref.dtype, values.in_memory(node.value))
+            kind, align = lines.type_of(memref.dtype), memref.dtype.alignment
             base = f"%{rows}.{self.stems[memref]}" if rows else f"%{self.stems[memref]}"
             if memref.axes[-1] != ANY:
                 at = lines.do(f"getelementptr {kind}, ptr {base}, i64 {part}")
                 lines.put(f"  store {kind} {value}, ptr {at}, align {align}")
                 continue
             for lane in range(lines.width):
-                item = lines.do(f"extractelement {kind} {value}, i64 {lane}")
+                item = lines.extract(memref.dtype, value, lane)
                 at = self.lane(memref, base, part, lane)
-                lines.put(f"  store {scalar} {item}, ptr {at}, align {align}")
+                lines.put(f"  store {lines.item_type(memref.dtype)} {item}, ptr {at}, align {align}")
 
     def stepped(self, node: Load, iteration: str) -> str:
         """The number of this iteration, in every lane."""
@@ -286,4 +292,4 @@ class _Iterated(Emitter):
         offset = lines.do(f"mul i64 {iteration}, %{stem}.stride")
         at = lines.do(f"getelementptr i8, ptr %{stem}.base, i64 {offset}")
         item = lines.do(f"load {scalar_type(dtype)}, ptr {at}, align {dtype.alignment}")
-        return lines.splat_here(scalar_type(dtype), item)
+        return lines.splat_of(dtype, item, here=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import struct
+from collections.abc import Iterable
 
 import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numpy as np
@@ -20,12 +21,14 @@ INT_TYPES = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
 
 
 class Lines:
-    """The lines written so far. ``width`` is the vector width, 0 for scalars."""
+    """The lines written so far. ``width`` is the vector width, 0 for scalars. ``order``: which element each lane has,
+    where that is not its own: the parts of complex numbers come apart in this order by one instruction each."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
         self.declarations: set[str] = set()
         self.width = 0
+        self.order: tuple[int, ...] = ()
         self.hidden: dict[tuple[str, str], str] = {}
         self._count = 0
         self._preheader = 0
@@ -46,9 +49,11 @@ class Lines:
         self.text.append(f"  {result} = {instruction}")
         return result
 
-    def open_loop(self, width: int) -> None:
-        """Compute at `width` from here on; what ``splat`` yields is placed here, before the loop to come."""
+    def open_loop(self, width: int, dtypes: Iterable[DType] = ()) -> None:
+        """Compute at `width` from here on; what ``splat`` yields is placed here, before the loop to come. dtypes: of
+        what the loop loads and stores."""
         self.width = width
+        self.order = _order_of_parts(width, dtypes) if width else ()
         self._preheader = len(self.text)
         self._hoisted = {}
 
@@ -57,8 +62,95 @@ class Lines:
         return f"<{self.width} x {scalar}>" if self.width else scalar
 
     def type_of(self, dtype: DType, mask: bool = False) -> str:
-        """The LLVM type of a value of dtype; with mask, a bool counts as i1."""
+        """The LLVM type of a value of dtype; with mask, a bool counts as i1. Vectors of complex numbers have a lane for
+        each part."""
+        if self.width and dtype.kind == "c":
+            return f"<{2 * self.width} x {_part_type(dtype)}>"
         return self.lanes("i1" if mask and dtype.kind == "b" else scalar_type(dtype))
+
+    def item_type(self, dtype: DType) -> str:
+        """The LLVM type of what is put into a vector."""
+        return f"<2 x {_part_type(dtype)}>" if self.width and dtype.kind == "c" else scalar_type(dtype)
+
+    def insert(self, dtype: DType, vector: str, item: str, lane: int) -> str:
+        """The vector with an item in place of a lane."""
+        kind, of = self.type_of(dtype), self.item_type(dtype)
+        if dtype.kind != "c" or not self.width:
+            return self.do(f"insertelement {kind} {vector}, {of} {item}, i64 {lane}")
+        n = 2 * self.width
+        places = ", ".join(f"i32 {at if at < 2 else 'poison'}" for at in range(n))
+        wide = self.do(f"shufflevector {of} {item}, {of} poison, <{n} x i32> <{places}>")
+        places = ", ".join(f"i32 {n + at - 2 * lane if at // 2 == lane else at}" for at in range(n))
+        return self.do(f"shufflevector {kind} {vector}, {kind} {wide}, <{n} x i32> <{places}>")
+
+    def extract(self, dtype: DType, vector: str, lane: int) -> str:
+        """A lane of a vector."""
+        kind = self.type_of(dtype)
+        if dtype.kind != "c" or not self.width:
+            return self.do(f"extractelement {kind} {vector}, i64 {lane}")
+        return self.do(
+            f"shufflevector {kind} {vector}, {kind} poison, <2 x i32> <i32 {2 * lane}, i32 {2 * lane + 1}>"
+        )
+
+    def splat_of(self, dtype: DType, value: str, here: bool = False) -> str:
+        """A number in every lane, computed once before the loop unless `here`."""
+        scalar = scalar_type(dtype)
+        if not self.width or dtype.kind != "c":
+            return self.splat_here(scalar, value) if here else self.splat(scalar, value)
+        key = (f"complex {scalar}", value)
+        if here or key not in self._hoisted:
+            pair, result = "%" + self.name(), "%" + self.name()
+            of, n = self.item_type(dtype), 2 * self.width
+            places = ", ".join(f"i32 {at % 2}" for at in range(n))
+            text = [
+                f"  {pair} = bitcast {scalar} {value} to {of}",
+                f"  {result} = shufflevector {of} {pair}, {of} poison, <{n} x i32> <{places}>",
+            ]
+            if here:
+                self.text += text
+                return result
+            self.text[self._preheader : self._preheader] = text
+            self._preheader += 2
+            self._hoisted[key] = result
+        return self._hoisted[key]
+
+    def part(self, dtype: DType, value: str, number: int) -> str:
+        """The real (0) or imaginary part (1) of a complex number."""
+        scalar = _part_type(dtype)
+        if not self.width:
+            pair = self.do(f"bitcast {scalar_type(dtype)} {value} to <2 x {scalar}>")
+            return self.do(f"extractelement <2 x {scalar}> {pair}, i64 {number}")
+        kind = self.type_of(dtype)
+        places = ", ".join(f"i32 {2 * lane + number}" for lane in self.order or range(self.width))
+        return self.do(f"shufflevector {kind} {value}, {kind} poison, <{self.width} x i32> <{places}>")
+
+    def complex_of(self, part: DType, real: str, imag: str) -> str:
+        """The complex number that has these parts."""
+        kind, scalar = self.type_of(part), scalar_type(part)
+        if not self.width:
+            first = self.do(f"insertelement <2 x {scalar}> poison, {scalar} {real}, i64 0")
+            pair = self.do(f"insertelement <2 x {scalar}> {first}, {scalar} {imag}, i64 1")
+            return self.do(f"bitcast <2 x {scalar}> {pair} to i{16 * part.itemsize}")
+        places = ", ".join(f"i32 {lane}, i32 {lane + self.width}" for lane in self.order or range(self.width))
+        return self.do(f"shufflevector {kind} {real}, {kind} {imag}, <{2 * self.width} x i32> <{places}>")
+
+    def reordered(self, dtype: DType, value: str) -> str:
+        """What lies in memory in the order of the lanes, and the other way round."""
+        if not self.width or not self.order or dtype.kind == "c":
+            return value
+        kind, places = self.type_of(dtype), ", ".join(f"i32 {lane}" for lane in self.order)
+        return self.do(f"shufflevector {kind} {value}, {kind} poison, <{self.width} x i32> <{places}>")
+
+    def _for_parts(self, dtype: DType, mask: str, order: tuple[int, ...] = ()) -> tuple[str, int, str]:
+        """A mask with a lane for each lane of a vector of dtype, how many these are, and their scalar type. order: of
+        the mask's lanes."""
+        if dtype.kind != "c":
+            return f"{self.mask_type} {mask}", self.width, scalar_type(dtype)
+        n = 2 * self.width
+        lanes = order or range(self.width)
+        places = ", ".join(f"i32 {lane}, i32 {lane}" for lane in lanes)
+        twice = self.do(f"shufflevector {self.mask_type} {mask}, {self.mask_type} poison, <{n} x i32> <{places}>")
+        return f"<{n} x i1> {twice}", n, _part_type(dtype)
 
     @property
     def mask_type(self) -> str:
@@ -87,6 +179,10 @@ class Lines:
     def byte_of(self, mask: str) -> str:
         """A bool as it lies in memory."""
         return self.do(f"zext {self.mask_type} {mask} to {self.lanes('i8')}")
+
+    def negated(self, dtype: DType, value: str) -> str:
+        """The float with its sign changed; of a NaN maybe not."""
+        return self.op("fneg", dtype, value)
 
     def bits_of(self, dtype: DType, value: str) -> str:
         """A float's bits as an integer."""
@@ -165,18 +261,18 @@ class Lines:
     def masked_load(self, dtype: DType, at: str, mask: str, otherwise: str) -> str:
         """Load the lanes of the mask; the others are those of `otherwise`."""
         kind = self.type_of(dtype)
-        name = f"@llvm.masked.load.v{self.width}{_short(scalar_type(dtype))}.p0"
-        self.declarations.add(f"declare {kind} {name}(ptr, i32 immarg, {self.mask_type}, {kind})")
-        return self.do(
-            f"call {kind} {name}(ptr {at}, i32 {dtype.alignment}, {self.mask_type} {mask}, {kind} {otherwise})"
-        )
+        mask, n, scalar = self._for_parts(dtype, mask)
+        name = f"@llvm.masked.load.v{n}{_short(scalar)}.p0"
+        self.declarations.add(f"declare {kind} {name}(ptr, i32 immarg, <{n} x i1>, {kind})")
+        return self.do(f"call {kind} {name}(ptr {at}, i32 {dtype.alignment}, {mask}, {kind} {otherwise})")
 
     def masked_store(self, dtype: DType, at: str, mask: str, value: str) -> None:
         """Store the lanes of the mask."""
         kind = self.type_of(dtype)
-        name = f"@llvm.masked.store.v{self.width}{_short(scalar_type(dtype))}.p0"
-        self.declarations.add(f"declare void {name}({kind}, ptr, i32 immarg, {self.mask_type})")
-        self.put(f"  call void {name}({kind} {value}, ptr {at}, i32 {dtype.alignment}, {self.mask_type} {mask})")
+        mask, n, scalar = self._for_parts(dtype, mask)
+        name = f"@llvm.masked.store.v{n}{_short(scalar)}.p0"
+        self.declarations.add(f"declare void {name}({kind}, ptr, i32 immarg, <{n} x i1>)")
+        self.put(f"  call void {name}({kind} {value}, ptr {at}, i32 {dtype.alignment}, {mask})")
 
     def scatter(self, dtype: DType, addresses: str, mask: str, value: str) -> None:
         """Store the lanes of the mask, each at its address."""
@@ -189,6 +285,9 @@ class Lines:
     def select(self, mask: str, dtype: DType, yes: str, no: str) -> str:
         """yes where mask, else no; a bool dtype selects bytes, what is 16 bytes wide two halves at once."""
         kind = self.type_of(dtype)
+        if self.width and dtype.kind == "c":
+            mask, _, _ = self._for_parts(dtype, mask, self.order)
+            return self.do(f"select {mask}, {kind} {yes}, {kind} {no}")
         if self.width and dtype.itemsize == 16:  # as one integer it would go through general registers
             halves = f"<{2 * self.width} x i64>"
             twice = ", ".join(f"i32 {lane // 2}" for lane in range(2 * self.width))
@@ -268,6 +367,21 @@ class Lines:
         return f"{f'v{self.width}' if self.width else ''}f{8 * dtype.itemsize}"
 
 
+def _order_of_parts(width: int, dtypes: Iterable[DType]) -> tuple[int, ...]:
+    """The order in which one instruction on 256 bits takes complex numbers apart; it is its own inverse."""
+    largest = max((dtype.itemsize for dtype in dtypes if dtype.kind == "c"), default=0)
+    each = 16 // largest if largest else 0  # numbers that 128 bits hold
+    if not each or width < 4 * each:
+        return ()
+    group = [(0, 2, 1, 3)[part] * each + at for part in range(4) for at in range(each)]
+    return tuple(begin + at for begin in range(0, width, 4 * each) for at in group)
+
+
+def _part_type(dtype: DType) -> str:
+    """The LLVM type of a complex number's parts."""
+    return "double" if dtype.itemsize == 16 else "float"
+
+
 def _short(scalar: str) -> str:
     return {"float": "f32", "double": "f64"}.get(scalar, scalar)
 
@@ -288,7 +402,7 @@ def can_scatter(itemsize: int) -> bool:
 
 
 def scalar_type(dtype: DType) -> str:
-    """The LLVM type of one element in memory; what is only copied (float16, complex) is an integer of its size."""
+    """The LLVM type of one element in memory; of float16, which is only copied, and complex an integer of its size."""
     if dtype.kind == "f" and dtype.itemsize != 2:
         return {4: "float", 8: "double"}[dtype.itemsize]
     return f"i{8 * dtype.itemsize}"

@@ -2,8 +2,9 @@
 
 Enters an operation's name and dtypes; leaves its row. A row that is `offered` gives NumPy's bits: an operation has one
 only where IEEE 754 or two's complement fixes the result, so that any correct instruction gives them. Everything else
-(exp, power, float16 and complex arithmetic) runs in NumPy's own inner loop. The rows that are not offered are what
-passes make: tests for NaNs, and extremes where these have been tried out (backends/kernels/extremes.py). INVARIANT: no
+(exp, power, float16 arithmetic) runs in NumPy's own inner loop. The rows that are not offered are what passes make:
+tests for NaNs, and extremes where these have been tried out (backends/kernels/extremes.py). Those of complex numbers
+(class "c") are never written: `pairs` makes operations on their parts of them. INVARIANT: no
 instruction sets a floating-point flag that NumPy would report and this form would not, and compares are quiet, so NaN
 operands set none. A row is written through a Writer, which a backend has of its own (numba/llvm_text.py, c/c_text.py);
 instructions bear LLVM's names. Float constants are hidden from the optimiser, which would compute with them when it
@@ -17,6 +18,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,20 +47,29 @@ class Writer(Protocol):
     def hidden_constant(self, dtype: DType, value: float) -> str: ...
     def unknown(self, dtype: DType, value: str) -> str: ...
     def select(self, mask: str, dtype: DType, yes: str, no: str) -> str: ...
+    def negated(self, dtype: DType, value: str) -> str: ...
     def intrinsic(self, name: str, dtype: DType, args: list[str]) -> str: ...
     def quiet_compare(self, predicate: str, dtype: DType, args: list[str]) -> str: ...
     def is_nan(self, dtype: DType, value: str) -> str: ...
     def with_overflow(self, name: str, dtype: DType, args: list[str]) -> tuple[str, str]: ...
     def choose(self, mask: str, dtype: DType, arms: tuple[str, str], computed: tuple[bool, ...]) -> str: ...
     def byte_of(self, mask: str) -> str: ...
+    def part(self, dtype: DType, value: str, number: int) -> str: ...
+    def complex_of(self, part: DType, real: str, imag: str) -> str: ...
     def mask_of(self, byte: str) -> str: ...
 
 
 def class_of(dtype: DType) -> str:
-    """The letter the table uses: "f" float32/64, "i" signed, "u" unsigned, "b" bool, "x" anything else."""
-    if dtype.kind == "f":
-        return "f" if dtype.itemsize in (4, 8) else "x"
+    """The letter the table uses: "f" float32/64, "c" complex64/128, "i" signed, "u" unsigned, "b" bool, "x" anything
+    else."""
+    if dtype.kind in "fc":
+        return dtype.kind if dtype.char in "fdFD" else "x"
     return dtype.kind if dtype.kind in "iub" else "x"
+
+
+def part_dtype(dtype: DType) -> DType:
+    """The dtype of a complex number's real and imaginary part; of any other number it is its own."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def bits_dtype(dtype: DType) -> DType:
@@ -73,8 +85,9 @@ EmitPair = Callable[[Writer, DType, list[str]], tuple[str, str]]
 class ElementOp:
     """What `name` does to operands of one class.
 
-    result: "same" as the operands, or "bool". raises: it may set a flag NumPy reports. meaning: in Python, of NumPy
-    scalars or arrays. emit(lines, dtype, operands): operands of class "b" are i1 values and so is a bool result.
+    result: "same" as the operands, "bool", or "part" or "complex", of complex numbers. raises: it may set a flag NumPy
+    reports. meaning: in Python, of NumPy scalars or arrays. emit(lines, dtype, operands): operands of class "b" are i1
+    values and so is a bool result.
     emit_pair: of an operation that has a second result, a bool: whether NumPy may have other bits. offered: whether the
     scheduler may choose it for NumPy's function of that name.
     """
@@ -334,9 +347,12 @@ def _unordered(x: Any, y: Any) -> Any:
     return np.isnan(x) | np.isnan(y)
 
 
-def _nans_differ(x: Any, y: Any) -> Any:
-    """Whether both are NaN, with different bits."""
-    return np.isnan(x) & np.isnan(y) & (_bits(x) != _bits(y))
+def _nans_differ(*operands: Any) -> Any:
+    """Whether two are NaN, with different bits."""
+    found: Any = np.False_
+    for x, y in combinations(operands, 2):
+        found = found | (np.isnan(x) & np.isnan(y) & (_bits(x) != _bits(y)))
+    return found
 
 
 def _nan_or_minus_zero(x: Any) -> Any:
@@ -367,11 +383,100 @@ def _emit_odd_nan(lines: Writer, dtype: DType, args: list[str]) -> str:
 
 
 def nans_differ(lines: Writer, dtype: DType, args: list[str]) -> str:
-    """Write whether two operands are NaNs with different bits."""
+    """Write whether two of the operands are NaNs with different bits."""
     nans = [lines.is_nan(dtype, side) for side in args]
     bits = [lines.bits_of(dtype, side) for side in args]
-    differ = lines.compare("ne", bits_dtype(dtype), *bits)
-    return lines.op("and", BOOL, lines.op("and", BOOL, *nans), differ)
+    found = ""
+    for one, other in combinations(range(len(args)), 2):
+        differ = lines.compare("ne", bits_dtype(dtype), bits[one], bits[other])
+        pair = lines.op("and", BOOL, lines.op("and", BOOL, nans[one], nans[other]), differ)
+        found = lines.op("or", BOOL, found, pair) if found else pair
+    return found
+
+
+# Complex numbers and their parts.
+
+
+def _fused_number(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c rounded once."""
+    kind = type(a)
+    if not (np.isfinite(a) and np.isfinite(b) and np.isfinite(c)):
+        if (np.isfinite(a) and np.isfinite(b)) or (np.isnan(c) and not (np.isnan(a) or np.isnan(b))):
+            return c + kind(0)  # whatever the product is
+        return a * b + c
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    if not exact:
+        return kind(c) if not (a and b) and not c and np.signbit(c) == (np.signbit(a) != np.signbit(b)) else kind(0)
+    return _rounded(exact, kind)
+
+
+def _rounded(exact: Fraction, kind: Any) -> Any:
+    """A fraction that is not 0 as a float; reports an overflow."""
+    try:
+        near = float(exact)
+    except OverflowError:
+        near = float("inf") if exact > 0 else float("-inf")
+    if kind is np.float32 and np.isfinite(near) and Fraction(near) != exact:
+        # To odd, so that rounding it again is as good as rounding once.
+        bits = int(np.float64(near).view(np.int64))
+        if not bits & 1:
+            near = float(np.nextafter(near, np.inf if exact > Fraction(near) else -np.inf))
+    if not np.isfinite(near):
+        return np.copysign(np.finfo(kind).max * kind(2), kind(near))
+    return np.float64(near).astype(kind)
+
+
+def _fused(a: Any, b: Any, c: Any) -> Any:
+    if np.ndim(a) == np.ndim(b) == np.ndim(c) == 0:
+        return _fused_number(a, b, c)
+    a, b, c = np.broadcast_arrays(a, b, c)
+    found = [_fused_number(*operands) for operands in zip(a.ravel(), b.ravel(), c.ravel(), strict=True)]
+    return np.array(found, a.dtype).reshape(a.shape)
+
+
+def _fused_difference(a: Any, b: Any, c: Any) -> Any:
+    return _fused(a, b, _choose(np.isnan(c), c, np.negative(c)))
+
+
+def _emit_fused_difference(lines: Writer, dtype: DType, args: list[str]) -> str:
+    """The sign of a NaN is in doubt: which instruction this becomes is the code generator's choice."""
+    return lines.intrinsic("fma", dtype, [*args[:2], lines.negated(dtype, args[2])])
+
+
+def _emit_strict_difference(lines: Writer, dtype: DType, args: list[str]) -> str:
+    minus = _negate_float(lines, dtype, args[2:])
+    return lines.intrinsic("fma", dtype, [*args[:2], lines.select(lines.is_nan(dtype, args[2]), dtype, args[2], minus)])
+
+
+def _huge(x: Any) -> Any:
+    return np.isinf(x) | (np.abs(x) >= np.ldexp(x.dtype.type(1), np.finfo(x.dtype).maxexp - 1))
+
+
+def _emit_huge(lines: Writer, dtype: DType, args: list[str]) -> str:
+    """Whether a number is infinite, or may be when it is doubled; a NaN is not."""
+    integers = bits_dtype(dtype)
+    largest, infinity = (0x7F000000, 0x7F800000) if dtype.itemsize == 4 else (0x7FE0000000000000, 0x7FF0000000000000)
+    magnitude = _magnitude_bits(lines, dtype, args[0])
+    low = lines.compare("sge", integers, magnitude, lines.splat_bits(integers, largest))
+    return lines.op("and", BOOL, low, lines.compare("sle", integers, magnitude, lines.splat_bits(integers, infinity)))
+
+
+def _complex_of(real: Any, imag: Any) -> Any:
+    made = np.empty(np.broadcast(real, imag).shape, f"c{2 * real.itemsize}")
+    made.real, made.imag = real, imag
+    return made[()]
+
+
+def _emit_part(number: int) -> Emit:
+    return lambda lines, dtype, args: lines.part(dtype, args[0], number)
+
+
+def _emit_complex(lines: Writer, dtype: DType, args: list[str]) -> str:
+    return lines.complex_of(dtype, args[0], args[1])
+
+
+def _not_written(lines: Writer, dtype: DType, args: list[str]) -> str:
+    raise NotImplementedError("complex numbers are computed by their parts")
 
 
 def _rows() -> dict[tuple[str, str], ElementOp]:
@@ -451,6 +556,20 @@ def _rows() -> dict[tuple[str, str], ElementOp]:
     rows["less_of", "f"] = ElementOp(lambda x, y: _choose(x < y, x, y), _better("olt"), offered=False)
     rows["odd_nan", "f"] = ElementOp(_odd_nan, _emit_odd_nan, "bool", offered=False)
     rows["nans_differ", "f"] = ElementOp(_nans_differ, nans_differ, "bool", offered=False)
+    for name in ("add", "subtract", "multiply", "divide", "square", "negative", "positive", "conjugate"):
+        raises = name not in ("negative", "positive", "conjugate")
+        rows[name, "c"] = ElementOp(getattr(np, name), _not_written, raises=raises, offered=False)
+    for name in ("equal", "not_equal"):
+        rows[name, "c"] = ElementOp(getattr(np, name), _not_written, "bool", offered=False)
+    rows["real", "c"] = ElementOp(lambda z: z.real, _emit_part(0), "part", offered=False)
+    rows["imag", "c"] = ElementOp(lambda z: z.imag, _emit_part(1), "part", offered=False)
+    rows["complex_of", "f"] = ElementOp(_complex_of, _emit_complex, "complex", offered=False)
+    rows["multiply_add", "f"] = ElementOp(_fused, _intrinsic("fma"), raises=True, offered=False)
+    for name, difference in (
+        ("multiply_subtract", _emit_fused_difference), ("multiply_subtract_strict", _emit_strict_difference),
+    ):  # fmt: skip
+        rows[name, "f"] = ElementOp(_fused_difference, difference, raises=True, offered=False)
+    rows["huge", "f"] = ElementOp(_huge, _emit_huge, "bool", offered=False)
     for name, emit, pair in (
         ("minimum", _extreme("olt"), _doubtful("olt")), ("maximum", _extreme("ogt"), _doubtful("ogt")),
         ("clip", _clip, _doubtful_clip),
@@ -476,6 +595,8 @@ def exact_cast(source: DType, target: DType) -> bool:
     """
     if class_of(source) == "f" and target == np.dtype(np.uint32):
         return False
+    if class_of(target) == "c":
+        return exact_cast(part_dtype(source), part_dtype(target))
     return class_of(source) in CAST_CLASSES and class_of(target) in CAST_CLASSES
 
 
@@ -491,7 +612,11 @@ def results_of(name: str, in_dtypes: tuple[DType, ...]) -> tuple[DType, ...] | N
     row = row_of(name, in_dtypes)
     if row is None:
         return None
-    return (BOOL if row.result == "bool" else in_dtypes[0], *((BOOL,) if row.emit_pair is not None else ()))
+    own = in_dtypes[0]
+    if row.result == "complex":
+        own = np.dtype(f"c{2 * own.itemsize}")
+    result = {"bool": BOOL, "part": part_dtype(own)}.get(row.result, own)
+    return (result, *((BOOL,) if row.emit_pair is not None else ()))
 
 
 def exact_row(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> ElementOp | None:
@@ -510,13 +635,14 @@ def is_exact(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...])
         alike = len(in_dtypes) == 3 and in_dtypes[1] == in_dtypes[2] == dtypes[0]
         return alike and in_dtypes[0].kind == "b" and dtypes[0].kind in "biufc"
     if name == "const":
-        return class_of(dtypes[0]) != "x"
+        return class_of(dtypes[0]) in CAST_CLASSES
     return exact_row(name, in_dtypes, dtypes) is not None
 
 
 def may_raise(name: str, in_dtypes: tuple[DType, ...], dtypes: tuple[DType, ...]) -> bool:
     """True when the compiled operation may set a floating-point flag that NumPy would report."""
     if name == "cast":
+        in_dtypes, dtypes = tuple(map(part_dtype, in_dtypes)), tuple(map(part_dtype, dtypes))
         narrows = in_dtypes[0].kind == "f" and dtypes[0].kind == "f" and dtypes[0].itemsize < in_dtypes[0].itemsize
         return narrows or (in_dtypes[0].kind == "f" and dtypes[0].kind in "iu")
     if name in ("where", "const", "copy"):

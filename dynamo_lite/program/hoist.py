@@ -11,7 +11,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dynamo_lite.program.ir import For, Function, Load, Memref, Node, NumpyLoop, Store, Tiles, Value, View, walk
+from dynamo_lite.program.ir import (
+    Element,
+    For,
+    Function,
+    Load,
+    Memref,
+    Node,
+    Note,
+    NumpyLoop,
+    Store,
+    Tiles,
+    Value,
+    View,
+    defined,
+    walk,
+)
 
 
 def hoist(function: Function) -> Function:
@@ -46,14 +61,25 @@ def _loop(loop: For, rows: set[Value | None]) -> tuple[list[Node], For]:
         assert isinstance(inner, For)
         loop = replace(loop, body=_by_rows(loop.index, inner))
     here = {node.result for node in loop.body if isinstance(node, View)}
+    fixed: set[Value] = set()
     for node in loop.body:
         moved: list[Node] = []
         if isinstance(node, For):
             moved, node = _loop(node, rows)
         for one in (*moved, node):
-            out = isinstance(one, Load) and loop.index not in one.index and one.memref not in here
-            (before if out and one.memref.space != "constant" else body).append(one)  # type: ignore[union-attr]
+            out = _may_move(one, fixed)
+            if isinstance(one, Load):
+                out = loop.index not in one.index and one.memref not in here and one.memref.space != "constant"
+            fixed.update(defined(one) if out else ())
+            (before if out else body).append(one)
     return before, replace(loop, body=tuple(body))
+
+
+def _may_move(node: Node, fixed: set[Value]) -> bool:
+    """Whether a node asks for a part of a number that the loop does not change, or notes something of one."""
+    if isinstance(node, Element):
+        return node.op in ("real", "imag", "huge") and fixed.issuperset(node.operands)
+    return isinstance(node, Note) and node.condition in fixed
 
 
 def _by_rows(row: Value, inner: For) -> tuple[Node, ...]:
@@ -64,11 +90,16 @@ def _by_rows(row: Value, inner: For) -> tuple[Node, ...]:
             of = node.memref
             views[of] = Memref(f"{of.name}.row", of.dtype, of.axes[1:], of.extents[1:], "view")
     numbers: list[Node] = []
+    fixed: set[Value] = set()
     body: list[Node] = []
     for node in inner.body:
         if isinstance(node, Load | Store) and node.memref in views:
             node = replace(node, memref=views[node.memref], index=node.index[1:])
-        (numbers if isinstance(node, Load) and node.memref.space == "view" and not node.index else body).append(node)
+        out = _may_move(node, fixed)
+        if isinstance(node, Load):
+            out = node.memref.space == "view" and not node.index
+        fixed.update(defined(node) if out else ())
+        (numbers if out else body).append(node)
     return (
         *(View(view, of, (row,), drop=True) for of, view in views.items()),
         *numbers,

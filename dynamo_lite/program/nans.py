@@ -8,6 +8,7 @@ from dynamo_lite.program.element_ops import EXTREMES, STEPS
 from dynamo_lite.program.ir import Element, Function, Load, Node, Store, Value, walk
 
 ARITHMETIC = frozenset(("add", "subtract", "multiply", "divide", "reciprocal", "sqrt", "square", "negative", "cast"))
+FUSED = frozenset(("multiply_add", "multiply_subtract", "multiply_subtract_strict"))
 COMPARISONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"))
 
 
@@ -19,6 +20,8 @@ def is_extreme(op: Element) -> bool:
 
 def meets_nan(op: Element) -> bool:
     """Whether NumPy keeps the one or the other of two NaN operands, by position and alignment (see element_ops.py)."""
+    if op.op in FUSED:
+        return True
     name_fits = op.op in ("add", "multiply") or op.op in STEPS
     return name_fits and op.results[0].dtype.kind == "f" and op.operands[0] is not op.operands[1]
 
@@ -31,7 +34,7 @@ def strict_test(op: Element) -> tuple[str, tuple[Value, ...]]:
 def spreads_nan(op: Element) -> bool:
     """Whether the result is NaN where an operand is, or else in doubt."""
     return (
-        (op.op in ARITHMETIC or is_extreme(op))
+        (op.op in ARITHMETIC or op.op in FUSED or is_extreme(op))
         and op.results[0].dtype.kind == "f"
         and all(value.dtype.kind == "f" for value in op.operands)
     )
@@ -69,6 +72,8 @@ class Origins:
             return self._sources(op.operands)
         if op.op in COMPARISONS and op.operands[0].dtype.kind == "f" and self._differ(op.operands):
             return self._sources(op.operands)
+        if op.op in ("complex_of", "real", "imag"):
+            return self._sources(op.operands)
         if op.op == "where":
             mask, *arms = op.operands
             needed = {mask} if self._differ(arms) and all(map(self._opaque, arms)) else set()
@@ -99,7 +104,9 @@ class Origins:
             return self._differ(op.operands) and all(self.source(v) not in self.producer for v in op.operands)
         if is_extreme(op):
             return self._differ(op.operands) and all(map(self._opaque, op.operands))
-        return op.ufunc is not None or (op.op in ARITHMETIC and op.results[0].dtype.kind == "f")
+        if op.ufunc is not None or op.op in ("real", "imag"):
+            return True
+        return (op.op in ARITHMETIC or op.op in FUSED) and op.results[0].dtype.kind == "f"
 
 
 def origins(function: Function) -> Origins:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.program.element_ops import part_dtype
 from dynamo_lite.program.ir import Element, For, Function, Keep, Load, Node, Store, Tiles, Value, defined, walk
 
 VECTOR_BYTES = 64  # two AVX registers, or one of AVX-512: independent work to hide latencies
@@ -70,13 +71,14 @@ def _over_elements(loop: For, around: tuple[Node, ...], lanes: Lanes) -> For:
         return loop
     constants = {node.result for node in loads if node.memref.space == "constant"}
     live = len(numbers | constants) + _pressure(ops, [n.result for n in loads], stores, numbers | constants)
-    width = VECTOR_BYTES // max(value.dtype.itemsize for value in values) // (2 if live > MANY_VALUES else 1)
+    widest = max(part_dtype(value.dtype).itemsize for value in values)
+    width = VECTOR_BYTES // widest // (2 if live > MANY_VALUES else 1)
     if width < 2:
         return loop
     moving = [*numbers, *(node.result for node in loads), *stores]
     spread = [node.value for node in loop.body if isinstance(node, Store) and node.memref.axes[-1] != "packed"]
-    masked = all(lanes.can_mask(value.dtype.itemsize) for value in moving) and all(
-        lanes.can_scatter(value.dtype.itemsize) for value in spread
+    masked = all(lanes.can_mask(part_dtype(value.dtype).itemsize) for value in moving) and all(
+        value.dtype.kind != "c" and lanes.can_scatter(value.dtype.itemsize) for value in spread
     )
     return replace(loop, lanes=width, tail="masked" if masked else "numbers")
 
@@ -116,7 +118,7 @@ def _over_iterations(function: Function, loop: For, inner: For) -> For:
     born = dict.fromkeys([one.value for one in inner.carried], -1) | order
     dtypes = {memref.dtype for memref in (*function.operands, *function.results)}
     dtypes |= {value.dtype for op in ops for value in op.results}
-    widest = max(dtype.itemsize for dtype in dtypes)
+    widest = max(part_dtype(dtype).itemsize for dtype in dtypes)
     width = REGISTER_BYTES // widest
     live = max(
         sum(value.dtype.itemsize / widest for value, start in born.items() if start <= at < ends.get(value, -1))

@@ -39,7 +39,7 @@ def watch(function: Function, strict: bool) -> Function:
     ops = [node for node in walk(function.body) if isinstance(node, Element)]
     doubts = any(op.op.endswith("_or_doubt") for op in ops)
     if not doubts and not any(map(meets_nan, ops)):
-        return function
+        return function  # what is noted already has a plain watch's status, or a strict one's
     status = abi.RETURNED_NAN if strict else abi.RETURNED_MET_NAN
     watcher = _Watcher(strict, abi.RETURNED_MET_DOUBT if doubts else status)
     return replace(function, body=watcher.steps(function.body))
@@ -54,6 +54,7 @@ class _Watcher:
         """What stands in no loop over elements: loads of numbers, and such loops."""
         result: list[Node] = []
         numbers = {node.result for node in nodes if isinstance(node, Load) and node.memref.space == "operand"}
+        numbers |= {node.results[0] for node in nodes if isinstance(node, Element) and node.op in ("real", "imag")}
         for node in nodes:
             if isinstance(node, Tiles) or (isinstance(node, For) and _calls(node)):
                 result.append(replace(node, body=self.steps(node.body)))
@@ -64,13 +65,21 @@ class _Watcher:
                     result += self.test(number)
                 result.append(loop)
             else:
-                result.append(node)
+                result.append(self.restated(node))
         return tuple(result)
+
+    def restated(self, node: Node) -> Node:
+        """What is noted already, with this watch's status."""
+        return replace(node, status=self.status) if isinstance(node, Note) else node
 
     def test(self, value: Value) -> tuple[Node, Node]:
         """A test whether a value is NaN."""
+        return self.test_two(value, value)
+
+    def test_two(self, value: Value, other: Value) -> tuple[Node, Node]:
+        """A test whether one of two values is NaN."""
         found = Value(f"{value.name}.nan", BOOL)
-        return Element("unordered", (value, value), (found,)), Note(found, self.status)
+        return Element("unordered", (value, other), (found,)), Note(found, self.status)
 
     def loop(self, loop: For, numbers: set[Value], met: dict[Value, None]) -> For:
         """A loop over elements; met: gets those of the numbers before it that must be no NaN."""
@@ -79,7 +88,7 @@ class _Watcher:
         if inner is None:
             found, single = tests_of(ops, numbers)
             met |= {} if self.strict else single
-            return replace(loop, body=_after_ops(loop.body, self.notes(ops, found)))
+            return replace(loop, body=self.after_ops(loop.body, self.notes(ops, found)))
         if not inner.carried and not inner.last:  # over the elements of a row
             return replace(loop, body=_replaced(loop.body, inner, (self.loop(inner, numbers, met),)))
         ops = [node for node in inner.body if isinstance(node, Element)]
@@ -88,10 +97,16 @@ class _Watcher:
         last = dict(inner.last) | {
             value: Value(f"{value.name}.n", value.dtype) for value in lasting if value not in dict(inner.last)
         }
-        body = _after_ops(inner.body, self.notes(ops, found))
+        body = self.after_ops(inner.body, self.notes(ops, found))
         changed = replace(inner, body=body, last=tuple(last.items()))
         after = [one for value in lasting for one in self.test(last[value])] if not self.strict else []
         return replace(loop, body=_replaced(loop.body, inner, (changed, *after)))
+
+    def after_ops(self, nodes: tuple[Node, ...], added: list[Node]) -> tuple[Node, ...]:
+        """The nodes with some before the stores."""
+        nodes = tuple(map(self.restated, nodes))
+        at = next((place for place, node in enumerate(nodes) if isinstance(node, Store | Keep)), len(nodes))
+        return (*nodes[:at], *added, *nodes[at:])
 
     def notes(self, ops: list[Element], tests: list[Value]) -> list[Node]:
         """What is noted of the operations of a loop's body."""
@@ -102,19 +117,18 @@ class _Watcher:
                 test, operands = strict_test(op)
                 result += [Element(test, operands, (found,)), Note(found, self.status)]
         else:
+            by_dtype: dict[DType, list[Value]] = {}
             for value in tests:
-                result += self.test(value)
+                by_dtype.setdefault(value.dtype, []).append(value)
+            for alike in by_dtype.values():
+                others = alike[1::2] + alike[-1:] * (len(alike) % 2)
+                for value, other in zip(alike[::2], others, strict=True):
+                    result += self.test_two(value, other)
         return result + [Note(op.results[1], self.status) for op in ops if op.op.endswith("_or_doubt")]
 
 
 def _calls(loop: For) -> bool:
     return any(isinstance(node, NumpyLoop) for node in walk(loop.body))
-
-
-def _after_ops(nodes: tuple[Node, ...], added: list[Node]) -> tuple[Node, ...]:
-    """The nodes with some before the stores."""
-    at = next((place for place, node in enumerate(nodes) if isinstance(node, Store | Keep)), len(nodes))
-    return (*nodes[:at], *added, *nodes[at:])
 
 
 def _replaced(nodes: tuple[Node, ...], old: Node, new: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -136,7 +150,7 @@ def tests_of(ops: Sequence[Element], numbers: set[Value]) -> tuple[list[Value], 
         if meets_nan(op):
             single = dict.fromkeys(operand for operand in op.operands if operand in numbers)
             met |= single
-            if not single:
+            if len(set(op.operands)) - len(single) > 1:
                 pending.add(value)
         if value in pending:
             if value in spreading:
@@ -166,7 +180,7 @@ def _lasting_tests(
     while (left := {value for value in lasting if following[value] & lasting}) != lasting:
         lasting = left
     tests, single = tests_of(ops, numbers)
-    meeting = [op for op in ops if meets_nan(op) and not set(op.operands) & set(single)]
+    meeting = [op for op in ops if meets_nan(op) and len(set(op.operands) - set(single)) > 1]
     met = {op.results[0] for op in meeting}
     reached: set[Value] = set()
     todo = list(met & lasting)

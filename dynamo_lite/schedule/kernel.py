@@ -87,7 +87,8 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
     except OpError:
         return None
     in_dtypes, out_dtypes = loop[: ufunc.nin], loop[ufunc.nin :]
-    if target.exact(ufunc.__name__, in_dtypes, out_dtypes):
+    is_complex = any(dtype.kind == "c" for dtype in in_dtypes)
+    if not is_complex and target.exact(ufunc.__name__, in_dtypes, out_dtypes):
         return Form(ufunc.__name__, in_dtypes, out_dtypes)
     single = tuple(not isinstance(arg, Node) or not arg.array_type.shape for arg in node.args)
     if any(
@@ -96,7 +97,12 @@ def _form(node: Node, target: Target, facts: Facts) -> Form | None:
     ):
         single = (False,) * ufunc.nin  # the kernel casts it, which gives it a place on the tile, and a stride
     if target.loop(ufunc, loop, single) and not _may_be_lone(node, facts):
-        return Form("loop", in_dtypes, out_dtypes, ufunc, forward=target.forward(ufunc, loop))
+        forward = target.forward(ufunc, loop)
+        if is_complex and all(single) and forward:
+            return None  # numbers have no stride, by which NumPy's loop chooses how it computes
+        if is_complex and not all(single) and target.exact(ufunc.__name__, in_dtypes, out_dtypes):
+            return Form(ufunc.__name__, in_dtypes, out_dtypes, forward=forward)
+        return Form("loop", in_dtypes, out_dtypes, ufunc, forward=forward)
     return None
 
 
