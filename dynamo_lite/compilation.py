@@ -463,7 +463,8 @@ class Compilation:
                 self._leads.setdefault(code, set()).add(jump.resume_function.__code__)
                 self._led.setdefault(jump.resume_function.__code__, set()).add(code)
         if self.config.cost_model and not self._everything:
-            if segment.capture.ends == "return" and segment.program is not None and is_doubtful(segment.times):
+            returns = segment.capture.ends == "return" and segment.program is not None
+            if returns and is_doubtful(segment.times, len(segment.capture.graph.inputs)):
                 _C.time_calls(code, self.on_miss)
             if segment.capture.ends == "break" and not segment.why_plain and self._loses_in_round(function, segment):
                 return

@@ -101,6 +101,7 @@ COMPLEX_NS = 2.0  # of an operation on a complex number: NumPy's loop on tiles, 
 COMPILED_NS = 0.06  # of a compiled operation on one element
 TILE = 16  # elements that take as long as one
 DOUBTFUL = 1.5  # times as fast: what is expected to gain less is timed on real calls
+MANY_INPUTS = 32  # a program with more is timed as well: what their guards take hangs on how they are reached
 BATCH = 16  # iterations of a kernel in which arrays go through memory once
 WHILE_LENGTH = 10  # iterations of a loop with a condition on what it computes
 PAUSE_LENGTH = 1000  # iterations before a loop pauses, where nobody can tell
@@ -181,9 +182,9 @@ class Times:
         return self.plain >= self.native * WORTHWHILE
 
 
-def is_doubtful(times: Mapping[int, Times]) -> bool:
+def is_doubtful(times: Mapping[int, Times], inputs: int) -> bool:
     """Whether a call of the example's sizes gains so little, as estimated, that it had better be timed."""
-    return 0 in times and times[0].plain < DOUBTFUL * times[0].native
+    return 0 in times and (times[0].plain < DOUBTFUL * times[0].native or inputs > MANY_INPUTS)
 
 
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:

@@ -243,3 +243,21 @@ def test_what_is_expected_to_gain_little_is_timed(
         assert fast(x).tobytes() == horner(x).tobytes()
     assert fast.stats()["native_calls"]
     assert bool(fast.explain().trials) == bool(doubtful)
+
+
+def test_a_program_of_many_inputs_is_timed(no_mode: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the guards of many items take no estimate knows."""
+    monkeypatch.setattr("dynamo_lite.schedule.cost.DOUBTFUL", 0.0)
+
+    def scattered(x: Any, places: list[Any]) -> Any:
+        for place in places:
+            x[place] = x[place] * 0.5 + 1.0
+        return x
+
+    x = np.ones(300)
+    for count in (5, 60):
+        places = [np.int64(place) for place in range(count)]
+        fast = dynamo_lite.compile(scattered)
+        for _ in range(200):
+            assert fast(x.copy(), places).tobytes() == scattered(x.copy(), places).tobytes()
+        assert bool(fast.explain().trials) == (count == 60)
