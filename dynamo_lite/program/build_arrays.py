@@ -14,7 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from dynamo_lite import _C
 from dynamo_lite._C import abi
@@ -22,11 +24,12 @@ from dynamo_lite.graph.scalar import Dim, Symbol, is_symbolic
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar
 from dynamo_lite.program.build_vectors import MOST_AXES, VectorBuilder
-from dynamo_lite.program.ir import DType, Fold, Memref, Swap, Value
+from dynamo_lite.program.ir import DType, Fold, Memref, Store, Swap, Value
 from dynamo_lite.schedule.steps import Alloc, Map, Put, Reduce, Reg
 
 Either: TypeAlias = Callable[[Value | Memref, Value | Memref], Value | Memref]  # what a choice hands out
 Handed: TypeAlias = NumpyScalar | Number | Array  # what loops carry and choices yield
+MOST_CONSTANTS = 8  # of a vector that machine code writes itself
 PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
 
 
@@ -269,6 +272,19 @@ class ArrayBuilder(VectorBuilder):
             filling = self.repeated(self.operand(step.fill, step.dtype, frame), length)
             self.copy(replace(array, sizes=length, strides=(self.stride(step.dtype.itemsize),)), filling)
         frame.registers[step.dst] = array
+
+    def table(self, register: int, known: np.ndarray[Any, Any], frame: Frame) -> None:
+        """A short vector of constants: it is written where it is needed."""
+        if known.ndim != 1 or not 1 <= known.size <= MOST_CONSTANTS:
+            return
+        if known.dtype.kind not in "biuf" or known.dtype.itemsize > 8 or not known.dtype.isnative:
+            return
+        array = self.room(known.dtype, [self.exactly(known.size)], [frozenset()])
+        elements = self.memref(array)
+        for place, number in enumerate(known):
+            element = self.shown(elements, (), (), (self.constant(INT64, place),))
+            self.nodes.append(Store(element, (), self.constant(known.dtype, number)))
+        frame.registers[register] = replace(array, held=None, room=None)  # which object it is nobody here knows
 
     def require_ordered(self, step: Alloc, frame: Frame) -> None:
         """A new array that lies like others: these lie packed in C order."""

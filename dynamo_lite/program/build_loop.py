@@ -431,6 +431,8 @@ class _Builder(DrawBuilder):
         for register, known in schedule.constants:
             if isinstance(known, np.generic) and known.dtype.kind in "biuf" and known.dtype.itemsize <= 8:
                 frame.registers[register] = NumpyScalar(self.constant(known.dtype, known), None)
+            elif isinstance(known, np.ndarray):
+                self.table(register, known, frame)
         for step in schedule.steps:
             self.step(step, frame)
 
