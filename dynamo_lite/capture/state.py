@@ -656,8 +656,8 @@ class Tracer:
         return max(place for place, region in enumerate(self.regions) if region.index.name in names)
 
     def worst(self, region: Region, condition: Scalar) -> Scalar | None:
-        """What has to hold for `condition` to hold in every iteration, if it looks true; else None. NB: of what the index
-        is multiplied by the sign has to be known, which is guarded."""
+        """What has to hold for `condition` to hold in every iteration, if it looks true; else None. NB: of what
+        the index is multiplied by the sign has to be known, which is guarded."""
         normal = normal_comparison(condition) if isinstance(condition, ScalarOp) else None
         for monomial in (terms for terms, _ in (normal[1] if normal is not None else ()) if region.index in terms):
             for factor in monomial:
