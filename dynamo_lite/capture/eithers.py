@@ -44,11 +44,12 @@ class Either:
         return [part if are_like(one, part) else None for one, part in zip(self.inside, own, strict=True)]
 
 
-def forms_of(tracer: Tracer, before: Value | None, after: Value) -> tuple[Form, Form] | None:
-    """The forms of what a local holds that is of one kind or another; None if it is always of one."""
+def forms_of(tracer: Tracer, before: Value | None, after: Value, unpeeled: bool) -> tuple[Form, Form] | None:
+    """The forms of what a local holds that is of one kind or another; None if it is always of one. unpeeled: what an
+    iteration makes of another kind than what was there before the first one cannot be had before the loop."""
     if before is None or before is after:
         return None
-    if not isinstance(before, EitherValue) and not isinstance(after, EitherValue):
+    if not unpeeled and not isinstance(before, EitherValue) and not isinstance(after, EitherValue):
         return None
     one, other = parts_of(tracer, before), parts_of(tracer, after)
     if one is None or other is None:

@@ -279,7 +279,7 @@ class Attempt:
 
     def _peel(self, path: Path) -> NoReturn:
         """Let one iteration run before the loop: behind it the name may hold what it holds after any other."""
-        if self.plan.peel < MAX_PEELED:
+        if self.plan.peel < MAX_PEELED and not self.plan.unpeeled:
             self.plan.peel += 1
             self.plan.steps.pop(path, None)
             self.plan.numbers.discard(path)
@@ -433,7 +433,7 @@ class Attempt:
                     self._differs(path)
                 self._compare((*path, place), one, other, read)
             return
-        if len(path) == 1 and (forms := forms_of(tracer, before, after)) is not None:
+        if len(path) == 1 and (forms := forms_of(tracer, before, after, self.plan.unpeeled)) is not None:
             self.plan.eithers[path[0]] = forms
             self.plan.steps.pop(path, None)
             self.plan.numbers.discard(path)
@@ -462,7 +462,8 @@ class Attempt:
             number = self.region.numbers[path]
             if path not in self.plan.numbers and end is not None and kind_of(end) == number.kind:
                 self._learn_number(path, number, end)
-            if end is None or kind_of(end) != number.kind or not is_symbolic(end):
+            is_flag = path[:-1] in self.eithers and path[-1] == 0  # which may be set from the first iteration on
+            if end is None or kind_of(end) != number.kind or not (is_symbolic(end) or is_flag):
                 self._differs(path)
             self.next[path] = end
             self.held[path] = after

@@ -243,7 +243,7 @@ def place_of(code: Code, index: int | None = None) -> Place:
 class LoopPlan:
     """What is known of a loop of the user's before it is met; it grows from one attempt of a capture to the next.
 
-    peel: how many iterations run before the loop proper. steps: by path (a local's name, places in tuples) the int
+    peel: how many iterations run before the loop proper; unpeeled: none can, since such a one breaks the graph. steps: by path (a local's name, places in tuples) the int
     that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
     do not. eithers: the locals that hold one kind of value after some iterations and another after others, with the
     forms of both (eithers.py). places: those besides locals that an iteration changes (places.py), and whether the
@@ -262,6 +262,7 @@ class LoopPlan:
     line: int
     function: str
     peel: int = 0
+    unpeeled: bool = False
     steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
     numbers: set[tuple[Any, ...]] = field(default_factory=set)
     fixed: set[tuple[Any, ...]] = field(default_factory=set)

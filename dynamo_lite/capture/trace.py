@@ -221,7 +221,10 @@ def _trace(
         begun = [plan for plan in plans.values() if plan.outcome == "begun"]
         if isinstance(result, Stop) and begun and native_loops:  # behind the break it is no loop any more
             for plan in begun:
-                plan.refused = result.reason, result.detail
+                if plan.peel and not plan.unpeeled:
+                    plan.peel, plan.unpeeled = 0, True
+                else:
+                    plan.refused = result.reason, result.detail
             continue
         # A loop drops the locals that nobody reads behind it; a traceback shows them.
         shows_locals = isinstance(result, Stop) and result.reason == "python-exception"

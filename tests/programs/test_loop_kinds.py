@@ -268,3 +268,70 @@ def test_kinds_where_the_loop_is_left(name: str) -> None:
     finally:
         _C.leave_loops(0)
     assert report.stats["native_calls"]
+
+
+# An int before the loop, and a NumPy scalar after every iteration: one iteration runs before the loop, unless it branches.
+
+
+def skipped(h: Any, t: Any) -> Any:
+    w, best = 0, 0.0
+    for i in range(len(h)):
+        w += h[i]
+        if w == 0:
+            continue
+        best = best + w * 0.5 + i
+    return w, best
+
+
+def stopped(h: Any, t: Any) -> Any:
+    w, k = 0, 0
+    for i in range(len(h)):
+        w += h[i]
+        if w > t:
+            break
+        k = i
+    return w, k
+
+
+def threshold(h: Any, t: Any) -> Any:
+    below, w, best, at = 0, 0, 0.0, 0
+    for i in range(len(h)):
+        w += h[i]
+        if w == 0:
+            continue
+        rest = t - w
+        if rest == 0:
+            break
+        below += i * h[i]
+        v = w * rest * (below / w - (t - below) / rest) ** 2
+        if v > best:
+            best, at = v, i
+    return below, w, best, at
+
+
+def counted_down(h: Any, t: Any) -> Any:
+    total = 0.5
+    i = 0
+    while i < len(h):
+        total = total * h[i]
+        if total > t:
+            total = total - 1.0
+        i += 1
+    return total
+
+
+@pytest.mark.parametrize("function", [skipped, stopped, threshold, counted_down])
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, np.float32, np.int16])
+def test_another_kind_after_every_iteration(function: Any, dtype: Any) -> None:
+    h = np.array([0, 0, 3, 1, 0, 5, 2], dtype)
+    for n in (7, 3, 1, 0):
+        for t in (11, 4, 0):
+            require_equal(
+                function,
+                lambda n=n, t=t: (h[:n].copy(), t),  # type: ignore[misc]
+                compile=dynamo_lite.compile,
+                compile_options={"options": OPTIONS},
+            )
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    fast(h, 11)
+    assert {loop.outcome for loop in fast._compilation.loops.values()} == {"native"}
