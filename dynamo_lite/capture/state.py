@@ -243,8 +243,8 @@ def place_of(code: Code, index: int | None = None) -> Place:
 class LoopPlan:
     """What is known of a loop of the user's before it is met; it grows from one attempt of a capture to the next.
 
-    peel: how many iterations run before the loop proper; unpeeled: none can, since such a one breaks the graph. steps: by path (a local's name, places in tuples) the int
-    that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
+    peel: how many iterations run before the loop proper; unpeeled: none can, since such a one breaks the graph. steps:
+    by path (a local's name, places in tuples) the int that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
     do not. eithers: the locals that hold one kind of value after some iterations and another after others, with the
     forms of both (eithers.py). places: those besides locals that an iteration changes (places.py), and whether the
     next one may read them. lists: lists and dicts of which the program is to hold all items from before the loop on

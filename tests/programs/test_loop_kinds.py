@@ -270,7 +270,7 @@ def test_kinds_where_the_loop_is_left(name: str) -> None:
     assert report.stats["native_calls"]
 
 
-# An int before the loop, and a NumPy scalar after every iteration: one iteration runs before the loop, unless it branches.
+# An int before the loop, and a NumPy scalar after every iteration: one runs before the loop, unless it branches.
 
 
 def skipped(h: Any, t: Any) -> Any:
