@@ -382,8 +382,10 @@ class Emitter:
                 lines.put(f"  %{label}.{name}.before = phi {kind} {edges}")
                 seen[name] = f"%{label}.{name}.before"
             lines.put(self.not_stepped(f"%{label}.row.index", f"%{label}.r"))
+            lines.width = 0  # there is one of each for all lanes
             for one in rows.body[:-1]:
                 self.number(one)
+            lines.width = width
             for one in rows.body[:-1]:
                 for value in defined(one):
                     if value in self.numbers:

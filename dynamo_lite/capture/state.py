@@ -40,6 +40,7 @@ from dynamo_lite.graph.node import Location, Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import (
+    COMPARISONS,
     Number,
     Scalar,
     ScalarOp,
@@ -244,18 +245,18 @@ class LoopPlan:
     """What is known of a loop of the user's before it is met; it grows from one attempt of a capture to the next.
 
     peel: how many iterations run before the loop proper; unpeeled: none can, since such a one breaks the graph. steps:
-    by path (a local's name, places in tuples) the int that a number grows by in every iteration. numbers: the paths of those that change otherwise; fixed: of those that
-    do not. eithers: the locals that hold one kind of value after some iterations and another after others, with the
-    forms of both (eithers.py). places: those besides locals that an iteration changes (places.py), and whether the
-    next one may read them. lists: lists and dicts of which the program is to hold all items from before the loop on
-    (True), or which are to have their length guarded there (False; lists.py). promises: conditions on the index that
-    are guarded to hold in every iteration, or in none, as text. apart: where ways out of it begin that are no part of
-    it: the frame goes on there.
-    avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that
-    may go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is
-    known now, which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome:
-    what became of it in this attempt: "native", "unrolled", "segments", "begun" with iterations before the loop,
-    "paused" with one of `alone`, or "" if it was not met.
+    by path (a local's name, places in tuples) the int that a number grows by in every iteration. numbers: the paths of
+    those that change otherwise; fixed: of those that do not. eithers: the locals that hold one kind of value after some
+    iterations and another after others, with the forms of both (eithers.py). places: those besides locals that an
+    iteration changes (places.py), and whether the next one may read them. lists: lists and dicts of which the program
+    is to hold all items from before the loop on (True), or which are to have their length guarded there (False;
+    lists.py). promises: conditions on the index that are guarded to hold in every iteration, or in none, as text.
+    apart: where ways out of it begin that are no part of it: the frame goes on there.
+    avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that may
+    go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is known now,
+    which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome: what became of
+    it in this attempt: "native", "unrolled", "segments", "begun" with iterations before the loop, "paused" with one of
+    `alone`, or "" if it was not met.
     """
 
     filename: str
@@ -659,7 +660,8 @@ class Tracer:
     def worst(self, region: Region, condition: Scalar) -> Scalar | None:
         """What has to hold for `condition` to hold in every iteration, if it looks true; else None. NB: of what
         the index is multiplied by the sign has to be known, which is guarded."""
-        normal = normal_comparison(condition) if isinstance(condition, ScalarOp) else None
+        is_comparison = isinstance(condition, ScalarOp) and condition.op in COMPARISONS
+        normal = normal_comparison(condition) if is_comparison else None
         for monomial in (terms for terms, _ in (normal[1] if normal is not None else ()) if region.index in terms):
             for factor in monomial:
                 if isinstance(factor, Symbol) and not self.varies(factor):

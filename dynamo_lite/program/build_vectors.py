@@ -36,7 +36,7 @@ from dynamo_lite.schedule.steps import View as ViewStep
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 ACCUMULATES = (np.add.accumulate, np.multiply.accumulate)
-POSITIONS = {np.ndarray.argmin: abi.POSITION_LEAST, np.ndarray.argmax: abi.POSITION_GREATEST}
+POSITIONS = (np.ndarray.argmin, np.ndarray.argmax)
 MOST_AXES = 3
 LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, one behind another
 
@@ -173,7 +173,11 @@ class VectorBuilder(StepBuilder):
             raise NotCompiled("positions of extremes of other arrays")
         self.require_short(x.sizes, x.axes)
         along = 0 if one else int(given["axis"])
-        what = self.constant(INT64, abi.POSITIONS * x.dtype.num + POSITIONS[step.function])
+        what = self.constant(
+            INT64,
+            abi.POSITIONS * x.dtype.num
+            + (abi.POSITION_GREATEST if step.function is np.ndarray.argmax else abi.POSITION_LEAST),
+        )
         if one:
             out: Array | None = None
             place = Memref(self.name("c"), INT64, (), (), "cell")

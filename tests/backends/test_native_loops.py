@@ -58,7 +58,8 @@ def test_loops(backend: str, name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_loops(seed: int) -> None:
-    """They end as the plain loop does, or decline, where arrays overlap, with everything as it was."""
+    """They end as the plain loop does, or decline, where arrays overlap, with everything as it was; also where there is
+    no iteration and something was taken out of the loop (lower/hoist.py)."""
     function, arguments = random_loop(seed)
     graph = trace(function, 3, *copies(arguments))
     verify(graph)
@@ -68,7 +69,7 @@ def test_random_loops(seed: int) -> None:
         try:
             check(program, function, (count, *arguments))
         except Declined as error:
-            assert "shares memory" in str(error)
+            assert "shares memory" in str(error) or (count == 0 and "a required relation" in str(error))
             inputs = copies(arguments)
             with pytest.raises(Declined), np.errstate(all="ignore"):
                 program(count, *inputs)
