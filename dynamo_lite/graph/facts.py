@@ -94,6 +94,9 @@ class Facts:
         for known in list(self.learned):
             if names & symbols_of(known):
                 self._note(self.equalities.canonical(known))
+                # NB: a term that has another name already hides the new one in it: n // 2 is m // 2, and n is k now.
+                if isinstance(atom, Symbol) and isinstance(known, ScalarOp) and known.op == "eq":
+                    self._note(substitute(known, {atom.name: self.equalities.canonical(atom)}))
 
     def decide(self, condition: Scalar) -> bool | None:
         """Whether `condition` holds at every call that passes the guards; None when the facts do not tell."""
