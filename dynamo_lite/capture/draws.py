@@ -18,6 +18,7 @@ from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, ObjectVa
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import is_symbolic, kind_of
 from dynamo_lite.graph.types import GENERATOR
+from dynamo_lite.ops.conversion import convert, is_sequence
 
 
 def is_draw(function: Value) -> bool:
@@ -119,8 +120,13 @@ def _bound(
 
 
 def _operand(machine: Machine, value: Value, name: str) -> Any:
-    """A parameter of a distribution: an array, or a number."""
+    """A parameter of a distribution: an array, or a number. What is chosen from may be a sequence."""
     found = numpy_rules.raw(machine, value)
+    if name == "choice" and is_sequence(found):
+        try:
+            found = convert(found)
+        except ops.OpError as error:
+            raise numpy_rules.no_rule(error) from None
     if isinstance(found, Node) and (found.array_type.ndim or found.array_type.scalar):
         return found
     if is_symbolic(found) or type(found) in (int, float, bool):

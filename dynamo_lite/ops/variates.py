@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[int, tuple[tuple[str, float | None], ...]]] = {
     "exponential": (abi.DRAW_EXPONENTIAL, _SCALED),
     "poisson": (abi.DRAW_POISSON, (("lam", 1.0),)),
     **dict.fromkeys(("integers", "randint"), (abi.DRAW_INTEGERS, (("low", None), ("high", None)))),
+    "choice": (abi.DRAW_INTEGERS, (("a", None),)),  # of an array: the position
 }
 _TRIED: dict[int, tuple[tuple[float, ...], ...]] = {  # parameters
     abi.DRAW_UNIFORM: ((0.0, 1.0), (-3.7, 11.3), (1e-300, 2e-300), (2.5, 2.5)),
@@ -35,6 +36,7 @@ _TRIED: dict[int, tuple[tuple[float, ...], ...]] = {  # parameters
     abi.DRAW_POISSON: ((0.0,), (0.7,), (9.5,), (17.0,), (1e6,)),
     abi.DRAW_INTEGERS: ((0, 1), (0, 2), (-5, 6), (0, 1000), (0, 1 << 32), (0, (1 << 32) - 1), (-(1 << 52), 1 << 52)),
 }
+_CHOSEN = ((1,), (2,), (6,), (1000,), (1 << 33,))
 _SINGLE, _MANY = 40, 1000  # numbers one by one, and at once: ziggurats take their rare ways for one in some hundred
 
 
@@ -46,7 +48,7 @@ def kind_of(function: Any) -> int | None:
         return None
     kind, parameters = KINDS[method.name]
     generator = method.kind(np.random.MT19937(3))
-    for given in _TRIED.get(kind, ((),)):
+    for given in _CHOSEN if method.name == "choice" else _TRIED.get(kind, ((),)):
         keywords: dict[str, Any] = {name: value for (name, _), value in zip(parameters, given, strict=True)}
         before = draws._raw_state(generator)
         wanted = np.array([function(generator, **keywords) for _ in range(_SINGLE)])
@@ -55,7 +57,7 @@ def kind_of(function: Any) -> int | None:
         after = draws._state(generator)
         draws._restore(generator, before)
         out = np.empty(_SINGLE + _MANY, wanted.dtype)
-        a, b, *_ = (*given, 0.0, 0.0)
+        a, b, *_ = (0, *given) if method.name == "choice" else (*given, 0.0, 0.0)
         if more.dtype != out.dtype or out.dtype.itemsize != 8 or not _draw_all(generator, kind, a, b, out):
             return None
         if out.tobytes() != wanted.tobytes() + more.tobytes() or draws._state(generator) != after:

@@ -12,7 +12,7 @@ from dynamo_lite.graph.scalar import is_scalar
 from dynamo_lite.ops import draws, variates
 from dynamo_lite.program.build_arrays import ArrayBuilder
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, NotCompiled, Number
-from dynamo_lite.program.build_steps import Frame, Random
+from dynamo_lite.program.build_steps import Array, Frame, NumpyScalar, Random
 from dynamo_lite.program.ir import Alloc, Memref, Value
 from dynamo_lite.schedule.steps import Alloc as AllocStep
 from dynamo_lite.schedule.steps import Call, Reg
@@ -31,9 +31,12 @@ class DrawBuilder(ArrayBuilder):
     def draw(self, step: Call, generator: Random, frame: Frame) -> None:
         """Numbers of one of the distributions that csrc/variates.c has."""
         kind, (type_,) = variates.kind_of(step.function), step.types
+        chosen = self.chosen(step, frame)
         dtype = INT64 if kind in (abi.DRAW_POISSON, abi.DRAW_INTEGERS) else FLOAT64
-        if kind is None or type_.dtype != dtype or step.yields:
+        if kind is None or type_.dtype != (dtype if chosen is None else chosen.dtype) or step.yields:
             raise NotCompiled(f"a draw by {step.function}")
+        if chosen is not None and type_.shape:
+            raise NotCompiled("several that are chosen")
         parameters = self.parameters(step, frame)
         if type_.shape:
             self.alloc(AllocStep(step.dsts[0], dtype, type_.shape), frame)
@@ -48,7 +51,21 @@ class DrawBuilder(ArrayBuilder):
             what = self.constant(INT64, kind)
             self.helper("draw", (generator.value, what, *parameters, place, count), failure=abi.RETURNED_DRAW)
         if not type_.shape:
-            frame.registers[step.dsts[0]] = self.fresh(self.load(place))
+            number = self.load(place)
+            if chosen is not None:
+                number = self.load(self.shown(self.memref(chosen), (), (), (number,)))
+            frame.registers[step.dsts[0]] = self.fresh(number)
+
+    def chosen(self, step: Call, frame: Frame) -> Array | None:
+        """The array of which an element is chosen."""
+        method, given = draws.find(step.function), step.args[1:2]
+        of_array = method is not None and method.name == "choice" and given and isinstance(given[0], Reg)
+        register = self.register(given[0].index, frame) if of_array else None
+        if register is None or isinstance(register, NumpyScalar):
+            return None
+        if not isinstance(register, Array) or len(register.sizes) != 1:
+            raise NotCompiled("a choice among other than elements of a vector")
+        return register
 
     def parameters(self, step: Call, frame: Frame) -> tuple[Value, Value]:
         """The two parameters of a distribution, as it takes them."""
@@ -59,8 +76,15 @@ class DrawBuilder(ArrayBuilder):
         ends = given.pop("endpoint", False)
         for name in ("size", "dtype"):  # which the result's type tells
             given.pop(name, None)
+        given.pop("shuffle", None)  # of a single one nothing hangs on it
+        if given.pop("replace", True) is not True or given.pop("axis", 0) != 0:
+            raise NotCompiled("a draw with other arguments")
         if set(given) - {name for name, _ in names} or type(ends) is not bool:
             raise NotCompiled("a draw with other arguments")
+        if method.name == "choice":
+            chosen = self.chosen(step, frame)
+            count = chosen.sizes[0] if chosen is not None else self.integer(given["a"], frame)
+            return self.constant(INT64, 0), count.value
         if kind == abi.DRAW_INTEGERS:
             low, high = (0, given["low"]) if "high" not in given else (given["low"], given["high"])
             first, last = self.integer(low, frame), self.integer(high, frame)

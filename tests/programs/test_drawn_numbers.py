@@ -22,6 +22,13 @@ CALLS = {
         *("g.standard_exponential()", "g.exponential()", "g.exponential(scale=0.1)", "g.poisson(3.5)", "g.poisson()"),
         *("g.integers(7)", "g.integers(-3, i + 1)", "g.integers(low=2, high=9)", "g.integers(5, endpoint=True)"),
         *("g.integers(1 << 40)", "g.integers(-(1 << 62), 1 << 62)", "g.integers(1)", "g.integers(6, dtype=int)"),
+        *(
+            "g.choice(6)",
+            "g.choice([-1, 1])",
+            "g.choice(x)",
+            "g.choice((0.5, 1.5, 2.5)) * s",
+        ),
+        *("g.choice(k)", "g.choice(4, size=3).sum()", "g.choice(x[::-2], replace=True)"),
         *("g.random(3).sum()", "g.normal(s, 0.5, size=4).sum()", "g.standard_normal((2, 3)).sum()"),
         *("g.integers(0, 9, size=5).sum()", "g.uniform(0.0, 0.5, k).sum()", "g.random(size=len(x)).sum()"),
         *("g.exponential(2.0, 3).sum()", "g.poisson(0.5, size=3).sum()", "g.standard_normal(3, dtype=float)[0]"),
@@ -30,6 +37,7 @@ CALLS = {
         *("g.random()", "g.random_sample()", "g.rand()", "g.uniform(-1, 1)", "g.randn()", "g.normal(s, 0.25)"),
         *("g.standard_normal()", "g.exponential(0.5)", "g.standard_exponential()", "g.poisson(2.5)"),
         *("g.randint(6)", "g.randint(-4, 4)", "g.randint(1 << 33)", "g.randint(0, 1 << 32)", "g.randint(k + 1)"),
+        *("g.choice(6)", "g.choice([-1, 1])", "g.choice(x)", "g.choice(5, 2).sum()"),
         *("g.rand(3).sum()", "g.randn(2, 2).sum()", "g.normal(size=3).sum()", "g.randint(0, 5, 4).sum()"),
     ),
 }
@@ -77,7 +85,21 @@ def test_long_streams() -> None:
     [
         *("g.normal(0.0, 1.0 - i)", "g.normal(0.0, -0.0)", "g.uniform(0.0, 3.0 - i)", "g.uniform(-1e308, 1e308)"),
         *("g.exponential(2.0 - i)", "g.poisson(2.0 - i)", "g.poisson(1e30)", "g.integers(4 - i)", "g.integers(3, 3)"),
-        *("g.integers(5.0 - i)", "g.integers(-i, dtype=np.uint64)", "g.normal(np.nan, np.nan)", "g.integers(True)"),
+        *(
+            "g.integers(5.0 - i)",
+            "g.integers(-i, dtype=np.uint64)",
+            "g.normal(np.nan, np.nan)",
+            "g.integers(True)",
+            "g.choice(0)",
+        ),
+        *("g.choice(3 - i)", "g.choice(x[:0])", "g.choice(x, replace=False)", "g.choice(2, p=[0.5, 0.5])"),
+        *("len(g.choice(['a', 'bcd']))", "g.choice([[1, 2], [3, 4]])[0]", "g.choice([])", "g.choice([2**70, 1])"),
+        *(
+            "g.choice([True, 2.5])",
+            "g.choice((1, x[i]))",
+            "g.choice(range(3))",
+            "g.choice([None, 1.5] if i < 0 else [1])",
+        ),
     ],
 )
 def test_where_numpy_raises_the_program_declines(call: str) -> None:
