@@ -69,7 +69,7 @@ def _form(tracer: Tracer, value: Value) -> Form:
     if isinstance(value, SequenceValue) and value.source is None:
         return tuple(_form(tracer, realise(tracer, item)) for item in value.items)
     number = as_scalar(value)
-    return value if number is None else kind_of(number)
+    return value if number is None or kind_of(number) == "complex" else kind_of(number)
 
 
 def _stand_in(tracer: Tracer, form: Form) -> Value:

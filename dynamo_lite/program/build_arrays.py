@@ -40,12 +40,13 @@ def held(value: Handed) -> NumpyScalar | Held | None:
 
 class ArrayBuilder(VectorBuilder):
     """Whole arrays and lists. appended: the NumPy scalars and arrays that lists get. copied: the bases of arrays of
-    which there are two copies, in place of one object. sized: numbers that are sizes, with the axes. phis: what each
-    that is handed on may be. finals: what loops hand on."""
+    which there are two copies, in place of one object. forward: some operation tells an array that is reversed. sized:
+    numbers that are sizes, with the axes. phis: what each that is handed on may be. finals: what loops hand on."""
 
     def __init__(self, elementwise: Elementwise, strict: bool) -> None:
         super().__init__(elementwise, strict)
         self.appends = 0
+        self.forward = False
         self.appended: set[Value | Memref] = set()
         self.phis: dict[Value | Memref, frozenset[Value | Memref]] = {}
         self.finals: list[NumpyScalar | Held] = []
@@ -148,8 +149,10 @@ class ArrayBuilder(VectorBuilder):
         return array.held
 
     def duplicate(self, target: Array, source: Array) -> None:
-        """Copy an array that is handed on."""
+        """Copy an array that is handed on. The copy is not reversed: where that shows, the array must not be either."""
         self.copied |= {source.base, target.base}
+        if self.forward:
+            self.decline_reversed(source)
         self.sweep((target, source), lambda rows: self.copy(*rows))
 
     def move(self, targets: Sequence[Array], sources: Sequence[Array], mark: int) -> list[Array]:

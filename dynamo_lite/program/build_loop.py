@@ -94,6 +94,7 @@ class _Builder(DrawBuilder):
         super().__init__(elementwise, classes.endswith(abi.ASKS_STRICT))
         self.machine = machine
         self.classes = classes
+        self.forward = _tells_reversed(machine.loop.body)
         self.inputs: list[Value | Memref] = []
         self.outermost: set[Value | Memref] = set()  # what the outermost loop carries
 
@@ -475,6 +476,15 @@ def _index_range(start: Number, stop: Number, by: Number) -> tuple[int, int]:
     if by.most < 0:
         return min(start.most, stop.least + 1), start.most
     return LEAST, MOST
+
+
+def _tells_reversed(schedule: Schedule) -> bool:
+    """Whether some kernel has other bits for an array that is reversed."""
+    return any(
+        (isinstance(step, Map | Reduce) and any(op.forward for op in step.kernel.ops))
+        or any(map(_tells_reversed, bodies(step)))
+        for step in schedule.steps
+    )
 
 
 def holds_loop(schedule: Schedule) -> bool:

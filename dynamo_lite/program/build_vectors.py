@@ -363,9 +363,14 @@ class VectorBuilder(StepBuilder):
         read = {value for op in step.kernel.ops for value in op.operands if op.forward}
         for operand in (operand for value, operand in enumerate(step.operands) if value in read):
             register = self.register(operand.index, frame) if isinstance(operand, Reg) else None
-            for stride in register.strides if isinstance(register, Array) else ():
-                if stride.number is None or stride.number < 0:
-                    self.decline_if(self.op("less", stride, self.constant(INT64, 0)), abi.RETURNED_REVERSED)
+            if isinstance(register, Array):
+                self.decline_reversed(register)
+
+    def decline_reversed(self, array: Array) -> None:
+        """Decline where an array is reversed along some axis."""
+        for stride in array.strides:
+            if stride.number is None or stride.number < 0:
+                self.decline_if(self.op("less", stride, self.constant(INT64, 0)), abi.RETURNED_REVERSED)
 
     def require_size(self, size: Number, length: Number) -> None:
         if size.value is not length.value:

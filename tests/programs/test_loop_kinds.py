@@ -335,3 +335,23 @@ def test_another_kind_after_every_iteration(function: Any, dtype: Any) -> None:
     fast = dynamo_lite.compile(function, options=OPTIONS)
     fast(h, 11)
     assert {loop.outcome for loop in fast._compilation.loops.values()} == {"native"}
+
+
+def test_a_complex_constant_at_first() -> None:
+    def mixed(x: Any, b: Any, g: Any, n: int, w: int) -> Any:
+        c = 0j
+        for i in range(w):
+            for _ in range(n):
+                c = max(c, x[max(0, i - w) : i + 1 : 2].min())  # which raises of complex numbers
+            for j in range(2):
+                b[i] = b[j % len(b)] * [1, -1] + [0, 2]
+                c = g.integers(9)
+        return c, type(c), b
+
+    for n, w in ((2, 2), (0, 2), (0, 0), (1, 1)):
+        require_equal(
+            mixed,
+            lambda n=n, w=w: (np.linspace(-1.0, 1.0, 5), np.ones((3, 2)), np.random.default_rng(3), n, w),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options={"options": OPTIONS},
+        )
