@@ -209,3 +209,38 @@ def test_what_a_loop_carries_may_be_reversed_at_first() -> None:
                     expected = squared(layout, 3, np.zeros((6, 2)))
                     assert fast(layout, 3, np.zeros((6, 2))).tobytes() == expected.tobytes()
             assert fast.stats()["native_calls"]
+
+
+LAYOUTS: tuple[Callable[[Any], Any], ...] = (
+    *(lambda z: z, lambda z: z[::-1], lambda z: z[:, ::-1], lambda z: z[::-1, ::-1], np.asfortranarray),
+    *(lambda z: np.asfortranarray(z)[::-1], lambda z: np.asfortranarray(z)[:, ::-1]),
+    *(lambda z: np.repeat(z, 2, 1)[:, ::2], lambda z: np.repeat(z, 2, 1)[:, ::-2]),
+)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("first", LAYOUTS)
+def test_matrices_that_are_reversed_along_some_axis(first: Callable[[Any], Any], dtype: Any) -> None:
+    def once(a: Any, b: Any, n: int) -> Any:
+        return (a.conj() * b + a * (0.5 - 1j)) / (b * b), np.square(a) * b[:1]
+
+    def again(a: Any, b: Any, n: int) -> Any:
+        z, s = a, 0.0
+        for _ in range(n):
+            z = (z * b - z.conj() * a) * 0.5
+            s = s + abs(z[0, 0])
+        return z, s
+
+    rng = np.random.default_rng(1)
+    for function in (once, again):
+        fast = dynamo_lite.compile(function, options={"cost_model": False})
+        for second in LAYOUTS:
+            for shape in ((3, 5), (1, 7), (6, 1)):
+                a, b = (
+                    layout((rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype))
+                    for layout in (first, second)
+                )
+                for one, other in zip(fast(a, b, 3), function(a, b, 3), strict=True):
+                    assert type(one) is type(other) and one.tobytes() == other.tobytes()
+                    assert getattr(one, "strides", None) == getattr(other, "strides", None)
+        assert fast.stats()["native_calls"] or first is not LAYOUTS[0]  # a reversed one may decline

@@ -96,6 +96,7 @@ def test_long_streams() -> None:
         *("len(g.choice(['a', 'bcd']))", "g.choice([[1, 2], [3, 4]])[0]", "g.choice([])", "g.choice([2**70, 1])"),
         *(
             "g.choice([True, 2.5])",
+            "g.choice([True, False]) * 1.0",
             "g.choice((1, x[i]))",
             "g.choice(range(3))",
             "g.choice([None, 1.5] if i < 0 else [1])",

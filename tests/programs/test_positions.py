@@ -81,7 +81,7 @@ def test_of_matrices(function: Callable[..., Any], dtype: Any) -> None:
             require_same(function, lambda layout=layout, shape=shape: layout(values(dtype, shape)), 4)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("dtype", [float, np.float32, int, np.int16])
+@pytest.mark.parametrize("dtype", [float, np.float32, np.float16, int, np.int16])
 def test_of_vectors(dtype: Any) -> None:
     for size in (1, 2, 7, 33, 600):
         for layout in LAYOUTS:
