@@ -8,7 +8,7 @@ import pickle
 import sys
 import weakref
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -373,6 +373,16 @@ def under(frames: int, call: Callable[[], Any]) -> Any:
     return call() if frames == 0 else under(frames - 1, call)
 
 
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """What earlier tests left is finalised before, not where no room on the stack is left for finalisers."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
 def test_a_recursion_of_ours_without_end_is_a_defect(compiler: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
     """With most of the stack free it is not for want of room that compiling does not end: tests must see it."""
     monkeypatch.setattr("dynamo_lite.compilation.compile_segment", endless)
