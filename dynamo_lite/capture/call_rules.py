@@ -289,9 +289,10 @@ def _enumerate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(zip)
 def _zip(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    if kwargs:
+    strict = as_constant(machine, kwargs["strict"]) if set(kwargs) == {"strict"} else False
+    if (kwargs and "strict" not in kwargs) or type(strict) is not bool:
         raise Break("python-call", "zip")
-    return IteratorValue(None, kind="zip", parts=tuple(iterate(machine, arg) for arg in args))
+    return IteratorValue(None, kind="zip", start=int(strict), parts=tuple(iterate(machine, arg) for arg in args))
 
 
 @rule(map)
@@ -303,18 +304,6 @@ def _map(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 CALL.append(lambda machine, function, args: call(machine, function, args, {}))
-
-
-@rule(reversed)
-def _reversed(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = only(args, kwargs)
-    if isinstance(value, SequenceValue):
-        return IteratorValue(None, value, value.items, "reversed", len(value.items))
-    if isinstance(value, RangeValue):
-        numbers = [as_constant(machine, NumberValue(None, b)) for b in (value.start, value.stop, value.step)]
-        back = range(*numbers)[::-1]
-        return iterate(machine, RangeValue(None, back.start, back.stop, back.step))
-    raise Break("python-call", "reversed")
 
 
 @rule(iter)
@@ -530,9 +519,11 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if value.real is not None:
             return NumberValue(None, value.real)
         number = numpy_rules.read_number(machine, value, asked=True)
-        if number is None or value.node.array_type.dtype.kind != "f":
+        if number is None:
             raise Break("data-dependent-number", "float()")
-        return number
+        value = number
+    if isinstance(value, NumberValue) and kind_of(value.expr) != "bool" and machine.tracer.varies(value.expr):
+        return value if _is_of(value, "float") else machine.tracer.number(make("mul", value.expr, 1.0))
     return python_result(float, as_constant(machine, value))
 
 

@@ -43,6 +43,7 @@ from dynamo_lite.graph.types import ArrayType
 
 GoesOn: TypeAlias = Scalar | Node
 Parts: TypeAlias = tuple[Value, Value | None, Value | None]  # see parts_of
+ByKind: TypeAlias = tuple[Value | None, dict[str, Value]]
 Refuse: TypeAlias = Callable[[str, str], NoReturn]
 
 
@@ -279,6 +280,9 @@ class Merge:
         either = self.either(what, self.parts(first, self.then), self.parts(second, self.orelse))
         if either is not None:
             return either
+        numbers = self.of_two_kinds(what, self.by_kind(first, self.then), self.by_kind(second, self.orelse))
+        if numbers is not None:
+            return numbers
         self.refuse("loop-state", f"{what}, which is of one type in one branch and of another in the other")
 
     def parts(self, value: Value, region: Region) -> Parts | None:
@@ -307,6 +311,35 @@ class Merge:
         result = EitherValue(None, flag, made, kept)
         self.eithers.append(result)
         return result
+
+    def by_kind(self, value: Value, region: Region) -> ByKind | None:
+        """A Python number of one branch that may be of two kinds, by kind, and whether it is of the first of these in
+        the order of their names; None for other values."""
+        number = as_scalar(value)
+        if number is not None:
+            return None if kind_of(number) == "complex" else (None, {kind_of(number): value})
+        if not isinstance(value, EitherValue) or isinstance(value.condition, Value):
+            return None
+        one, other = as_scalar(value.first), as_scalar(value.second)
+        if one is None or other is None or not kind_of(one) < kind_of(other):
+            return None
+        flag = NumberValue(None, as_number(self.tracer, region, value.condition))
+        return flag, {kind_of(one): value.first, kind_of(other): value.second}
+
+    def of_two_kinds(self, what: str, first: ByKind | None, second: ByKind | None) -> EitherValue | None:
+        """What is a number of one kind or of another: what operates on it does so on either."""
+        if first is None or second is None:
+            return None
+        kinds = sorted({**first[1], **second[1]})
+        if len(kinds) != 2 or "complex" in kinds:
+            return None
+        flags = (flag or ConstantValue(None, kinds[0] in found) for flag, found in (first, second))
+        parts = [self.value(what, tuple(flags), (True, True))]  # type: ignore[arg-type]
+        for kind in kinds:
+            one, other = first[1].get(kind), second[1].get(kind)
+            parts.append(self.value(what, (one, other), (one is not None, other is not None)))
+        self.eithers.append(EitherValue(None, *parts))
+        return self.eithers[-1]
 
     def number(self, one: Scalar, other: Scalar) -> int:
         """The place of a number that the choice yields."""

@@ -14,7 +14,7 @@ from typing import Any
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.columns import is_row, parts
 from dynamo_lite.capture.machine import Machine
-from dynamo_lite.capture.numbered import CALL, source_of
+from dynamo_lite.capture.numbered import CALL, RULED, item_at, source_of
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.state import Raised, Tracer
 from dynamo_lite.capture.value import (
@@ -105,7 +105,7 @@ def _unroll_limit(tracer: Tracer, bound: Scalar) -> int:
 
 def next_item(machine: Machine, iterator: IteratorValue) -> Value | None:
     """The next item, or None at the end: final, but for enumerate and zip, which ask their parts again."""
-    item = None if iterator.ended else _NEXT[iterator.kind](machine, iterator)
+    item = None if iterator.ended else _NEXT.get(iterator.kind, _next_of_ruled)(machine, iterator)
     if item is None:
         iterator.ended = not iterator.parts
     else:
@@ -194,6 +194,10 @@ def _next_of_zip(machine: Machine, iterator: IteratorValue) -> Value | None:
     items: list[Value] = []
     for part in iterator.parts:
         item = next_item(machine, part)
+        if item is None and iterator.start and len(iterator.parts) > 1:
+            others = iterator.parts[1:] if not items else ()
+            if items or any(next_item(machine, other) is not None for other in others):
+                raise Break("python-exception", "ValueError: zip() argument is shorter or longer than argument 1")
         if item is None:
             return None
         items.append(item)
@@ -213,6 +217,13 @@ def _next_of_map(machine: Machine, iterator: IteratorValue) -> Value | None:
 def _next_of_generator(machine: Machine, iterator: IteratorValue) -> Value | None:
     take_one_by_one(machine, iterator)
     return _next_of_iter(machine, iterator)
+
+
+def _next_of_ruled(machine: Machine, iterator: IteratorValue) -> Value | None:
+    length = RULED[iterator.kind][1](machine.tracer, iterator)
+    if is_symbolic(length):
+        raise Break("loop-over-unknown-iterator", f"what {iterator.kind} gives")
+    return item_at(machine, iterator, iterator.taken) if iterator.taken < length else None  # type: ignore[operator]
 
 
 _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
@@ -237,6 +248,11 @@ def advanced(of: Any, taken: int | None) -> Any:
     for _ in iterator if taken is None else itertools.islice(iterator, taken):
         pass
     return iterator
+
+
+def strictly(*parts: Any) -> Any:
+    """zip(*parts, strict=True)."""
+    return zip(*parts, strict=True)
 
 
 def placed(sequence: Any, place: int) -> Any:

@@ -51,6 +51,21 @@ def while_loops(code: Code) -> dict[int, frozenset[int]]:
     return loops
 
 
+def start_of(code: Code, header: int) -> int | None:
+    """Where the expression that a `for` goes over begins, if only its end leads to the loop; None if not."""
+    depths = stack_depth(code)
+    under = depths[header]
+    if under is None or code.instrs[header - 1].op != "GET_ITER":
+        return None
+    start = header - 1
+    while start and depths[start] != under - 1:
+        start -= 1
+    inside = range(start + 1, header)
+    jumps = any(code.instrs[index].target is not None for index in inside)
+    jumps = jumps or any(instr.target in inside for instr in code.instrs)
+    return None if jumps or depths[start] != under - 1 else start
+
+
 def tests(code: Code, header: int) -> list[tuple[str, str, Any]]:
     """The comparisons of a local with another or an int that hold whenever the body of a `while` begins: parts, joined
     by `and`, of its test, which stands above the body and once more at its bottom."""

@@ -13,9 +13,10 @@ from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.scopes import is_handled
-from dynamo_lite.capture.state import ENDLESS, Frame, Retry
+from dynamo_lite.capture.state import ENDLESS, Frame, Retry, Tracer
 from dynamo_lite.capture.value import Break, IteratorValue, SequenceValue
-from dynamo_lite.graph.scalar import is_symbolic, make
+from dynamo_lite.graph.opdef import Undecided
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, make, negate
 from dynamo_lite.pycode import CO_GENERATOR_KINDS
 
 
@@ -54,6 +55,9 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
     forward = tracer.relate(make("ge", step, 1))
     more = make("lt", start, stop) if forward else make("gt", start, stop)
     alone = iterator.taken in plan.alone
+    if iterator.taken < plan.peel and not alone and not _is_told(tracer, more):
+        plan.peel, plan.unpeeled = 0, True
+        raise Retry
     if short or iterator.taken < plan.peel or alone:
         if tracer.relate(more):
             plan.outcome = "" if short else "paused" if alone or plan.avoided else "begun"
@@ -102,6 +106,23 @@ def while_loop(machine: Machine, frame: Frame) -> bool:
 
 
 LOOP_ENTRIES.append(while_loop)
+
+
+def _is_told(tracer: Tracer, more: Scalar) -> bool:
+    """Whether a segment can tell if there is an iteration: always, or for each iteration of a loop around."""
+    try:
+        tracer.relate(more)
+    except Undecided as reason:
+        condition = reason.condition
+        if not tracer.is_owned(condition):
+            return False
+        region = tracer.regions[tracer.owner(condition)]
+        return any(tracer.worst(region, wanted) is not None for wanted in (condition, negate(condition)))
+    except Break as reason:
+        if reason.reason != "data-dependent-number":
+            raise
+        return False
+    return True
 
 
 def _enter(machine: Machine, frame: Frame, header: int) -> None:

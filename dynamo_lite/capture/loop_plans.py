@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dynamo_lite.capture import consumers
 from dynamo_lite.capture.columns import open_columns
+from dynamo_lite.capture.leaving import goes_on_at
+from dynamo_lite.capture.loop_code import start_of
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
@@ -14,7 +16,7 @@ from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Tracer
 from dynamo_lite.capture.value import FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.graph.scalar import is_symbolic
-from dynamo_lite.pycode import Code
+from dynamo_lite.pycode import Code, begins_at
 
 ALWAYS_UNROLLED = 8  # iterations of a loop of known length
 _BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
@@ -91,9 +93,23 @@ def key_of(tracer: Tracer, frame: Frame, header: int) -> LoopKey:
     return code.filename, code.qualname, code.firstlineno, header, around
 
 
+def starts_segment(tracer: Tracer, frame: Frame, header: int) -> bool:
+    """Have a segment of its own begin in front of the `for` at `header`, which is none only for what this one computes:
+    there that is known. (One over a range is gone on with wherever a segment ends.)"""
+    iterator, code = frame.stack[-1] if frame.stack else None, frame.code
+    is_inside = len(tracer.regions) > 1 or len(tracer.frames) > 1 or tracer.depth
+    if is_inside or not isinstance(iterator, IteratorValue) or iterator.kind == "range":
+        return False
+    place = start_of(code, header)
+    if place is None or place in tracer.starts or begins_at(code, place) or not goes_on_at(code, place):
+        return False
+    tracer.starts.add(place)
+    return True
+
+
 def is_comprehended(frame: Frame) -> bool:
     """Whether the frame is that of a comprehension or generator expression, which is handed an iterator."""
     return frame.code.name in _TAKES_ITERATOR
 
 
-__all__ = ["ALWAYS_UNROLLED", "header_behind", "is_comprehended", "key_of", "plan_of", "stays_loop"]
+__all__ = ["ALWAYS_UNROLLED", "header_behind", "is_comprehended", "key_of", "plan_of", "starts_segment", "stays_loop"]

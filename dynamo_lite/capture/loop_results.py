@@ -14,7 +14,7 @@ from dynamo_lite.capture.objects import Behind, Path
 from dynamo_lite.capture.sameness import is_tuple
 from dynamo_lite.capture.value import ArrayValue, Carried, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
-from dynamo_lite.graph.scalar import kind_of, make
+from dynamo_lite.graph.scalar import kind_of, make, simplify, substitute
 
 if TYPE_CHECKING:
     from dynamo_lite.capture.loops import Attempt
@@ -86,3 +86,14 @@ def made_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
     expr = as_scalar(attempt.region.ends[path])
     assert expr is not None
     return tracer.number(with_index(expr, attempt.region.index, last))
+
+
+def closes(attempt: Attempt, path: Path, before: Value | None) -> bool:
+    """Whether the number at `path` is also before the first iteration what its expression in the index says."""
+    value, start, step = attempt.final[path], attempt.bounds[0], attempt.bounds[2]
+    expr = as_scalar(value)
+    known = None if before is None or len(path) > 1 else as_scalar(before)
+    if expr is None or known is None or kind_of(expr) != "int" or kind_of(known) != "int":
+        return False
+    first = substitute(expr, {attempt.region.index.name: make("sub", start, step)})
+    return bool(simplify(first) == simplify(known))

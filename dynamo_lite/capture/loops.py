@@ -32,8 +32,8 @@ from dynamo_lite.capture.leaving import (
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
-from dynamo_lite.capture.loop_plans import key_of
-from dynamo_lite.capture.loop_results import TYPES, array_behind, made_behind, value_behind
+from dynamo_lite.capture.loop_plans import key_of, starts_segment
+from dynamo_lite.capture.loop_results import TYPES, array_behind, closes, made_behind, value_behind
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar
@@ -61,6 +61,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     SequenceValue,
     Value,
+    is_computed,
     is_made_after,
 )
 from dynamo_lite.capture.words import undecided
@@ -76,7 +77,6 @@ from dynamo_lite.graph.scalar import (
     kind_of,
     make,
     negate,
-    simplify,
     substitute,
     symbols_of,
 )
@@ -124,9 +124,11 @@ class Attempt:
     eithers: dict[Path, Either] = field(default_factory=dict)  # scalars that are NumPy's or Python's: their parts
     owners: dict[Place, Value] = field(default_factory=dict)  # of the places that it changes
     around: dict[Place, Value | None] = field(default_factory=dict)  # what these hold before the loop
+    handed: set[Path] = field(default_factory=set)  # of `held`: what no iteration reads
     closed: set[Path] = field(default_factory=set)  # of `final`: what they are is what they were if nothing runs
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
     learned: bool = False  # something about numbers, so that the next attempt is another
+    works_on_computed: bool = False  # what the segment computes, by a loop that none can begin in the middle of
     late: bool = False  # something has its value only behind an iteration
     goes_on: GoesOn = True  # whether there is another iteration
     walk: Walk | None = None  # the one under way
@@ -160,6 +162,7 @@ class Attempt:
             self.owners = find_owners(self.machine, self.plan)
         except Unreached as found:
             self._refuse(*found.args)
+        self.works_on_computed = not is_while and any(map(is_computed, frame.locals.values()))
         self.around = {place: get(tracer, owner, place.key) for place, owner in self.owners.items()}
         places: frozenset[Name] = frozenset(self.owners)
         self.stored: frozenset[Name] = places.union(names)
@@ -244,7 +247,8 @@ class Attempt:
         return only_places(self.machine.tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own)
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
-        self.plan.refused = (reason, detail)
+        if not (self.works_on_computed and starts_segment(self.machine.tracer, self.frame, self.header)):
+            self.plan.refused = (reason, detail)
         close_columns(self.machine.tracer)
         raise Retry
 
@@ -551,7 +555,7 @@ class Attempt:
         self._carry_final(before, live, entered)
         late = [path for path in self.final if path[0] in live and path not in self.closed]
         own = (self.way_name, self.at_name)
-        late += [path for path in self.held if path[0] in live and path[0] not in own]  # else it is as before
+        late += [path for path in self.held if path[0] in live and path[0] not in own and self._may_be_as_before(path)]
         tracer.regions.pop()
         if self.region.pauses:
             self._see_whether_alone()
@@ -599,6 +603,17 @@ class Attempt:
             paths = ((name,) in known for known in (self.final, self.next, self.leaves, self.eithers))
             known = name in live and (name in before or any(paths))
             self._set(name, value_behind(self, (name,), before.get(name), behind) if known else None)
+
+    def _may_be_as_before(self, path: Path) -> bool:
+        """Whether the number at `path` may be the object that it was without any iteration, and no tag (objects.py)
+        tells."""
+        is_flag = path[:-1] in self.eithers and path[-1] == 0
+        return path in self.handed or not (is_flag or self._is_tagged())
+
+    def _is_tagged(self) -> bool:
+        """Whether tags tell if there was an iteration: in a loop around, and where no segment can tell before."""
+        tracer = self.machine.tracer
+        return len(tracer.regions) > 1 or tracer.varies(self.more)
 
     def _see_whether_alone(self) -> None:
         """Have the first iteration run by itself if the loop pauses in front of it; that it does not is guarded."""
@@ -691,6 +706,7 @@ class Attempt:
             if end is None or kind_of(end) == "complex":
                 self._refuse("loop-state", f"the local {path[0]}, which holds numbers that it computes")
             self.held[path] = self.final.pop(path)
+            self.handed.add(path)
             self.begins[path] = {"int": 0, "float": 0.0, "bool": False}[kind_of(end)]
             self.next[path] = end
             tracer.carry_number(self.region, path, kind_of(end))
@@ -700,7 +716,7 @@ class Attempt:
                 self.begins[path] = begin
                 self.next[path] = self.counted(path, make("add", self._count(), 1))
                 tracer.carry_number(self.region, path, "int")
-        self.closed = {path for path in self.final if self._closes(path, before.get(path[0]))}
+        self.closed = {path for path in self.final if closes(self, path, before.get(path[0]))}
         for path, number in self.region.numbers.items():
             if path in self.next:
                 tracer.alternatives[number.name] = self.begins[path], self.next[path]
@@ -716,7 +732,8 @@ class Attempt:
         for path, value in [*self.held.items(), *self._final_numbers(live)]:
             region.ends.setdefault(path, value)
             if path[0] in live and path[0] != self.at_name and self.first(path) == path:
-                found[path] = Left(region.ends[path], region.begins.get(path) if path in self.closed else None)
+                may_be_first = path in self.closed or (path not in self.handed and self._is_tagged())
+                found[path] = Left(region.ends[path], region.begins.get(path) if may_be_first else None)
         for path in self.counts.keys() - self.held.keys():
             if path[0] in live:
                 found[path] = Left(region.ends[path], region.begins.get(path), self.plan.steps[path] != 0)
@@ -752,15 +769,6 @@ class Attempt:
             return self.machine.tracer.relate(self.more)
         except Undecided as reason:
             self._promise(reason.condition)
-
-    def _closes(self, path: Path, before: Value | None) -> bool:
-        """Whether the number at `path` is also before the first iteration what its expression in the index says."""
-        value, start, step = self.final[path], self.bounds[0], self.bounds[2]
-        expr = as_scalar(value)
-        known = None if before is None or len(path) > 1 else as_scalar(before)
-        if expr is None or known is None or kind_of(expr) != "int" or kind_of(known) != "int":
-            return False
-        return bool(simplify(substitute(expr, {self.region.index.name: make("sub", start, step)})) == simplify(known))
 
     def _is_carried(self, value: Value) -> bool:
         """Whether a number in `value` depends on one that the loop carries."""

@@ -1,5 +1,5 @@
-"""Iterators whose item of each number is an expression of that number: ranges, arrays, and enumerate, zip, map or a
-generator expression over such.
+"""Iterators whose item of each number is an expression of that number: ranges, arrays, what itertools and NumPy make of
+them (item_rules.py), and enumerate, zip, map or a generator expression over such.
 
 Enters an IteratorValue; leaves the range that its numbers go over, and the item of a number, which may be the index of
 a loop. A range's numbers are its items; what goes over arrays is numbered from 0. INVARIANT: what an iterator has
@@ -9,9 +9,11 @@ taken, those under it have taken too, so that residual.py can make each again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from dynamo_lite.capture import columns, numpy_rules
 from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.sameness import reachable
 from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -23,11 +25,17 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
 )
+from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, make
 from dynamo_lite.pycode import element
 
 # Calls a function (call_rules.py, which uses this module).
 CALL: list[Callable[[Machine, Value, list[Value]], Value]] = []
+
+# By kind: the item of a number, and how many there are.
+ItemOf: TypeAlias = Callable[[Machine, IteratorValue, Scalar], Value]
+LengthOf: TypeAlias = Callable[[Tracer, IteratorValue], Scalar]
+RULED: dict[str, tuple[ItemOf, LengthOf]] = {}  # item_rules.py, too, uses this module
 
 
 def goes_over_arrays(value: Value) -> bool:
@@ -59,7 +67,9 @@ def is_numbered(iterator: IteratorValue) -> bool:
     if len(set(map(id, iterators))) < len(iterators):
         return False  # one iterator twice, which gives them items in turn
     states = {(each.taken, has_ended(each)) for each in iterators}
-    return len(states) == 1 and all(each.parts or each.kind in ("range", "array") for each in iterators)
+    return len(states) == 1 and all(
+        each.parts or each.kind in ("range", "array") or each.kind in RULED for each in iterators
+    )
 
 
 def under(iterator: IteratorValue) -> Iterator[IteratorValue]:
@@ -70,7 +80,8 @@ def under(iterator: IteratorValue) -> Iterator[IteratorValue]:
 
 
 def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, Scalar] | None:
-    """The range that the numbers of all items, taken or not, go over; None for a zip of different lengths."""
+    """The range that the numbers of all items, taken or not, go over; None for a zip of unlike lengths that is strict,
+    or of which somebody could see what has been taken of its parts."""
     if isinstance(iterator.of, RangeValue) and iterator.kind == "range":
         return iterator.of.start, iterator.of.stop, iterator.of.step
     if iterator.kind == "array" and isinstance(iterator.of, NumberedValue | NestedValue):
@@ -80,14 +91,52 @@ def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, 
     if iterator.kind == "array":
         assert isinstance(iterator.of, ArrayValue)
         return 0, iterator.of.node.array_type.shape[0], 1
+    if iterator.kind in RULED:
+        return 0, RULED[iterator.kind][1](tracer, iterator), 1
     first, *others = (numbering(tracer, part) for part in iterator.parts)
-    if first is None or any(other is None or not tracer.relate(make("eq", first[1], other[1])) for other in others):
-        return None
+    for other in others:
+        if first is None or other is None:
+            return None
+        if not _is_as_long(tracer, first[1], other[1]):
+            if iterator.start or not _are_private(tracer, iterator):  # or it is strict
+                return None
+            first = first[0], _shorter(tracer, first[1], other[1]), first[2]
     return first
+
+
+def _is_as_long(tracer: Tracer, one: Scalar, other: Scalar) -> bool:
+    try:
+        return tracer.relate(make("eq", one, other))
+    except Undecided:
+        return False
+
+
+def _shorter(tracer: Tracer, one: Scalar, other: Scalar) -> Scalar:
+    try:
+        return one if tracer.relate(make("le", one, other)) else other
+    except Undecided:
+        return make("min", one, other)
+
+
+def _are_private(tracer: Tracer, iterator: IteratorValue) -> bool:
+    """Whether nothing but the loop can tell how much has been taken of the iterator, which is on top of the stack or
+    under what is there, and of those under it."""
+    stack = tracer.frames[-1].stack
+    top = stack[-1] if stack else None
+    if not isinstance(top, IteratorValue) or all(one is not iterator for one in under(top)):
+        return False
+    if any(one.kind in ("map", "generator") for one in under(iterator)):
+        return False
+    stack.pop()
+    held = set(reachable(tracer))
+    stack.append(top)
+    return held.isdisjoint(under(top))
 
 
 def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
     """The item of that number."""
+    if iterator.kind in RULED:
+        return RULED[iterator.kind][0](machine, iterator, number)
     index = machine.tracer.number(number)
     if iterator.kind == "range":
         return index
@@ -129,5 +178,6 @@ def has_ended(iterator: IteratorValue) -> bool:
 
 
 __all__ = [
-    *("CALL", "end", "goes_over_arrays", "has_ended", "is_numbered", "item_at", "numbering", "source_of", "take_one"),
+    *("CALL", "RULED", "end", "goes_over_arrays", "has_ended", "is_numbered", "item_at", "numbering", "source_of"),
+    "take_one",
 ]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import let_in
-from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, rest_of
+from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, rest_of, strictly
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
@@ -347,7 +347,7 @@ class Residual:
             case "enumerate":
                 self.call(enumerate, [*value.parts, ConstantValue(None, value.start + value.taken)])
             case "zip":
-                self.call(zip, list(value.parts))
+                self.call(strictly if value.start else zip, list(value.parts))
             case "map":
                 self.call(map, [value.of, *value.parts])
             case "reversed":

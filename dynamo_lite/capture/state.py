@@ -390,6 +390,7 @@ class Tracer:
         self.example_inputs: list[Any] = []
         self.hints: dict[str, Number] = {}
         self.wrapped: dict[int, tuple[Any, Value]] = {}
+        self.starts: set[int] = set()  # of the root frame's code: in front of these another segment begins
         self.parts: dict[Node, Source] = {}  # views that stand for arrays from outside (parts.py)
         self.arrays: dict[Node, ArrayValue] = {}  # by their nodes those that came from outside
         self.frames: list[Frame] = []

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from dynamo_lite import budget, ops
-from dynamo_lite.capture import handlers, math_functions, numpy_functions, opaque
+from dynamo_lite.capture import handlers, item_rules, math_functions, numpy_functions, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
@@ -174,6 +174,7 @@ def _trace(
     names = slot_names(function.__code__)
 
     plans: dict[LoopKey, LoopPlan] = {}
+    starts: set[int] = set()
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
         tracer = Tracer(
@@ -185,10 +186,12 @@ def _trace(
         if native_loops:
             tracer.numbered = restraints.numbered.setdefault(function.__code__, {})
         tracer.outer_cells = {} if stores_cells else None
+        tracer.starts = starts
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(tracer, function, code, slots, names)
         break_everywhere = config.stress == "break" and stop_at is None
-        joins = functools.partial(_joins, tracer) if function.__code__ in restraints.sides else _never
+        may_join = function.__code__ in restraints.sides
+        joins = functools.partial(_joins, tracer, may_join) if may_join or starts else _never
         machine = Machine(tracer, break_everywhere, inline_generators, owns_slots, joins)
         try:
             with budget.work(math.inf if stop_at is not None else config.work_limit):
@@ -328,10 +331,12 @@ def _trace(
     )
 
 
-def _joins(tracer: Tracer, frame: Frame) -> bool:
-    """Whether another segment begins where `frame` is: a side of a branch ends there, lest all that follows be compiled
-    a second time."""
+def _joins(tracer: Tracer, may_join: bool, frame: Frame) -> bool:
+    """Whether another segment begins where `frame` is: that of a loop which works on what this one computes; or a side
+    of a branch ends there, lest all that follows be compiled a second time."""
     code, index = frame.code, frame.index
+    if index in tracer.starts or not may_join:
+        return index in tracer.starts
     place = place_in(code, index)
     known = tracer.restraints.joins.get(place)
     if known is None or tracer.depth or code.cellvars or begins_at(code, index) or handlers_at(code, index) is not None:
@@ -459,6 +464,7 @@ __all__ = [
     "bind_slots",
     "empty_closure",
     "handlers",
+    "item_rules",
     "math_functions",
     "numpy_functions",
     "opaque",

@@ -250,6 +250,12 @@ class EitherValue(Value):
     second: Value = field(default_factory=Value)
 
 
+def is_computed(value: Value) -> bool:
+    """Whether the program computes the number, or which of two it is, so that the segment cannot operate on it."""
+    origin = value.origin if isinstance(value, NumberValue) else None
+    return isinstance(value, ResultValue | EitherValue) or isinstance(origin, EitherValue)
+
+
 @dataclass(eq=False, slots=True)
 class CharacterValue(Value):
     """A string of one character that only the run knows: ``code`` is its number, as ord() gives it."""
@@ -375,10 +381,12 @@ class DictViewValue(Value):
 @dataclass(eq=False, slots=True)
 class IteratorValue(Value):
     """An iterator made here by ``kind``: "iter", "reversed", "enumerate", "zip" or "map" (``of`` is the function;
-    iterators.py takes from it), or "range" or "array", over what a loop may go over whole (numbered.py).
+    iterators.py takes from it), or "range" or "array" or another kind of numbered.RULED (``of`` is the call that makes
+    it), over what a loop may go over whole (numbered.py).
 
     items: those of ``of``; a list's own, a dict's keys. start: the first number of an enumerate, the length that the
-    reversed sequence had. parts: the iterators under an enumerate or zip. taken: how many items are gone.
+    reversed sequence had, 1 for a strict zip. parts: the iterators under an enumerate or zip. taken: how many items are
+    gone.
     """
 
     of: Value = field(default_factory=Value)

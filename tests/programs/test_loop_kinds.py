@@ -3,6 +3,7 @@ tuples in place of constants. What they are behind the loop is the kind that pla
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -355,3 +356,127 @@ def test_a_complex_constant_at_first() -> None:
             compile=dynamo_lite.compile,
             compile_options={"options": OPTIONS},
         )
+
+
+def low(i: int, w: int) -> int:
+    if w > i:
+        return 0
+    return i - w
+
+
+def high(i: int, n: int, w: int) -> int:
+    if i + w > n:
+        return n
+    return i + w
+
+
+def sums_of_windows(x: Any, n: int, w: int, count: int) -> Any:
+    out = np.full(n, 7.0)
+    for i in range(n):
+        s = 0.0
+        for j in range(low(i, w), high(i, n, w)):
+            s += x[j]
+        out[i] = s
+    return out, s, type(s)
+
+
+def greatest_of_windows(x: Any, n: int, w: int, count: int) -> Any:
+    out, before = np.full(n, 7.0), count
+    for i in range(n):
+        best = x[i]
+        for j in range(low(i, w), high(i, n, w)):
+            if j == i:
+                continue
+            if x[j] > best:
+                best = x[j]
+                count += 1
+        out[i] = best
+    return out, count, count is before, before
+
+
+def last_of_windows(x: Any, n: int, w: int, count: int) -> Any:
+    last = kept = before = count
+    for i in range(n):
+        for j in range(low(i, w), high(i, n, w)):
+            if x[j] > 0.5:
+                kept, last = last, i * 1000 + j
+    return last, kept, last is before, kept is before, last is kept
+
+
+def floats_of_windows(x: Any, n: int, w: int, count: int) -> Any:
+    last = before = float(count)
+    for i in range(n):
+        for j in range(low(i, w), high(i, n, w)):
+            if x[j] > 0.5:
+                last = last * 0.5 + j
+            else:
+                last = before
+        if x[i] > 0.9:
+            before = last
+    return last, last is before
+
+
+@pytest.mark.parametrize("function", [sums_of_windows, greatest_of_windows, last_of_windows, floats_of_windows])
+def test_inner_loops_that_may_have_no_iteration(function: Any) -> None:
+    """Whether they have one changes from one iteration of the loop around to the next."""
+    for n, w in ((9, 3), (9, 1), (9, 0), (1, 0), (1, 2), (5, 7), (2, -1)):
+        for scale in (1.0, 0.4):
+            require_equal(
+                function,
+                lambda n=n, w=w, scale=scale: (rng(n).random(9) * scale, n, w, 10**6),  # type: ignore[misc]
+                compile=dynamo_lite.compile,
+                compile_options={"options": OPTIONS},
+            )
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    fast(rng(3).random(9), 9, 2, 10**6)
+    assert {loop.outcome for loop in fast._compilation.loops.values()} == {"native"}
+
+
+def rho(x: Any, y: Any) -> Any:
+    if x <= 0.3 and x >= -0.3:
+        return math.exp(-abs(y) / 0.1)
+    else:
+        return 0
+
+
+def step(i: int) -> Any:
+    if i % 3 == 0:
+        return 0.25
+    if i % 3 == 1:
+        return i
+    return 2
+
+
+def sources(x: Any, y: Any, w: float) -> Any:
+    out = np.zeros((len(x), len(y)))
+    for i in range(len(x)):
+        for j in range(len(y)):
+            out[i][j] = (w / 4) * (out[i - 1][j] - w**2 * rho(x[i], y[j])) + (1 - w) * out[i][j]
+    return out
+
+
+def steps(x: Any, y: Any, w: float) -> Any:
+    total, place, signs = w, 0, 0
+    for i in range(len(x)):
+        total += step(i) * w
+        y[i] = y[i] / 2 - step(i)
+        if step(i) > 1:
+            signs += 1
+        place += i if i % 2 else 2
+        total = total - (1 if x[i] > 0 else 0.5)
+        total = total / (step(i) + 1) - (-step(i))
+    return total, place, y, signs
+
+
+@pytest.mark.parametrize("function", [sources, steps])
+def test_numbers_of_two_kinds(function: Any) -> None:
+    for n in (1, 2, 9):
+        require_equal(
+            function,
+            lambda n=n: (np.linspace(-1.0, 1.0, n), np.linspace(-0.5, 0.75, n), 0.75),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options={"options": OPTIONS},
+        )
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    fast(np.linspace(-1.0, 1.0, 9), np.linspace(-0.5, 0.75, 9), 0.75)
+    assert {loop.outcome for loop in fast._compilation.loops.values()} == {"native"}
