@@ -407,10 +407,7 @@ def floats_of_windows(x: Any, n: int, w: int, count: int) -> Any:
     last = before = float(count)
     for i in range(n):
         for j in range(low(i, w), high(i, n, w)):
-            if x[j] > 0.5:
-                last = last * 0.5 + j
-            else:
-                last = before
+            last = last * 0.5 + j if x[j] > 0.5 else before
         if x[i] > 0.9:
             before = last
     return last, last is before
@@ -464,7 +461,7 @@ def steps(x: Any, y: Any, w: float) -> Any:
             signs += 1
         place += i if i % 2 else 2
         total = total - (1 if x[i] > 0 else 0.5)
-        total = total / (step(i) + 1) - (-step(i))
+        total = total * 0.25 * (step(i) + 1) - (-step(i))
     return total, place, y, signs
 
 
