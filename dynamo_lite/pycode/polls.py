@@ -43,6 +43,7 @@ from dynamo_lite.pycode.code import (
 from dynamo_lite.pycode.decode import decode, remember_as
 from dynamo_lite.pycode.encode import encode
 from dynamo_lite.pycode.flow import natural_loop, reached, stack_depth, successors
+from dynamo_lite.pycode.module_code import as_function, as_module, is_module
 from dynamo_lite.pycode.opcodes import OPCODES
 from dynamo_lite.pycode.rotate import rotated
 from dynamo_lite.pycode.version import FACTS
@@ -323,6 +324,12 @@ def polled(
             code = code.replace(co_consts=consts)
     try:
         plain = rotated(decode(code))
+        is_script = is_module(plain)
+        if is_script:
+            function = as_function(plain)
+            if function is None:
+                return code
+            plain = function
         polls: list[tuple[Loop | None, Any]] = []
 
         def make_and_note(of: Code, loop: Loop | None) -> object | None:
@@ -334,7 +341,7 @@ def polled(
         made = with_polls(plain, make_and_note, answers, together, least)
         if made is None:
             return code
-        result = encode(made)
+        result = encode(as_module(made, code.co_flags) if is_script else made)
     except (UnsupportedCode, UnsupportedOpcode):
         return code
     remember_as(result, plain)

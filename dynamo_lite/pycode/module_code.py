@@ -1,0 +1,43 @@
+"""The code of a module as that of a function of no arguments, and back.
+
+A module's names are those of its globals: what loads and stores them by name does so by LOAD_GLOBAL and STORE_GLOBAL in
+a function with the same globals, which can be gone on with at one of its loops. INVARIANT: instructions keep their
+places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dynamo_lite.pycode.code import CO_NEWLOCALS, CO_OPTIMIZED, Code
+
+_AS_GLOBAL = {"LOAD_NAME": "LOAD_GLOBAL", "STORE_NAME": "STORE_GLOBAL", "DELETE_NAME": "DELETE_GLOBAL"}
+_AS_NAME = {function: module for module, function in _AS_GLOBAL.items()}
+_BY_FRAME = frozenset({"locals", "vars", "dir", "eval", "exec"})  # which take a function's locals for a module's
+
+
+def is_module(code: Code) -> bool:
+    """Whether it is a module's, whose locals are its globals if it is run as one."""
+    return code.name == "<module>" and not code.flags & (CO_OPTIMIZED | CO_NEWLOCALS)
+
+
+def as_function(code: Code) -> Code | None:
+    """A module's code as a function's; None where that could be told."""
+    if any(instr.op == "IMPORT_STAR" or instr.arg in _BY_FRAME for instr in code.instrs if _is_named(instr.arg)):
+        return None
+    instrs = (replace(instr, op=_AS_GLOBAL.get(instr.op, instr.op)) for instr in code.instrs)
+    return replace(code, instrs=tuple(instrs), flags=code.flags | CO_OPTIMIZED | CO_NEWLOCALS)
+
+
+def as_module(code: Code, flags: int) -> Code:
+    """What `as_function` gives, with more instructions, as a module's again, with those flags."""
+    return replace(
+        code, instrs=tuple(replace(instr, op=_AS_NAME.get(instr.op, instr.op)) for instr in code.instrs), flags=flags
+    )
+
+
+def _is_named(arg: object) -> bool:
+    return arg is None or isinstance(arg, str)
+
+
+__all__ = ["as_function", "as_module", "is_module"]
