@@ -371,6 +371,7 @@ void dl_pyframe_set_evaluator(DlEvaluator evaluator) { (void)evaluator; }
 PyCodeObject *dl_pyframe_code(DlFrame *frame) { (void)frame; return NULL; }
 PyObject *dl_pyframe_function(DlFrame *frame) { (void)frame; return NULL; }
 int dl_pyframe_line(DlFrame *frame) { (void)frame; return 0; }
+int dl_pyframe_has_own_namespace(DlFrame *frame) { (void)frame; return 0; }
 PyObject *const *dl_pyframe_slots(DlFrame *f, PyObject **r, Py_ssize_t n) { (void)f; (void)r; (void)n; return NULL; }
 DlFrame *dl_pyframe_running(PyThreadState *tstate) { (void)tstate; return NULL; }
 DlFrame *dl_pyframe_hide(PyThreadState *tstate) { (void)tstate; return NULL; }
@@ -601,6 +602,12 @@ int
 dl_pyframe_has_namespace(DlFrame *frame)
 {
     return frame->f_locals != NULL;
+}
+
+int
+dl_pyframe_has_own_namespace(DlFrame *frame)
+{
+    return !(dl_pyframe_code(frame)->co_flags & CO_OPTIMIZED) && frame->f_locals != frame->f_globals;
 }
 
 #if PY_VERSION_HEX < 0x030C0000

@@ -64,6 +64,9 @@ int dl_pyframe_is_untouched(DlFrame *frame);
 /* True when frame has a namespace: the body of a module, a class or exec(). */
 int dl_pyframe_has_namespace(DlFrame *frame);
 
+/* Whether frame runs code of a module, or of a class, whose names are not its globals. */
+int dl_pyframe_has_own_namespace(DlFrame *frame);
+
 /* End an untouched frame that an evaluator will not run, as that Python expects of its evaluators. */
 void dl_pyframe_discard(PyThreadState *tstate, DlFrame *frame);
 

@@ -374,7 +374,7 @@ cache_ahead(PyObject *value)
 static PyObject *
 enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 {
-    if (PyFunction_GET_CODE(dl_pyframe_function(frame)) != (PyObject *)code) {
+    if (PyFunction_GET_CODE(dl_pyframe_function(frame)) != (PyObject *)code || dl_pyframe_has_own_namespace(frame)) {
         poll->off = 1; /* the function was given other code meanwhile */
         return Py_NewRef(go_on);
     }
