@@ -12,6 +12,7 @@
 #include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"
+#include "objects.h"
 #include "pyframe.h"
 #include "variates.h"
 
@@ -169,6 +170,20 @@ static int32_t
 append(npy_intp *block, PyObject *list, npy_intp code, int64_t bits)
 {
     return append_object(block, list, code, make_object((int)(code & ((1 << DL_APPEND_TYPE_BITS) - 1)), bits));
+}
+
+/* The same of a number that something else may hold, too: the object with that tag (objects.c). */
+static int32_t
+append_tagged(npy_intp *block, PyObject *list, npy_intp code, PyObject *table, int64_t tag, int64_t bits)
+{
+    PyObject *object = Py_XNewRef(dl_objects_find(table, tag));
+    if (object == NULL) {
+        object = make_object((int)(code & ((1 << DL_APPEND_TYPE_BITS) - 1)), bits);
+        if (object != NULL && dl_objects_note(table, tag, object) < 0) {
+            Py_CLEAR(object);
+        }
+    }
+    return append_object(block, list, code, object);
 }
 
 /* The same of a new array with a copy of packed memory. */
@@ -477,7 +492,7 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
         }
         const DlReg *reg = &run->regs[operand->index];
         if (self->types[i] == NPY_OBJECT) {
-            if (reg->object == NULL || !(PyList_CheckExact(reg->object) || dl_draws_has(reg->object))) {
+            if (reg->object == NULL || !(PyList_CheckExact(reg->object) || DL_OBJECTS_CHECK(reg->object) || dl_draws_has(reg->object))) {
                 return 0;
             }
             continue;

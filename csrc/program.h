@@ -265,11 +265,14 @@ typedef struct {
     PyObject *constant; /* owned, or NULL */
 } DlItem;
 
-/* A register gets a new list or dict: an empty one, or a list of `count` times one item. */
+/* A register gets a new list or dict: an empty one, or a list of `count` times one item; or a table of numbers' objects
+ * (objects.c), with those from before the loop. */
 typedef struct {
     int32_t dst;
-    int is_dict, repeats;
+    int is_dict, is_table, repeats;
     DlItem value, count;
+    int n_firsts;
+    DlItem *firsts;
 } DlNewStep;
 
 /* The list or dict in a register gets an item, under a key or at its end: the only one of `values`, a tuple or list of
@@ -280,6 +283,9 @@ typedef struct {
     DlItem *values;
     DlItem key;
     PyObject *packed; /* owned: the type of tuples or lists, or a format; or NULL */
+    int32_t table;    /* of the objects of numbers, or -1 */
+    int n_tags;       /* n and has_key, or 0 */
+    DlItem *tags;     /* of the key, then of the values */
 } DlPutStep;
 
 /* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). */

@@ -142,6 +142,13 @@ def machine_block(
 
 OnMiss: TypeAlias = Callable[[types.FunctionType, tuple[Any, ...]], CacheEntry | None]
 
+class Objects:
+    """The objects of a loop's numbers, by tag; made of those from before the loop, with the tags -1, -2, ..."""
+
+    def __new__(cls, *firsts: Any) -> Objects: ...
+    def at(self, tag: int, number: Any = None, /) -> Any:
+        """The object with that tag, which is `number` where there is none yet."""
+
 class Declined(Exception):
     """A program declined: it changed nothing, and plain Python runs."""
 

@@ -83,9 +83,20 @@ class ArrayBuilder(VectorBuilder):
             number = self.number(appended, frame)
             if number.kind == "float":  # C and Python need not keep the same NaN
                 self.decline_if(self.is_nan(number.value), abi.RETURNED_NUMBER)
-            self.append_object("append", target, self.new_site(), PYTHON_TYPES[number.kind], (number.value,))
+            self.append_number(step, target, number, frame)
         else:
             raise NotCompiled("a constant")
+
+    def append_number(self, step: Put, target: List, number: Number, frame: Frame) -> None:
+        """Append a Python number: a new object, or the one with its tag."""
+        site, kind = self.new_site(), PYTHON_TYPES[number.kind]
+        if not step.tags or step.tags[0] == 0:
+            self.append_object("append", target, site, kind, (number.value,))
+            return
+        table, tag = frame.registers.get(step.table), self.number(step.tags[0], frame)
+        if not isinstance(table, List):
+            raise NotCompiled("a table of its own")
+        self.append_object("append_tagged", target, site, kind, (table.value, tag.value, number.value))
 
     def append_object(self, name: str, target: List, site: int, kind: int, what: Sequence[Value | Memref]) -> None:
         code = self.constant(INT64, site << abi.APPEND_TYPE_BITS | kind)

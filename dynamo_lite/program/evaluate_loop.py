@@ -299,6 +299,11 @@ def _append(target: list[Any], code: Any, value: Any) -> None:
     target.append(value.item() if kind >= abi.PYTHON_INT else value)
 
 
+def _append_tagged(target: list[Any], code: Any, objects: _C.Objects, tag: Any, value: Any) -> None:
+    kind = int(code) & ((1 << abi.APPEND_TYPE_BITS) - 1)
+    target.append(objects.at(int(tag), value.item() if kind >= abi.PYTHON_INT else value))
+
+
 def _append_array(target: list[Any], code: Any, first: Array, ndim: Any, *sizes: Any) -> None:
     shape = tuple(int(size) for size in sizes[: int(ndim)])
     strides = [first.itemsize * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
@@ -347,6 +352,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "draw": _draw,
     "draw_integers": _draw_integers,
     "append": _append,
+    "append_tagged": _append_tagged,
     "append_array": _append_array,
 }
 
