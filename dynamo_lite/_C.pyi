@@ -35,7 +35,6 @@ class Abi(NamedTuple):
     VECTOR_WORDS: int
     IN_ORDER: int
     MOST_ROOMS: int
-    MOST_APPENDS: int
     EQUAL_DEPTH: int
     FIRST_PIPELINE_REASON: int
     MAX_REASONS: int
@@ -101,7 +100,6 @@ class Abi(NamedTuple):
     RESULT_WORDS: int
     RESULT_ORIGIN: int
     FIRST_ORIGIN: int
-    APPEND_TYPE_BITS: int
     PYTHON_INT: int
     PYTHON_FLOAT: int
     PYTHON_BOOL: int
