@@ -192,6 +192,7 @@ typedef struct {
     DlYields yields;    /* of one number at most: how long a result is along an axis */
     int size_of, axis;
     int number;         /* it gives a Python number, where a NumPy scalar of that value is meant */
+    int invalid_alone;  /* of floating-point errors it reports invalid values, whatever else is ignored or not */
 } DlCallStep;
 
 typedef struct DlProgram DlProgram;
@@ -483,6 +484,10 @@ dl_flags_check(DlRun *run)
 DlStatus dl_call_done(DlRun *run, PyObject *result);
 /* Import what calls need of NumPy; 0 or -1. */
 int dl_errstate_register(void);
+/* Let invalid values alone raise in what NumPy is called for, until dl_errstate_back; a token, or NULL with an error. */
+PyObject *dl_errstate_invalid_alone(void);
+void dl_errstate_back(PyObject *token);
+int dl_statistics_register(PyObject *module);
 
 /* ---- pool.c ---- */
 /* A fresh array: strides NULL for C order; its memory is not initialised. A new reference, or NULL. */

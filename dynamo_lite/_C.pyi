@@ -209,6 +209,9 @@ def leave_loops(every: int, /) -> None:
 def has_other_threads() -> bool:
     """Whether this interpreter has more than one thread."""
 
+def median(array: np.ndarray[Any, Any], /) -> Any:
+    """np.median of a vector."""
+
 def find_fold(ufunc: np.ufunc, dtype: np.dtype[Any], /) -> int:
     """The number of the fold by which a Reduce is done without NumPy's reduce, most of the time, or -1."""
 

@@ -143,6 +143,7 @@ class Call:
     error that is not ignored turned into an exception; any exception declines. A result whose type differs from
     `types` (one for each dst) declines. yields: to the steps behind, the size that result `place[0]` has along axis
     `place[1]`, if only the run knows that. number: it gives a Python number, where `types` has a NumPy scalar.
+    invalid_alone: invalid values raise, and no other floating-point error does, whatever the user ignores.
     """
 
     dsts: tuple[int, ...]
@@ -153,6 +154,7 @@ class Call:
     yields: tuple[Symbol, ...] = ()
     place: tuple[int, int] = (0, 0)
     number: bool = False
+    invalid_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
