@@ -17,8 +17,8 @@ ask_numpy(PyObject *array)
     return numpy_median ? PyObject_CallOneArg(numpy_median, array) : NULL;
 }
 
-/* median(array): what np.median gives of a vector. Whatever is not as usual (NaN, a sum that overflows, a half that
- * underflows) NumPy is asked. */
+/* median(array): what np.median gives of a vector. Whatever is not as usual (NaN, a zero, a sum that overflows,
+ * a half that underflows) NumPy is asked. */
 static PyObject *
 median(PyObject *Py_UNUSED(module), PyObject *object)
 {
@@ -41,7 +41,7 @@ median(PyObject *Py_UNUSED(module), PyObject *object)
         if (PyArray_Partition(part, places, 0, NPY_INTROSELECT) == 0) {
             const double *values = PyArray_DATA(part);
             double value = n % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
-            int usual = isfinite(value) && !isnan(values[n - 1]) && (value == 0.0 || fabs(value) >= DBL_MIN);
+            int usual = isfinite(value) && !isnan(values[n - 1]) && fabs(value) >= DBL_MIN;
             PyArray_Descr *descr = PyArray_DescrFromType(NPY_DOUBLE);
             result = usual ? PyArray_Scalar(&value, descr, NULL) : ask_numpy(object);
             Py_DECREF(descr);

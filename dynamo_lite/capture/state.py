@@ -678,7 +678,7 @@ class Tracer:
         normal = normal_comparison(condition) if is_comparison else None
         for monomial in (terms for terms, _ in (normal[1] if normal is not None else ()) if region.index in terms):
             for factor in monomial:
-                if isinstance(factor, Symbol) and not self.varies(factor):
+                if not self.varies(factor):
                     self.relate(make("ge", factor, 0))
         worst = at_worst(self.graph.facts, condition, region.index, *region.bounds)
         if worst is None or self.graph.facts.decide(worst) is False:

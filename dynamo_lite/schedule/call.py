@@ -68,7 +68,6 @@ _LINALG: dict[str, tuple[str, str]] = {
     "linalg_solve1": ("solve1", "dd->d"),
 }
 _GUFUNCS = {name: getattr(np.linalg._umath_linalg, beneath, None) for name, (beneath, _) in _LINALG.items()}
-INVALID_ALONE = frozenset(_GUFUNCS.values()) - {_GUFUNCS["linalg_det"], _GUFUNCS["linalg_slogdet"], None}
 _INTERP = getattr(np.interp, "_implementation", np.interp).__globals__.get("compiled_interp")
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there
 
@@ -121,28 +120,31 @@ def call(node: Node) -> Direct:
     return Evaluation(op, tuple(params)), (*node.args, *params.values()), {}
 
 
+def reports_invalid_alone(function: Callable[..., Any]) -> bool:
+    """Whether NumPy calls it so that invalid values raise, and no other floating-point errors are reported."""
+    return any(function is one for name, one in _GUFUNCS.items() if name not in ("linalg_det", "linalg_slogdet"))
+
+
 def _beneath(node: Node) -> Direct | None:
     """The function beneath NumPy's Python code, where that does no more than to call it."""
-    if node.op in _LINALG and all(_is_array_of_doubles(arg, 2 if place == 0 else 0) for place, arg in enumerate(node.args)):
+    if node.op in _LINALG and _has_doubles(node.args[:1], 2) and _has_doubles(node.args[1:], 1, 2):
         name = node.op
         if name == "linalg_solve" and isinstance(node.args[1], Node) and node.args[1].array_type.ndim == 1:
             name = "linalg_solve1"
         function = _GUFUNCS[name]
         return None if function is None else (function, node.args, {"signature": _LINALG[name][1]})
-    if node.op == "interp" and _INTERP is not None and all(_is_array_of_doubles(arg, 1) for arg in node.args[1:]):
+    if node.op == "interp" and _INTERP is not None and _has_doubles(node.args[1:], 1):
         return _INTERP, node.args, {}
     is_whole = node.op == "median" and node.params == {"axis": None, "keepdims": False}
-    if is_whole and _is_array_of_doubles(node.args[0], 1):
+    if is_whole and _has_doubles(node.args, 1):
         return _C.median, node.args, {}
     return None
 
 
-def _is_array_of_doubles(arg: Argument, ndim: int) -> bool:
-    """ndim: how many axes it has to have; 0: one or two."""
-    if not _is_array(arg):
-        return False
-    assert isinstance(arg, Node)
-    return arg.array_type.dtype == np.float64 and (arg.array_type.ndim == ndim or (not ndim and arg.array_type.ndim in (1, 2)))
+def _has_doubles(args: tuple[Argument, ...], *ndims: int) -> bool:
+    """Whether all are arrays of doubles with so many axes."""
+    types = [arg.array_type for arg in args if isinstance(arg, Node) and _is_array(arg)]
+    return len(types) == len(args) and all(one.dtype == np.float64 and one.ndim in ndims for one in types)
 
 
 def _is_array(arg: Argument) -> bool:

@@ -25,7 +25,7 @@ from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.index import put_index
 from dynamo_lite.ops.lists import count_untagged
 from dynamo_lite.schedule.blocks import find_blocks
-from dynamo_lite.schedule.call import INVALID_ALONE, call
+from dynamo_lite.schedule.call import call, reports_invalid_alone
 from dynamo_lite.schedule.iterate import iterated
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
@@ -229,8 +229,8 @@ class _Emitter:
         place, operands = place_of_size(node), self.operands(args)
         yields = () if place is None else node.params["yields"]
         number = node.op == "draw" and node.params["number"]
-        given = tuple(keywords.items())
-        step = Call(dsts, types, function, operands, given, yields, place or (0, 0), number, function in INVALID_ALONE)  # type: ignore[arg-type]
+        given, alone = tuple(keywords.items()), reports_invalid_alone(function)
+        step = Call(dsts, types, function, operands, given, yields, place or (0, 0), number, alone)  # type: ignore[arg-type]
         self.steps.append(step)
 
     def operands(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
