@@ -34,7 +34,7 @@ def filtered(a: Any, b: Any, n: int) -> Any:
     p, x = np.eye(len(b)), b
     for _ in range(n):
         p = 0.1 * p / np.linalg.det(a) + np.eye(len(b))
-        k = p @ np.linalg.inv(p + a.T @ a)
+        k = p @ np.linalg.inv(p + a)
         x = x + k @ (b - x)
     return p, x
 
