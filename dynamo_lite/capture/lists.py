@@ -31,6 +31,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from dynamo_lite import ops
 from dynamo_lite._C import Objects
+from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
@@ -42,12 +43,14 @@ from dynamo_lite.capture.value import (
     Break,
     ConstantValue,
     DictValue,
+    EitherValue,
     FormattedValue,
     LazyValue,
     NumberValue,
     SequenceValue,
     UnreadValue,
     Value,
+    is_single,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Argument, Node
@@ -78,11 +81,11 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
         _carry_ends(tracer, tracer.regions[place], target)
     item = realise(tracer, item)
     _append_ends(tracer, target, item)
-    values, packed = _appended(tracer, item)
+    packed = None if isinstance(item, EitherValue) else _appended(tracer, item)
     if target.filled is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
         target.filled = ops.lists.new_container(around, list, tracer.location())
-    _put(tracer, target.filled, None, (values, packed), item)
+    _put(machine, target.filled, None, item, packed)
 
 
 def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
@@ -154,9 +157,7 @@ def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
     tracer = machine.tracer
     if not _is_closed(tracer, target):
         raise Break("side-effect-container", "list.append")
-    item = realise(tracer, item)
-    packed = _appended(tracer, item)
-    _put(tracer, _outside(tracer, target), None, packed, item)
+    _put(machine, _outside(tracer, target), None, realise(tracer, item))
 
 
 def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) -> bool:
@@ -175,9 +176,7 @@ def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) ->
         _claim_key(tracer, key)
     assert target.source is not None
     tracer.facts.state("type", target.source, type(target.concrete))
-    item = realise(tracer, item)
-    packed = _appended(tracer, item)
-    _put(tracer, _outside(tracer, target), (where, key), packed, item)
+    _put(machine, _outside(tracer, target), (where, key), realise(tracer, item))
     return True
 
 
@@ -219,10 +218,8 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
     _have_whole(tracer, target)
     if isinstance(target, DictValue):
         _claim_key(tracer, key)
-    item = realise(tracer, item)
-    packed = _appended(tracer, item)
     assert target.filled is not None
-    _put(tracer, target.filled, (where, key), packed, item)
+    _put(machine, target.filled, (where, key), realise(tracer, item))
     return True
 
 
@@ -357,18 +354,22 @@ def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type |
 
 
 def _put(
-    tracer: Tracer,
+    machine: Machine,
     target: Node,
     key: tuple[Scalar, Value] | None,
-    packed: tuple[tuple[Argument, ...], type | str | None],
     item: Value,
-) -> None:
-    """Append ``target[key] = item``, or the append; packed: what _appended() has made of `item`."""
+    packed: tuple[tuple[Argument, ...], type | str | None] | None = None,
+) -> Value:
+    """Append ``target[key] = item``, or the append; packed: what _appended() has made of `item`, where it was asked."""
+    tracer, done = machine.tracer, ConstantValue(None, None)
+    if isinstance(item, EitherValue):
+        return split(machine, item, lambda one: _put(machine, target, key, realise(tracer, one)))
+    packed = packed or _appended(tracer, item)
     table = _table(tracer)
     where, values = (None if key is None else key[0]), packed[0]
     node = ops.lists.put(tracer.graph, target, where, values, packed[1], tracer.location(), table)
     if table is None or isinstance(item, FormattedValue):
-        return
+        return done
     parts = [item] if packed[1] is None else [realise(tracer, one) for one in item.known]  # type: ignore[attr-defined]
     if key is not None:
         parts.insert(0, key[1])
@@ -376,6 +377,7 @@ def _put(
     for place, part in enumerate(parts):
         if isinstance(part, NumberValue | ConstantValue):
             tracer.put_numbers.append(PutNumber(node, place, part, inner.serial))
+    return done
 
 
 def _table(tracer: Tracer) -> Node | None:
@@ -407,6 +409,8 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
         raise Break("loop-state", "a list, by other things than arrays and numbers")
     if isinstance(item, NumberValue) and kind_of(number) != "bool":
         _claim(tracer, item)
+    elif not is_single(number) and tracer.regions and tracer.regions[0].index.name:
+        _tell_objects(tracer)  # a constant is one object in all iterations
     return number
 
 

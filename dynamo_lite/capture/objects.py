@@ -34,6 +34,7 @@ from dynamo_lite.capture.value import (
     CallValue,
     Carried,
     Chosen,
+    ComputedValue,
     ConstantValue,
     EitherValue,
     NumberValue,
@@ -45,7 +46,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, renamed
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed
 from dynamo_lite.graph.types import LIST, number_type
 
 TAG = "tag"  # ends the path of a number's tag
@@ -284,10 +285,14 @@ class _Tags:
             return tracer.root.add_input(LIST, "number")
         if type(leaf) is ConstantValue and number is not None and kind_of(number) != "complex" and not _is_huge(number):
             return number
-        if not isinstance(leaf, NumberValue) or leaf.origin is not None or not is_symbolic(leaf.expr) or tracer.exits:
+        if isinstance(leaf, ComputedValue) and type(number) in (int, float) and not _is_huge(number):  # type: ignore[arg-type]
+            number = ScalarOp("neg", kind_of(number), (-number,))  # type: ignore[arg-type,operator]
+        if not isinstance(leaf, NumberValue | ComputedValue) or leaf.origin is not None or tracer.exits:
+            raise _Untold
+        if number is None or not is_symbolic(number):
             raise _Untold
         leaf.origin = CallValue(None, Table.at, [ArrayValue(None, table), ConstantValue(None, code)])
-        return tracer.canonical(leaf.expr)
+        return tracer.canonical(number)
 
     def of(self, value: Value | None, graph: Graph) -> Scalar:
         """The tag of the object that `value` is, as a number of `graph`."""

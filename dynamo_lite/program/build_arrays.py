@@ -92,7 +92,7 @@ class ArrayBuilder(VectorBuilder):
             self.append_object("append_array", target, appended.index, frame, words)
         elif isinstance(appended, Reg):
             self.append_object("append_scalar", target, appended.index, frame, [self.scalar(appended, frame).value])
-        elif is_symbolic(appended):
+        elif is_symbolic(appended) or step.tags or type(appended) is bool:
             number = self.number(appended, frame)
             if number.kind == "float":  # C and Python need not keep the same NaN
                 self.decline_if(self.is_nan(number.value), abi.RETURNED_NUMBER)

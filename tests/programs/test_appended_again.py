@@ -92,6 +92,30 @@ def before_and_after(g: Any, x: Any, n: int) -> Any:
     return states, value
 
 
+def a_number_at_first(g: Any, x: Any, n: int) -> Any:
+    """Python's at first, NumPy's after the first step that is taken."""
+    state, states = 0.25, []
+    for _ in range(n):
+        new = np.float64(state) + x[0] * g.normal()
+        if np.log(g.random()) < 0.5 * (state**2 - new**2):
+            state = new
+        states.append(state)
+    return states, state
+
+
+def constants(g: Any, x: Any, n: int) -> Any:
+    steps, flags = [], []
+    for i in range(n):
+        if x[i % len(x)] < 0.5:
+            steps.append(0.125)
+            flags.append(True)
+        else:
+            steps.append(1000)
+            flags.append(False)
+        flags.append(3)
+    return steps, flags
+
+
 # In these two names may be the object that an append makes: no machine code.
 def also_the_best(g: Any, x: Any, n: int) -> Any:
     value = best = x[0]
@@ -116,7 +140,7 @@ def the_one_before(g: Any, x: Any, n: int) -> Any:
     return states, value
 
 
-MACHINE = (spins, thinned, either_list, nested, in_the_inner_loop, vectors)
+MACHINE = (spins, thinned, either_list, nested, in_the_inner_loop, vectors, a_number_at_first, constants)
 OTHERS = (before_and_after, also_the_best, the_one_before)
 
 
