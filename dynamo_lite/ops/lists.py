@@ -151,7 +151,7 @@ def put(
     list or text of several. objects: a table; each operand gets the tag 0, which may be replaced (set_tag)."""
     op, keys = ("append", ()) if key is None else ("put_item", (key,))
     operands, params = (*keys, *values), {"packed": packed}
-    if objects is None:
+    if objects is None or not operands:
         return graph.add_call(op, (target, *operands), params, LIST, location)
     tags = (0,) * len(operands)
     return graph.add_call(op, (target, *operands, objects, *tags), params | {"tagged": len(tags)}, LIST, location)
