@@ -65,6 +65,16 @@ def factors(a: Any, b: Any, n: int) -> Any:
     return s
 
 
+@case(system, versions=2)
+def products(a: Any, b: Any, n: int) -> Any:
+    total = 0.0
+    for _ in range(n):
+        m = np.kron(a, np.eye(2)) + np.kron(np.ones((2, 2)), a)
+        total = total + np.trace(m) + m[-1, 0]
+        a = a * 0.5
+    return total, a
+
+
 def table(count: int, size: int) -> tuple[Any, ...]:
     return np.sort(rng(size).random(size)), rng(size + 1).random(size), count
 
@@ -159,6 +169,23 @@ def test_singular_and_odd_matrices(fn: Callable[..., Any], state: str) -> None:
             compile=dynamo_lite.compile,
             compile_options={"options": {**OPTIONS, "recompile_limit": 100}},
         )
+
+
+def kron(a: Any, b: Any) -> Any:
+    return np.kron(a, b), np.kron(b, a + 1.0)
+
+
+def test_kron_of_any_layout() -> None:
+    a, b = rng(1).random((3, 4)), rng(2).random((2, 5))
+    pairs = [(a, b), (a.T, b), (np.asfortranarray(a), np.asfortranarray(b)), (a[::2, ::-1], b[:, 1:]), (a[:, :1], b)]
+    pairs += [(a.astype("f"), b), ((a * 9).astype(int), b), (a[:0], b), (a[0], b), (a, 2.5), (a * 1j, b), (a, b[0])]
+    require_equal(
+        kron,
+        lambda: pairs[0],
+        variants=[lambda pair=pair: pair for pair in pairs],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"options": {**OPTIONS, "recompile_limit": 100}},
+    )
 
 
 def middle(rows: Any) -> Any:
