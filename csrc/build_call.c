@@ -121,7 +121,8 @@ dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
 {
     step->function = PyObject_GetAttrString(object, "function");
     step->number = step->function ? dl_build_bool(object, "number") : -1;
-    if (step->number < 0 || build_arguments(builder, object, step) < 0) {
+    step->invalid_alone = step->number < 0 ? -1 : dl_build_bool(object, "invalid_alone");
+    if (step->invalid_alone < 0 || build_arguments(builder, object, step) < 0) {
         return -1;
     }
     PyObject *dsts = dl_build_tuple(object, "dsts");

@@ -178,8 +178,14 @@ dl_call_run(DlRun *run, const DlCallStep *step)
     if (status == 0) {
         DlDeferral deferral; /* an interrupt that raised in NumPy's Python code would be taken for an error of the call's */
         dl_interrupts_defer(&deferral, NULL);
-        PyObject *result = PyObject_Vectorcall(step->function, args,
-                                               (size_t)(n - n_names) | PY_VECTORCALL_ARGUMENTS_OFFSET, step->names);
+        PyObject *token = step->invalid_alone ? dl_errstate_invalid_alone() : NULL, *result = NULL;
+        if (token != NULL || !step->invalid_alone) {
+            result = PyObject_Vectorcall(step->function, args, (size_t)(n - n_names) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                         step->names);
+        }
+        if (token != NULL) {
+            dl_errstate_back(token);
+        }
         result = dl_interrupts_resume(&deferral, result);
         status = dl_call_done(run, result);
         if (status == 0) {

@@ -228,19 +228,33 @@ dl_errstate_enter(DlRun *run)
     return run->errstate ? 0 : -1;
 }
 
+PyObject *
+dl_errstate_invalid_alone(void)
+{
+    PyObject *raising = state_raising(DL_FP_INVALID);
+    return raising ? PyContextVar_Set(state_variable, raising) : NULL;
+}
+
+void
+dl_errstate_back(PyObject *token)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (PyContextVar_Reset(state_variable, token) < 0) {
+        PyErr_WriteUnraisable(state_variable);
+    }
+    PyErr_Restore(type, value, traceback);
+    Py_DECREF(token);
+}
+
 void
 dl_errstate_leave(DlRun *run)
 {
     if (run->errstate == NULL) {
         return;
     }
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    if (PyContextVar_Reset(state_variable, run->errstate) < 0) {
-        PyErr_WriteUnraisable(state_variable);
-    }
-    PyErr_Restore(type, value, traceback);
-    Py_CLEAR(run->errstate);
+    dl_errstate_back(run->errstate);
+    run->errstate = NULL;
 }
 
 DlStatus

@@ -140,13 +140,21 @@ clear_step(DlStep *step)
         for (int i = 0; i < step->put.n; i++) {
             dl_list_clear_item(&step->put.values[i]);
         }
+        for (int i = 0; i < step->put.n_tags; i++) {
+            dl_list_clear_item(&step->put.tags[i]);
+        }
         dl_list_clear_item(&step->put.key);
         Py_XDECREF(step->put.packed);
         PyMem_Free(step->put.values);
+        PyMem_Free(step->put.tags);
         break;
     case DL_STEP_NEW:
         dl_list_clear_item(&step->new.value);
         dl_list_clear_item(&step->new.count);
+        for (int i = 0; i < step->new.n_firsts; i++) {
+            dl_list_clear_item(&step->new.firsts[i]);
+        }
+        PyMem_Free(step->new.firsts);
         break;
     case DL_STEP_SAVE:
     case DL_STEP_REQUIRE:

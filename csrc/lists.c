@@ -3,11 +3,13 @@
  *
  * A list lies in a register of kind DL_OTHER; own_shape[0] of one that goes in says how long it was. A program that
  * declines frees its own, which nobody has seen. The others get back from the journal what it has replaced, and lose what
- * it has appended. What it has replaced lives until then: only objects that die unnoticed are replaced.
+ * it has appended. What it has replaced lives until then: only objects that die unnoticed are replaced. Of numbers that
+ * something else may hold, too, a table has the objects (objects.c).
  */
 #include <math.h>
 
 #include "build.h"
+#include "objects.h"
 
 /* One of the values; 0 or -1. */
 static int
@@ -47,12 +49,35 @@ dl_list_clear_item(DlItem *item)
     Py_CLEAR(item->constant);
 }
 
+/* The items of the attribute `name` of a step, a tuple: how many, or -1 with an error set; *n counts those that are
+ * there. */
+static int
+build_items(DlBuilder *builder, PyObject *object, const char *name, DlItem **items, int *n)
+{
+    PyObject *values = dl_build_tuple(object, name);
+    int count = values ? (int)PyTuple_GET_SIZE(values) : 0, status = values ? 0 : -1;
+    if (status == 0) {
+        *items = dl_build_rows(count, sizeof **items);
+        status = *items ? 0 : -1;
+    }
+    for (int i = 0; i < count && status == 0; i++) {
+        *n = i + 1;
+        status = build_item(builder, PyTuple_GET_ITEM(values, i), &(*items)[i]);
+    }
+    Py_XDECREF(values);
+    return status < 0 ? -1 : count;
+}
+
 int
 dl_build_new(DlBuilder *builder, PyObject *object, DlNewStep *step)
 {
     step->dst = dl_build_int(object, "dst");
     step->is_dict = dl_build_bool(object, "is_dict");
-    if (step->dst == INT32_MIN || step->is_dict < 0) {
+    step->is_table = dl_build_bool(object, "is_table");
+    if (step->dst == INT32_MIN || step->is_dict < 0 || step->is_table < 0) {
+        return -1;
+    }
+    if (build_items(builder, object, "firsts", &step->firsts, &step->n_firsts) < 0) {
         return -1;
     }
     int repeats = build_attribute(builder, object, "value", &step->value);
@@ -71,26 +96,27 @@ dl_build_put(DlBuilder *builder, PyObject *object, DlPutStep *step)
     if (step->list == INT32_MIN || dl_build_use(builder, step->list, object) < 0) {
         return -1;
     }
+    step->table = dl_build_int(object, "table");
+    if (step->table == INT32_MIN || (step->table >= 0 && dl_build_use(builder, step->table, object) < 0)) {
+        return -1;
+    }
     step->has_key = build_attribute(builder, object, "key", &step->key);
-    PyObject *values = step->has_key < 0 ? NULL : dl_build_tuple(object, "values");
-    PyObject *packed = values ? PyObject_GetAttrString(object, "packed") : NULL;
-    int n = values ? (int)PyTuple_GET_SIZE(values) : 0, status = packed ? 0 : -1;
-    if (status == 0) {
-        step->packed = packed == Py_None ? NULL : Py_NewRef(packed);
-        step->values = dl_build_rows(n, sizeof *step->values);
-        status = step->values ? 0 : -1;
-        int known = packed == (PyObject *)&PyTuple_Type || packed == (PyObject *)&PyList_Type || PyUnicode_CheckExact(packed);
-        if (status == 0 && (step->packed != NULL ? !known : n != 1)) {
-            status = dl_build_refuse(builder, "nothing that can be put there", object);
-        }
+    PyObject *packed = step->has_key < 0 ? NULL : PyObject_GetAttrString(object, "packed");
+    if (packed == NULL) {
+        return -1;
     }
-    for (int i = 0; i < n && status == 0; i++) {
-        step->n = i + 1;
-        status = build_item(builder, PyTuple_GET_ITEM(values, i), &step->values[i]);
+    step->packed = packed == Py_None ? NULL : Py_NewRef(packed);
+    Py_DECREF(packed);
+    int known = packed == (PyObject *)&PyTuple_Type || packed == (PyObject *)&PyList_Type || PyUnicode_CheckExact(packed);
+    int n = build_items(builder, object, "values", &step->values, &step->n);
+    int n_tags = n < 0 ? -1 : build_items(builder, object, "tags", &step->tags, &step->n_tags);
+    if (n_tags < 0) {
+        return -1;
     }
-    Py_XDECREF(values);
-    Py_XDECREF(packed);
-    return status;
+    if ((step->packed != NULL ? !known : n != 1) || n_tags != (step->table >= 0 ? n + step->has_key : 0)) {
+        return dl_build_refuse(builder, "nothing that can be put there", object);
+    }
+    return 0;
 }
 
 void
@@ -191,16 +217,37 @@ get_value(DlRun *run, const DlItem *item)
     return dl_scalar_object(table, value->index, run->numbers);
 }
 
+/* The same of the key (`place` 0, if there is one) or a value that a step puts somewhere: the object with its tag. */
+static PyObject *
+get_tagged(DlRun *run, const DlPutStep *step, const DlItem *item, int place)
+{
+    if (step->table < 0) {
+        return get_value(run, item);
+    }
+    PyObject *table = run->regs[step->table].object;
+    const DlItem *tagged = &step->tags[place];
+    int64_t tag = tagged->constant ? PyLong_AsLongLong(tagged->constant) : run->numbers[tagged->operand.index].i;
+    PyObject *found = dl_objects_find(table, tag);
+    if (found != NULL) {
+        return Py_NewRef(found);
+    }
+    PyObject *value = get_value(run, item);
+    if (value != NULL && dl_objects_note(table, tag, value) < 0) {
+        Py_CLEAR(value);
+    }
+    return value;
+}
+
 /* What is to be put there, as get_value. */
 static PyObject *
 get_item(DlRun *run, const DlPutStep *step)
 {
     if (step->packed == NULL) {
-        return get_value(run, &step->values[0]);
+        return get_tagged(run, step, &step->values[0], step->has_key);
     }
     PyObject *items = PyTuple_New(step->n);
     for (int i = 0; i < step->n && items != NULL; i++) {
-        PyObject *value = get_value(run, &step->values[i]);
+        PyObject *value = get_tagged(run, step, &step->values[i], step->has_key + i);
         if (value == NULL) {
             Py_CLEAR(items);
         }
@@ -224,9 +271,36 @@ get_item(DlRun *run, const DlPutStep *step)
     return item;
 }
 
+/* A table of numbers' objects, with those from before the loop: as get_value. */
+static PyObject *
+make_table(DlRun *run, const DlNewStep *step)
+{
+    PyObject *firsts = PyTuple_New(step->n_firsts);
+    for (int i = 0; i < step->n_firsts && firsts != NULL; i++) {
+        PyObject *value = get_value(run, &step->firsts[i]);
+        if (value == NULL) {
+            Py_CLEAR(firsts);
+        }
+        else {
+            PyTuple_SET_ITEM(firsts, i, value);
+        }
+    }
+    PyObject *table = firsts ? dl_objects_new(firsts) : NULL;
+    Py_XDECREF(firsts);
+    return table;
+}
+
 DlStatus
 dl_list_new(DlRun *run, const DlNewStep *step)
 {
+    if (step->is_table) {
+        PyObject *table = make_table(run, step);
+        if (table == NULL) {
+            return PyErr_Occurred() ? dl_failed(run, DL_REASON_MEMORY) : dl_decline(run, DL_REASON_NUMBER);
+        }
+        dl_reg_take(&run->regs[step->dst], table);
+        return 0;
+    }
     PyObject *list = step->is_dict ? PyDict_New() : PyList_New(step->repeats);
     if (list != NULL && step->repeats) {
         PyObject *value = get_value(run, &step->value), *count = value ? get_value(run, &step->count) : NULL;
@@ -286,7 +360,7 @@ dl_list_put(DlRun *run, const DlPutStep *step)
     if (list == NULL || (is_dict ? !step->has_key : !PyList_CheckExact(list))) {
         return dl_decline(run, DL_REASON_INPUT);
     }
-    PyObject *item = get_item(run, step), *key = item && step->has_key ? get_value(run, &step->key) : NULL;
+    PyObject *item = get_item(run, step), *key = item && step->has_key ? get_tagged(run, step, &step->key, 0) : NULL;
     if (item == NULL || (step->has_key && key == NULL)) {
         Py_XDECREF(item);
         return PyErr_Occurred() ? dl_failed(run, DL_REASON_MEMORY) : dl_decline(run, DL_REASON_NUMBER);

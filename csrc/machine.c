@@ -12,6 +12,7 @@
 #include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"
+#include "objects.h"
 #include "pyframe.h"
 #include "variates.h"
 
@@ -47,7 +48,9 @@ typedef struct {
     int64_t budget, read;
     DlStatus status; /* of the last look */
     Room rooms[DL_MOST_ROOMS];
-    PyObject *appended[DL_MOST_APPENDS]; /* borrowed: what each append has made last */
+    const DlLoopStep *step;
+    PyObject **made; /* borrowed from lists: the NumPy scalars and arrays that appends have made */
+    npy_intp n_made, room_made;
 } Watch;
 
 /* Called by the code when its budget of iterations is spent: the next one, or 0 to stop. */
@@ -151,37 +154,94 @@ make_object(int type, int64_t bits)
     return object;
 }
 
-/* Append a new object to a list; 1 where there is no memory. code: the number of the append, then the bits of the type. */
+/* Append an object, whose reference is taken, to a list; 1 where there is no memory. */
 static int32_t
-append_object(npy_intp *block, PyObject *list, npy_intp code, PyObject *object)
+append_object(PyObject *list, PyObject *object)
 {
     if (object == NULL || PyList_Append(list, object) < 0) {
         PyErr_Clear();
         Py_XDECREF(object);
         return 1;
     }
-    ((Watch *)block[DL_WORD_RUN])->appended[code >> DL_APPEND_TYPE_BITS] = object;
     Py_DECREF(object);
     return 0;
 }
 
+/* Append a new number to a list. */
 static int32_t
-append(npy_intp *block, PyObject *list, npy_intp code, int64_t bits)
+append(PyObject *list, npy_intp type, int64_t bits)
 {
-    return append_object(block, list, code, make_object((int)(code & ((1 << DL_APPEND_TYPE_BITS) - 1)), bits));
+    return append_object(list, make_object((int)type, bits));
 }
 
-/* The same of a new array with a copy of packed memory. */
+/* The same of a number that something else may hold, too: the object with that tag (objects.c). */
 static int32_t
-append_array(npy_intp *block, PyObject *list, npy_intp code, const char *data, npy_intp nd, npy_intp first, npy_intp second,
-             npy_intp third)
+append_tagged(PyObject *list, npy_intp type, PyObject *table, int64_t tag, int64_t bits)
 {
+    PyObject *object = Py_XNewRef(dl_objects_find(table, tag));
+    if (object == NULL) {
+        object = make_object((int)type, bits);
+        if (object != NULL && dl_objects_note(table, tag, object) < 0) {
+            Py_CLEAR(object);
+        }
+    }
+    return append_object(list, object);
+}
+
+/* The object with that origin, borrowed, or NULL. */
+static PyObject *
+object_of(const Watch *watch, npy_intp origin)
+{
+    if (origin >= DL_FIRST_ORIGIN) {
+        return watch->made[origin - DL_FIRST_ORIGIN];
+    }
+    return dl_reg_object(&watch->run->regs[watch->step->operands[origin - 1].index]);
+}
+
+/* Append an object, whose reference is taken: its origin from now on, 0 where there is no memory. */
+static npy_intp
+append_made(Watch *watch, PyObject *list, PyObject *object)
+{
+    if (watch->n_made == watch->room_made) {
+        npy_intp room = watch->room_made ? 2 * watch->room_made : 64;
+        PyObject **made = PyMem_Realloc(watch->made, (size_t)room * sizeof *made);
+        if (made == NULL) {
+            Py_XDECREF(object);
+            return 0;
+        }
+        watch->made = made;
+        watch->room_made = room;
+    }
+    watch->made[watch->n_made] = object;
+    return append_object(list, object) ? 0 : DL_FIRST_ORIGIN + watch->n_made++;
+}
+
+/* Append a NumPy scalar to a list: that with that origin, or (0) a new one. As append_made. */
+static npy_intp
+append_scalar(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, int64_t bits)
+{
+    Watch *watch = (Watch *)block[DL_WORD_RUN];
+    if (origin != 0) {
+        return append_object(list, Py_XNewRef(object_of(watch, origin))) ? 0 : origin;
+    }
+    return append_made(watch, list, make_object((int)type, bits));
+}
+
+/* The same of an array, a new one with a copy of packed memory. */
+static npy_intp
+append_array(npy_intp *block, PyObject *list, npy_intp type, npy_intp origin, const char *data, npy_intp nd, npy_intp first,
+             npy_intp second, npy_intp third)
+{
+    Watch *watch = (Watch *)block[DL_WORD_RUN];
+    if (origin != 0) {
+        return append_object(list, Py_XNewRef(object_of(watch, origin))) ? 0 : origin;
+    }
     npy_intp shape[] = {first, second, third};
-    PyObject *array = PyArray_SimpleNew((int)nd, shape, (int)(code & ((1 << DL_APPEND_TYPE_BITS) - 1)));
+    PyObject *array = PyArray_SimpleNew((int)nd, shape, (int)type);
     if (array != NULL) {
         memcpy(PyArray_DATA((PyArrayObject *)array), data, (size_t)PyArray_NBYTES((PyArrayObject *)array));
     }
-    return append_object(block, list, code, array);
+    return append_made(watch, list, array);
 }
 
 /* Random numbers into packed memory, of a kind, with its parameters; 1 where NumPy would raise. */
@@ -477,7 +537,7 @@ fits(const DlRun *run, const DlLoopStep *step, uint8_t *classes)
         }
         const DlReg *reg = &run->regs[operand->index];
         if (self->types[i] == NPY_OBJECT) {
-            if (reg->object == NULL || !(PyList_CheckExact(reg->object) || dl_draws_has(reg->object))) {
+            if (reg->object == NULL || !(PyList_CheckExact(reg->object) || DL_OBJECTS_CHECK(reg->object) || dl_draws_has(reg->object))) {
                 return 0;
             }
             continue;
@@ -571,12 +631,8 @@ take_results(DlRun *run, const DlLoopStep *step, const npy_intp *word, const Wat
     const DlProgram *body = step->body;
     for (int k = 0; k < step->n_carried; k++, word += DL_RESULT_WORDS) {
         DlReg *dst = &run->regs[step->dsts[k]];
-        if (word[DL_RESULT_ORIGIN] >= DL_FIRST_ORIGIN) {
-            dl_reg_take(dst, Py_NewRef(watch->appended[word[DL_RESULT_ORIGIN] - DL_FIRST_ORIGIN]));
-            continue;
-        }
         if (word[DL_RESULT_ORIGIN] != 0) {
-            PyObject *object = dl_reg_object(&run->regs[step->operands[word[DL_RESULT_ORIGIN] - 1].index]);
+            PyObject *object = object_of(watch, word[DL_RESULT_ORIGIN]);
             if (object == NULL) {
                 return -1;
             }
@@ -679,6 +735,9 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     watch.budget = self->n_vectors ? SLOW_BUDGET : FIRST_BUDGET;
     watch.read = dl_world_clock();
     watch.status = 1;
+    watch.step = step;
+    watch.made = NULL;
+    watch.n_made = watch.room_made = 0;
     memset(watch.rooms, 0, (size_t)self->n_rooms * sizeof *watch.rooms);
     npy_intp *words = block.block;
     words[DL_WORD_LOOK] = (npy_intp)&look;
@@ -714,6 +773,7 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
     for (int i = 0; i < self->n_rooms; i++) {
         free(watch.rooms[i].memory);
     }
+    PyMem_Free(watch.made);
     if (again) { /* as if it had not run */
         dl_fp_set(before);
         block.flags = 0;

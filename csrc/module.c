@@ -11,6 +11,7 @@
 #include "interrupts.h"
 #include "launch.h"
 #include "memory.h"
+#include "objects.h"
 #include "threads.h"
 #include "trials.h"
 #include "watch.h"
@@ -30,7 +31,7 @@ PyInit__C(void)
         dl_guards_register, dl_launch_register, dl_dispatch_learn_native_types,
         dl_cache_register,  dl_callable_register, dl_hook_register, dl_interrupts_register,
         dl_trials_register, dl_rounds_register, dl_watch_register, dl_memory_register, dl_threads_register,
-        dl_abi_register,
+        dl_abi_register, dl_objects_register,
     };
     PyObject *module = PyModule_Create(&definition);
     for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {

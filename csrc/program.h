@@ -192,6 +192,7 @@ typedef struct {
     DlYields yields;    /* of one number at most: how long a result is along an axis */
     int size_of, axis;
     int number;         /* it gives a Python number, where a NumPy scalar of that value is meant */
+    int invalid_alone;  /* of floating-point errors it reports invalid values, whatever else is ignored or not */
 } DlCallStep;
 
 typedef struct DlProgram DlProgram;
@@ -265,11 +266,14 @@ typedef struct {
     PyObject *constant; /* owned, or NULL */
 } DlItem;
 
-/* A register gets a new list or dict: an empty one, or a list of `count` times one item. */
+/* A register gets a new list or dict: an empty one, or a list of `count` times one item; or a table of numbers' objects
+ * (objects.c), with those from before the loop. */
 typedef struct {
     int32_t dst;
-    int is_dict, repeats;
+    int is_dict, is_table, repeats;
     DlItem value, count;
+    int n_firsts;
+    DlItem *firsts;
 } DlNewStep;
 
 /* The list or dict in a register gets an item, under a key or at its end: the only one of `values`, a tuple or list of
@@ -280,6 +284,9 @@ typedef struct {
     DlItem *values;
     DlItem key;
     PyObject *packed; /* owned: the type of tuples or lists, or a format; or NULL */
+    int32_t table;    /* of the objects of numbers, or -1 */
+    int n_tags;       /* n and has_key, or 0 */
+    DlItem *tags;     /* of the key, then of the values */
 } DlPutStep;
 
 /* From here on other floating-point errors are reported: bits in the order of error_rows (errstate.c). */
@@ -477,6 +484,10 @@ dl_flags_check(DlRun *run)
 DlStatus dl_call_done(DlRun *run, PyObject *result);
 /* Import what calls need of NumPy; 0 or -1. */
 int dl_errstate_register(void);
+/* Let invalid values alone raise in what NumPy is called for, until dl_errstate_back; a token, or NULL with an error. */
+PyObject *dl_errstate_invalid_alone(void);
+void dl_errstate_back(PyObject *token);
+int dl_statistics_register(PyObject *module);
 
 /* ---- pool.c ---- */
 /* A fresh array: strides NULL for C order; its memory is not initialised. A new reference, or NULL. */

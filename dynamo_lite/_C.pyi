@@ -35,7 +35,6 @@ class Abi(NamedTuple):
     VECTOR_WORDS: int
     IN_ORDER: int
     MOST_ROOMS: int
-    MOST_APPENDS: int
     EQUAL_DEPTH: int
     FIRST_PIPELINE_REASON: int
     MAX_REASONS: int
@@ -101,7 +100,6 @@ class Abi(NamedTuple):
     RESULT_WORDS: int
     RESULT_ORIGIN: int
     FIRST_ORIGIN: int
-    APPEND_TYPE_BITS: int
     PYTHON_INT: int
     PYTHON_FLOAT: int
     PYTHON_BOOL: int
@@ -141,6 +139,13 @@ def machine_block(
     OF_SCALAR, or OF_NUMBER), of each result, and how many words there are before the scratch pointer."""
 
 OnMiss: TypeAlias = Callable[[types.FunctionType, tuple[Any, ...]], CacheEntry | None]
+
+class Objects:
+    """The objects of a loop's numbers, by tag; made of those from before the loop, with the tags -1, -2, ..."""
+
+    def __new__(cls, *firsts: Any) -> Objects: ...
+    def at(self, tag: int, number: Any = None, /) -> Any:
+        """The object with that tag, which is `number` where there is none yet."""
 
 class Declined(Exception):
     """A program declined: it changed nothing, and plain Python runs."""
@@ -203,6 +208,9 @@ def leave_loops(every: int, /) -> None:
 
 def has_other_threads() -> bool:
     """Whether this interpreter has more than one thread."""
+
+def median(array: np.ndarray[Any, Any], /) -> Any:
+    """np.median of a vector."""
 
 def find_fold(ufunc: np.ufunc, dtype: np.dtype[Any], /) -> int:
     """The number of the fold by which a Reduce is done without NumPy's reduce, most of the time, or -1."""

@@ -30,6 +30,20 @@ def call_that_loses(root: types.CodeType, versions: Versions, skipped: set[types
     return f"the segments of a call together: {about}"
 
 
+def of_round(versions: Sequence[Segment]) -> list[Segment]:
+    """The segments of one code object that run in turn as part of a loop: the latest one, and where a loop leaves
+    single iterations to others, the latest that is such a loop and the latest that is not."""
+    found = [versions[-1]]
+    found += [one for one in reversed(versions) if one.capture.pauses != found[0].capture.pauses][:1]
+    return found
+
+
+def waits_for_loop(segments: Sequence[Segment]) -> bool:
+    """Whether some segment is an iteration that a loop leaves to it which is yet to be met."""
+    alone = any(plan.outcome == "paused" for one in segments for plan in one.capture.loops)
+    return alone and not any(one.capture.pauses for one in segments)
+
+
 def _path_of_most_gain(
     code: types.CodeType, versions: Versions, skipped: set[types.CodeType], before: tuple[types.CodeType, ...]
 ) -> list[Segment] | None:

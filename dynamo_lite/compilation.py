@@ -29,7 +29,7 @@ from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import Beginning, Restraints, SkipFrame, place_in
 from dynamo_lite.capture.trace import Capture, GraphBreak, empty_closure, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
-from dynamo_lite.chains import call_that_loses, reached
+from dynamo_lite.chains import call_that_loses, of_round, reached, waits_for_loop
 from dynamo_lite.config import Config
 from dynamo_lite.errors import (
     BackendError,
@@ -458,7 +458,7 @@ class Compilation:
             self._note_break(record, segment.capture)
         if segment.why_plain:
             self._note_skip(function.__code__, segment.why_plain, segment.why_plain_detail)
-        if segment.capture.ends == "break" and not segment.why_plain:
+        if (segment.capture.ends == "break" or segment.capture.pauses) and not segment.why_plain:
             for jump in segment.capture.jumps:
                 self._leads.setdefault(code, set()).add(jump.resume_function.__code__)
                 self._led.setdefault(jump.resume_function.__code__, set()).add(code)
@@ -466,7 +466,8 @@ class Compilation:
             returns = segment.capture.ends == "return" and segment.program is not None
             if returns and is_doubtful(segment.times, len(segment.capture.graph.inputs)):
                 _C.time_calls(code, self.on_miss)
-            if segment.capture.ends == "break" and not segment.why_plain and self._loses_in_round(function, segment):
+            goes_round = segment.capture.ends == "break" or segment.capture.pauses
+            if goes_round and not segment.why_plain and self._loses_in_round(function, segment):
                 return
             self._leave_call_plain(code)
         if (segment.program is not None and not segment.slight) or (self._everything and not segment.why_plain):
@@ -487,9 +488,9 @@ class Compilation:
         """
         code = segment.code
         around = reached(code, self._leads) & reached(code, self._led)
-        latest = [self._versions[one][-1] for one in around]
+        latest = [each for one in around for each in of_round(self._versions[one])]
         programs = [one for one in latest if one.program is not None]
-        if not programs or any(not one.times and not one.slight for one in programs):
+        if not programs or any(not one.times and not one.slight for one in programs) or waits_for_loop(latest):
             return False
         made_of = (self._places[one] for one in around if one in self._places)
         places = [(decoded(whole), index) for whole, index in made_of]
@@ -502,7 +503,8 @@ class Compilation:
             judged.entry.least, judged.entry.most = paying_sizes(times_of_round(judged.times, others))
         except DoesNotPay as reason:
             self._note_skip(function.__code__, "does-not-pay", f"{_ROUND}: {reason}")
-            self._retire(code, segment)
+            for one in of_round(self._versions[code]):
+                self._retire(code, one)
             lines = {of.instrs[one].position[0] for of, index in places for one in outermost_loop(of, index)}
             for key, record in list(self.loops.items()):
                 if record.outcome == "segments" and record.line in lines and record.filename == code.co_filename:

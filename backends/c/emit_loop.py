@@ -37,7 +37,8 @@ from dynamo_lite.program.ir import (
 
 # Where a function of C takes the address of its result, and which ones take the block.
 RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append", "append_array", "draw", "draw_integers")
+TAKES_BLOCK = ("append_scalar", "append_array", "draw", "draw_integers")
+TAKES_BITS = ("append", "append_tagged", "append_scalar")  # of the last operand
 
 
 def emit_loop(routine: Routine, name: str) -> tuple[str, Loops, int]:
@@ -213,7 +214,7 @@ class _Loop(Emitter):
     def helper(self, node: Helper) -> None:
         operands = list(node.operands)
         words = [("block", "i64 *")] if node.name in TAKES_BLOCK else []
-        last = operands.pop() if node.name == "append" else None
+        last = operands.pop() if node.name in TAKES_BITS else None
         words += [word for one in operands for word in self.words(one)]
         if isinstance(last, Value):
             words.append((self.bits(last), "i64"))

@@ -55,7 +55,8 @@ RETURNED = {
 }
 # Where a function of C takes the address of its result, and which ones take the block.
 RESULT_AT = {"python_power": 2, "python_function": 3, "product": 1, "fold": 1}
-TAKES_BLOCK = ("append", "append_array", "draw", "draw_integers")
+TAKES_BLOCK = ("append_scalar", "append_array", "draw", "draw_integers")
+TAKES_BITS = ("append", "append_tagged", "append_scalar")  # of the last operand
 
 
 def emit_loop(routine: Routine) -> tuple[str, Loops, int]:
@@ -128,8 +129,7 @@ class LoopEmitter:
             else:
                 self.store_word(scalar_type(value.dtype), self.in_memory(value), word)
             if origin is not None:
-                number = self.lines.do(f"zext i8 {self.name(origin)} to i64")
-                self.store_word("i64", number, word + abi.RESULT_ORIGIN)
+                self.store_word("i64", self.name(origin), word + abi.RESULT_ORIGIN)
 
     def module(self) -> str:
         lines = self.lines
@@ -482,7 +482,7 @@ class LoopEmitter:
     def helper(self, node: Helper) -> None:
         lines, operands = self.lines, list(node.operands)
         words = ["ptr %block"] if node.name in TAKES_BLOCK else []
-        last = operands.pop() if node.name == "append" else None
+        last = operands.pop() if node.name in TAKES_BITS else None
         words += [word for one in operands for word in self.words(one)]
         if isinstance(last, Value):
             words.append(f"i64 {self.bits(last)}")

@@ -17,8 +17,11 @@ looks at one and appends, the loop carries it, and `out.append(out[-1] * 0.5)` i
 The last item is an array, a NumPy scalar, or a Python number. Such a number is not known after the loop: the one that
 the list holds and the one that the loop carries are two objects.
 
+A number that the iteration has computed, and that nobody else gets, is a new object. Where one may be an object that
+something else holds, too, the next attempt has all of them tagged (LoopPlan.objects, objects.py).
+
 INVARIANT: no iteration has read the list otherwise. What is appended is the object that it would be: an array is its
-node's, a number is one that the iteration has computed and that nobody else gets.
+node's, a number a new one or that with its tag.
 """
 
 from __future__ import annotations
@@ -27,23 +30,27 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
 from dynamo_lite import ops
+from dynamo_lite._C import Objects
+from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.places import Place, end_of, name_of
 from dynamo_lite.capture.sameness import reachable, reached_by_name
-from dynamo_lite.capture.state import Grown, LoopKey, LoopPlan, Region, Retry, Tracer
+from dynamo_lite.capture.state import Grown, LoopKey, LoopPlan, PutNumber, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
     ConstantValue,
     DictValue,
+    EitherValue,
     FormattedValue,
     LazyValue,
     NumberValue,
     SequenceValue,
     UnreadValue,
     Value,
+    is_single,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Argument, Node
@@ -74,11 +81,11 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
         _carry_ends(tracer, tracer.regions[place], target)
     item = realise(tracer, item)
     _append_ends(tracer, target, item)
-    values, packed = _appended(tracer, item)
+    packed = None if isinstance(item, EitherValue) else _appended(tracer, item)
     if target.filled is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
         target.filled = ops.lists.new_container(around, list, tracer.location())
-    ops.lists.put(tracer.graph, target.filled, None, values, packed, tracer.location())
+    _put(machine, target.filled, None, item, packed)
 
 
 def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
@@ -150,8 +157,7 @@ def append_outside(machine: Machine, target: LazyValue, item: Value) -> None:
     tracer = machine.tracer
     if not _is_closed(tracer, target):
         raise Break("side-effect-container", "list.append")
-    values, packed = _appended(tracer, realise(tracer, item))
-    ops.lists.put(tracer.graph, _outside(tracer, target), None, values, packed, tracer.location())
+    _put(machine, _outside(tracer, target), None, realise(tracer, item))
 
 
 def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) -> bool:
@@ -170,8 +176,7 @@ def put_outside(machine: Machine, target: LazyValue, key: Value, item: Value) ->
         _claim_key(tracer, key)
     assert target.source is not None
     tracer.facts.state("type", target.source, type(target.concrete))
-    values, packed = _appended(tracer, realise(tracer, item))
-    ops.lists.put(tracer.graph, _outside(tracer, target), where, values, packed, tracer.location())
+    _put(machine, _outside(tracer, target), (where, key), realise(tracer, item))
     return True
 
 
@@ -213,9 +218,8 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
     _have_whole(tracer, target)
     if isinstance(target, DictValue):
         _claim_key(tracer, key)
-    values, packed = _appended(tracer, realise(tracer, item))
     assert target.filled is not None
-    ops.lists.put(tracer.graph, target.filled, where, values, packed, tracer.location())
+    _put(machine, target.filled, (where, key), realise(tracer, item))
     return True
 
 
@@ -349,6 +353,51 @@ def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type |
     return (_operand(tracer, item),), None
 
 
+def _put(
+    machine: Machine,
+    target: Node,
+    key: tuple[Scalar, Value] | None,
+    item: Value,
+    packed: tuple[tuple[Argument, ...], type | str | None] | None = None,
+) -> Value:
+    """Append ``target[key] = item``, or the append; packed: what _appended() has made of `item`, where it was asked."""
+    tracer, done = machine.tracer, ConstantValue(None, None)
+    if isinstance(item, EitherValue):
+        return split(machine, item, lambda one: _put(machine, target, key, realise(tracer, one)))
+    packed = packed or _appended(tracer, item)
+    table = _table(tracer)
+    where, values = (None if key is None else key[0]), packed[0]
+    node = ops.lists.put(tracer.graph, target, where, values, packed[1], tracer.location(), table)
+    if table is None or isinstance(item, FormattedValue):
+        return done
+    parts = [item] if packed[1] is None else [realise(tracer, one) for one in item.known]  # type: ignore[attr-defined]
+    if key is not None:
+        parts.insert(0, key[1])
+    inner = next(region for region in reversed(tracer.regions) if region.index.name)
+    for place, part in enumerate(parts):
+        if isinstance(part, NumberValue | ConstantValue):
+            tracer.put_numbers.append(PutNumber(node, place, part, inner.serial))
+    return done
+
+
+def _table(tracer: Tracer) -> Node | None:
+    """The table of numbers' objects of the loop at hand, if it has one."""
+    region = tracer.regions[0] if tracer.regions else None
+    if region is None or not region.index.name or not tracer.plans[region.key].objects:
+        return None
+    if region not in tracer.tables:
+        tracer.tables[region] = ops.lists.new_container(tracer.root, Objects, tracer.location())
+    return tracer.tables[region]
+
+
+def _tell_objects(tracer: Tracer) -> None:
+    """See that the loop at hand tells which objects the numbers are that lists get; raises Retry where it does not."""
+    plan = tracer.plans[tracer.regions[0].key]
+    if not plan.objects:
+        plan.objects = True
+        raise Retry
+
+
 def _operand(tracer: Tracer, item: Value) -> Argument:
     """What is appended, or stands in it."""
     if isinstance(item, ArrayValue):
@@ -360,6 +409,8 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
         raise Break("loop-state", "a list, by other things than arrays and numbers")
     if isinstance(item, NumberValue) and kind_of(number) != "bool":
         _claim(tracer, item)
+    elif not is_single(number) and tracer.regions and tracer.regions[0].index.name:
+        _tell_objects(tracer)  # a constant is one object in all iterations
     return number
 
 
@@ -378,15 +429,20 @@ def _is_long(number: object) -> bool:
 
 
 def _claim(tracer: Tracer, item: NumberValue) -> None:
-    """See that the number is an object that this iteration has made, and that no list gets twice."""
+    """See that the number is an object that this iteration has made, and that no list gets twice, or have the loop tell
+    which object it is."""
     loop = next((region for region in reversed(tracer.regions) if region.index.name), None)
+    if loop is not None and tracer.plans[tracer.regions[0].key].objects:
+        return
     way = tuple(region.key for region in tracer.regions)
     objects, known = tracer.objects(item.expr), tracer.may_be(item.expr)
     if loop is not None:
         known -= {symbol.name for symbol in loop.numbers.values()}
     taken = any(not _exclude(way, other) for one in objects for other in tracer.appended.get(one, ()))
-    if loop is None or known or taken or not objects.isdisjoint(loop.before):
+    if loop is None:
         raise Break("loop-state", "a list, by a number that something else holds, too")
+    if known or taken or not objects.isdisjoint(loop.before):
+        _tell_objects(tracer)
     for one in objects:
         tracer.appended.setdefault(one, []).append(way)
 
@@ -396,13 +452,21 @@ def _exclude(one: tuple[LoopKey, ...], other: tuple[LoopKey, ...]) -> bool:
     return any(a[:-1] == b[:-1] and {a[-1], b[-1]} == {True, False} for a, b in zip(one, other, strict=False))
 
 
-def shares_numbers(
+def share_numbers(
     tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[Any]
-) -> bool:
-    """Whether a list has got a number that another one gets in a later iteration, or the code behind the loop.
+) -> None:
+    """Where a list has got a number that another one gets in a later iteration, or the code behind the loop: see that
+    the loop tells which objects numbers are.
 
     entered and became: the numbers that the loop changes, before and after an iteration. live: what is read behind it.
     """
+    if tracer.appended and _shares_numbers(tracer, entered, became, live):
+        _tell_objects(tracer)
+
+
+def _shares_numbers(
+    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[Any]
+) -> bool:
     appended = set(tracer.appended)
     for path, value in entered.items():
         names: set[str] = set()
@@ -434,5 +498,5 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
 
 __all__ = [
     *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "is_whole", "learn_ends", "look"),
-    *("prepare", "put", "put_outside", "repeated", "shares_numbers", "state_others", "watch"),
+    *("prepare", "put", "put_outside", "repeated", "share_numbers", "state_others", "watch"),
 ]

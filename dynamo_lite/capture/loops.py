@@ -29,7 +29,7 @@ from dynamo_lite.capture.leaving import (
     note_exit,
     way_number,
 )
-from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, shares_numbers, watch
+from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, share_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of, starts_segment
@@ -413,8 +413,7 @@ class Attempt:
                 differing = differing or found.path
         if self.learned:
             raise Retry
-        if shares_numbers(self.machine.tracer, self.entered, self.became, after):
-            self._refuse("loop-state", "a list, by a number that something else holds, too")
+        share_numbers(self.machine.tracer, self.entered, self.became, after)
         if differing is not None:
             self._peel(differing)
 

@@ -26,6 +26,7 @@ from dynamo_lite.capture.value import (
     Value,
     a_kind,
 )
+from dynamo_lite.graph.scalar import make
 from dynamo_lite.ops.shapes import broadcast
 
 
@@ -57,6 +58,22 @@ def _meshgrid(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             part = wide
         made.append(numpy_rules.call_method(machine, part, "copy", [], {}))
     return SequenceValue(None, tuple, made)
+
+
+@rule(np.kron)
+def _kron(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """What NumPy does of two matrices, but for looking at flags of arrays."""
+    values = [numpy_rules.call_numpy(machine, np.asanyarray, [arg], {}) for arg in args]
+    matrices = [value for value in values if isinstance(value, ArrayValue) and value.node.array_type.ndim == 2]
+    if kwargs or len(matrices) != 2:
+        raise Break("op-without-rule", "np.kron of other than two matrices")
+    axes = [SequenceValue(None, tuple, [ConstantValue(None, axis), ConstantValue(None, axis + 2)]) for axis in (1, 0)]
+    parts = [numpy_rules.call_numpy(machine, np.expand_dims, [*pair], {}) for pair in zip(matrices, axes, strict=True)]
+    product = numpy_rules.call_numpy(machine, np.multiply, [part for part in parts if part is not None], {})
+    assert isinstance(product, ArrayValue)
+    shapes = zip(*(matrix.node.array_type.shape for matrix in matrices), strict=True)
+    sizes: Args = [machine.tracer.number(make("mul", one, other)) for one, other in shapes]
+    return numpy_rules.call_method(machine, product, "reshape", sizes, {})
 
 
 @rule(np._core.multiarray.count_nonzero)

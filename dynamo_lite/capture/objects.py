@@ -9,25 +9,32 @@ that says at which event the object came about. Residual code hands on the one o
         if c: last = best; best = s     %cond, ..., t0, t1 = cond(c): then returns ..., tag of best, 1 + 2 * i
 
 Objects from before the loop have the tags -1, -2, ...; what the loop computes and two names may hold has a number, and
-so has the iteration in which that was. All else is 0, an object that nobody else has. INVARIANT: a number that leaves
-is the object that Python's would be, as `is` can tell.
+so has the iteration in which that was. All else is 0, an object that nobody else has.
+
+What lists and dicts get is told apart, too, where the plan says so (LoopPlan.objects): a tag goes with each such number
+(ops/lists.py), the program has a table with the object of each tag, and residual code asks that table for what a name
+holds that a list may have got. INVARIANT: a number that leaves is the object that Python's would be, as `is` can tell.
 """
 
 from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import field
 from typing import Any, NoReturn, Protocol, TypeAlias
 
+from dynamo_lite import ops
+from dynamo_lite._C import Objects as Table
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS
-from dynamo_lite.capture.state import Region, Tracer
+from dynamo_lite.capture.state import PutNumber, Region, Tracer
 from dynamo_lite.capture.value import (
+    ArrayValue,
     CallValue,
     Carried,
     Chosen,
+    ComputedValue,
     ConstantValue,
     EitherValue,
     NumberValue,
@@ -38,9 +45,9 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Node, NodeKind
-from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, renamed
-from dynamo_lite.graph.types import number_type
+from dynamo_lite.graph.node import Argument, Node, NodeKind
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed
+from dynamo_lite.graph.types import LIST, number_type
 
 TAG = "tag"  # ends the path of a number's tag
 CLOCK = "clock"  # and of a number that counts the iterations of inner loops
@@ -79,6 +86,8 @@ class Objects:
     outside: dict[Path, list[tuple[int, Value]]] = field(default_factory=dict)
     others: dict[Path, list[Path]] = field(default_factory=dict)
     grown: dict[Path, Value] = field(default_factory=dict)
+    put: frozenset[Path] = frozenset()  # numbers that lists may have got: `table` knows their objects
+    table: Node | None = None
 
 
 def tell_apart(
@@ -92,18 +101,28 @@ def tell_apart(
     """See which object each number is that the loop of `region` leaves; the tags that this takes are carried from now
     on. count: how many iterations came before the one at hand. refuse: told of a number of which nobody can tell."""
     leaves = _Leaves(region)
+    stands = dict(_tagged(region.graph))
+    puts = [put for put in tracer.put_numbers if put.node in stands]
+    got: dict[PutNumber, frozenset[Value]] = {}
+    try:
+        got = {put: leaves.of(put.value) for put in puts}
+    except _Untold:
+        refuse("loop-state", "a list, by a number that something else holds, too")
+    put_times = Counter[Value]()
+    for put, leaves_ in got.items():
+        put_times.update(dict.fromkeys(leaves_, 1 if leaves.is_fresh(put.value, put.serial) else 2))
     found: dict[Path, frozenset[Value]] = {}
     for path, one in left.items():
         try:
             found[path] = leaves.of(one.after)
         except _Untold:
             refuse("loop-number-identity", f"{path[0]}, which may end as a number in a list")
-    times = Counter(leaf for leaves_ in found.values() for leaf in leaves_)
+    times = Counter(leaf for leaves_ in found.values() for leaf in leaves_) + put_times
     for path, one in left.items():
         is_alone = one.grows and all(times[leaf] == 1 and not leaves.is_outside(leaf) for leaf in found[path])
         if one.before is not None and not is_alone:
             found[path] = found[path] | leaves.of(one.before)
-    times = Counter(leaf for leaves_ in found.values() for leaf in leaves_)
+    times = Counter(leaf for leaves_ in found.values() for leaf in leaves_) + put_times
     shared = [leaf for leaf, count_ in times.items() if count_ > 1 and not leaves.is_outside(leaf)]
     tags = _Tags(tracer, region, leaves, {leaf: 1 + place for place, leaf in enumerate(shared)}, count, numbers)
     objects = Objects()
@@ -121,7 +140,26 @@ def tell_apart(
         both = found[path].intersection(shared)
         objects.others[path] = [other for other in objects.tags if not both.isdisjoint(found[other])]
         objects.tags[path] = (*path, TAG)
+    if puts:
+        objects.put = frozenset(path for path in objects.tags if not put_times.keys().isdisjoint(found[path]))
+        objects.table = tracer.tables[region]
+        try:
+            for put in puts:
+                ops.lists.set_tag(put.node, put.place, tags.of(put.value, stands[put.node]))
+            asked = put_times.keys() | {leaf for path in objects.put for leaf in found[path]}
+            tags.begin_table(objects.table, asked)
+        except _Untold:
+            refuse("loop-state", "a list, by a number that something else holds, too")
     return objects
+
+
+def _tagged(graph: Graph) -> Iterator[tuple[Node, Graph]]:
+    """What a body and those inside of it put into lists with a tag, and where that stands."""
+    for node in graph.nodes:
+        if "tagged" in node.params:
+            yield node, graph
+        for body in node.regions:
+            yield from _tagged(body)
 
 
 @dataclass(eq=False, slots=True)
@@ -175,6 +213,16 @@ class _Leaves:
         may_be_single = [self._collect(part, leaves, seen) for part in parts]
         return any(may_be_single)
 
+    def is_fresh(self, value: Value | None, serial: int) -> bool:
+        """Whether a number is an object that was made after what has that serial, and not by an earlier iteration."""
+        origin = value.origin if isinstance(value, NumberValue) else None
+        match origin:
+            case Chosen():
+                return self.is_fresh(origin.first, serial) and self.is_fresh(origin.second, serial)
+            case None:
+                return value is not None and is_made_after(value, serial)
+        return False
+
     def _one(self, value: Value) -> Value:
         """The value that stands for an object from before the loop."""
         key: object = value
@@ -216,6 +264,35 @@ class _Tags:
     def code(self, leaf: Value) -> int:
         """The tag of an object from before the loop."""
         return self.codes.setdefault(leaf, -1 - len(self.codes))
+
+    def begin_table(self, table: Node, asked: Collection[Value]) -> None:
+        """Let the table of objects have those from before the loop; asked: the numbers that it is asked for."""
+        firsts = [self._first(table, leaf, code) if leaf in asked else 0 for leaf, code in self.codes.items()]
+        table.args = tuple(firsts)
+        nodes = self.tracer.root.nodes  # the inputs stand before it
+        nodes.remove(table)
+        nodes.append(table)
+
+    def _first(self, table: Node, leaf: Value, code: int) -> Argument:
+        """The object of a number from before the loop. Where the program makes that, whoever has the number takes it
+        from the table."""
+        tracer, number = self.tracer, as_scalar(leaf)
+        if leaf.source is not None:
+            is_input = isinstance(number, Symbol) and 0 <= number.input < len(tracer.inputs)
+            known = tracer.example_inputs[number.input] if is_input else number  # type: ignore[union-attr]
+            tracer.inputs.append(leaf.source)
+            tracer.example_inputs.append(known)
+            return tracer.root.add_input(LIST, "number")
+        if type(leaf) is ConstantValue and number is not None and kind_of(number) != "complex" and not _is_huge(number):
+            return number
+        if isinstance(leaf, ComputedValue) and type(number) in (int, float) and not _is_huge(number):  # type: ignore[arg-type]
+            number = ScalarOp("neg", kind_of(number), (-number,))  # type: ignore[arg-type,operator]
+        if not isinstance(leaf, NumberValue | ComputedValue) or leaf.origin is not None or tracer.exits:
+            raise _Untold
+        if number is None or not is_symbolic(number):
+            raise _Untold
+        leaf.origin = CallValue(None, Table.at, [ArrayValue(None, table), ConstantValue(None, code)])
+        return tracer.canonical(number)
 
     def of(self, value: Value | None, graph: Graph) -> Scalar:
         """The tag of the object that `value` is, as a number of `graph`."""
@@ -455,6 +532,11 @@ class Behind:
 
     def _object(self, path: Path) -> Value:
         number = found = self.made(path, self)
+        if path in self.objects.put:
+            assert self.objects.table is not None
+            table = ArrayValue(None, self.objects.table)
+            found = CallValue(None, Table.at, [table, self._tag(path), number])
+            return self._known(number, found)
         conditions: list[tuple[CallValue, Value]] = []
         if path in self.objects.grown:
             before = self.objects.grown[path]
@@ -466,9 +548,13 @@ class Behind:
             conditions.append((is_same, self.number(other)))
         for condition, value in conditions:
             found = EitherValue(None, condition, value, found)
+        return self._known(number, found)
+
+    def _known(self, number: Value, found: Value) -> Value:
+        """The object that is `found`; what is known of the number stays known."""
         expr = as_scalar(number)
-        # What is known of the number stays known.
-        return NumberValue(None, expr, found) if expr is not None and isinstance(found, EitherValue) else found
+        is_picked = isinstance(found, EitherValue | CallValue)
+        return NumberValue(None, expr, found) if expr is not None and is_picked else found  # type: ignore[arg-type]
 
     def _tag(self, path: Path) -> Value:
         if path not in self.tags:
@@ -480,6 +566,10 @@ def _is_long(value: Value) -> bool:
     """Whether a number is known to have more than one of CPython's digits."""
     number = as_scalar(value)
     return isinstance(number, int) and abs(number) >= 2**30
+
+
+def _is_huge(number: Scalar) -> bool:
+    return type(number) is int and not -(2**63) <= number < 2**63
 
 
 def are_one(tag: int, other: int) -> bool:

@@ -210,6 +210,8 @@ class Residual:
                 self.emit("LOAD_CONST", None)
             case FormattedValue():
                 self.call(value.function, [ConstantValue(None, value.format), *value.args])
+            case ComputedValue(origin=CallValue() as origin):
+                self.build(origin)
             case CallValue() | ComputedValue():
                 self.call(value.function, value.args)
             case RecordValue():

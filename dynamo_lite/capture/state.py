@@ -250,7 +250,8 @@ class LoopPlan:
     iterations and another after others, with the forms of both (eithers.py). places: those besides locals that an
     iteration changes (places.py), and whether the next one may read them. lists: lists and dicts of which the program
     is to hold all items from before the loop on (True), or which are to have their length guarded there (False;
-    lists.py). promises: conditions on the index that are guarded to hold in every iteration, or in none, as text.
+    lists.py). objects: it tells which objects the numbers are that lists and dicts get. promises: conditions on the
+    index that are guarded to hold in every iteration, or in none, as text.
     apart: where ways out of it begin that are no part of it: the frame goes on there.
     avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that may
     go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is known now,
@@ -270,12 +271,23 @@ class LoopPlan:
     eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     places: dict[Any, bool] = field(default_factory=dict)
     lists: dict[Any, bool] = field(default_factory=dict)
+    objects: bool = False
     promises: set[str] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
     alone: set[int] = field(default_factory=set)
     refused: tuple[str, str] | None = None
     outcome: str = ""
+
+
+class PutNumber(NamedTuple):
+    """A number that an iteration puts into a list or dict: operand `place` of `node`, counted without the list. serial:
+    what is made later is made in that iteration of the innermost loop."""
+
+    node: Node
+    place: int
+    value: Value
+    serial: int
 
 
 ENDLESS = 2**63 - 1  # in place of the number of iterations of a `while`
@@ -398,6 +410,8 @@ class Tracer:
         self.unroll_limit = unroll_limit
         self.written: set[Node] = set()
         self.appended: dict[Scalar, list[tuple[LoopKey, ...]]] = {}  # numbers that lists get, and on which ways
+        self.put_numbers: list[PutNumber] = []  # those of loops that tell which objects numbers are
+        self.tables: dict[Region, Node] = {}  # and the tables of these objects
         self.grown: dict[int, Grown] = {}  # by id the lists from outside that get something
         self.drawn: dict[int, Drawn] = {}  # by id the random generators
         self.repeated: list[SequenceValue] = []  # lists of which a number of the call's says how long they are
@@ -665,7 +679,7 @@ class Tracer:
         normal = normal_comparison(condition) if is_comparison else None
         for monomial in (terms for terms, _ in (normal[1] if normal is not None else ()) if region.index in terms):
             for factor in monomial:
-                if isinstance(factor, Symbol) and not self.varies(factor):
+                if not self.varies(factor):
                     self.relate(make("ge", factor, 0))
         worst = at_worst(self.graph.facts, condition, region.index, *region.bounds)
         if worst is None or self.graph.facts.decide(worst) is False:

@@ -84,9 +84,10 @@ class ConstantValue(Value):
 class ComputedValue(ConstantValue):
     """A str or number that was computed here: a new object in each call. As a constant of a code object it would be the
     same one in all, and a str another one where it looks like a name, which CPython interns. serial: the later one was
-    made later."""
+    made later. origin: what gives the object of a number that the program makes."""
 
     serial: int = field(default_factory=_SERIAL)
+    origin: CallValue | None = None
 
     @property
     def function(self) -> Callable[..., Any]:

@@ -189,6 +189,12 @@ class Facts:
                 if factor.op == "mod":
                     return (low % divisor, low % divisor) if low == high else (0, divisor - 1)
                 return low // divisor if math.isfinite(low) else low, high // divisor if math.isfinite(high) else high
+            least, most = self.interval(divisor)
+            if least >= 1:
+                if factor.op == "mod":
+                    return 0, most - 1
+                low, high = self.interval(factor.operands[0])
+                return (0 if low >= 0 else -math.inf), (high if high >= 0 else math.inf)
         return -math.inf, math.inf
 
     def interval(self, value: Scalar) -> tuple[float, float]:

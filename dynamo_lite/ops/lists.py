@@ -7,14 +7,22 @@ or a format whose text they make.
 
     %out: object = new_container(kind=list);  loop ...: %append = append(%out, i0, %x, packed=tuple)
     %out: object = new_container(0.0, s0, kind=list);  loop ...: %put_item = put_item(%out, i0, %x, packed=None)
+
+A Python number is a new object, unless it is tagged: a number that something else may hold, too, has a tag that says at
+which event of the loop it came about (capture/objects.py). Of each event a table keeps the object:
+
+    %objects: object = new_container(s1, kind=Objects);  loop ...: append(%out, n0, %objects, n1, packed=None, tagged=1)
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from dynamo_lite._C import Objects
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Location, Node
+from dynamo_lite.graph.scalar import Scalar
 from dynamo_lite.graph.types import LIST, ArrayType
 from dynamo_lite.ops.registry import (
     OpDef,
@@ -26,6 +34,8 @@ from dynamo_lite.ops.registry import (
 
 
 def _infer_new(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> ArrayType:
+    if params["kind"] is Objects:
+        return LIST
     if len(args) != (2 if args and params["kind"] is list else 0):
         raise OpError("neither an empty list or dict, nor an item and how often")
     return LIST
@@ -36,19 +46,23 @@ define(
         "new_container",
         OpKind.CALL,
         _infer_new,
-        lambda args, params: [args[0]] * args[1] if args else params["kind"](),
-        "An empty list or dict (params kind), or a list of the first operand as often as the second says.",
+        lambda args, params: [args[0]] * args[1] if params["kind"] is list and args else params["kind"](*args),
+        "An empty list or dict (params kind), or a list of the first operand as often as the second says; or a table "
+        "of numbers' objects, with these from before the loop.",
         may_report=False,
     )
 )
 
 
 def _infer_put(args: tuple[Argument, ...], params: dict[str, Any], keys: int) -> ArrayType:
-    target, values, packed = args[0], args[1 + keys :], params["packed"]
+    tagged, packed = params.get("tagged", 0), params["packed"]
+    target, values = args[0], args[1 + keys : len(args) - 1 - tagged if tagged else len(args)]
     if not isinstance(target, Node) or target.array_type != LIST:
         raise OpError("no list or dict")
     if (packed not in (None, tuple, list) and type(packed) is not str) or (packed is None and len(values) != 1):
         raise OpError("nothing that can be put there")
+    if tagged and (tagged != keys + len(values) or any(isinstance(tag, Node) for tag in args[len(args) - tagged :])):
+        raise OpError("not a tag for each")
     return LIST
 
 
@@ -59,6 +73,23 @@ def pack(values: tuple[Any, ...], packed: type | str | None) -> Any:
     return packed.format(*values) if isinstance(packed, str) else packed(values)
 
 
+def at_tags(objects: Objects, values: Sequence[Any], tags: Sequence[int]) -> list[Any]:
+    """The objects of `values` with these tags: of what is no number that has a tag, itself."""
+    return [objects.at(tag, value) if tag else value for value, tag in zip(values, tags, strict=True)]
+
+
+def count_untagged(node: Node) -> int:
+    """How many operands an append or put_item has before the table and the tags."""
+    tagged = node.params.get("tagged", 0)
+    return len(node.args) - (1 + tagged if tagged else 0)
+
+
+def _untagged(args: Sequence[Any], params: dict[str, Any]) -> Sequence[Any]:
+    """The key and the values."""
+    tagged = params.get("tagged", 0)
+    return at_tags(args[-1 - tagged], args[1 : -1 - tagged], args[-tagged:]) if tagged else args[1:]
+
+
 def put_item(container: Any, key: Any, value: Any) -> Any:
     """Store `value` under `key`, or where that is None at the end of a list; the container itself."""
     if key is None:
@@ -66,6 +97,10 @@ def put_item(container: Any, key: Any, value: Any) -> Any:
     else:
         container[key] = value
     return container
+
+
+def _put_under(container: Any, operands: Sequence[Any], packed: type | str | None) -> Any:
+    return put_item(container, operands[0], pack(tuple(operands[1:]), packed))
 
 
 def put_back(container: Any, held: Any) -> None:
@@ -79,9 +114,10 @@ define(
         "append",
         OpKind.CALL,
         lambda args, params, ask: _infer_put(args, params, 0),
-        lambda args, params: put_item(args[0], None, pack(tuple(args[1:]), params["packed"])),
+        lambda args, params: put_item(args[0], None, pack(tuple(_untagged(args, params)), params["packed"])),
         "Append the second operand, an array, NumPy scalar, list or Python number, to the list that is the first; "
-        "params packed: a tuple or list of all others, or a format of the text that they make.",
+        "params packed: a tuple or list of all others, or a format of the text that they make; tagged: how many tags "
+        "stand at the end, after the table.",
     )
 )
 
@@ -90,7 +126,7 @@ define(
         "put_item",
         OpKind.CALL,
         lambda args, params, ask: _infer_put(args, params, 1),
-        lambda args, params: put_item(args[0], args[1], pack(tuple(args[2:]), params["packed"])),
+        lambda args, params: _put_under(args[0], _untagged(args, params), params["packed"]),
         "Store the third operand in the list or dict that is the first, under the second, a Python number; params "
         "packed as for append.",
     )
@@ -109,11 +145,24 @@ def put(
     values: tuple[Argument, ...],
     packed: type | str | None,
     location: Location | None,
-) -> None:
+    objects: Node | None = None,
+) -> Node:
     """Append ``target[key] = value``, or without a key ``target.append(value)``; packed: the value is a fresh tuple,
-    list or text of several."""
+    list or text of several. objects: a table; each operand gets the tag 0, which may be replaced (set_tag)."""
     op, keys = ("append", ()) if key is None else ("put_item", (key,))
-    graph.add_call(op, (target, *keys, *values), {"packed": packed}, LIST, location)
+    operands, params = (*keys, *values), {"packed": packed}
+    if objects is None or not operands:
+        return graph.add_call(op, (target, *operands), params, LIST, location)
+    tags = (0,) * len(operands)
+    return graph.add_call(op, (target, *operands, objects, *tags), params | {"tagged": len(tags)}, LIST, location)
 
 
-__all__ = ["new_container", "pack", "put", "put_back", "put_item"]
+def set_tag(node: Node, place: int, tag: Scalar) -> None:
+    """Let operand `place` of an append or put_item, counted without the list, have that tag."""
+    at = count_untagged(node) + 1 + place
+    node.args = (*node.args[:at], tag, *node.args[at + 1 :])
+
+
+__all__ = [
+    *("at_tags", "count_untagged", "new_container", "pack", "put", "put_back", "put_item", "set_tag"),
+]

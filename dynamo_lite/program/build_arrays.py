@@ -4,15 +4,16 @@ Enters a step, or what a loop carries, with the Frame of its body; leaves nodes,
 makes lies in a *room*, memory that csrc/machine.c keeps for that step. One that a loop carries, or a choice yields, has
 a room of its own: at the end of an iteration, or of a branch, it changes rooms with the array that is handed on, which
 costs nothing; what lies elsewhere (an array that goes in, an unchanged one) is copied. All lie packed, in C order.
-What is appended to a list and also handed on has to be that very object: a value that the body has just computed may be
-handed on by it, once, with an origin that says which append has made its object; after the loop that is the last one.
+What is appended to a list and also handed on has to be that very object: its origin says which append has made the
+object, or 0 if none has yet; an append makes one, or appends that object again. Of several registers that may be the
+object that an append makes, only the one that is appended goes on.
 INVARIANT: a room whose memory is given away was made in that iteration or branch, so that nobody reads it there any
 more; nobody writes to an array of which there is a copy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ from dynamo_lite import _C
 from dynamo_lite._C import abi
 from dynamo_lite.graph.scalar import Dim, Symbol, is_symbolic
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
-from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar
+from dynamo_lite.program.build_steps import Array, Axis, Elementwise, Frame, Held, List, NumpyScalar, Register
 from dynamo_lite.program.build_vectors import MOST_AXES, VectorBuilder
 from dynamo_lite.program.ir import DType, Fold, Memref, Store, Swap, Value
 from dynamo_lite.schedule.steps import Alloc, Map, Put, Reduce, Reg
@@ -33,97 +34,118 @@ MOST_CONSTANTS = 8  # of a vector that machine code writes itself
 PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
 
 
-def held(value: Handed) -> NumpyScalar | Held | None:
+def held(value: Register | Number) -> NumpyScalar | Held | None:
     """The object that a value is; None of a number."""
     return value.held if isinstance(value, Array) else value if isinstance(value, NumpyScalar) else None
 
 
+def origin_of(value: Register | Number) -> Value | None:
+    """The origin of the object that a value is, if that is known."""
+    whole = held(value)
+    return None if whole is None else whole.origin
+
+
+def _known(origin: Value) -> int:
+    """The origin of an object that there has been from the begin on, 0 of another."""
+    return 0 if origin.number is None else int(origin.number)
+
+
+def with_origin(value: Register, origin: Value | None) -> Register:
+    """A NumPy scalar or array that is known to be the object of that origin; None: it must not leave the routine."""
+    if isinstance(value, NumpyScalar):
+        return replace(value, origin=origin)
+    if not isinstance(value, Array) or value.held is None:
+        return value
+    return replace(value, held=None if origin is None else replace(value.held, origin=origin))
+
+
 class ArrayBuilder(VectorBuilder):
-    """Whole arrays and lists. appended: the NumPy scalars and arrays that lists get. copied: the bases of arrays of
-    which there are two copies, in place of one object. forward: some operation tells an array that is reversed. sized:
-    numbers that are sizes, with the axes. phis: what each that is handed on may be. finals: what loops hand on."""
+    """Whole arrays and lists. copied: the bases of arrays of which there are two copies, in place of one object.
+    forward: some operation tells an array that is reversed. sized: numbers that are sizes, with the axes. phis: what
+    each that is handed on may be."""
 
     def __init__(self, elementwise: Elementwise, strict: bool) -> None:
         super().__init__(elementwise, strict)
-        self.appends = 0
         self.forward = False
-        self.appended: set[Value | Memref] = set()
         self.phis: dict[Value | Memref, frozenset[Value | Memref]] = {}
-        self.finals: list[NumpyScalar | Held] = []
         self.copied: set[int | None] = set()
         self.sized: dict[Value, frozenset[Axis]] = {}
 
     # Lists
 
     def append(self, step: Put, frame: Frame) -> None:
-        """Append a NumPy scalar or an array of this iteration, or a number."""
+        """Append a NumPy scalar, an array or a number."""
         target = frame.registers.get(step.list)
         if not isinstance(target, List) or step.packed is not None or step.key is not None:
             raise NotCompiled("a list of its own")
         (appended,) = step.values
         register = self.register(appended.index, frame) if isinstance(appended, Reg) else None
         if isinstance(register, Array) and isinstance(appended, Reg):
-            if register.held is None or register.ordered is None or register.room is None:
+            if register.dtype.kind not in "biufc" or register.held is None or register.ordered is None:
                 raise NotCompiled("an array that lies elsewhere")
-            if register.dtype.kind not in "biufc":
+            if register.room is None and _known(register.held.origin) == 0:
                 raise NotCompiled("an array that lies elsewhere")
-            site, origin = self.site(register.held, appended, frame)
-            frame.registers[appended.index] = replace(register, held=replace(register.held, origin=origin))
             self.copied.add(register.base)
             sizes = [size.value for size in register.sizes]
             sizes += [self.constant(INT64, 1)] * (MOST_AXES - len(sizes))
             words: list[Value | Memref] = [self.begin(register), self.constant(INT64, len(register.sizes)), *sizes]
-            self.append_object("append_array", target, site, int(register.dtype.num), words)
+            self.append_object("append_array", target, appended.index, frame, words)
         elif isinstance(appended, Reg):
-            scalar = self.scalar(appended, frame)
-            site, origin = self.site(scalar, appended, frame)
-            frame.registers[appended.index] = replace(scalar, origin=origin)
-            self.append_object("append", target, site, int(scalar.value.dtype.num), (scalar.value,))
-        elif is_symbolic(appended):
+            self.append_object("append_scalar", target, appended.index, frame, [self.scalar(appended, frame).value])
+        elif is_symbolic(appended) or step.tags or type(appended) is bool:
             number = self.number(appended, frame)
             if number.kind == "float":  # C and Python need not keep the same NaN
                 self.decline_if(self.is_nan(number.value), abi.RETURNED_NUMBER)
-            self.append_object("append", target, self.new_site(), PYTHON_TYPES[number.kind], (number.value,))
+            self.append_number(step, target, number, frame)
         else:
             raise NotCompiled("a constant")
 
-    def append_object(self, name: str, target: List, site: int, kind: int, what: Sequence[Value | Memref]) -> None:
-        code = self.constant(INT64, site << abi.APPEND_TYPE_BITS | kind)
-        self.helper(name, (target.value, code, *what), failure=abi.RETURNED_FAILED)
+    def append_number(self, step: Put, target: List, number: Number, frame: Frame) -> None:
+        """Append a Python number: a new object, or the one with its tag."""
+        words: list[Value] = [target.value, self.constant(INT64, PYTHON_TYPES[number.kind])]
+        name = "append"
+        if step.tags and step.tags[0] != 0:
+            table, name = frame.registers.get(step.table), "append_tagged"
+            if not isinstance(table, List):
+                raise NotCompiled("a table of its own")
+            words += [table.value, self.number(step.tags[0], frame).value]
+        self.helper(name, (*words, number.value), failure=abi.RETURNED_FAILED)
 
-    def new_site(self) -> int:
-        if self.appends == abi.MOST_APPENDS:
-            raise NotCompiled("too many appends")
-        self.appends += 1
-        return self.appends - 1
+    def append_object(
+        self, name: str, target: List, index: int, frame: Frame, what: Sequence[Value | Memref]
+    ) -> None:
+        """Append what is in a register: the object that it is, or a new one, which it is from now on."""
+        value = self.register(index, frame)
+        before = origin_of(value)
+        if before is None:
+            raise NotCompiled("nobody can tell which object it is")
+        kind = self.constant(INT64, int(what[0].dtype.num))
+        after = self.helper(name, (target.value, kind, before, *what), INT64)
+        assert after is not None
+        self.decline_if(self.op("equal", after, self.constant(INT64, 0)), abi.RETURNED_FAILED)
+        if not _known(before):
+            self.set_origin(index, after, frame)
 
-    def site(self, value: NumpyScalar | Held, appended: Reg, frame: Frame) -> tuple[int, Value]:
-        """A new place where a value of this iteration is appended; its origin then."""
-        is_here = appended.index >= frame.n_inputs  # not outside of an if or an inner loop, which may not append it
-        is_new = value.makers == {value.value} and value.origin is self.origin(0)
-        if not is_here or not is_new or value.value in self.appended:
-            raise NotCompiled("an object that there is already")
-        self.appended.add(value.value)
-        site = self.new_site()
-        return site, self.origin(abi.FIRST_ORIGIN + site)
+    def set_origin(self, index: int, origin: Value | None, frame: Frame) -> None:
+        """Note which object a register is; of others that may be the same one nobody can tell any more."""
+        value = held(frame.registers[index])
+        for other, register in frame.registers.items():
+            whole = held(register)
+            if other == index:
+                frame.registers[index] = with_origin(register, origin)
+            elif whole is not None and value is not None and not whole.makers.isdisjoint(value.makers):
+                frame.registers[other] = with_origin(register, None)
 
-    def may_be(self, makers: Iterable[Value | Memref]) -> set[Value | Memref]:
-        """All values, and phis, that one with these makers may be."""
-        found: set[Value | Memref] = set()
-        work = list(makers)
-        while work:
-            one = work.pop()
-            if one not in found:
-                found.add(one)
-                work += self.phis.get(one, ())
+    def changed_origins(self, operands: Sequence[Any], first: int, inner: Frame, frame: Frame) -> dict[int, Any]:
+        """What a body has learned about which objects the registers are that go into it, from input `first` on: their
+        new origins, by where they are outside."""
+        found: dict[int, Any] = {}
+        for place, operand in enumerate(operands, first):
+            if isinstance(operand, Reg):
+                now = origin_of(inner.registers[place])
+                if now is not origin_of(frame.registers[operand.index]):
+                    found[operand.index] = None if found.get(operand.index, now) is not now else now
         return found
-
-    def require_own_objects(self) -> None:
-        """What lists get is handed on by the iteration that has computed it alone."""
-        for final in self.finals:
-            shared = self.may_be(final.makers) & self.appended
-            if shared and shared != {final.value}:
-                raise NotCompiled("an object of an earlier iteration, which a list has got")
 
     # What is handed on
 

@@ -21,7 +21,7 @@ import numpy as np
 from dynamo_lite._C import abi
 from dynamo_lite.graph.scalar import is_symbolic, kind_of
 from dynamo_lite.graph.types import GENERATOR
-from dynamo_lite.program.build_arrays import Handed, held
+from dynamo_lite.program.build_arrays import Handed, held, origin_of, with_origin
 from dynamo_lite.program.build_draws import DrawBuilder
 from dynamo_lite.program.build_numbers import FLOAT64, INT64, LEAST, MOST, UINT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import IN_ORDER, Array, Elementwise, Frame, Held, List, NumpyScalar, Point, Random
@@ -129,7 +129,6 @@ class _Builder(DrawBuilder):
         firsts = self.initial(loop, frame)
         finals = self.iterate(loop, frame, firsts, first, stop, pace, last, True)
         self.require_distinct(finals)
-        self.require_own_objects()
         self.require_unwritten()
         results: list[tuple[Value | Memref, Value | None]] = []
         for final in finals:
@@ -212,6 +211,10 @@ class _Builder(DrawBuilder):
             return self.iterate(loop, inner, firsts, start, stop, by, last, False)
 
         nodes, finals = self.inside(iterate)
+        for place in inner.told:  # which object that is, is known where the loop goes on with it
+            given = loop.carried[place - 1]
+            assert isinstance(given, Reg)
+            self.set_origin(given.index, None, frame)
         self.choose(loop, frame, empty, (), nodes, firsts, finals)
 
     def choose(
@@ -223,8 +226,10 @@ class _Builder(DrawBuilder):
         orelse: tuple[Node, ...],
         ones: list[Handed],
         others: list[Handed],
+        origins: Sequence[dict[int, Value | None]] = ({}, {}),
     ) -> None:
-        """Put what a step yields, from the one side or the other, into its registers and numbers."""
+        """Put what a step yields, from the one side or the other, into its registers and numbers. origins: what either
+        has learned about which objects registers are."""
         joined: list[Joined] = []
 
         def either(one: Value | Memref, other: Value | Memref) -> Value | Memref:
@@ -237,7 +242,16 @@ class _Builder(DrawBuilder):
         after, merged = self.inside(
             lambda: [self.merged(one, other, either) for one, other in zip(ones, others, strict=True)]
         )
+        learned: dict[int, Value | None] = {}
+        for index in {**origins[0], **origins[1]}:
+            known = origin_of(frame.registers[index])
+            one, other = (side.get(index, known) for side in origins)
+            learned[index] = None if one is None or other is None else either(one, other)  # type: ignore[assignment]
         self.nodes += [If(condition, then, orelse, tuple(joined)), *after]
+        for index, origin in learned.items():
+            self.set_origin(index, origin, frame)
+        for index, origin in learned.items():  # NB: either may have made the other doubtful
+            frame.registers[index] = with_origin(frame.registers[index], origin)
         numbers = [value for value in merged if isinstance(value, Number)]
         for symbol, number in zip(step.yields, numbers, strict=False):
             frame.numbers[symbol.input] = number
@@ -248,6 +262,7 @@ class _Builder(DrawBuilder):
         """A choice between two bodies."""
         condition = self.truth(step.condition, frame)
         rooms: dict[int, int] = {}  # by the number of the output, of arrays
+        origins: list[dict[int, Value | None]] = []
 
         def side(branch: Schedule) -> list[Handed]:
             around = Frame(frame.registers, frame.numbers)  # what is computed here is not known afterwards
@@ -260,12 +275,13 @@ class _Builder(DrawBuilder):
             self.enter_body(branch, inner)
             mark = self.rooms
             self.body(branch, inner)
+            origins.append(self.changed_origins(step.operands, 0, inner, frame))
             return self.settle([self.output(output, inner) for output in branch.outputs], rooms, mark)
 
         then, ones = self.inside(lambda: side(step.then))
         orelse, others = self.inside(lambda: side(step.orelse))
         self.require_alike(ones, others)
-        self.choose(step, frame, condition, then, orelse, ones, others)
+        self.choose(step, frame, condition, then, orelse, ones, others, origins)
 
     def output(self, output: Any, frame: Frame) -> Handed:
         """What a branch yields."""
@@ -364,9 +380,14 @@ class _Builder(DrawBuilder):
         index = Value(self.name("i"), INDEX)
         frame.numbers[0] = Number("int", index, *_index_range(start, stop, by))
 
+        entered = {place: origin_of(register) for place, register in frame.registers.items()}
+
         def body() -> tuple[list[Handed], Value | None]:
             mark = self.rooms
             self.body(loop.body, frame)
+            frame.told = [place for place, origin in entered.items() if origin_of(frame.registers[place]) is not origin]
+            if not objects.keys() >= set(frame.told):
+                raise NotCompiled("an object from before a loop, which an iteration appends")
             outputs = loop.body.outputs[: len(firsts)]
             finals = [self.final(output, first, frame) for output, first in zip(outputs, firsts, strict=True)]
             slots = [slot for slot in objects.values() if isinstance(slot, Array)]
@@ -375,7 +396,6 @@ class _Builder(DrawBuilder):
             return finals, self.truth(loop.body.outputs[-1], frame) if loop.goes_on else None
 
         nodes, (finals, goes_on) = self.inside(body)
-        self.finals += filter(None, map(held, finals))
         following: list[Value | Memref] = []
         for place, first, final in zip(carried_places(loop), firsts, finals, strict=True):
             following.append(final.first if isinstance(final, Array) else final.value)

@@ -22,7 +22,7 @@ from dynamo_lite.program.ir import Decline, DType, Element, Helper, If, Joined, 
 
 LEAST, MOST = -(1 << 63), (1 << 63) - 1
 EXACT = 1 << 53  # integers up to here are doubles exactly
-FLOAT64, INT64, UINT64, UINT8 = (np.dtype(one) for one in (np.float64, np.int64, np.uint64, np.uint8))
+FLOAT64, INT64, UINT64 = (np.dtype(one) for one in (np.float64, np.int64, np.uint64))
 FLOAT32 = np.dtype(np.float32)
 
 Result = TypeVar("Result")

@@ -25,7 +25,6 @@ from dynamo_lite.program.build_numbers import (
     INT64,
     LEAST,
     MOST,
-    UINT8,
     NotCompiled,
     Number,
     NumberBuilder,
@@ -47,8 +46,9 @@ Elementwise: TypeAlias = Callable[[np.ufunc, tuple[DType, ...], tuple[bool, ...]
 
 @dataclass(frozen=True, slots=True)
 class NumpyScalar:
-    """A NumPy scalar. origin: a uint8, the number of the routine's input that is this very object, 0 for a fresh one;
-    None: it must not leave the routine. makers: the fresh values and the phis that it may be."""
+    """A NumPy scalar. origin: an int64, the number of the routine's input that is this very object, or of the object
+    that an append has made of it, 0 for a fresh one; None: it must not leave the routine. makers: the fresh values and
+    the phis that it may be."""
 
     value: Value
     origin: Value | None
@@ -120,13 +120,15 @@ Register: TypeAlias = NumpyScalar | Point | Array | List | Random
 @dataclass(slots=True)
 class Frame:
     """What a body knows: its registers, of which the first `n_inputs` go in, the numbers that go into it (by input),
-    and what was computed of them. places: indices that were tested, by index and size."""
+    and what was computed of them. places: indices that were tested, by index and size. told: inputs that an append has
+    made objects of, or of what they may be."""
 
     registers: dict[int, Register] = field(default_factory=dict)
     numbers: dict[int, Number] = field(default_factory=dict)
     cache: dict[str, Number] = field(default_factory=dict)
     places: dict[tuple[Value, Value], Value] = field(default_factory=dict)
     n_inputs: int = 0
+    told: list[int] = field(default_factory=list)
 
 
 class StepBuilder(NumberBuilder):
@@ -145,7 +147,7 @@ class StepBuilder(NumberBuilder):
         return NumpyScalar(value, self.origin(0), frozenset((value,)))
 
     def origin(self, number: int) -> Value:
-        return self.constant(UINT8, number)
+        return self.constant(INT64, number)
 
     def register(self, index: int, frame: Frame) -> Register:
         if index not in frame.registers:

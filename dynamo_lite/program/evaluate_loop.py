@@ -65,7 +65,7 @@ class _Declined(Exception):
 
 def evaluate_routine(routine: Routine, inputs: Sequence[Any], numbers: range) -> Ended:
     """Run the routine; numbers: of its range, at least one."""
-    evaluation = _Evaluation(routine)
+    evaluation = _Evaluation(routine, inputs)
     ended = Ended(Outcome())
     for given, value in zip(routine.inputs, inputs, strict=True):
         evaluation.give(given, value)
@@ -104,9 +104,11 @@ def _array(address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype
 
 
 class _Evaluation:
-    """values, addresses: of what is defined. rooms: the memory of each."""
+    """values, addresses: of what is defined. rooms: the memory of each. made: what appends have made."""
 
-    def __init__(self, routine: Routine) -> None:
+    def __init__(self, routine: Routine, inputs: Sequence[Any]) -> None:
+        self.inputs = inputs
+        self.made: list[Any] = []
         self.outcome = Outcome()
         self.values: dict[Value, Any] = {}
         self.addresses: dict[Memref, int] = {}
@@ -236,7 +238,7 @@ class _Evaluation:
         """A function of C; where it fails, the routine declines."""
         given = [self.array(one) if isinstance(one, Memref) else self.value(one) for one in node.operands]
         try:
-            result = HELPERS[node.name](*given)
+            result = APPENDS[node.name](self, *given) if node.name in APPENDS else HELPERS[node.name](*given)
         except (ArithmeticError, ValueError, IndexError):
             raise _Declined(node.failure) from None
         for one in node.results:
@@ -294,15 +296,34 @@ def _fold_axes(number: Any, out: Array, x: Array, *extents: Any) -> None:
     _at(out, (before, after), (after * size, size))[...] = ufunc.reduce(elements, axis=1, dtype=x.dtype)
 
 
-def _append(target: list[Any], code: Any, value: Any) -> None:
-    kind = int(code) & ((1 << abi.APPEND_TYPE_BITS) - 1)
-    target.append(value.item() if kind >= abi.PYTHON_INT else value)
+def _append(target: list[Any], kind: Any, value: Any) -> None:
+    target.append(value.item())
 
 
-def _append_array(target: list[Any], code: Any, first: Array, ndim: Any, *sizes: Any) -> None:
+def _append_tagged(target: list[Any], kind: Any, objects: _C.Objects, tag: Any, value: Any) -> None:
+    target.append(objects.at(int(tag), value.item()))
+
+
+def _append_made(evaluation: _Evaluation, target: list[Any], origin: int, make: Callable[[], Any]) -> int:
+    """Append the object of that origin, or a new one; its origin."""
+    if origin == 0:
+        evaluation.made.append(make())
+        origin = abi.FIRST_ORIGIN + len(evaluation.made) - 1
+    at = origin - abi.FIRST_ORIGIN
+    target.append(evaluation.made[at] if at >= 0 else evaluation.inputs[origin - 1])
+    return origin
+
+
+def _append_scalar(evaluation: _Evaluation, target: list[Any], kind: Any, origin: Any, value: Any) -> int:
+    return _append_made(evaluation, target, int(origin), lambda: value)
+
+
+def _append_array(
+    evaluation: _Evaluation, target: list[Any], kind: Any, origin: Any, first: Array, ndim: Any, *sizes: Any
+) -> int:
     shape = tuple(int(size) for size in sizes[: int(ndim)])
     strides = [first.itemsize * int(np.prod(shape[axis + 1 :])) for axis in range(len(shape))]
-    target.append(_at(first, shape, strides).copy())
+    return _append_made(evaluation, target, int(origin), lambda: _at(first, shape, strides).copy())
 
 
 def _positions(what: Any, out: Array, x: Array, *words: Any) -> None:
@@ -347,8 +368,9 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "draw": _draw,
     "draw_integers": _draw_integers,
     "append": _append,
-    "append_array": _append_array,
+    "append_tagged": _append_tagged,
 }
+APPENDS: dict[str, Callable[..., Any]] = {"append_scalar": _append_scalar, "append_array": _append_array}
 
 
 def _math_of(name: str) -> Callable[..., Any]:

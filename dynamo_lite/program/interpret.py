@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite._C import Objects
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import NUMBER_DTYPES
 from dynamo_lite.ops.borders import bordered
 from dynamo_lite.ops.error_state import set_in_force
-from dynamo_lite.ops.lists import pack, put_item
+from dynamo_lite.ops.lists import at_tags, pack, put_item
 from dynamo_lite.program.element_ops import meaning_of
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -98,11 +99,15 @@ def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
         elif isinstance(step, Errors):
             set_in_force(step.ignored, step.reported)
         elif isinstance(step, New):
-            registers[step.dst] = {} if step.is_dict else []
+            registers[step.dst] = Objects(*concrete(step.firsts)) if step.is_table else {} if step.is_dict else []
             if step.value is not None:
                 registers[step.dst] = [concrete(step.value)] * concrete(step.count)
         elif isinstance(step, Put):
-            put_item(registers[step.list], concrete(step.key), pack(concrete(step.values), step.packed))
+            key, *values = concrete((step.key, *step.values))
+            if step.tags:
+                objects, tags = registers[step.table], concrete(step.tags)
+                key, *values = at_tags(objects, (key, *values), (0, *tags) if step.key is None else tags)
+            put_item(registers[step.list], key, pack(tuple(values), step.packed))
         elif isinstance(step, Require):
             assert concrete(step.condition), step.condition
         elif isinstance(step, Loop):

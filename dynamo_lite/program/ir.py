@@ -360,7 +360,7 @@ class Routine:
     """A loop as one function (csrc/machine.c calls it).
 
     inputs: what goes into it; ndims: how each is given (csrc/abi.def: OF_NUMBER, OF_SCALAR, or an array's axes). start,
-    by, last: of the range. results: what it hands out, each with a uint8 that says which object it is (RESULT_ORIGIN);
+    by, last: of the range. results: what it hands out, each with an int64 that says which object it is (RESULT_ORIGIN);
     None of a number. rooms: how many it has.
     """
 

@@ -46,7 +46,7 @@ from dynamo_lite.program.ir import (
 )
 from dynamo_lite.program.text import node_text
 
-ORIGIN: DType = np.dtype(np.uint8)  # of what says which object something is
+ORIGIN: DType = np.dtype(np.int64)  # of what says which object something is
 
 TAILS = ("", "masked", "numbers", "copied", "halved")
 
@@ -238,7 +238,7 @@ class _RoutineVerifier:
             self.node(node)
         for value, origin in routine.results:
             self.require(self.known(value) and (origin is None or self.known(origin)), "a result that is not defined")
-            self.require(origin is None or origin.dtype == ORIGIN, "an origin is a uint8")
+            self.require(origin is None or origin.dtype == ORIGIN, "an origin is an int64")
 
     def require(self, holds: bool, why: str, node: Node | None = None) -> None:
         if not holds:

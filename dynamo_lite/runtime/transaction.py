@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite._C import Declined, has_other_threads
+from dynamo_lite._C import Declined, Objects, has_other_threads
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Argument, Node, NodeKind
@@ -55,7 +55,7 @@ def transaction(
         if loops and has_other_threads():
             raise Declined("another thread waits")
         saved = [(inputs[index], inputs[index].copy()) for index in changed]
-        contents = [(inputs[index], inputs[index].copy()) for index in lists]
+        contents = [(inputs[index], inputs[index].copy()) for index in lists if type(inputs[index]) in (list, dict)]
         journals = [journal(inputs[index]) for index in drawn]
         try:
             # NumPy keeps errstate in a context variable: a KeyboardInterrupt anywhere cannot leave ours behind.
@@ -86,7 +86,7 @@ def _is_of_type(value: Any, output: Argument, sizes: dict[str, Number]) -> bool:
     if not isinstance(output, Node):
         return type(value).__name__ == kind_of(output)
     if output.type == LIST:
-        return type(value) in (list, dict)
+        return type(value) in (list, dict, Objects)
     if not isinstance(output.type, ArrayType):
         return True
     if output.type.scalar:

@@ -151,7 +151,7 @@ def _used(step: Step) -> set[int]:
     if isinstance(step, Masked):
         return {step.mask, step.src, step.value}
     if isinstance(step, Put):
-        return {step.list, *_registers((*step.values, step.key))}
+        return {step.list, step.table, *_registers((*step.values, step.key))}
     if isinstance(step, Map):
         return set(_registers(step.operands)) | {out for out, into in zip(step.outs, step.into, strict=True) if into}
     names = ("operands", "fill", "like", "args", "kwargs", "carried", "captured", "outputs", "condition")

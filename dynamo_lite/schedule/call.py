@@ -1,7 +1,8 @@
 """Finds what a Call step calls: NumPy's function, method or operator where an op is just that, else `evaluate`.
 
 Enters a node that no kernel computes; leaves (function, args, kwargs) whose call is the op. Going through
-``OpDef.evaluate`` costs about a microsecond more, several times what NumPy needs for a scalar or a tiny array.
+``OpDef.evaluate`` costs about a microsecond more, several times what NumPy needs for a scalar or a tiny array. So does
+NumPy's own Python code: where what goes in is as that code wants it in the end, the function beneath it is called.
 INVARIANT: tests/schedule/test_call.py compares every row with `evaluate` on the op's samples.
 """
 
@@ -13,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite import _C
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import REGISTRY, OpDef
@@ -32,7 +34,7 @@ _METHODS: dict[str, Callable[..., Any]] = {  # of arrays, not of NumPy scalars
     name: getattr(np.ndarray, name)
     for name in (
         *("argmax", "argmin", "argsort", "take", "repeat", "trace", "dot", "flatten", "ravel", "copy", "astype"),
-        "nonzero",
+        *("nonzero", "searchsorted"),
     )
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -53,6 +55,20 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     },
     **{f"fft_{name}": getattr(np.fft, name) for name in ("fft", "ifft", "rfft", "irfft")},
 }
+# The gufuncs beneath np.linalg, with the signature that it asks for of doubles. It raises where they meet an invalid
+# value, and ignores other errors; the first two do not look.
+_LINALG: dict[str, tuple[str, str]] = {
+    "linalg_det": ("det", "d->d"),
+    "linalg_slogdet": ("slogdet", "d->dd"),
+    "linalg_inv": ("inv", "d->d"),
+    "linalg_cholesky": ("cholesky_lo", "d->d"),
+    "linalg_eigh": ("eigh_lo", "d->dd"),
+    "linalg_eigvalsh": ("eigvalsh_lo", "d->d"),
+    "linalg_solve": ("solve", "dd->d"),
+    "linalg_solve1": ("solve1", "dd->d"),
+}
+_GUFUNCS = {name: getattr(np.linalg._umath_linalg, beneath, None) for name, (beneath, _) in _LINALG.items()}
+_INTERP = getattr(np.interp, "_implementation", np.interp).__globals__.get("compiled_interp")
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there
 
 
@@ -85,6 +101,9 @@ def call(node: Node) -> Direct:
         names = _UFUNC_METHODS[node.op]
         keywords = {names.get(key, key): value for key, value in params.items() if key != "ufunc"}
         return getattr(params["ufunc"], node.op), node.args, keywords
+    beneath = _beneath(node)
+    if beneath is not None:
+        return beneath
     if node.op == "advanced_index" and not any(map(is_symbolic, parts(params["index"]))):
         key = index_key(params["index"], node.args)
         return operator.getitem, (node.args[0], key[0] if len(key) == 1 else key), {}
@@ -99,6 +118,33 @@ def call(node: Node) -> Direct:
     if node.op in _FUNCTIONS:
         return _FUNCTIONS[node.op], node.args, params
     return Evaluation(op, tuple(params)), (*node.args, *params.values()), {}
+
+
+def reports_invalid_alone(function: Callable[..., Any]) -> bool:
+    """Whether NumPy calls it so that invalid values raise, and no other floating-point errors are reported."""
+    return any(function is one for name, one in _GUFUNCS.items() if name not in ("linalg_det", "linalg_slogdet"))
+
+
+def _beneath(node: Node) -> Direct | None:
+    """The function beneath NumPy's Python code, where that does no more than to call it."""
+    if node.op in _LINALG and _has_doubles(node.args[:1], 2) and _has_doubles(node.args[1:], 1, 2):
+        name = node.op
+        if name == "linalg_solve" and isinstance(node.args[1], Node) and node.args[1].array_type.ndim == 1:
+            name = "linalg_solve1"
+        function = _GUFUNCS[name]
+        return None if function is None else (function, node.args, {"signature": _LINALG[name][1]})
+    if node.op == "interp" and _INTERP is not None and _has_doubles(node.args[1:], 1):
+        return _INTERP, node.args, {}
+    is_whole = node.op == "median" and node.params == {"axis": None, "keepdims": False}
+    if is_whole and _has_doubles(node.args, 1):
+        return _C.median, node.args, {}
+    return None
+
+
+def _has_doubles(args: tuple[Argument, ...], *ndims: int) -> bool:
+    """Whether all are arrays of doubles with so many axes."""
+    types = [arg.array_type for arg in args if isinstance(arg, Node) and _is_array(arg)]
+    return len(types) == len(args) and all(one.dtype == np.float64 and one.ndim in ndims for one in types)
 
 
 def _is_array(arg: Argument) -> bool:

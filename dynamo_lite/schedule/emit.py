@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
+from dynamo_lite._C import Objects
 from dynamo_lite.graph.alias import is_external, place
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
@@ -22,8 +23,9 @@ from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
 from dynamo_lite.graph.scalar import Dim, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.index import put_index
+from dynamo_lite.ops.lists import count_untagged
 from dynamo_lite.schedule.blocks import find_blocks
-from dynamo_lite.schedule.call import call
+from dynamo_lite.schedule.call import call, reports_invalid_alone
 from dynamo_lite.schedule.iterate import iterated
 from dynamo_lite.schedule.kernel import Form, KernelBuilder, kernel_reports
 from dynamo_lite.schedule.steps import (
@@ -227,7 +229,8 @@ class _Emitter:
         place, operands = place_of_size(node), self.operands(args)
         yields = () if place is None else node.params["yields"]
         number = node.op == "draw" and node.params["number"]
-        step = Call(dsts, types, function, operands, tuple(keywords.items()), yields, place or (0, 0), number)  # type: ignore[arg-type]
+        given, alone = tuple(keywords.items()), reports_invalid_alone(function)
+        step = Call(dsts, types, function, operands, given, yields, place or (0, 0), number, alone)  # type: ignore[arg-type]
         self.steps.append(step)
 
     def operands(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -351,15 +354,22 @@ class _Emitter:
         return True
 
     def new_container(self, node: Node) -> bool:
+        if node.params["kind"] is Objects:
+            self.steps.append(New(self.register(node), is_table=True, firsts=self.operands(node.args)))
+            return True
         value, count = map(self.operand, node.args) if node.args else (None, None)
         self.steps.append(New(self.register(node), node.params["kind"] is dict, value, count))
         return True
 
     def put_item(self, node: Node) -> bool:
         """An append, or a store under the first operand after the list."""
-        target, *values = self.operands(node.args)
+        target, *operands = self.operands(node.args)
+        values, tagged = operands[: count_untagged(node) - 1], operands[count_untagged(node) - 1 :]
+        table, *tags = tagged or (Reg(-1),)
         key = values.pop(0) if node.op == "put_item" else None
-        self.steps.append(Put(target.index, tuple(values), node.params["packed"], key))
+        self.steps.append(
+            Put(target.index, tuple(values), node.params["packed"], key, table.index, tuple(tags))
+        )
         return True
 
     def put_copy(self, node: Node) -> bool:

@@ -143,6 +143,7 @@ class Call:
     error that is not ignored turned into an exception; any exception declines. A result whose type differs from
     `types` (one for each dst) declines. yields: to the steps behind, the size that result `place[0]` has along axis
     `place[1]`, if only the run knows that. number: it gives a Python number, where `types` has a NumPy scalar.
+    invalid_alone: invalid values raise, and no other floating-point error does, whatever the user ignores.
     """
 
     dsts: tuple[int, ...]
@@ -153,6 +154,7 @@ class Call:
     yields: tuple[Symbol, ...] = ()
     place: tuple[int, int] = (0, 0)
     number: bool = False
+    invalid_alone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,24 +271,30 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """dst becomes an empty list or dict, or a list of `count` times `value`; no other step than Put looks into it."""
+    """dst becomes an empty list or dict, or a list of `count` times `value`, or (is_table) a table of numbers' objects
+    with `firsts` from before a loop; no other step than Put looks into it."""
 
     dst: int
     is_dict: bool = False
     value: Operand | None = None
     count: Operand | None = None
+    is_table: bool = False
+    firsts: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
     """Put into the list or dict in register `list`, under `key` or else at its end, the only one of `values`, a tuple
     or list of them, or the text that `packed`, a format, makes of them: the very object of a register, or a Scalar as a
-    Python number; a float that is NaN declines unless it is constant, and so does an index that the list lacks."""
+    Python number; a float that is NaN declines unless it is constant, and so does an index that the list lacks.
+    tags: where there is a `table`, a register, the tags of the numbers among key and values: which objects they are."""
 
     list: int
     values: tuple[Operand, ...]
     packed: type | str | None = None
     key: Operand | None = None
+    table: int = -1
+    tags: tuple[Operand, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

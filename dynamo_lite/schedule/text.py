@@ -142,11 +142,14 @@ def _step(step: Step) -> list[str]:
         return [f"errors ignored={step.ignored} reported={step.reported}"]
     if isinstance(step, New) and step.value is not None:
         return [f"r{step.dst} = [{_value(step.value)}] * {_value(step.count)}"]
+    if isinstance(step, New) and step.is_table:
+        return [f"r{step.dst} = objects {', '.join(map(_value, step.firsts))}"]
     if isinstance(step, New):
         return [f"r{step.dst} = {{}}" if step.is_dict else f"r{step.dst} = []"]
     if isinstance(step, Put):
         packed = "" if step.packed is None else f" {getattr(step.packed, '__name__', step.packed)}"
         where = "append" if step.key is None else f"put [{_value(step.key)}] of"
-        return [f"{where} r{step.list}{packed} {', '.join(map(_value, step.values))}"]
+        tags = f" of r{step.table}: {', '.join(map(_value, step.tags))}" if step.tags else ""
+        return [f"{where} r{step.list}{packed} {', '.join(map(_value, step.values))}{tags}"]
     assert isinstance(step, Require)
     return [f"require {step.condition}"]

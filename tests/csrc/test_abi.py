@@ -57,9 +57,7 @@ READERS = {
     "MOST_ROOMS": "dynamo_lite/program/build_vectors.py",
     "VECTOR_PRODUCTS": "dynamo_lite/program/build_vectors.py",
     "VECTOR_DOT": "dynamo_lite/program/build_vectors.py",
-    "MOST_APPENDS": "dynamo_lite/program/build_arrays.py",
-    "FIRST_ORIGIN": "dynamo_lite/program/build_arrays.py",
-    "APPEND_TYPE_BITS": "dynamo_lite/program/build_arrays.py",
+    "FIRST_ORIGIN": "dynamo_lite/program/evaluate_loop.py",
     "PYTHON_INT": "dynamo_lite/program/build_arrays.py",
     "PYTHON_FLOAT": "dynamo_lite/program/build_arrays.py",
     "PYTHON_BOOL": "dynamo_lite/program/build_arrays.py",
@@ -203,7 +201,8 @@ def test_c_asks_for_each_class_by_its_letter() -> None:
 
 
 def test_helpers_are_called_by_name() -> None:
-    assert {*evaluate_loop.HELPERS, "room", "fold"} == set(abi.HELPERS)  # two have nodes of their own
+    known = evaluate_loop.HELPERS | evaluate_loop.APPENDS
+    assert {*known, "room", "fold"} == set(abi.HELPERS)  # two have nodes of their own
     assert {*emit_loop.RESULT_AT, *emit_loop.TAKES_BLOCK} <= set(abi.HELPERS)
 
 
@@ -240,8 +239,6 @@ def test_what_kernels_fold_c_can_finish() -> None:
         (TARGET.max_operands, abi.MAX_OPERANDS),
         (iterate.MOST_OPERANDS, abi.MAX_OPERANDS),
         (build_loop.MOST_INPUTS, abi.FIRST_ORIGIN - 1),
-        (abi.FIRST_ORIGIN + abi.MOST_APPENDS, 256),  # an origin is a uint8
-        (abi.PYTHON_BOOL, (1 << abi.APPEND_TYPE_BITS) - 1),
         (abi.FIRST_PIPELINE_REASON + len(breaks.NUMBERS), abi.MAX_REASONS),
         (len(_C.frame_reasons()), abi.FIRST_PIPELINE_REASON),
     ],

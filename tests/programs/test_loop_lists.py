@@ -591,7 +591,7 @@ def last_number(x: Any, n: int) -> Any:
     return times, counts, x
 
 
-@case(vector, plain=True)
+@case(vector, versions=2)
 def last_number_that_lives_on(x: Any, n: int) -> Any:
     times, t = [1.5], 0.0
     for _ in range(n):
@@ -601,7 +601,7 @@ def last_number_that_lives_on(x: Any, n: int) -> Any:
     return times, t, x
 
 
-@case(vector, plain=True)
+@case(vector)
 def last_number_twice(x: Any, n: int) -> Any:
     times, others = [1.5], [2.5]
     for _ in range(n):
@@ -660,6 +660,65 @@ def comprehension(x: Any, n: int) -> Any:
     return [x * i for i in range(n)]
 
 
+# -- numbers that something else holds, too ---------------------------------------------------------
+
+
+@case(vector)
+def a_number_in_two_lists(x: Any, n: int) -> Any:
+    out, other = [], []
+    for i in range(n):
+        number = i * 1000.5
+        out.append(number)
+        other.append(number)
+        x = x + number
+    return out, other, x
+
+
+@case(vector)
+def a_number_of_the_iteration_before(x: Any, n: int) -> Any:
+    out, other = [], []
+    number = last = 0.5
+    for i in range(n):
+        other.append(last)
+        last = number
+        number = number + i
+        out.append(number)
+        x = x + number
+    return out, other, x
+
+
+@case(vector)
+def a_number_that_is_one_from_before(x: Any, n: int) -> Any:
+    out = []
+    number, other = 0.75, 2.0
+    for i in range(n):
+        out.append(number)
+        number = number * 0.5 if i % 2 else other
+        x = x + number
+    return out, x
+
+
+@case(vector, versions=2)
+def a_number_that_lives_on(x: Any, n: int) -> Any:
+    out: list[Any] = []
+    number = 0.0
+    for i in range(n):
+        number = number + i
+        out.append(number)
+        x = x + number
+    return out, number, x
+
+
+@case(lambda count, size: (rng(size).random(size), count, 1234.5))
+def a_number_from_outside(x: Any, n: int, t: float) -> Any:
+    out = []
+    for _ in range(n):
+        out.append(t)
+        t = t + 1.0
+        x = x + t
+    return out, x
+
+
 # -- what stays segments, and why --------------------------------------------------------------------
 
 
@@ -681,62 +740,6 @@ def an_item_changes(x: Any, n: int) -> Any:
         out[0] = x
         out.append(x)
     return out
-
-
-@case(vector, plain=True)
-def a_number_in_two_lists(x: Any, n: int) -> Any:
-    out, other = [], []
-    for i in range(n):
-        number = i * 1000.5
-        out.append(number)
-        other.append(number)
-        x = x + number
-    return out, other, x
-
-
-@case(vector, plain=True)
-def a_number_of_the_iteration_before(x: Any, n: int) -> Any:
-    out, other = [], []
-    number = last = 0.5
-    for i in range(n):
-        other.append(last)
-        last = number
-        number = number + i
-        out.append(number)
-        x = x + number
-    return out, other, x
-
-
-@case(vector, plain=True)
-def a_number_that_is_one_from_before(x: Any, n: int) -> Any:
-    out = []
-    number, other = 0.75, 2.0
-    for i in range(n):
-        out.append(number)
-        number = number * 0.5 if i % 2 else other
-        x = x + number
-    return out, x
-
-
-@case(vector, plain=True)
-def a_number_that_lives_on(x: Any, n: int) -> Any:
-    out: list[Any] = []
-    number = 0.0
-    for i in range(n):
-        number = number + i
-        out.append(number)
-        x = x + number
-    return out, number, x
-
-
-@case(lambda count, size: (rng(size).random(size), count, 1234.5), plain=True)
-def a_number_from_outside(x: Any, n: int, t: float) -> Any:
-    out = []
-    for _ in range(n):
-        out.append(t)
-        t = t + 1.0
-        x = x + t
-    return out, x
 
 
 @case(vector)
@@ -811,7 +814,7 @@ def require_same_objects(plain: Any, compiled: Any) -> None:
 
 # Plain loops that look into a list in each iteration: a version for each length, until there are too many.
 LOOK_INSIDE = {
-    *("last_number_that_lives_on", "last_item_and_others", "last_item_of_another_kind", "last_item_taken_off"),
+    *("last_item_and_others", "last_item_of_another_kind", "last_item_taken_off"),
 }
 
 

@@ -1,0 +1,25 @@
+/* Objects of numbers, by tag (objects.c). */
+#ifndef DL_OBJECTS_H
+#define DL_OBJECTS_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+
+extern PyTypeObject DlObjects_Type;
+
+#define DL_OBJECTS_CHECK(object) Py_IS_TYPE(object, &DlObjects_Type)
+
+/* A new table; firsts: a tuple of the objects from before the loop. NULL with an error set. */
+PyObject *dl_objects_new(PyObject *firsts);
+
+/* The object with a tag, borrowed; NULL where there is none. */
+PyObject *dl_objects_find(PyObject *table, int64_t tag);
+
+/* Let `number` be the object with a tag that has none; 0, or -1 with an error set. */
+int dl_objects_note(PyObject *table, int64_t tag, PyObject *number);
+
+int dl_objects_register(PyObject *module);
+
+#endif

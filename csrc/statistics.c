@@ -1,0 +1,64 @@
+/* The median of a vector of doubles: NumPy's own selection and its arithmetic, without its Python code. */
+#include "program.h"
+
+#include <float.h>
+#include <math.h>
+
+static PyObject *numpy_median; /* owned, once it was needed */
+
+static PyObject *
+ask_numpy(PyObject *array)
+{
+    if (numpy_median == NULL) {
+        PyObject *numpy = PyImport_ImportModule("numpy");
+        numpy_median = numpy ? PyObject_GetAttrString(numpy, "median") : NULL;
+        Py_XDECREF(numpy);
+    }
+    return numpy_median ? PyObject_CallOneArg(numpy_median, array) : NULL;
+}
+
+/* median(array): what np.median gives of a vector. Whatever is not as usual (NaN, a zero, a sum that overflows,
+ * a half that underflows) NumPy is asked. */
+static PyObject *
+median(PyObject *Py_UNUSED(module), PyObject *object)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_CheckExact(object) || PyArray_NDIM(array) != 1 || PyArray_TYPE(array) != NPY_DOUBLE
+        || PyArray_DIM(array, 0) < 1 || !PyArray_ISBEHAVED_RO(array)) {
+        return ask_numpy(object);
+    }
+    npy_intp n = PyArray_DIM(array, 0), middle = n / 2, count = n % 2 ? 2 : 3;
+    PyArrayObject *places = (PyArrayObject *)PyArray_SimpleNew(1, &count, NPY_INTP);
+    PyArrayObject *part = places ? (PyArrayObject *)PyArray_NewCopy(array, NPY_CORDER) : NULL;
+    PyObject *result = NULL;
+    if (part != NULL) {
+        npy_intp *place = PyArray_DATA(places); /* NB: the places in the order in which NumPy has them */
+        if (n % 2 == 0) {
+            *place++ = middle - 1;
+        }
+        place[0] = middle;
+        place[1] = -1;
+        if (PyArray_Partition(part, places, 0, NPY_INTROSELECT) == 0) {
+            const double *values = PyArray_DATA(part);
+            double value = n % 2 ? values[middle] : (values[middle - 1] + values[middle]) / 2.0;
+            int usual = isfinite(value) && !isnan(values[n - 1]) && fabs(value) >= DBL_MIN;
+            PyArray_Descr *descr = PyArray_DescrFromType(NPY_DOUBLE);
+            result = usual ? PyArray_Scalar(&value, descr, NULL) : ask_numpy(object);
+            Py_DECREF(descr);
+        }
+    }
+    Py_XDECREF(part);
+    Py_XDECREF(places);
+    return result;
+}
+
+static PyMethodDef functions[] = {
+    {"median", median, METH_O, "median(array): np.median of a vector."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+dl_statistics_register(PyObject *module)
+{
+    return PyModule_AddFunctions(module, functions);
+}
