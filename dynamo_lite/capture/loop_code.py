@@ -256,6 +256,7 @@ def stored_names(code: Code, loop: frozenset[int]) -> frozenset[str]:
     )
 
 
+@remembered
 def exposed(
     code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str] = frozenset()
 ) -> frozenset[str]:
@@ -264,21 +265,31 @@ def exposed(
     behind: those that are live behind the loop. through: those that count, too, where some way through the iteration
     does not assign them.
     """
-    needed: dict[int, frozenset[str]] = dict.fromkeys(loop, frozenset())
+    bits: dict[str, int] = {}
+
+    def mask(names: Iterable[str]) -> int:
+        return sum(1 << bits.setdefault(name, len(bits)) for name in names)
+
+    ends, again = mask(behind), mask(through)
+    rows: list[tuple[int, list[int], int, int, int]] = []  # index, what follows, needed of that anyway, kept, read
+    for index in sorted(loop, reverse=True):
+        instr, after = code.instrs[index], tuple(successors(code, index))
+        leaves = index != header or instr.op != "FOR_ITER"
+        anyway = (ends if leaves and not loop.issuperset(after) else 0) | (again if header in after else 0)
+        kept, read = -1, 0
+        if OPCODES[instr.op].operand is Operand.LOCAL:
+            name = mask((instr.arg,))
+            kept, read = (~name, 0) if instr.op == "STORE_FAST" else (-1, name)
+        rows.append((index, [one for one in after if one in loop], anyway, kept, read))
+    needed = dict.fromkeys(loop, 0)
     changed = True
     while changed:
         changed = False
-        for index in sorted(loop, reverse=True):
-            instr = code.instrs[index]
-            names: frozenset[str] = frozenset()
-            for after in successors(code, index):
-                leaves = index != header or instr.op != "FOR_ITER"
-                names |= needed.get(after, behind if leaves else frozenset())
-                if after == header:
-                    names |= through
-            if OPCODES[instr.op].operand is Operand.LOCAL:
-                names = names - {instr.arg} if instr.op == "STORE_FAST" else names | {instr.arg}
+        for index, inside, names, kept, read in rows:
+            for one in inside:
+                names |= needed[one]
+            names = names & kept | read
             if names != needed[index]:
                 needed[index] = names
                 changed = True
-    return needed[header]
+    return frozenset(name for name, bit in bits.items() if needed[header] >> bit & 1)
