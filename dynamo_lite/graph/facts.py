@@ -63,7 +63,9 @@ class Facts:
         class."""
         condition = simplify(condition if truth else negate(condition))
         self._note(condition)
-        self._note(self.equalities.canonical(condition))
+        named = self.equalities.canonical(condition)
+        if named is not condition:
+            self._note(named)
 
     def _note(self, condition: Scalar) -> None:
         if not isinstance(condition, Symbol | ScalarOp) or self._decide(condition):
@@ -203,6 +205,16 @@ class Facts:
                     return (low % divisor, low % divisor) if low == high else (0, divisor - 1)
                 return low // divisor if math.isfinite(low) else low, high // divisor if math.isfinite(high) else high
         return -math.inf, math.inf
+
+    def may_equal(self, one: Symbol, other: Symbol) -> bool:
+        """Whether `decide` has to be asked if two numbers are equal; False where it would not say so."""
+        if any(self.equalities.canonical(number) is not number for number in (one, other)):
+            return True
+        normal = _normal(ScalarOp("eq", "bool", (one, other)))
+        if normal is None or normal[1] in self._range:
+            return True
+        low, high = self._bounds((((one,), 1),))
+        return low == high and self._bounds((((other,), 1),)) == (low, low)
 
     def interval(self, value: Scalar) -> tuple[float, float]:
         """The least and the greatest number that an int may be, as far as is known."""
