@@ -257,6 +257,28 @@ def stored_names(code: Code, loop: frozenset[int]) -> frozenset[str]:
 
 
 @remembered
+def even_steps(code: Code, loop: frozenset[int], header: int) -> dict[str, int]:
+    """The locals to which every iteration adds an int once, and which it assigns nowhere else."""
+    instrs = code.instrs
+    stores: dict[str, list[int]] = {}
+    for index in loop:
+        if instrs[index].op in ("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"):
+            stores.setdefault(instrs[index].arg, []).append(index)
+    always = _inside(code, loop, header).get(header + 1 if instrs[header].op == "FOR_ITER" else header, 0)
+    found: dict[str, int] = {}
+    for name, places in stores.items():
+        index = places[0]
+        if len(places) > 1 or index < 3 or not always >> index & 1 or not loop.issuperset(range(index - 3, index)):
+            continue
+        load, number, add, store = instrs[index - 3 : index + 1]
+        adds = store.op == "STORE_FAST" and add.op == "BINARY_OP" and add.arg in ("+", "+=", "-", "-=")
+        if adds and load.op == "LOAD_FAST" and load.arg == name and number.op == "LOAD_CONST":
+            if type(number.arg) is int:
+                found[name] = number.arg if add.arg[0] == "+" else -number.arg
+    return found
+
+
+@remembered
 def exposed(
     code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str] = frozenset()
 ) -> frozenset[str]:

@@ -31,6 +31,7 @@ from dynamo_lite.capture.leaving import (
 )
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
+from dynamo_lite.capture.loop_guesses import MAX_NUMBERS, doubt, guess, is_carriable, settled
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of
 from dynamo_lite.capture.loop_results import TYPES, array_behind, made_behind, value_behind
@@ -86,7 +87,6 @@ from dynamo_lite.pycode.flow import natural_loop
 MAX_PEELED = 2
 MANY_WAYS = 3
 MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
-MAX_NUMBERS = 16  # csrc/loop.c has room for so many
 
 
 class _Differs(Exception):
@@ -166,6 +166,8 @@ class Attempt:
         live = places.union(live_at[self.header], cells)
         self.read |= frozenset(place for place, is_read in self.plan.places.items() if is_read)
         before = self._enter_locals(live)
+        read = {name: value for name, value in before.items() if name in self.read and (name,) not in self.eithers}
+        guess(tracer, self.plan, frame.code, self.loop, self.header, read)
         if is_while:
             self.bounds = bounds_of(tracer, frame, self.header, self.plan, before, self.stored) or self.bounds
         start, stop, step = self.bounds
@@ -235,6 +237,7 @@ class Attempt:
             return
         if self.region.may_be_unrolled():
             return
+        doubt(tracer, self.plan)
         self.plan.apart.add(place)
         raise Retry
 
@@ -244,6 +247,7 @@ class Attempt:
         return only_places(self.machine.tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own)
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
+        doubt(self.machine.tracer, self.plan)
         self.plan.refused = (reason, detail)
         close_columns(self.machine.tracer)
         raise Retry
@@ -257,6 +261,7 @@ class Attempt:
             self._refuse(reason, detail)
         if is_root and not goes_on_at(frame.code, way):
             self._refuse(reason, detail)
+        doubt(tracer, self.plan)
         self.plan.apart.add(way)
         raise Retry
 
@@ -283,6 +288,7 @@ class Attempt:
             self.plan.peel += 1
             self.plan.steps.pop(path, None)
             self.plan.numbers.discard(path)
+            self.plan.guessed.discard(path)
             raise Retry
         self._refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
 
@@ -374,7 +380,7 @@ class Attempt:
         """Whether to take a number for one that changes until the contrary is seen: a `while` tests what it changes."""
         if self.exit_index is not None or path in self.plan.fixed or path[0] not in self.read:
             return False
-        return kind_of(begin) != "complex" and (type(begin) is not int or -(2**63) <= begin < 2**63)
+        return is_carriable(begin)
 
     def counted(self, path: Path, count: Scalar) -> Scalar:
         """A number that grows by the same int each time, after so many iterations."""
@@ -437,6 +443,7 @@ class Attempt:
             self.plan.eithers[path[0]] = forms
             self.plan.steps.pop(path, None)
             self.plan.numbers.discard(path)
+            self.plan.guessed.discard(path)
             self.plan.numbers.add((*path, 0))
             self.learned = True
             return
@@ -460,7 +467,7 @@ class Attempt:
         elif path in self.begins:
             end = as_scalar(after)
             number = self.region.numbers[path]
-            if path not in self.plan.numbers and end is not None and kind_of(end) == number.kind:
+            if not settled(self.plan, path) and end is not None and kind_of(end) == number.kind:
                 self._learn_number(path, number, end)
             is_flag = path[:-1] in self.eithers and path[-1] == 0  # which may be set from the first iteration on
             if end is None or kind_of(end) != number.kind or not (is_symbolic(end) or is_flag):
@@ -484,13 +491,18 @@ class Attempt:
 
     def _learn_number(self, path: Path, number: Symbol, end: Scalar) -> None:
         """See whether a number that was taken to change does not, or grows by the same int every time."""
-        step = make("sub", end, number) if number.kind == "int" else None
+        plan, step = self.plan, make("sub", end, number) if number.kind == "int" else None
+        was_right = end != number and type(step) is not int and path in plan.guessed
+        plan.guessed.discard(path)
+        if was_right:
+            return
+        plan.numbers.discard(path)
         if end == number:
-            self.plan.fixed.add(path)
+            plan.fixed.add(path)
         elif type(step) is int:
-            self.plan.steps[path] = step
-        elif len(self.plan.numbers) < MAX_NUMBERS:
-            self.plan.numbers.add(path)
+            plan.steps[path] = step
+        elif len(plan.numbers) < MAX_NUMBERS:
+            plan.numbers.add(path)
         else:
             self._differs(path)
         self.learned = True
@@ -513,6 +525,7 @@ class Attempt:
         end = as_scalar(after)
         if end is None or kind_of(end) != "int":
             self._differs(path)
+        self.plan.guessed.discard(path)
         if make("sub", end, self.counted(path, self._count())) != self.plan.steps[path]:
             del self.plan.steps[path]
             self.plan.numbers.add(path)

@@ -256,7 +256,8 @@ class LoopPlan:
     go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is known now,
     which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome: what became of
     it in this attempt: "native", "unrolled", "segments", "begun" with iterations before the loop, "paused" with one of
-    `alone`, or "" if it was not met.
+    `alone`, or "" if it was not met. guessed: paths of `steps` and `numbers` that no attempt has confirmed yet; guesses:
+    whether there may be such (loop_guesses.py).
     """
 
     filename: str
@@ -276,6 +277,8 @@ class LoopPlan:
     alone: set[int] = field(default_factory=set)
     refused: tuple[str, str] | None = None
     outcome: str = ""
+    guesses: bool = True
+    guessed: set[tuple[Any, ...]] = field(default_factory=set)
 
 
 ENDLESS = 2**63 - 1  # in place of the number of iterations of a `while`
