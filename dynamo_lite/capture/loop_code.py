@@ -272,15 +272,15 @@ def even_steps(code: Code, loop: frozenset[int], header: int) -> dict[str, int]:
             continue
         load, number, add, store = instrs[index - 3 : index + 1]
         adds = store.op == "STORE_FAST" and add.op == "BINARY_OP" and add.arg in ("+", "+=", "-", "-=")
-        if adds and load.op == "LOAD_FAST" and load.arg == name and number.op == "LOAD_CONST":
-            if type(number.arg) is int:
-                found[name] = number.arg if add.arg[0] == "+" else -number.arg
+        given = number.op == "LOAD_CONST" and type(number.arg) is int
+        if adds and given and load.op == "LOAD_FAST" and load.arg == name:
+            found[name] = number.arg if add.arg[0] == "+" else -number.arg
     return found
 
 
 @remembered
 def exposed(
-    code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str] = frozenset()
+    code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str]
 ) -> frozenset[str]:
     """The locals that an iteration may read before it has assigned them, or leave as they are when it ends the loop.
 

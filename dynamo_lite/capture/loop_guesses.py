@@ -2,21 +2,23 @@
 
 Enters what the locals of a loop hold before it; leaves in its LoopPlan which numbers are likely to grow by the same int
 in every iteration (``steps``), and which to change otherwise (``numbers``). A guess that is right saves an attempt for
-each loop of a nest, since what an attempt learns is known to the next one only. One that is wrong is seen as soon as the
-body has been traced. INVARIANT: a loop is not refused, nor a way in it set apart, on the strength of a guess.
+each loop of a nest, since what an attempt learns is known to the next one only. One that is wrong is seen once the body
+has been traced. INVARIANT: a loop is not refused, nor a way in it set apart, on the strength of a guess.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
+from dynamo_lite.capture.choices import parts_of
+from dynamo_lite.capture.eithers import Form
 from dynamo_lite.capture.loop_code import even_steps
+from dynamo_lite.capture.loop_places import Name
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.objects import Path
 from dynamo_lite.capture.sameness import is_tuple
 from dynamo_lite.capture.state import LoopPlan, Retry, Tracer
 from dynamo_lite.capture.value import Value
 from dynamo_lite.capture.wrap import realise
-from dynamo_lite.graph.scalar import Scalar, kind_of
+from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of
 from dynamo_lite.pycode import Code
 
 MAX_NUMBERS = 16  # csrc/loop.c has room for so many
@@ -33,7 +35,7 @@ def guess(
     code: Code,
     loop: frozenset[int],
     header: int,
-    before: dict[str, Value],
+    before: dict[Name, Value],
 ) -> None:
     """Note what the loop may change of `before`, values by the names of locals that an iteration reads and assigns. Of
     those of a `while` only even steps are guessed: others are taken to change until the contrary is seen."""
@@ -41,7 +43,7 @@ def guess(
         return
     is_for = code.instrs[header].op == "FOR_ITER"
     steps = even_steps(code, loop, header)
-    work = [((name,), value) for name, value in before.items()]
+    work: list[tuple[Path, Value]] = [((name,), value) for name, value in before.items()]
     for path, value in work:  # grows
         if is_tuple(value):
             items = value.items  # type: ignore[attr-defined]
@@ -73,9 +75,35 @@ def doubt(tracer: Tracer, plan: LoopPlan) -> None:
     raise Retry
 
 
-def settled(plan: LoopPlan, path: Collection[object]) -> bool:
-    """Whether it is known that a number changes, not only guessed."""
-    return path in plan.numbers and path not in plan.guessed
+def changing_parts(tracer: Tracer, number: Symbol | None, before: Value | None, after: Value) -> list[int]:
+    """Which parts of what a local holds after an iteration are numbers that the next one is to carry, too; it was
+    `number` in that iteration, and `before` before the loop."""
+    begin, parts = None if before is None else as_scalar(before), parts_of(tracer, after)
+    if number is None or begin is None or parts is None:
+        return []
+    found: list[int] = []
+    for place, part in enumerate(parts):
+        end = None if part is None or place == 0 else as_scalar(part)
+        if end is not None and kind_of(end) == number.kind and not _made_of(tracer, end, number, begin):
+            found.append(place)
+    return found
 
 
-__all__ = ["MAX_NUMBERS", "doubt", "guess", "is_carriable", "settled"]
+def _made_of(tracer: Tracer, end: Scalar, number: Symbol, begin: Scalar) -> bool:
+    """Whether a number is what it was, or what it was before the loop, on all ways."""
+    if end == number or (type(end) is type(begin) and repr(end) == repr(begin)):
+        return True
+    others = tracer.alternatives.get(end.name, ()) if isinstance(end, Symbol) else ()
+    return bool(others) and all(_made_of(tracer, one, number, begin) for one in others)
+
+
+def learn_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: list[int]) -> None:
+    """Note that a local holds one kind of value after some iterations and another after others."""
+    plan.eithers[path[0]] = forms
+    plan.steps.pop(path, None)
+    plan.numbers.discard(path)
+    plan.guessed.discard(path)
+    plan.numbers.update((*path, part) for part in (0, *parts))
+
+
+__all__ = ["MAX_NUMBERS", "changing_parts", "doubt", "guess", "is_carriable", "learn_either"]

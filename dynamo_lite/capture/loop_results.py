@@ -17,6 +17,7 @@ from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import kind_of, make
 
 if TYPE_CHECKING:
+    from dynamo_lite.capture.loop_places import Name
     from dynamo_lite.capture.loops import Attempt
 
 TYPES = {"int": int, "float": float, "bool": bool}
@@ -86,3 +87,17 @@ def made_behind(attempt: Attempt, path: Path, behind: Behind) -> Value:
     expr = as_scalar(attempt.region.ends[path])
     assert expr is not None
     return tracer.number(with_index(expr, attempt.region.index, last))
+
+
+def final_numbers(attempt: Attempt, live: frozenset[Name]) -> list[tuple[Path, Value]]:
+    """The numbers behind the loop that are known without the iterations before the last one, also those in tuples;
+    not the ones that there were before the loop."""
+    found: list[tuple[Path, Value]] = []
+    work = [(path, value) for path, value in attempt.final.items() if path[0] in live]
+    for path, value in work:  # grows
+        if isinstance(value, SequenceValue):
+            items = enumerate(value.items) if value.source is None and value.filled is None else ()
+            work += [((*path, k), realise(attempt.machine.tracer, item)) for k, item in items]
+        elif attempt.is_made(path, value):
+            found.append((path, value))
+    return found

@@ -31,10 +31,10 @@ from dynamo_lite.capture.leaving import (
 )
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, shares_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
-from dynamo_lite.capture.loop_guesses import MAX_NUMBERS, doubt, guess, is_carriable, settled
+from dynamo_lite.capture.loop_guesses import MAX_NUMBERS, changing_parts, doubt, guess, is_carriable, learn_either
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of
-from dynamo_lite.capture.loop_results import TYPES, array_behind, made_behind, value_behind
+from dynamo_lite.capture.loop_results import TYPES, array_behind, final_numbers, made_behind, value_behind
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar
@@ -151,7 +151,7 @@ class Attempt:
         live_at = liveness(frame.code)
         behind = live_at[exit_index].union(*(live_at[place] for place in apart))
         self.live_after = behind | live_at[self.header]
-        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind) | cells
+        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind, frozenset()) | cells
         if apart:
             names |= {self.way_name, self.at_name} - {""}
         tracer = self.machine.tracer
@@ -183,6 +183,7 @@ class Attempt:
         if outermost and (iterator is None or iterator.kind == "range"):
             walk.leave_at = self._leave_at
         self.walk = walk
+        self.machine.attempts.append(self)
         around = frame.stack[:]
         aside = {id(frame.cells[name]) for name in cells}
         watch(tracer, self.region, reachable(tracer))
@@ -218,6 +219,7 @@ class Attempt:
             self._promise(reason.condition)
         finally:
             self.walk = None  # which refers to this attempt
+            self.machine.attempts.pop()
         frame.line = frame.code.instrs[self.header].position[0] or frame.line
         self._leave(before, live, after)
         if not tracer.regions:
@@ -440,11 +442,9 @@ class Attempt:
                 self._compare((*path, place), one, other, read)
             return
         if len(path) == 1 and (forms := forms_of(tracer, before, after, self.plan.unpeeled)) is not None:
-            self.plan.eithers[path[0]] = forms
-            self.plan.steps.pop(path, None)
-            self.plan.numbers.discard(path)
-            self.plan.guessed.discard(path)
-            self.plan.numbers.add((*path, 0))
+            parts = changing_parts(tracer, self.region.numbers.get(path), before, after)
+            for plan in self._plans_for(path[0]):
+                learn_either(plan, path, forms, parts)
             self.learned = True
             return
         if path in self.leaves:
@@ -467,7 +467,7 @@ class Attempt:
         elif path in self.begins:
             end = as_scalar(after)
             number = self.region.numbers[path]
-            if not settled(self.plan, path) and end is not None and kind_of(end) == number.kind:
+            if not self.plan.knows(path) and end is not None and kind_of(end) == number.kind:
                 self._learn_number(path, number, end)
             is_flag = path[:-1] in self.eithers and path[-1] == 0  # which may be set from the first iteration on
             if end is None or kind_of(end) != number.kind or not (is_symbolic(end) or is_flag):
@@ -488,6 +488,16 @@ class Attempt:
             self._differs(path)
         else:
             self.final[path] = after  # it is known without the iterations before
+
+    def _plans_for(self, name: Name) -> list[LoopPlan]:
+        """The plan of this loop, and those of the loops around it that carry a local, too, and leave it to this one."""
+        plans = [self.plan]
+        for one in reversed(self.machine.attempts[:-1]):
+            carried = (name,) in one.begins or (name,) in one.leaves or (name,) in one.eithers
+            if one.frame is not self.frame or not carried or name in stored_names(one.frame.code, one.loop - self.loop):
+                break
+            plans.append(one.plan)
+        return plans
 
     def _learn_number(self, path: Path, number: Symbol, end: Scalar) -> None:
         """See whether a number that was taken to change does not, or grows by the same int every time."""
@@ -542,7 +552,9 @@ class Attempt:
         if type(step) is int:
             self.plan.steps[path] = step
         elif len(self.plan.numbers) < MAX_NUMBERS:
-            self.plan.numbers.add(path)
+            for plan in self._plans_for(path[0]) if path[:1] in self.eithers else (self.plan,):
+                if path[0] in plan.eithers or plan is self.plan:
+                    plan.numbers.add(path)
         else:
             self._differs(path)
         self.learned = True
@@ -680,15 +692,11 @@ class Attempt:
         if path in self.counts:
             return counted(number(self.counts[path]), self.plan.steps[path])
         value, (start, _, step) = self.final[path], self.bounds
-        if self._is_index(value) and type(step) is int:
+        if isinstance(value, NumberValue) and value.expr == self.region.index and type(step) is int:
             return counted(number(make("sub", start, step)), step)
         if self._changes(value):
             raise CannotLeave
         return value
-
-    def _is_index(self, value: Value) -> bool:
-        """Whether a number is the index of the iteration."""
-        return isinstance(value, NumberValue) and value.expr == self.region.index
 
     def _changes(self, value: Value) -> bool:
         """Whether `value` depends on which iteration it is of."""
@@ -726,26 +734,13 @@ class Attempt:
     def _numbers_left(self, live: frozenset[Name]) -> dict[Path, Left]:
         """The numbers that the loop leaves; of those that are one object in any case, one."""
         region, found = self.region, dict[Path, Left]()
-        for path, value in [*self.held.items(), *self._final_numbers(live)]:
+        for path, value in [*self.held.items(), *final_numbers(self, live)]:
             region.ends.setdefault(path, value)
             if path[0] in live and path[0] != self.at_name and self.first(path) == path:
                 found[path] = Left(region.ends[path], region.begins.get(path) if path in self.closed else None)
         for path in self.counts.keys() - self.held.keys():
             if path[0] in live:
                 found[path] = Left(region.ends[path], region.begins.get(path), self.plan.steps[path] != 0)
-        return found
-
-    def _final_numbers(self, live: frozenset[Name]) -> list[tuple[Path, Value]]:
-        """The numbers behind the loop that are known without the iterations before the last one, also those in tuples;
-        not the ones that there were before the loop."""
-        found: list[tuple[Path, Value]] = []
-        work = [(path, value) for path, value in self.final.items() if path[0] in live]
-        for path, value in work:  # grows
-            if isinstance(value, SequenceValue):
-                items = enumerate(value.items) if value.source is None and value.filled is None else ()
-                work += [((*path, k), realise(self.machine.tracer, item)) for k, item in items]
-            elif self.is_made(path, value):
-                found.append((path, value))
         return found
 
     def is_made(self, path: Path, value: Value) -> bool:

@@ -45,6 +45,12 @@ _BREAKABLE = frozenset(
     | {"CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "UNPACK_SEQUENCE"}
 )
 
+# Instructions that have changed nothing where they break for these reasons and no guard or node has come about.
+_LOOKING = frozenset(
+    {("POP_JUMP_IF_TRUE", "data-dependent-branch"), ("POP_JUMP_IF_FALSE", "data-dependent-branch")}
+    | {("FOR_ITER", "loop-goes-on")}
+)
+
 Handler = Callable[["Machine", Frame, Instr], None]
 HANDLERS: dict[str, Handler] = {}
 # Called in front of the header of a `while` loop: whether it has brought the frame behind the loop (loops.py).
@@ -80,12 +86,14 @@ class Returned(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Where and why the root frame stopped: the count of root instructions run before, and the reason."""
+    """Where and why the root frame stopped: the count of root instructions run before, and the reason. in_front: the
+    state is the one in front of the instruction, so that capture need not be run again up to there."""
 
     step: int
     reason: str
     detail: str
     inside: tuple[str, int, str] | None  # innermost inlined frame: filename, line, function
+    in_front: bool = False
 
 
 class Machine:
@@ -105,6 +113,7 @@ class Machine:
         self.break_everywhere = break_everywhere
         self.joins = joins
         self.entered: list[tuple[int, int]] = []  # frames and headers of the loops being traced, the innermost last
+        self.attempts: list[Any] = []  # and what traces their bodies (loops.Attempt)
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -118,9 +127,10 @@ class Machine:
             if step == stop_at:
                 return None
             if self.break_everywhere and frame.code.instrs[frame.index].op in _BREAKABLE:
-                return Stop(step, "requested", "(stress mode)", None)
+                return Stop(step, "requested", "(stress mode)", None, True)
             if step and self.joins(frame):
-                return Stop(step, "joins", "", None)
+                return Stop(step, "joins", "", None, True)
+            before = frame.index, frame.line, frame.stack[:], self._size()
             try:
                 self.step(frame)
             except Returned as returned:
@@ -130,8 +140,25 @@ class Machine:
                 if len(self.tracer.frames) > depth:
                     inner = self.tracer.frames[-1]
                     inside = (inner.code.filename, inner.line or inner.code.firstlineno, inner.code.name)
-                return Stop(step, stop.reason, stop.detail, inside)
+                return Stop(step, stop.reason, stop.detail, inside, self._is_untouched(frame, stop.reason, *before))
             self.root_steps = step = step + 1
+
+    def _size(self) -> tuple[int, ...]:
+        """How much has been captured, looked at and noted."""
+        tracer, root = self.tracer, self.tracer.root
+        seen = len(tracer.facts.ops), len(tracer.inputs), len(tracer.wrapped), len(tracer.namespaces)
+        return len(root.nodes), len(root.facts.learned), len(tracer.regions), len(tracer.frames), *seen
+
+    def _is_untouched(
+        self, frame: Frame, reason: str, index: int, line: int | None, stack: list[Value], size: tuple[int, ...]
+    ) -> bool:
+        """Whether the instruction that has broken the graph has done nothing but take something off the stack; puts
+        that back. Only of instructions that then have changed nothing else either."""
+        if (frame.code.instrs[index].op, reason) not in _LOOKING or size != self._size():
+            return False
+        frame.index, frame.line, frame.stack[:] = index, line, stack
+        self.tracer.graph.interpreted -= 1
+        return True
 
     def step(self, frame: Frame) -> None:
         """Run one instruction, or a loop that it heads."""

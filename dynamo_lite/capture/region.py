@@ -249,7 +249,9 @@ def _facts(inside: Facts, outside: Facts, numbers: list[Symbol], symbols: Mappin
             facts.learn(renamed(condition, symbols), True)
     for place, number in enumerate(numbers):  # which may be equal by way of a number that does not go in
         for other in numbers[:place]:
-            same = make("eq", other, number) if inside.may_equal(other, number) else None
-            if same is not None and is_symbolic(same) and facts.decide(renamed(same, symbols)) is None and inside.decide(same):
+            if not inside.may_equal(other, number):
+                continue
+            same = make("eq", other, number)
+            if is_symbolic(same) and facts.decide(renamed(same, symbols)) is None and inside.decide(same):
                 facts.learn(renamed(same, symbols), True)
     return facts

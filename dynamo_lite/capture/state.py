@@ -256,8 +256,8 @@ class LoopPlan:
     go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is known now,
     which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome: what became of
     it in this attempt: "native", "unrolled", "segments", "begun" with iterations before the loop, "paused" with one of
-    `alone`, or "" if it was not met. guessed: paths of `steps` and `numbers` that no attempt has confirmed yet; guesses:
-    whether there may be such (loop_guesses.py).
+    `alone`, or "" if it was not met. guessed: paths of `steps` and `numbers` that no attempt has confirmed;
+    guesses: whether there may be such (loop_guesses.py).
     """
 
     filename: str
@@ -279,6 +279,10 @@ class LoopPlan:
     outcome: str = ""
     guesses: bool = True
     guessed: set[tuple[Any, ...]] = field(default_factory=set)
+
+    def knows(self, path: tuple[Any, ...]) -> bool:
+        """Whether it is known that a number changes, not only guessed."""
+        return path in self.numbers and path not in self.guessed
 
 
 ENDLESS = 2**63 - 1  # in place of the number of iterations of a `while`

@@ -307,7 +307,7 @@ class _Taker:
                     self.orders.require(graph, self.orders.of(node) or ())
                 elif self.is_seen(node):
                     replaced[node] = self.put_together(node, parts)
-            elif node.kind is NodeKind.STORE and node.args[1] in self.taken and self.takes_columns(node, node.args[1]):  # type: ignore[arg-type]
+            elif node.kind is NodeKind.STORE and node.args[1] in self.taken and self.takes_columns(node, node.args[1]):
                 target, value = node.args
                 assert isinstance(target, Node) and isinstance(value, Node)
                 self.fill(target, self.parts[value], node)
