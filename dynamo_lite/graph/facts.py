@@ -71,6 +71,7 @@ class Facts:
         if not isinstance(condition, Symbol | ScalarOp) or self._decide(condition):
             return
         self.learned.append(condition)
+        self._decided[condition] = True
         self._undecided.clear()
         normal = _normal(condition)
         if normal is None:

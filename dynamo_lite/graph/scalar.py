@@ -51,12 +51,13 @@ class Symbol(_Shared):
     count_true or a scalar_number); no other number of the graph has that input. As a size it may be 1.
     """
 
-    __slots__ = ("axis", "input", "kind", "name")
+    __slots__ = ("_names", "axis", "input", "kind", "name")
 
     name: str
     kind: str  # "int", "float" or "bool"
     input: int
     axis: int | None
+    _names: frozenset[str]
 
     def __new__(cls, name: str, kind: str, input: int, axis: int | None = None) -> Symbol:
         key = name, kind, input, axis
@@ -68,6 +69,7 @@ class Symbol(_Shared):
             if found is None:
                 found = object.__new__(cls)
                 found.name, found.kind, found.input, found.axis = key
+                found._names = frozenset((name,))
                 _TERMS[key] = found
             return found
 
@@ -89,16 +91,18 @@ class ScalarOp(_Shared):
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
     and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float,
     "sqrt" math.sqrt of a number that is not negative. FUNCTIONS are math's, of finite numbers but for "fabs". normal:
-    `simplify` would not change it. The text is kept, since sizes are put in order by it again and again.
+    `simplify` would not change it. The text is kept, since sizes are put in order by it again and again, and so are the
+    names of the symbols in it.
     """
 
-    __slots__ = ("_text", "kind", "normal", "op", "operands")
+    __slots__ = ("_names", "_text", "kind", "normal", "op", "operands")
 
     op: str
     kind: str  # "int", "float" or "bool"
     operands: tuple[Scalar, ...]
     normal: bool
     _text: str
+    _names: frozenset[str] | None
 
     def __new__(cls, op: str, kind: str, operands: tuple[Scalar, ...], normal: bool = False) -> ScalarOp:
         types = tuple(map(type, operands))  # 1, True and 1.0 are equal
@@ -111,7 +115,8 @@ class ScalarOp(_Shared):
                 found = _TERMS.get(key)
                 if found is None:
                     found = object.__new__(cls)
-                    found.op, found.kind, found.operands, found.normal, found._text = op, kind, operands, normal, ""
+                    found.op, found.kind, found.operands, found.normal = op, kind, operands, normal
+                    found._text, found._names = "", None
                     _TERMS[key] = found
         if normal:
             found.normal = True
@@ -212,13 +217,14 @@ def as_python(value: Scalar, name_of: Callable[[Symbol], str]) -> str:
     return f"{'int' if value.op == 'trunc' else value.op}({', '.join(parts)})"
 
 
-def symbols_of(value: object) -> set[str]:
+def symbols_of(value: object) -> frozenset[str]:
     """The names of the symbols in a scalar."""
-    if isinstance(value, Symbol):
-        return {value.name}
-    if isinstance(value, ScalarOp):
-        return {name for operand in value.operands for name in symbols_of(operand)}
-    return set()
+    if isinstance(value, Symbol | ScalarOp):
+        names = value._names
+        if names is None:
+            names = value._names = frozenset().union(*map(symbols_of, value.operands))  # type: ignore[union-attr]
+        return names
+    return frozenset()
 
 
 def is_larger(value: Scalar, parts: int, depth: int) -> bool:
