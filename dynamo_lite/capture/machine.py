@@ -2,8 +2,8 @@
 
 Enters: a root frame whose locals are lazy values. Leaves: the value the root frame returns, or, where an instruction
 cannot be captured, a ``Stopped`` state (index, stack, locals) from which residual.py goes on in plain Python.
-A break is found by running into it; capture then starts again and stops in front of that instruction, so the
-state handed out never holds half of an instruction (the interpreter is deterministic).
+A break is found by running into it; where the instruction may have begun its work, capture then starts again and stops
+in front of it, so the state handed out never holds half of an instruction (the interpreter is deterministic).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.wrap import outer_cell, realise, wrap
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.pycode import ITEM, Code, Instr, decoded, element, handlers_at
+from dynamo_lite.pycode import ITEM, OPCODES, Code, Instr, decoded, element, handlers_at
 from dynamo_lite.pycode.code import free_operand
 
 # Where stress mode "break" ends a segment: everything that computes.
@@ -55,6 +55,8 @@ Handler = Callable[["Machine", Frame, Instr], None]
 HANDLERS: dict[str, Handler] = {}
 # Called in front of the header of a `while` loop: whether it has brought the frame behind the loop (loops.py).
 LOOP_ENTRIES: list[Callable[[Machine, Frame], bool]] = []
+# Whether the call of a callable breaks the graph at once, whatever its arguments are (call_rules.py).
+OPAQUE: list[Callable[[Any], bool]] = []
 # Runs an inlined frame inside a loop to its return, choices on data included (branches.py).
 CALLEES: list[Callable[[Machine, Frame], Value]] = []
 # Calls a function that the user allows in graphs (opaque.py).
@@ -130,6 +132,7 @@ class Machine:
                 return Stop(step, "requested", "(stress mode)", None, True)
             if step and self.joins(frame):
                 return Stop(step, "joins", "", None, True)
+            callee = self._callee(frame)
             before = frame.index, frame.line, frame.stack[:], self._size()
             try:
                 self.step(frame)
@@ -140,7 +143,8 @@ class Machine:
                 if len(self.tracer.frames) > depth:
                     inner = self.tracer.frames[-1]
                     inside = (inner.code.filename, inner.line or inner.code.firstlineno, inner.code.name)
-                return Stop(step, stop.reason, stop.detail, inside, self._is_untouched(frame, stop.reason, *before))
+                in_front = self._is_untouched(frame, stop.reason, callee, *before)
+                return Stop(step, stop.reason, stop.detail, inside, in_front)
             self.root_steps = step = step + 1
 
     def _size(self) -> tuple[int, ...]:
@@ -149,12 +153,28 @@ class Machine:
         seen = len(tracer.facts.ops), len(tracer.inputs), len(tracer.wrapped), len(tracer.namespaces)
         return len(root.nodes), len(root.facts.learned), len(tracer.regions), len(tracer.frames), *seen
 
+    def _callee(self, frame: Frame) -> Value | None:
+        """What the instruction at hand is about to call, looked at as it would; None for other instructions."""
+        instr = frame.code.instrs[frame.index]
+        if instr.op not in ("CALL", "CALL_KW"):
+            return None
+        first, second = frame.stack[-OPCODES[instr.op].effect.popped(instr.arg) :][:2]
+        return realise(self.tracer, second if isinstance(first, NullValue) else first)
+
     def _is_untouched(
-        self, frame: Frame, reason: str, index: int, line: int | None, stack: list[Value], size: tuple[int, ...]
+        self,
+        frame: Frame,
+        reason: str,
+        callee: Value | None,
+        index: int,
+        line: int | None,
+        stack: list[Value],
+        size: tuple[int, ...],
     ) -> bool:
         """Whether the instruction that has broken the graph has done nothing but take something off the stack; puts
         that back. Only of instructions that then have changed nothing else either."""
-        if (frame.code.instrs[index].op, reason) not in _LOOKING or size != self._size():
+        refused = isinstance(callee, ConstantValue) and any(is_opaque(callee.value) for is_opaque in OPAQUE)
+        if size != self._size() or not (refused or (frame.code.instrs[index].op, reason) in _LOOKING):
             return False
         frame.index, frame.line, frame.stack[:] = index, line, stack
         self.tracer.graph.interpreted -= 1

@@ -110,6 +110,11 @@ class Facts:
 
     def decide(self, condition: Scalar) -> bool | None:
         """Whether `condition` holds at every call that passes the guards; None when the facts do not tell."""
+        if not isinstance(condition, Symbol | ScalarOp):
+            return bool(condition)
+        known = self._decided.get(condition)
+        if known is not None:
+            return known
         condition = simplify(condition)
         if not isinstance(condition, Symbol | ScalarOp):
             return bool(condition)
