@@ -37,8 +37,9 @@ def guess(
     header: int,
     before: dict[Name, Value],
 ) -> None:
-    """Note what the loop may change of `before`, values by the names of locals that an iteration reads and assigns. Of
-    those of a `while` only even steps are guessed: others are taken to change until the contrary is seen."""
+    """Note what the loop may change of `before`, values by the names of locals that an iteration assigns and may read
+    before, or leave as they are. Of those of a `while` only even steps are guessed: others are taken to change until
+    the contrary is seen."""
     if not plan.guesses:
         return
     is_for = code.instrs[header].op == "FOR_ITER"

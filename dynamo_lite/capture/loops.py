@@ -166,7 +166,8 @@ class Attempt:
         live = places.union(live_at[self.header], cells)
         self.read |= frozenset(place for place, is_read in self.plan.places.items() if is_read)
         before = self._enter_locals(live)
-        read = {name: value for name, value in before.items() if name in self.read and (name,) not in self.eithers}
+        kept = self.read | exposed(frame.code, self.loop, self.header, behind, names)
+        read = {name: value for name, value in before.items() if name in kept and (name,) not in self.eithers}
         guess(tracer, self.plan, frame.code, self.loop, self.header, read)
         if is_while:
             self.bounds = bounds_of(tracer, frame, self.header, self.plan, before, self.stored) or self.bounds
@@ -468,7 +469,7 @@ class Attempt:
             end = as_scalar(after)
             number = self.region.numbers[path]
             if not self.plan.knows(path) and end is not None and kind_of(end) == number.kind:
-                self._learn_number(path, number, end)
+                self._learn_number(path, number, end, read)
             is_flag = path[:-1] in self.eithers and path[-1] == 0  # which may be set from the first iteration on
             if end is None or kind_of(end) != number.kind or not (is_symbolic(end) or is_flag):
                 self._differs(path)
@@ -499,15 +500,16 @@ class Attempt:
             plans.append(one.plan)
         return plans
 
-    def _learn_number(self, path: Path, number: Symbol, end: Scalar) -> None:
-        """See whether a number that was taken to change does not, or grows by the same int every time."""
+    def _learn_number(self, path: Path, number: Symbol, end: Scalar, read: bool) -> None:
+        """See whether a number that was taken to change does not, or grows by the same int every time, or is one that
+        no iteration has from the one before."""
         plan, step = self.plan, make("sub", end, number) if number.kind == "int" else None
-        was_right = end != number and type(step) is not int and path in plan.guessed
+        was_right = end != number and type(step) is not int and read and path in plan.guessed
         plan.guessed.discard(path)
         if was_right:
             return
         plan.numbers.discard(path)
-        if end == number:
+        if end == number or not read:
             plan.fixed.add(path)
         elif type(step) is int:
             plan.steps[path] = step
