@@ -684,7 +684,7 @@ class Tracer:
             return
         # Where sizes were found to be equal after a branch was traced, its arms have to know what names them alike.
         types = [type_ for node in graph.nodes for type_ in _types_of(node)]
-        sizes = {dim for type_ in types for dim in type_.shape if not isinstance(dim, int)}
+        sizes = dict.fromkeys(dim for type_ in types for dim in type_.shape if not isinstance(dim, int))
         for size in sizes:
             named = self.canonical(size)
             if named != size:
