@@ -51,6 +51,8 @@ _LOOKING = frozenset(
     | {("FOR_ITER", "loop-goes-on")}
 )
 
+_REFUSALS = ("c-function", "random", "output")  # of calls of what nothing is known of
+
 Handler = Callable[["Machine", Frame, Instr], None]
 HANDLERS: dict[str, Handler] = {}
 # Called in front of the header of a `while` loop: whether it has brought the frame behind the loop (loops.py).
@@ -173,7 +175,8 @@ class Machine:
     ) -> bool:
         """Whether the instruction that has broken the graph has done nothing but take something off the stack; puts
         that back. Only of instructions that then have changed nothing else either."""
-        refused = isinstance(callee, ConstantValue) and any(is_opaque(callee.value) for is_opaque in OPAQUE)
+        refused = isinstance(callee, ConstantValue) and reason in _REFUSALS
+        refused = refused and any(is_opaque(callee.value) for is_opaque in OPAQUE)  # type: ignore[union-attr]
         if size != self._size() or not (refused or (frame.code.instrs[index].op, reason) in _LOOKING):
             return False
         frame.index, frame.line, frame.stack[:] = index, line, stack
