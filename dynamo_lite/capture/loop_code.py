@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dynamo_lite.pycode import OPCODES, Code, remembered
-from dynamo_lite.pycode.flow import natural_loop, predecessors, reached, stack_depth, successors
+from dynamo_lite.pycode.flow import following, natural_loop, predecessors, reached, stack_depth, successors
 from dynamo_lite.pycode.opcodes import Operand
 
 COPIED = 32  # instructions that are compared
@@ -88,7 +88,8 @@ def tests(code: Code, header: int) -> list[tuple[str, str, Any]]:
 @remembered
 def ways_out(code: Code, loop: frozenset[int]) -> frozenset[int]:
     """The instructions that follow one of `loop` outside of it."""
-    return frozenset(after for index in loop for after in successors(code, index)) - loop
+    behind = following(code)
+    return frozenset(after for index in loop for after in behind[index]) - loop
 
 
 @remembered
@@ -125,14 +126,16 @@ def whole_loop(
 
 def without(code: Code, loop: frozenset[int], header: int, places: frozenset[int]) -> frozenset[int]:
     """The instructions of a loop that are reached without `places`."""
+    if not places:
+        return loop
     found: set[int] = set()
-    work = [header]
+    work, behind = [header], following(code)
     while work:
         index = work.pop()
         if index in loop and index not in found and index not in places:
             found.add(index)
-            work += successors(code, index)
-    return frozenset(found) if places else loop
+            work += behind[index]
+    return frozenset(found)
 
 
 def _ends(code: Code, loop: frozenset[int], ways: list[int]) -> list[int]:
@@ -160,7 +163,8 @@ def _behind(code: Code, order: Iterable[int], goes: Callable[[int], int | None])
     """For each instruction the set, by bit, of those that every way from it on runs; of None, the end, the highest."""
     indices = sorted(order, reverse=True)
     end = 1 << len(code.instrs)
-    after: dict[int, set[int | None]] = {index: {goes(one) for one in successors(code, index)} for index in indices}
+    follow = following(code)
+    after: dict[int, set[int | None]] = {index: set(map(goes, follow[index])) for index in indices}
     behind: dict[int | None, int] = dict.fromkeys(indices, 2 * end - 1)
     behind[None] = end
     changed = True
@@ -294,8 +298,9 @@ def exposed(
 
     ends, again = mask(behind), mask(through)
     rows: list[tuple[int, list[int], int, int, int]] = []  # index, what follows, needed of that anyway, kept, read
+    follow = following(code)
     for index in sorted(loop, reverse=True):
-        instr, after = code.instrs[index], tuple(successors(code, index))
+        instr, after = code.instrs[index], follow[index]
         leaves = index != header or instr.op != "FOR_ITER"
         anyway = (ends if leaves and not loop.issuperset(after) else 0) | (again if header in after else 0)
         kept, read = -1, 0
