@@ -12,6 +12,7 @@ A sample may miss that the last bits of few values depend on where arrays lie, s
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable
 from enum import IntEnum
 from itertools import combinations, pairwise
 from typing import Any, cast
@@ -55,17 +56,23 @@ class StridedLoop:
         ufunc._get_strided_loop(self._capsule)  # type: ignore[attr-defined]
         self.info = CallInfo.from_address(_get_pointer(self._capsule, abi.UFUNC_CALL_INFO.encode()))
         self._loop = _STRIDED_LOOP(self.info.strided_loop)
+        self._words = ctypes.c_ssize_t * len(dtypes)
 
     def __call__(self, arrays: list[Array], strides: list[int] | None = None) -> bool:
         """Run over 1-d arrays (a stride of 0 may be given for operands); False on failure."""
-        count = len(arrays)
-        n = arrays[-1].shape[0]
-        pointers = (ctypes.c_void_p * count)(*(array.ctypes.data for array in arrays))
-        steps = (ctypes.c_ssize_t * count)(*(strides or [array.strides[0] for array in arrays]))
-        status: int = self._loop(
-            self.info.context, pointers, ctypes.byref(ctypes.c_ssize_t(n)), steps, self.info.auxdata
-        )
-        return status == 0
+        given = strides or [array.strides[0] for array in arrays]
+        return self.pieces(arrays, given, [(0, arrays[-1].shape[0])])
+
+    def pieces(self, arrays: list[Array], strides: list[int], bounds: Iterable[tuple[int, int]]) -> bool:
+        """Run over elements begin to end of 1-d arrays, as if they were `strides` bytes apart from `begin` on, for each
+        (begin, end) in turn; False on the first failure."""
+        starts = [(array.__array_interface__["data"][0], array.strides[0]) for array in arrays]
+        context, auxdata, steps, length = self.info.context, self.info.auxdata, self._words(*strides), self._words()
+        for begin, end in bounds:
+            length[0] = end - begin
+            if self._loop(context, self._words(*(at + begin * step for at, step in starts)), length, steps, auxdata):
+                return False
+        return True
 
 
 def awkward_values(dtype: DType) -> Array:
@@ -276,10 +283,8 @@ def _compare(ufunc: np.ufunc, loop: StridedLoop, dtypes: tuple[DType, ...], oper
     bounds = [0]
     while bounds[-1] < n:
         bounds.append(min(n, bounds[-1] + PIECES[len(bounds) % len(PIECES)]))
-    for a, b in pairwise(bounds):
-        if not loop([*(operand[a:b] for operand in operands), *(result[a:b] for result in results)]):
-            return Grade.NOWHERE
-    if not right(results):
+    arrays = [*operands, *results]
+    if not loop.pieces(arrays, [array.strides[0] for array in arrays], pairwise(bounds)) or not right(results):
         return Grade.NOWHERE
 
     only_operands, everything = range(ufunc.nin), range(len(dtypes))
@@ -311,20 +316,17 @@ def _same_when_broadcast(
         others = [array if array.strides == (0,) else np.ascontiguousarray(array[::7]) for array in operands]
     n = min(map(len, others)) if len(operands) > 1 else 3
     choices = [_distinct(operands[position][:: max(1, len(operands[position]) // 150)]) for position in positions]
-    for turn in range(max(map(len, choices))):
-        filled = [array[:n] for array in others]
-        for place, (position, values) in enumerate(zip(positions, choices, strict=True)):
-            filled[position] = np.full(n, values[turn * (1 + 6 * place) % len(values)])
-        plain = [np.empty(n, dtype) for dtype in out_dtypes]
-        broadcast = [np.empty(n, dtype) for dtype in out_dtypes]
-        strides = [array.strides[0] for array in (*filled, *broadcast)]
-        for position in positions:
-            strides[position] = 0
-        if not loop([*filled, *plain]) or not loop([*filled, *broadcast], strides):
-            return False
-        if not all(same_values(a, b) for a, b in zip(plain, broadcast, strict=True)):
-            return False
-    return True
+    turns = max(map(len, choices))
+    filled = [array if array.strides == (0,) else np.tile(array[:n], turns) for array in others]
+    for place, (position, values) in enumerate(zip(positions, choices, strict=True)):
+        filled[position] = np.repeat(values[np.arange(turns) * (1 + 6 * place) % len(values)], n)
+    plain, broadcast = ([np.empty(n * turns, dtype) for dtype in out_dtypes] for _ in range(2))
+    strides = [array.strides[0] for array in (*filled, *plain)]
+    single = [0 if position in positions else stride for position, stride in enumerate(strides)]
+    bounds = [(n * turn, n * turn + n) for turn in range(turns)]
+    if not loop.pieces([*filled, *plain], strides, bounds) or not loop.pieces([*filled, *broadcast], single, bounds):
+        return False
+    return all(same_values(a, b) for a, b in zip(plain, broadcast, strict=True))
 
 
 def _spread(array: Array, step: int) -> Array:

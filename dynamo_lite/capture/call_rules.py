@@ -29,7 +29,7 @@ from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth
 from dynamo_lite.capture.instances import get_special, make_instance
 from dynamo_lite.capture.iterators import drain, iterate, next_item
-from dynamo_lite.capture.machine import Machine, as_constant
+from dynamo_lite.capture.machine import OPAQUE, Machine, as_constant
 from dynamo_lite.capture.numbered import CALL, goes_over_arrays
 from dynamo_lite.capture.numbers import (
     as_scalar,
@@ -111,6 +111,8 @@ def call(machine: Machine, function: Value, args: Args, kwargs: Kwargs) -> Value
 def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kwargs) -> Value:
     """A call of a callable known by identity."""
     target = function.value
+    if target is print:
+        raise Break("output", "print")
     known = _lookup(target)
     if known is not None:
         return known(
@@ -145,6 +147,18 @@ def call_known(machine: Machine, function: ConstantValue, args: Args, kwargs: Kw
             raise Break("python-call", f"class {target.__qualname__}")
         return made
     raise Break("random" if _is_random(target) else "c-function", callable_name(target))
+
+
+def is_opaque(target: Any) -> bool:
+    """Whether nothing is known of a builtin function: `call_known` then breaks the graph and has done nothing else."""
+    if target is print:
+        return True
+    if type(target) is not types.BuiltinFunctionType or _lookup(target) is not None:
+        return False
+    return ops.lookup(target) is None and ops.lookup_folded(target) is None
+
+
+OPAQUE.append(is_opaque)
 
 
 def _first_either(machine: Machine, args: Args) -> tuple[int, EitherValue] | None:
@@ -240,11 +254,6 @@ def _errstate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _leave_scope(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     scopes.leave(machine, as_constant(machine, args[0]))
     return ConstantValue(None, None)
-
-
-@rule(print)
-def _print(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    raise Break("output", "print")
 
 
 @rule(len)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dynamo_lite.pycode import OPCODES, Code, remembered
-from dynamo_lite.pycode.flow import natural_loop, predecessors, reached, stack_depth, successors
+from dynamo_lite.pycode.flow import following, natural_loop, predecessors, reached, stack_depth, successors
 from dynamo_lite.pycode.opcodes import Operand
 
 COPIED = 32  # instructions that are compared
@@ -103,7 +103,8 @@ def tests(code: Code, header: int) -> list[tuple[str, str, Any]]:
 @remembered
 def ways_out(code: Code, loop: frozenset[int]) -> frozenset[int]:
     """The instructions that follow one of `loop` outside of it."""
-    return frozenset(after for index in loop for after in successors(code, index)) - loop
+    behind = following(code)
+    return frozenset(after for index in loop for after in behind[index]) - loop
 
 
 @remembered
@@ -140,14 +141,16 @@ def whole_loop(
 
 def without(code: Code, loop: frozenset[int], header: int, places: frozenset[int]) -> frozenset[int]:
     """The instructions of a loop that are reached without `places`."""
+    if not places:
+        return loop
     found: set[int] = set()
-    work = [header]
+    work, behind = [header], following(code)
     while work:
         index = work.pop()
         if index in loop and index not in found and index not in places:
             found.add(index)
-            work += successors(code, index)
-    return frozenset(found) if places else loop
+            work += behind[index]
+    return frozenset(found)
 
 
 def _ends(code: Code, loop: frozenset[int], ways: list[int]) -> list[int]:
@@ -175,7 +178,8 @@ def _behind(code: Code, order: Iterable[int], goes: Callable[[int], int | None])
     """For each instruction the set, by bit, of those that every way from it on runs; of None, the end, the highest."""
     indices = sorted(order, reverse=True)
     end = 1 << len(code.instrs)
-    after: dict[int, set[int | None]] = {index: {goes(one) for one in successors(code, index)} for index in indices}
+    follow = following(code)
+    after: dict[int, set[int | None]] = {index: set(map(goes, follow[index])) for index in indices}
     behind: dict[int | None, int] = dict.fromkeys(indices, 2 * end - 1)
     behind[None] = end
     changed = True
@@ -271,29 +275,63 @@ def stored_names(code: Code, loop: frozenset[int]) -> frozenset[str]:
     )
 
 
+@remembered
+def even_steps(code: Code, loop: frozenset[int], header: int) -> dict[str, int]:
+    """The locals to which every iteration adds an int once, and which it assigns nowhere else."""
+    instrs = code.instrs
+    stores: dict[str, list[int]] = {}
+    for index in loop:
+        if instrs[index].op in ("STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR"):
+            stores.setdefault(instrs[index].arg, []).append(index)
+    always = _inside(code, loop, header).get(header + 1 if instrs[header].op == "FOR_ITER" else header, 0)
+    found: dict[str, int] = {}
+    for name, places in stores.items():
+        index = places[0]
+        if len(places) > 1 or index < 3 or not always >> index & 1 or not loop.issuperset(range(index - 3, index)):
+            continue
+        load, number, add, store = instrs[index - 3 : index + 1]
+        adds = store.op == "STORE_FAST" and add.op == "BINARY_OP" and add.arg in ("+", "+=", "-", "-=")
+        given = number.op == "LOAD_CONST" and type(number.arg) is int
+        if adds and given and load.op == "LOAD_FAST" and load.arg == name:
+            found[name] = number.arg if add.arg[0] == "+" else -number.arg
+    return found
+
+
+@remembered
 def exposed(
-    code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str] = frozenset()
+    code: Code, loop: frozenset[int], header: int, behind: frozenset[str], through: frozenset[str]
 ) -> frozenset[str]:
     """The locals that an iteration may read before it has assigned them, or leave as they are when it ends the loop.
 
     behind: those that are live behind the loop. through: those that count, too, where some way through the iteration
     does not assign them.
     """
-    needed: dict[int, frozenset[str]] = dict.fromkeys(loop, frozenset())
+    bits: dict[str, int] = {}
+
+    def mask(names: Iterable[str]) -> int:
+        return sum(1 << bits.setdefault(name, len(bits)) for name in names)
+
+    ends, again = mask(behind), mask(through)
+    rows: list[tuple[int, list[int], int, int, int]] = []  # index, what follows, needed of that anyway, kept, read
+    follow = following(code)
+    for index in sorted(loop, reverse=True):
+        instr, after = code.instrs[index], follow[index]
+        leaves = index != header or instr.op != "FOR_ITER"
+        anyway = (ends if leaves and not loop.issuperset(after) else 0) | (again if header in after else 0)
+        kept, read = -1, 0
+        if OPCODES[instr.op].operand is Operand.LOCAL:
+            name = mask((instr.arg,))
+            kept, read = (~name, 0) if instr.op == "STORE_FAST" else (-1, name)
+        rows.append((index, [one for one in after if one in loop], anyway, kept, read))
+    needed = dict.fromkeys(loop, 0)
     changed = True
     while changed:
         changed = False
-        for index in sorted(loop, reverse=True):
-            instr = code.instrs[index]
-            names: frozenset[str] = frozenset()
-            for after in successors(code, index):
-                leaves = index != header or instr.op != "FOR_ITER"
-                names |= needed.get(after, behind if leaves else frozenset())
-                if after == header:
-                    names |= through
-            if OPCODES[instr.op].operand is Operand.LOCAL:
-                names = names - {instr.arg} if instr.op == "STORE_FAST" else names | {instr.arg}
+        for index, inside, names, kept, read in rows:
+            for one in inside:
+                names |= needed[one]
+            names = names & kept | read
             if names != needed[index]:
                 needed[index] = names
                 changed = True
-    return needed[header]
+    return frozenset(name for name, bit in bits.items() if needed[header] >> bit & 1)

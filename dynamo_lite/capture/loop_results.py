@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from dynamo_lite.capture.eithers import put_together
 from dynamo_lite.capture.numbers import as_scalar, with_index
-from dynamo_lite.capture.objects import Behind, Path
+from dynamo_lite.capture.objects import Behind, Left, Path
 from dynamo_lite.capture.sameness import is_tuple
 from dynamo_lite.capture.value import ArrayValue, Carried, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import kind_of, make, simplify, substitute
 
 if TYPE_CHECKING:
+    from dynamo_lite.capture.loop_places import Name
     from dynamo_lite.capture.loops import Attempt
 
 TYPES = {"int": int, "float": float, "bool": bool}
@@ -97,3 +98,38 @@ def closes(attempt: Attempt, path: Path, before: Value | None) -> bool:
         return False
     first = substitute(expr, {attempt.region.index.name: make("sub", start, step)})
     return bool(simplify(first) == simplify(known))
+
+
+def final_numbers(attempt: Attempt, live: frozenset[Name]) -> list[tuple[Path, Value]]:
+    """The numbers behind the loop that are known without the iterations before the last one, also those in tuples;
+    not the ones that there were before the loop."""
+    found: list[tuple[Path, Value]] = []
+    work = [(path, value) for path, value in attempt.final.items() if path[0] in live]
+    for path, value in work:  # grows
+        if isinstance(value, SequenceValue):
+            items = enumerate(value.items) if value.source is None and value.filled is None else ()
+            work += [((*path, k), realise(attempt.machine.tracer, item)) for k, item in items]
+        elif attempt.is_made(path, value):
+            found.append((path, value))
+    return found
+
+
+def numbers_left(attempt: Attempt, live: frozenset[Name]) -> dict[Path, Left]:
+    """The numbers that the loop leaves; of those that are one object in any case, one."""
+    region, found = attempt.region, dict[Path, Left]()
+    for path, value in [*attempt.held.items(), *final_numbers(attempt, live)]:
+        region.ends.setdefault(path, value)
+        if path[0] in live and path[0] != attempt.at_name and attempt.first(path) == path:
+            may_be_first = path in attempt.closed or (path not in attempt.handed and is_tagged(attempt))
+            found[path] = Left(region.ends[path], region.begins.get(path) if may_be_first else None)
+    for path in attempt.counts.keys() - attempt.held.keys():
+        if path[0] in live:
+            found[path] = Left(region.ends[path], region.begins.get(path), attempt.plan.steps[path] != 0)
+    return found
+
+
+def is_tagged(attempt: Attempt) -> bool:
+    """Whether tags (objects.py) tell if there was an iteration: in a loop around, and where no segment can tell
+    before."""
+    tracer = attempt.machine.tracer
+    return len(tracer.regions) > 1 or tracer.varies(attempt.more)

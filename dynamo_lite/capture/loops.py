@@ -31,14 +31,23 @@ from dynamo_lite.capture.leaving import (
 )
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, share_numbers, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
+from dynamo_lite.capture.loop_guesses import MAX_NUMBERS, changing_parts, doubt, guess, is_carriable, learn_either
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
 from dynamo_lite.capture.loop_plans import key_of, starts_segment
-from dynamo_lite.capture.loop_results import TYPES, array_behind, closes, made_behind, value_behind
+from dynamo_lite.capture.loop_results import (
+    TYPES,
+    array_behind,
+    closes,
+    is_tagged,
+    made_behind,
+    numbers_left,
+    value_behind,
+)
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
-from dynamo_lite.capture.objects import Behind, Left, Objects, Path, tell_apart
+from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.places import (
     Place,
     Snapshot,
@@ -86,7 +95,6 @@ from dynamo_lite.pycode.flow import natural_loop
 MAX_PEELED = 2
 MANY_WAYS = 3
 MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
-MAX_NUMBERS = 16  # csrc/loop.c has room for so many
 
 
 class _Differs(Exception):
@@ -153,7 +161,7 @@ class Attempt:
         live_at = liveness(frame.code)
         behind = live_at[exit_index].union(*(live_at[place] for place in apart))
         self.live_after = behind | live_at[self.header]
-        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind) | cells
+        self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind, frozenset()) | cells
         if apart:
             names |= {self.way_name, self.at_name} - {""}
         tracer = self.machine.tracer
@@ -169,6 +177,9 @@ class Attempt:
         live = places.union(live_at[self.header], cells)
         self.read |= frozenset(place for place, is_read in self.plan.places.items() if is_read)
         before = self._enter_locals(live)
+        kept = self.read | exposed(frame.code, self.loop, self.header, behind, names)
+        read = {name: value for name, value in before.items() if name in kept and (name,) not in self.eithers}
+        guess(tracer, self.plan, frame.code, self.loop, self.header, read)
         if is_while:
             self.bounds = bounds_of(tracer, frame, self.header, self.plan, before, self.stored) or self.bounds
         start, stop, step = self.bounds
@@ -184,6 +195,7 @@ class Attempt:
         if outermost and (iterator is None or iterator.kind == "range"):
             walk.leave_at = self._leave_at
         self.walk = walk
+        self.machine.attempts.append(self)
         around = frame.stack[:]
         aside = {id(frame.cells[name]) for name in cells}
         watch(tracer, self.region, reachable(tracer))
@@ -219,6 +231,7 @@ class Attempt:
             self._promise(reason.condition)
         finally:
             self.walk = None  # which refers to this attempt
+            self.machine.attempts.pop()
         frame.line = frame.code.instrs[self.header].position[0] or frame.line
         self._leave(before, live, after)
         if not tracer.regions:
@@ -238,6 +251,7 @@ class Attempt:
             return
         if self.region.may_be_unrolled():
             return
+        doubt(tracer, self.plan)
         self.plan.apart.add(place)
         raise Retry
 
@@ -247,6 +261,7 @@ class Attempt:
         return only_places(self.machine.tracer, self.plan, state, held, lambda *at: at[0] in aside or at in own)
 
     def _refuse(self, reason: str, detail: str) -> NoReturn:
+        doubt(self.machine.tracer, self.plan)
         if not (self.works_on_computed and starts_segment(self.machine.tracer, self.frame, self.header)):
             self.plan.refused = (reason, detail)
         close_columns(self.machine.tracer)
@@ -261,6 +276,7 @@ class Attempt:
             self._refuse(reason, detail)
         if is_root and not goes_on_at(frame.code, way):
             self._refuse(reason, detail)
+        doubt(tracer, self.plan)
         self.plan.apart.add(way)
         raise Retry
 
@@ -287,6 +303,7 @@ class Attempt:
             self.plan.peel += 1
             self.plan.steps.pop(path, None)
             self.plan.numbers.discard(path)
+            self.plan.guessed.discard(path)
             raise Retry
         self._refuse("loop-state", f"the local {path[0]}, which is of another type after every iteration")
 
@@ -378,7 +395,7 @@ class Attempt:
         """Whether to take a number for one that changes until the contrary is seen: a `while` tests what it changes."""
         if self.exit_index is not None or path in self.plan.fixed or path[0] not in self.read:
             return False
-        return kind_of(begin) != "complex" and (type(begin) is not int or -(2**63) <= begin < 2**63)
+        return is_carriable(begin)
 
     def counted(self, path: Path, count: Scalar) -> Scalar:
         """A number that grows by the same int each time, after so many iterations."""
@@ -437,10 +454,9 @@ class Attempt:
                 self._compare((*path, place), one, other, read)
             return
         if len(path) == 1 and (forms := forms_of(tracer, before, after, self.plan.unpeeled)) is not None:
-            self.plan.eithers[path[0]] = forms
-            self.plan.steps.pop(path, None)
-            self.plan.numbers.discard(path)
-            self.plan.numbers.add((*path, 0))
+            parts = changing_parts(tracer, self.region.numbers.get(path), before, after)
+            for plan in self._plans_for(path[0]):
+                learn_either(plan, path, forms, parts)
             self.learned = True
             return
         if path in self.leaves:
@@ -463,8 +479,8 @@ class Attempt:
         elif path in self.begins:
             end = as_scalar(after)
             number = self.region.numbers[path]
-            if path not in self.plan.numbers and end is not None and kind_of(end) == number.kind:
-                self._learn_number(path, number, end)
+            if not self.plan.knows(path) and end is not None and kind_of(end) == number.kind:
+                self._learn_number(path, number, end, read)
             is_flag = path[:-1] in self.eithers and path[-1] == 0  # which may be set from the first iteration on
             if end is None or kind_of(end) != number.kind or not (is_symbolic(end) or is_flag):
                 self._differs(path)
@@ -485,15 +501,31 @@ class Attempt:
         else:
             self.final[path] = after  # it is known without the iterations before
 
-    def _learn_number(self, path: Path, number: Symbol, end: Scalar) -> None:
-        """See whether a number that was taken to change does not, or grows by the same int every time."""
-        step = make("sub", end, number) if number.kind == "int" else None
-        if end == number:
-            self.plan.fixed.add(path)
+    def _plans_for(self, name: Name) -> list[LoopPlan]:
+        """The plan of this loop, and those of the loops around it that carry a local, too, and leave it to this one."""
+        plans = [self.plan]
+        for one in reversed(self.machine.attempts[:-1]):
+            carried = (name,) in one.begins or (name,) in one.leaves or (name,) in one.eithers
+            if one.frame is not self.frame or not carried or name in stored_names(one.frame.code, one.loop - self.loop):
+                break
+            plans.append(one.plan)
+        return plans
+
+    def _learn_number(self, path: Path, number: Symbol, end: Scalar, read: bool) -> None:
+        """See whether a number that was taken to change does not, or grows by the same int every time, or is one that
+        no iteration has from the one before."""
+        plan, step = self.plan, make("sub", end, number) if number.kind == "int" else None
+        was_right = end != number and type(step) is not int and read and path in plan.guessed
+        plan.guessed.discard(path)
+        if was_right:
+            return
+        plan.numbers.discard(path)
+        if end == number or not read:
+            plan.fixed.add(path)
         elif type(step) is int:
-            self.plan.steps[path] = step
-        elif len(self.plan.numbers) < MAX_NUMBERS:
-            self.plan.numbers.add(path)
+            plan.steps[path] = step
+        elif len(plan.numbers) < MAX_NUMBERS:
+            plan.numbers.add(path)
         else:
             self._differs(path)
         self.learned = True
@@ -516,6 +548,7 @@ class Attempt:
         end = as_scalar(after)
         if end is None or kind_of(end) != "int":
             self._differs(path)
+        self.plan.guessed.discard(path)
         if make("sub", end, self.counted(path, self._count())) != self.plan.steps[path]:
             del self.plan.steps[path]
             self.plan.numbers.add(path)
@@ -532,7 +565,9 @@ class Attempt:
         if type(step) is int:
             self.plan.steps[path] = step
         elif len(self.plan.numbers) < MAX_NUMBERS:
-            self.plan.numbers.add(path)
+            for plan in self._plans_for(path[0]) if path[:1] in self.eithers else (self.plan,):
+                if path[0] in plan.eithers or plan is self.plan:
+                    plan.numbers.add(path)
         else:
             self._differs(path)
         self.learned = True
@@ -607,12 +642,7 @@ class Attempt:
         """Whether the number at `path` may be the object that it was without any iteration, and no tag (objects.py)
         tells."""
         is_flag = path[:-1] in self.eithers and path[-1] == 0
-        return path in self.handed or not (is_flag or self._is_tagged())
-
-    def _is_tagged(self) -> bool:
-        """Whether tags tell if there was an iteration: in a loop around, and where no segment can tell before."""
-        tracer = self.machine.tracer
-        return len(tracer.regions) > 1 or tracer.varies(self.more)
+        return path in self.handed or not (is_flag or is_tagged(self))
 
     def _see_whether_alone(self) -> None:
         """Have the first iteration run by itself if the loop pauses in front of it; that it does not is guarded."""
@@ -681,15 +711,11 @@ class Attempt:
         if path in self.counts:
             return counted(number(self.counts[path]), self.plan.steps[path])
         value, (start, _, step) = self.final[path], self.bounds
-        if self._is_index(value) and type(step) is int:
+        if isinstance(value, NumberValue) and value.expr == self.region.index and type(step) is int:
             return counted(number(make("sub", start, step)), step)
         if self._changes(value):
             raise CannotLeave
         return value
-
-    def _is_index(self, value: Value) -> bool:
-        """Whether a number is the index of the iteration."""
-        return isinstance(value, NumberValue) and value.expr == self.region.index
 
     def _changes(self, value: Value) -> bool:
         """Whether `value` depends on which iteration it is of."""
@@ -720,36 +746,10 @@ class Attempt:
             if path in self.next:
                 tracer.alternatives[number.name] = self.begins[path], self.next[path]
         if len(tracer.regions) == 1:
-            found = self._numbers_left(live | entered)
+            found = numbers_left(self, live | entered)
             self.objects = tell_apart(tracer, self.region, found, self._count(), self, self._refuse)
         if len(self.next) > MAX_NUMBERS:
             self._refuse("loop-state", f"more than {MAX_NUMBERS} numbers")
-
-    def _numbers_left(self, live: frozenset[Name]) -> dict[Path, Left]:
-        """The numbers that the loop leaves; of those that are one object in any case, one."""
-        region, found = self.region, dict[Path, Left]()
-        for path, value in [*self.held.items(), *self._final_numbers(live)]:
-            region.ends.setdefault(path, value)
-            if path[0] in live and path[0] != self.at_name and self.first(path) == path:
-                may_be_first = path in self.closed or (path not in self.handed and self._is_tagged())
-                found[path] = Left(region.ends[path], region.begins.get(path) if may_be_first else None)
-        for path in self.counts.keys() - self.held.keys():
-            if path[0] in live:
-                found[path] = Left(region.ends[path], region.begins.get(path), self.plan.steps[path] != 0)
-        return found
-
-    def _final_numbers(self, live: frozenset[Name]) -> list[tuple[Path, Value]]:
-        """The numbers behind the loop that are known without the iterations before the last one, also those in tuples;
-        not the ones that there were before the loop."""
-        found: list[tuple[Path, Value]] = []
-        work = [(path, value) for path, value in self.final.items() if path[0] in live]
-        for path, value in work:  # grows
-            if isinstance(value, SequenceValue):
-                items = enumerate(value.items) if value.source is None and value.filled is None else ()
-                work += [((*path, k), realise(self.machine.tracer, item)) for k, item in items]
-            elif self.is_made(path, value):
-                found.append((path, value))
-        return found
 
     def is_made(self, path: Path, value: Value) -> bool:
         """Whether what is at `path` behind the loop may be another object than `value`, which an iteration leaves."""

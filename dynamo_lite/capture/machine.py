@@ -2,8 +2,8 @@
 
 Enters: a root frame whose locals are lazy values. Leaves: the value the root frame returns, or, where an instruction
 cannot be captured, a ``Stopped`` state (index, stack, locals) from which residual.py goes on in plain Python.
-A break is found by running into it; capture then starts again and stops in front of that instruction, so the
-state handed out never holds half of an instruction (the interpreter is deterministic).
+A break is found by running into it; where the instruction may have begun its work, capture then starts again and stops
+in front of it, so the state handed out never holds half of an instruction (the interpreter is deterministic).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.wrap import outer_cell, realise, wrap
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.pycode import ITEM, Code, Instr, decoded, element, handlers_at
+from dynamo_lite.pycode import ITEM, OPCODES, Code, Instr, decoded, element, handlers_at
 from dynamo_lite.pycode.code import free_operand
 
 # Where stress mode "break" ends a segment: everything that computes.
@@ -45,10 +45,20 @@ _BREAKABLE = frozenset(
     | {"CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE", "UNPACK_SEQUENCE"}
 )
 
+# Instructions that have changed nothing where they break for these reasons and no guard or node has come about.
+_LOOKING = frozenset(
+    {("POP_JUMP_IF_TRUE", "data-dependent-branch"), ("POP_JUMP_IF_FALSE", "data-dependent-branch")}
+    | {("FOR_ITER", "loop-goes-on")}
+)
+
+_REFUSALS = ("c-function", "random", "output")  # of calls of what nothing is known of
+
 Handler = Callable[["Machine", Frame, Instr], None]
 HANDLERS: dict[str, Handler] = {}
 # Called in front of the header of a `while` loop: whether it has brought the frame behind the loop (loops.py).
 LOOP_ENTRIES: list[Callable[[Machine, Frame], bool]] = []
+# Whether the call of a callable breaks the graph at once, whatever its arguments are (call_rules.py).
+OPAQUE: list[Callable[[Any], bool]] = []
 # Runs an inlined frame inside a loop to its return, choices on data included (branches.py).
 CALLEES: list[Callable[[Machine, Frame], Value]] = []
 # Calls a function that the user allows in graphs (opaque.py).
@@ -80,12 +90,14 @@ class Returned(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Where and why the root frame stopped: the count of root instructions run before, and the reason."""
+    """Where and why the root frame stopped: the count of root instructions run before, and the reason. in_front: the
+    state is the one in front of the instruction, so that capture need not be run again up to there."""
 
     step: int
     reason: str
     detail: str
     inside: tuple[str, int, str] | None  # innermost inlined frame: filename, line, function
+    in_front: bool = False
 
 
 class Machine:
@@ -105,6 +117,7 @@ class Machine:
         self.break_everywhere = break_everywhere
         self.joins = joins
         self.entered: list[tuple[int, int]] = []  # frames and headers of the loops being traced, the innermost last
+        self.attempts: list[Any] = []  # and what traces their bodies (loops.Attempt)
 
     # -- running ----------------------------------------------------------------------------------
 
@@ -118,9 +131,11 @@ class Machine:
             if step == stop_at:
                 return None
             if self.break_everywhere and frame.code.instrs[frame.index].op in _BREAKABLE:
-                return Stop(step, "requested", "(stress mode)", None)
+                return Stop(step, "requested", "(stress mode)", None, True)
             if step and self.joins(frame):
-                return Stop(step, "joins", "", None)
+                return Stop(step, "joins", "", None, True)
+            callee = self._callee(frame)
+            before = frame.index, frame.line, frame.stack[:], self._size()
             try:
                 self.step(frame)
             except Returned as returned:
@@ -130,8 +145,43 @@ class Machine:
                 if len(self.tracer.frames) > depth:
                     inner = self.tracer.frames[-1]
                     inside = (inner.code.filename, inner.line or inner.code.firstlineno, inner.code.name)
-                return Stop(step, stop.reason, stop.detail, inside)
+                in_front = self._is_untouched(frame, stop.reason, callee, *before)
+                return Stop(step, stop.reason, stop.detail, inside, in_front)
             self.root_steps = step = step + 1
+
+    def _size(self) -> tuple[int, ...]:
+        """How much has been captured, looked at and noted."""
+        tracer, root = self.tracer, self.tracer.root
+        seen = len(tracer.facts.ops), len(tracer.inputs), len(tracer.wrapped), len(tracer.namespaces)
+        return len(root.nodes), len(root.facts.learned), len(tracer.regions), len(tracer.frames), *seen
+
+    def _callee(self, frame: Frame) -> Value | None:
+        """What the instruction at hand is about to call, looked at as it would; None for other instructions."""
+        instr = frame.code.instrs[frame.index]
+        if instr.op not in ("CALL", "CALL_KW"):
+            return None
+        first, second = frame.stack[-OPCODES[instr.op].effect.popped(instr.arg) :][:2]
+        return realise(self.tracer, second if isinstance(first, NullValue) else first)
+
+    def _is_untouched(
+        self,
+        frame: Frame,
+        reason: str,
+        callee: Value | None,
+        index: int,
+        line: int | None,
+        stack: list[Value],
+        size: tuple[int, ...],
+    ) -> bool:
+        """Whether the instruction that has broken the graph has done nothing but take something off the stack; puts
+        that back. Only of instructions that then have changed nothing else either."""
+        refused = isinstance(callee, ConstantValue) and reason in _REFUSALS
+        refused = refused and any(is_opaque(callee.value) for is_opaque in OPAQUE)  # type: ignore[union-attr]
+        if size != self._size() or not (refused or (frame.code.instrs[index].op, reason) in _LOOKING):
+            return False
+        frame.index, frame.line, frame.stack[:] = index, line, stack
+        self.tracer.graph.interpreted -= 1
+        return True
 
     def step(self, frame: Frame) -> None:
         """Run one instruction, or a loop that it heads."""

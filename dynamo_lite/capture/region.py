@@ -170,11 +170,15 @@ def close_branches(
             known.learn(condition, region is branches[0])
         facts = _facts(body.facts, tracer.graph.facts, list(outside.values()), body.symbols)
         rename_symbols(body, body.symbols)
-        body.facts, required = Facts(), body.required()
-        for fact in facts.learned:  # what is neither required nor known outside, nothing rests on
+        required = body.required()
+
+        def rests(fact: Scalar, required: Facts = required, known: Facts = known) -> bool:
+            """Whether something may rest on a fact: it is known outside, or required."""
             is_known = symbols_of(fact) <= outside.keys() and known.decide(renamed(fact, outside))
-            if is_known or required.decide(fact):
-                body.facts.learn(fact, True)
+            return bool(is_known or required.decide(fact))
+
+        kept = [fact for fact in facts.learned if rests(fact)]
+        body.facts = facts if len(kept) == len(facts.learned) else _holding(kept)
     return tracer.graph.add_cond(
         condition,
         (*captured, *outside.values()),
@@ -225,6 +229,14 @@ def _symbols(body: Graph, own: set[str]) -> dict[str, Symbol]:
     return found
 
 
+def _holding(conditions: Sequence[Scalar]) -> Facts:
+    """The facts that these hold."""
+    facts = Facts()
+    for condition in conditions:
+        facts.learn(condition, True)
+    return facts
+
+
 def _facts(inside: Facts, outside: Facts, numbers: list[Symbol], symbols: Mapping[str, Symbol]) -> Facts:
     """What is known of the numbers of the body alone; outside some of them are sizes, here all are plain numbers."""
     facts = Facts()
@@ -237,6 +249,8 @@ def _facts(inside: Facts, outside: Facts, numbers: list[Symbol], symbols: Mappin
             facts.learn(renamed(condition, symbols), True)
     for place, number in enumerate(numbers):  # which may be equal by way of a number that does not go in
         for other in numbers[:place]:
+            if not inside.may_equal(other, number):
+                continue
             same = make("eq", other, number)
             if is_symbolic(same) and facts.decide(renamed(same, symbols)) is None and inside.decide(same):
                 facts.learn(renamed(same, symbols), True)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dynamo_lite.graph.alias import is_address
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.rewrite import may_hand_out, root, written
+from dynamo_lite.graph.rewrite import may_hand_out, root, written_by
 
 
 def shared_views(nodes: Iterable[Node], ends: Iterable[Argument], taken: Iterable[Node]) -> set[Node]:
@@ -28,7 +28,7 @@ def shared_views(nodes: Iterable[Node], ends: Iterable[Argument], taken: Iterabl
     if not groups:
         return set()
     nodes = list(nodes)
-    stored = {origin for node in nodes for origin in written(node)}
+    stored = written_by(nodes)
     found = {value for base, values in groups.items() if base in stored for value in values if is_address(value)}
     found = {value for value in found if address_root(value) is root(value)}
     return {value for value in found if not may_hand_out(nodes, ends, value)}

@@ -257,7 +257,8 @@ class LoopPlan:
     go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is known now,
     which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome: what became of
     it in this attempt: "native", "unrolled", "segments", "begun" with iterations before the loop, "paused" with one of
-    `alone`, or "" if it was not met.
+    `alone`, or "" if it was not met. guessed: paths of `steps` and `numbers` that no attempt has confirmed;
+    guesses: whether there may be such (loop_guesses.py).
     """
 
     filename: str
@@ -278,6 +279,12 @@ class LoopPlan:
     alone: set[int] = field(default_factory=set)
     refused: tuple[str, str] | None = None
     outcome: str = ""
+    guesses: bool = True
+    guessed: set[tuple[Any, ...]] = field(default_factory=set)
+
+    def knows(self, path: tuple[Any, ...]) -> bool:
+        """Whether it is known that a number changes, not only guessed."""
+        return path in self.numbers and path not in self.guessed
 
 
 class PutNumber(NamedTuple):
@@ -692,7 +699,7 @@ class Tracer:
             return
         # Where sizes were found to be equal after a branch was traced, its arms have to know what names them alike.
         types = [type_ for node in graph.nodes for type_ in _types_of(node)]
-        sizes = {dim for type_ in types for dim in type_.shape if not isinstance(dim, int)}
+        sizes = dict.fromkeys(dim for type_ in types for dim in type_.shape if not isinstance(dim, int))
         for size in sizes:
             named = self.canonical(size)
             if named != size:

@@ -1,8 +1,8 @@
 """trace: one call of one function, captured. The public entry of the capture stage.
 
 Enters: a Python function and the objects in its argument slots. Leaves: a Capture, or SkipFrame when there is nothing
-to gain or the frame cannot be captured. The frame is interpreted at most twice: when an instruction breaks, a second
-run stops in front of it (machine.py).
+to gain or the frame cannot be captured. When an instruction breaks that may have begun its work, a second run stops
+in front of it (machine.py).
 """
 
 from __future__ import annotations
@@ -249,8 +249,9 @@ def _trace(
             raise SkipFrame(stop.reason, stop.detail)
         if reader := reads_frame(code):
             raise SkipFrame("frame-introspection", reader)
-        tracer, frame, again = run(stop.step, native_loops)
-        assert again is None, "capture is not deterministic"
+        if not stop.in_front:
+            tracer, frame, again = run(stop.step, native_loops)
+            assert again is None, "capture is not deterministic"
         residual.stores = stores(tracer) if tracer.stored else None
         index = frame.index
         instr = code.instrs[index]
@@ -314,7 +315,7 @@ def _trace(
     registers = tuple(tracer.facts.register(source) for source in tracer.inputs)
     examples = tuple(tracer.example_inputs)
     for plan in plans.values():
-        for learned in (plan.eithers, plan.places, plan.steps, plan.numbers, plan.fixed):
+        for learned in (plan.eithers, plan.places, plan.steps, plan.numbers, plan.fixed, plan.guessed):
             learned.clear()  # which may refer to the caller's objects
     return Capture(
         graph,

@@ -41,6 +41,8 @@ class Facts:
         self._unequal: dict[LinearKey, set[int]] = {}
         self._opaque: dict[str, bool] = {}
         self._decided: dict[ScalarExpr, bool] = {}  # what is learned later changes no answer
+        self._undecided: set[ScalarExpr] = set()  # by what is known so far, and so is
+        self._known_bounds: dict[LinearKey, tuple[float, float]] = {}
         self.equalities = Equalities()
 
     def copy(self) -> Facts:
@@ -51,6 +53,8 @@ class Facts:
         other._unequal = {terms: numbers.copy() for terms, numbers in self._unequal.items()}
         other._opaque = self._opaque.copy()
         other._decided = self._decided.copy()
+        other._undecided = self._undecided.copy()
+        other._known_bounds = self._known_bounds.copy()
         other.equalities = self.equalities.copy()
         return other
 
@@ -59,12 +63,16 @@ class Facts:
         class."""
         condition = simplify(condition if truth else negate(condition))
         self._note(condition)
-        self._note(self.equalities.canonical(condition))
+        named = self.equalities.canonical(condition)
+        if named is not condition:
+            self._note(named)
 
     def _note(self, condition: Scalar) -> None:
         if not isinstance(condition, Symbol | ScalarOp) or self._decide(condition):
             return
         self.learned.append(condition)
+        self._decided[condition] = True
+        self._undecided.clear()
         normal = _normal(condition)
         if normal is None:
             self._opaque[str(condition)] = True
@@ -79,6 +87,7 @@ class Facts:
         if relation in ("le", "eq"):
             high = min(high, bound)
         self._range[terms] = (low, high)
+        self._known_bounds.clear()
         if relation == "eq":
             self._unite(*condition.operands)  # type: ignore[union-attr]
 
@@ -87,6 +96,7 @@ class Facts:
         atom = self.equalities.unite(one, other)
         if atom is None:
             return
+        self._undecided.clear()
         names = symbols_of(atom)
         if isinstance(atom, Symbol) and atom.axis is not None:  # its name obeys what every size obeys
             self._note(make("ge", self.equalities.canonical(atom), 0))
@@ -100,16 +110,24 @@ class Facts:
 
     def decide(self, condition: Scalar) -> bool | None:
         """Whether `condition` holds at every call that passes the guards; None when the facts do not tell."""
+        if not isinstance(condition, Symbol | ScalarOp):
+            return bool(condition)
+        known = self._decided.get(condition)
+        if known is not None:
+            return known
         condition = simplify(condition)
         if not isinstance(condition, Symbol | ScalarOp):
             return bool(condition)
         known = self._decided.get(condition)
-        if known is None:
+        if known is None and condition not in self._undecided:
             spend()
             known = self._decide(condition)
             if known is None and self.equalities:
-                known = self._decide(self.equalities.canonical(condition))
-            if known is not None:
+                named = self.equalities.canonical(condition)
+                known = None if named is condition else self._decide(named)
+            if known is None:
+                self._undecided.add(condition)
+            else:
                 self._decided[condition] = known
         return known
 
@@ -126,7 +144,7 @@ class Facts:
             is_sure = low >= bound if relation == "ge" else high <= bound
             never = high < bound if relation == "ge" else low > bound
             return True if is_sure else False if never else self._decide_parts(condition)
-        outside = bound < low or bound > high or bound in self._excluded(terms)
+        outside = bound < low or bound > high or self._is_excluded(terms, bound)
         equal = False if outside else True if low == high == bound else None
         return equal if relation == "eq" or equal is None else not equal
 
@@ -142,13 +160,16 @@ class Facts:
     def _bounds(self, terms: LinearKey) -> tuple[float, float]:
         """The interval of a linear form: what was learned of it, and what its terms add up to; an end that it is known
         not to be is none."""
-        low, high = self._wide_bounds(terms)
-        unequal = self._unequal.get(terms, ())
-        while low in unequal:
-            low += 1
-        while high in unequal:
-            high -= 1
-        return low, high
+        known = self._known_bounds.get(terms)
+        if known is None:
+            low, high = self._wide_bounds(terms)
+            unequal = self._unequal.get(terms, ())
+            while low in unequal:
+                low += 1
+            while high in unequal:
+                high -= 1
+            known = self._known_bounds[terms] = low, high
+        return known
 
     def _wide_bounds(self, terms: LinearKey) -> tuple[float, float]:
         spend()
@@ -197,6 +218,16 @@ class Facts:
                 return (0 if low >= 0 else -math.inf), (high if high >= 0 else math.inf)
         return -math.inf, math.inf
 
+    def may_equal(self, one: Symbol, other: Symbol) -> bool:
+        """Whether `decide` has to be asked if two numbers are equal; False where it would not say so."""
+        if any(self.equalities.canonical(number) is not number for number in (one, other)):
+            return True
+        normal = _normal(ScalarOp("eq", "bool", (one, other)))
+        if normal is None or normal[1] in self._range:
+            return True
+        low, high = self._bounds((((one,), 1),))
+        return low == high and self._bounds((((other,), 1),)) == (low, low)
+
     def interval(self, value: Scalar) -> tuple[float, float]:
         """The least and the greatest number that an int may be, as far as is known."""
         poly = to_polynomial(value)
@@ -210,12 +241,15 @@ class Facts:
         ends = [bound * factor + constant for bound in self._bounds(normal[1])]
         return min(ends), max(ends)
 
-    def _excluded(self, terms: LinearKey) -> set[int]:
-        unequal = set(self._unequal.get(terms, ()))
+    def _is_excluded(self, terms: LinearKey, number: int) -> bool:
+        """Whether a linear form is known not to be `number`; one of which a size is a factor is neither 1 nor -1, since
+        a size is not 1."""
+        if number in self._unequal.get(terms, ()):
+            return True
+        if number not in (1, -1):
+            return False
         common = set.intersection(*(set(monomial) for monomial, _ in terms))
-        if any(map(self._like_a_size, common)):
-            unequal |= {1, -1}  # a size is not 1, so that no multiple of it is
-        return unequal
+        return any(map(self._like_a_size, common))
 
     def _like_a_size(self, factor: ScalarExpr) -> bool:
         """Whether a number is never negative and never 1."""

@@ -150,23 +150,27 @@ def written(node: Node) -> set[Node]:
     found: set[Node] = set()
     if node.kind is NodeKind.LOOP:
         _, initial, captured, body = loop_parts(node)
-        for inner in body.nodes:
-            for origin in written(inner):
-                if origin.kind is not NodeKind.INPUT:
-                    continue
-                place = origin.params["index"] - 1
-                hit = _carried_from(node, place) if place < len(initial) else {captured[place - len(initial)]}
-                for value in hit:
-                    assert isinstance(value, Node), node.name
-                    found |= origins(value)
+        for origin in written_by(body.nodes):
+            if origin.kind is not NodeKind.INPUT:
+                continue
+            place = origin.params["index"] - 1
+            hit = _carried_from(node, place) if place < len(initial) else {captured[place - len(initial)]}
+            for value in hit:
+                assert isinstance(value, Node), node.name
+                found |= origins(value)
     if node.kind is NodeKind.COND:
-        for inner in (inner for branch in node.regions for inner in branch.nodes):
-            for origin in written(inner):
-                if origin.kind is NodeKind.INPUT:
-                    value = node.args[1 + origin.params["index"]]
-                    assert isinstance(value, Node), node.name
-                    found |= origins(value)
+        for origin in written_by(inner for branch in node.regions for inner in branch.nodes):
+            if origin.kind is NodeKind.INPUT:
+                value = node.args[1 + origin.params["index"]]
+                assert isinstance(value, Node), node.name
+                found |= origins(value)
     return found
+
+
+def written_by(nodes: Iterable[Node]) -> set[Node]:
+    """The inputs and fresh arrays whose memory any of these nodes may change."""
+    writers = (node for node in nodes if node.kind is NodeKind.STORE or node.regions)
+    return {origin for node in writers for origin in written(node)}
 
 
 def acts(node: Node, keep: Callable[[Node], bool]) -> bool:
@@ -238,8 +242,15 @@ def map_scalars(value: Any, change: Callable[[Scalar], Any]) -> Any:
 
 def rename_symbols(body: Graph, symbols: Mapping[str, Symbol]) -> None:
     """Let `body`, but for its facts, name each number by the Symbol of its name."""
+    known: dict[Scalar, Scalar] = {}
+
+    def rename(scalar: Scalar) -> Scalar:
+        if scalar not in known:
+            known[scalar] = renamed(scalar, symbols)
+        return known[scalar]
+
     def change(value: Any) -> Any:
-        return map_scalars(value, lambda scalar: renamed(scalar, symbols))
+        return map_scalars(value, rename)
 
     def change_type(type_: ArrayType) -> ArrayType:
         return ArrayType(type_.dtype, change(type_.shape), type_.scalar)

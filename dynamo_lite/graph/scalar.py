@@ -14,18 +14,36 @@ themselves are: do not key a table that has both by ``==``.
 from __future__ import annotations
 
 import math
+import os
+import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from functools import lru_cache
-from typing import TypeAlias
-
-from dynamo_lite.dataclass import dataclass
+from typing import Any, Self, TypeAlias, final
+from weakref import WeakValueDictionary
 
 Number: TypeAlias = int | float | bool | complex
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class _Shared:
+    """Equal terms are one object, so that ``==`` is identity and tables find them by their address: sizes are compared
+    and looked up hundreds of thousands of times. A term goes when nobody has it any more."""
+
+    __slots__ = ("__weakref__",)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
+_TERMS: WeakValueDictionary[tuple[Any, ...], Any] = WeakValueDictionary()
+_MAKING = threading.RLock()  # a term: a signal's handler, too, may make one meanwhile
+os.register_at_fork(after_in_child=_MAKING._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+@final
+class Symbol(_Shared):
     """A number known only at the call: ``axis`` of graph input ``input``, or (axis None) that input's own value.
 
     A size (axis given) is never negative and never 1: an axis of size 1 is the constant 1 (see ArrayType). One with a
@@ -33,48 +51,87 @@ class Symbol:
     count_true or a scalar_number); no other number of the graph has that input. As a size it may be 1.
     """
 
+    __slots__ = ("_names", "axis", "input", "kind", "name")
+
     name: str
     kind: str  # "int", "float" or "bool"
     input: int
-    axis: int | None = None
+    axis: int | None
+    _names: frozenset[str]
+
+    def __new__(cls, name: str, kind: str, input: int, axis: int | None = None) -> Symbol:
+        key = name, kind, input, axis
+        found: Symbol | None = _TERMS.get(key)
+        if found is not None:
+            return found
+        with _MAKING:
+            found = _TERMS.get(key)
+            if found is None:
+                found = object.__new__(cls)
+                found.name, found.kind, found.input, found.axis = key
+                found._names = frozenset((name,))
+                _TERMS[key] = found
+            return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Symbol, (self.name, self.kind, self.input, self.axis)
 
     def __str__(self) -> str:
         return self.name
 
-    def __hash__(self) -> int:
-        return hash(self.name)
+    def __repr__(self) -> str:
+        return f"Symbol(name={self.name!r}, kind={self.kind!r}, input={self.input!r}, axis={self.axis!r})"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ScalarOp:
+@final
+class ScalarOp(_Shared):
     """``op`` applied to operands. Ops: add sub mul floordiv mod neg min max truediv pow sqrt bitand bitor bitxor trunc
     lt le eq ne gt ge and or not, and those of FUNCTIONS.
 
     Meaning: Python's own operators on ints, floats and bools; "and", "or" and "not" work on bools, "bitand", "bitor"
     and "bitxor" on ints. An operand of "pow" is a float, and so is the result; "trunc" is int() of a float,
     "sqrt" math.sqrt of a number that is not negative. FUNCTIONS are math's, of finite numbers but for "fabs". normal:
-    `simplify` would not change it. The text is kept, since sizes are compared and put in order by it again and again.
+    `simplify` would not change it. The text is kept, since sizes are put in order by it again and again, and so are the
+    names of the symbols in it.
     """
+
+    __slots__ = ("_names", "_text", "kind", "normal", "op", "operands")
 
     op: str
     kind: str  # "int", "float" or "bool"
     operands: tuple[Scalar, ...]
-    normal: bool = field(default=False, repr=False, compare=False)
-    _text: str = field(default="", init=False, repr=False, compare=False)
+    normal: bool
+    _text: str
+    _names: frozenset[str] | None
+
+    def __new__(cls, op: str, kind: str, operands: tuple[Scalar, ...], normal: bool = False) -> ScalarOp:
+        types = tuple(map(type, operands))  # 1, True and 1.0 are equal
+        key: tuple[Any, ...] = op, kind, operands, types
+        if float in types:  # and so are 0.0 and -0.0
+            key += tuple(math.copysign(1.0, operand) for operand in operands if type(operand) is float)
+        found: ScalarOp | None = _TERMS.get(key)
+        if found is None:
+            with _MAKING:
+                found = _TERMS.get(key)
+                if found is None:
+                    found = object.__new__(cls)
+                    found.op, found.kind, found.operands, found.normal = op, kind, operands, normal
+                    found._text, found._names = "", None
+                    _TERMS[key] = found
+        if normal:
+            found.normal = True
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ScalarOp, (self.op, self.kind, self.operands)
 
     def __str__(self) -> str:
         if not self._text:
-            object.__setattr__(self, "_text", f"{self.op}({', '.join(map(str, self.operands))})")
+            self._text = f"{self.op}({', '.join(map(str, self.operands))})"
         return self._text
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        same = isinstance(other, ScalarOp) and self.kind == other.kind and str(self) == str(other)
-        return same and self.operands == other.operands  # type: ignore[attr-defined]  # symbols may share a name
-
-    def __hash__(self) -> int:
-        return hash(str(self))
+    def __repr__(self) -> str:
+        return f"ScalarOp(op={self.op!r}, kind={self.kind!r}, operands={self.operands!r})"
 
 
 ScalarExpr: TypeAlias = Symbol | ScalarOp
@@ -160,13 +217,14 @@ def as_python(value: Scalar, name_of: Callable[[Symbol], str]) -> str:
     return f"{'int' if value.op == 'trunc' else value.op}({', '.join(parts)})"
 
 
-def symbols_of(value: object) -> set[str]:
+def symbols_of(value: object) -> frozenset[str]:
     """The names of the symbols in a scalar."""
-    if isinstance(value, Symbol):
-        return {value.name}
-    if isinstance(value, ScalarOp):
-        return {name for operand in value.operands for name in symbols_of(operand)}
-    return set()
+    if isinstance(value, Symbol | ScalarOp):
+        names = value._names
+        if names is None:
+            names = value._names = frozenset().union(*map(symbols_of, value.operands))  # type: ignore[union-attr]
+        return names
+    return frozenset()
 
 
 def is_larger(value: Scalar, parts: int, depth: int) -> bool:
@@ -336,7 +394,7 @@ def simplify(value: Scalar) -> Scalar:
         return value
     result = _simplify(value)
     if isinstance(result, ScalarOp):
-        object.__setattr__(result, "normal", True)
+        result.normal = True
     return result
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.rewrite import origins, replace_uses, written
+from dynamo_lite.graph.rewrite import origins, replace_uses, written_by
 from dynamo_lite.graph.scalar import Dim, Scalar, kind_of, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.orders import PACKED, Orders
@@ -47,7 +47,7 @@ WHOLE = (None, None, None)
 
 def assemble(graph: Graph, orders: Orders) -> None:
     """Rewrite every node that puts a few arrays or numbers together."""
-    maker = _Assembler(graph, orders, {origin for node in graph.nodes for origin in written(node)})
+    maker = _Assembler(graph, orders, written_by(graph.nodes))
     rules = {
         "array_of": maker.array_of,
         "stack": maker.stack,

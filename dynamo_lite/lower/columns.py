@@ -27,7 +27,7 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.rewrite import hands_out, origins, replace_uses, users, written
+from dynamo_lite.graph.rewrite import hands_out, origins, replace_uses, users, written, written_by
 from dynamo_lite.graph.scalar import Dim
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.functionalise import looks_at_layout
@@ -80,7 +80,7 @@ class _Taker:
         graph = self.graph
         self.uses = users(graph)
         self.outputs = {output for output in graph.outputs if isinstance(output, Node)}
-        self.stored = {origin for node in graph.nodes for origin in written(node)}
+        self.stored = written_by(graph.nodes)
         self.assembled = self.find_assembled()
 
     # Which nodes
@@ -307,7 +307,7 @@ class _Taker:
                     self.orders.require(graph, self.orders.of(node) or ())
                 elif self.is_seen(node):
                     replaced[node] = self.put_together(node, parts)
-            elif node.kind is NodeKind.STORE and node.args[1] in self.taken and self.takes_columns(node, node.args[1]):  # type: ignore[arg-type]
+            elif node.kind is NodeKind.STORE and node.args[1] in self.taken and self.takes_columns(node, node.args[1]):
                 target, value = node.args
                 assert isinstance(target, Node) and isinstance(value, Node)
                 self.fill(target, self.parts[value], node)

@@ -20,7 +20,7 @@ from dynamo_lite.graph.alias import apart, merge_views
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, elementwise_of, is_exact_view
-from dynamo_lite.graph.rewrite import hands_out, is_structured, is_view, origins, root, users, written
+from dynamo_lite.graph.rewrite import hands_out, is_structured, is_view, origins, root, users, written_by
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.ops import vector_math
 
@@ -31,6 +31,8 @@ def functionalise(graph: Graph, alike: Alike = lambda value, array: False) -> No
     """Forward stored values, drop dead stores, make fresh arrays values. alike: whether NumPy is known to lay out a
     value in the order of axes of an array."""
     merge_views(graph)
+    if not any(node.kind is NodeKind.STORE for node in graph.nodes):
+        return
 
     def follows(value: Node, array: Node) -> bool:
         return _follows(value, array) or alike(value, array)
@@ -41,7 +43,7 @@ def functionalise(graph: Graph, alike: Alike = lambda value, array: False) -> No
 
 
 def _stored_roots(graph: Graph) -> set[Node]:
-    return {origin for node in graph.nodes for origin in written(node)}
+    return written_by(graph.nodes)
 
 
 def _target(store: Node) -> Node:
@@ -147,8 +149,16 @@ def _is_met_alone(array: Node, node: Node) -> bool:
     return all(origins(other).isdisjoint(origins(array)) for other in others)
 
 
+class _Origins(dict[Node, set[Node]]):
+    """`origins` by node, while no view gets another operand."""
+
+    def __missing__(self, node: Node) -> set[Node]:
+        found = self[node] = origins(node)
+        return found
+
+
 def _forward_stores(graph: Graph, follows: Alike) -> None:
-    stored = _stored_roots(graph)
+    stored, shown = _stored_roots(graph), _Origins()
     contents: dict[Node, Node] = {}
     graph.nodes = [node for node in graph.nodes if node.kind is not NodeKind.STORE or node.args[0] is not node.args[1]]
     for node in graph.nodes:
@@ -169,10 +179,10 @@ def _forward_stores(graph: Graph, follows: Alike) -> None:
             continue
         target, value = _target(node), node.args[1]
         # NB: NumPy copies a vector over itself with what it has just written.
-        if isinstance(value, Node) and value in contents and origins(value).isdisjoint(origins(target)):
+        if isinstance(value, Node) and value in contents and shown[value].isdisjoint(shown[target]):
             value = contents[value]
             node.args = (target, value)
-        contents = _without(graph, contents, target)
+        contents = _without(graph, contents, target, shown)
         if (
             isinstance(value, Node)
             and (_is_value(value, stored) or _stays(value, stored))
@@ -185,20 +195,21 @@ def _forward_stores(graph: Graph, follows: Alike) -> None:
 def _drop_overwritten(graph: Graph) -> None:
     latest: dict[Node, Node] = {}  # array -> the last store into exactly it, unread so far
     dead: set[Node] = set()
+    shown = _Origins()
     for node in graph.nodes:
         if node.kind is NodeKind.STORE:
             target, value = _target(node), node.args[1]
             if isinstance(value, Node):
-                latest = _without(graph, latest, value)
+                latest = _without(graph, latest, value, shown)
             if target in latest and not _works_in_place(latest[target]):
                 dead.add(latest[target])
-            latest = _without(graph, latest, target)
+            latest = _without(graph, latest, target, shown)
             if not isinstance(value, Node) or value.array_type.dtype == target.array_type.dtype:
                 latest[target] = node
         elif node.kind is NodeKind.CALL and _reads(node):
             for arg in node.args:
                 if isinstance(arg, Node):
-                    latest = _without(graph, latest, arg)
+                    latest = _without(graph, latest, arg, shown)
         elif is_structured(node):
             latest = {}
     kept = _kept(graph)
@@ -221,16 +232,12 @@ def _works_in_place(store: Node) -> bool:
     return isinstance(value, Node) and value.kind is NodeKind.CALL and REGISTRY[value.op].in_place
 
 
-def _without(graph: Graph, known: dict[Node, Node], touched: Node) -> dict[Node, Node]:
+def _without(graph: Graph, known: dict[Node, Node], touched: Node, shown: _Origins) -> dict[Node, Node]:
     """What is known of arrays, but for those that may share memory with `touched`."""
-    if not known:
-        return known
-    memory = origins(touched)
-    return {
-        array: what
-        for array, what in known.items()
-        if origins(array).isdisjoint(memory) or (array is not touched and apart(array, touched, graph.facts))
-    }
+    memory = shown[touched]
+    near = [array for array in known if not shown[array].isdisjoint(memory)]
+    gone = {array for array in near if array is touched or not apart(array, touched, graph.facts)}
+    return {array: what for array, what in known.items() if array not in gone} if gone else known
 
 
 def _replace_fresh(graph: Graph, follows: Alike) -> None:

@@ -32,6 +32,7 @@ from dynamo_lite.graph.rewrite import (
     root,
     users,
     written,
+    written_by,
 )
 from dynamo_lite.graph.scalar import Scalar, Symbol, make, renamed, substitute, symbols_of
 from dynamo_lite.graph.types import ArrayType
@@ -143,7 +144,7 @@ class _Hoist:
     def _fixed(self) -> dict[Node, None]:
         """The nodes of the body that are the same in each iteration."""
         changed = written(self.loop)
-        stored = {origin for node in self.body.nodes for origin in written(node)}
+        stored = written_by(self.body.nodes)
         fixed: dict[Node, None] = {}
         for node in self.body.nodes:
             if node.kind is NodeKind.INPUT:

@@ -20,7 +20,7 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.rewrite import is_structured, origins, replace_uses, users, written
+from dynamo_lite.graph.rewrite import is_structured, origins, replace_uses, users, written, written_by
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.functionalise import Alike, looks_at_layout
@@ -173,7 +173,7 @@ class _Borders:
 
     def gather(self) -> dict[Node, _Bordered]:
         """What is rolled, by the first of its rolls: rolls of one value between which nobody writes into it."""
-        stored = {origin for node in self.graph.nodes for origin in written(node)}
+        stored = written_by(self.graph.nodes)
         first: dict[Node, _Bordered] = {}
         of_value: dict[Node, _Bordered] = {}
         of_roll: dict[Node, _Bordered] = {}

@@ -9,7 +9,7 @@ from).
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import replace
 from itertools import accumulate
 
@@ -20,13 +20,19 @@ from dynamo_lite.pycode.version import RISES
 _RISING = frozenset(op for op, _ in RISES)
 
 
-def successors(code: Code, index: int) -> Iterator[int]:
+@remembered
+def following(code: Code) -> list[tuple[int, ...]]:
+    """For each instruction those that may run right after it when it raises nothing."""
+    found: list[tuple[int, ...]] = []
+    for index, instr in enumerate(code.instrs):
+        after = () if OPCODES[instr.op].ends else (index + 1,)
+        found.append(after if instr.target is None else (*after, instr.target))
+    return found
+
+
+def successors(code: Code, index: int) -> tuple[int, ...]:
     """The instructions that may run right after `index` when it raises nothing."""
-    instr = code.instrs[index]
-    if not OPCODES[instr.op].ends:
-        yield index + 1
-    if instr.target is not None:
-        yield instr.target
+    return following(code)[index]
 
 
 def handler_targets(code: Code) -> list[int | None]:
@@ -79,7 +85,7 @@ def natural_loop(code: Code, header: int, raising: bool) -> frozenset[int]:
 def _after(code: Code, raising: bool) -> list[list[int]]:
     """For each instruction those that may follow it when nothing raises; raising: and its handler."""
     n = len(code.instrs)
-    after = [[one for one in successors(code, index) if one < n] for index in range(n)]
+    after = [[one for one in behind if one < n] for behind in following(code)]
     if raising:
         for index, handler in enumerate(handler_targets(code)):
             if handler is not None:

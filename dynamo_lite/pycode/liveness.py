@@ -12,7 +12,7 @@ from itertools import compress
 from typing import overload
 
 from dynamo_lite.pycode.code import Code, remembered
-from dynamo_lite.pycode.flow import handler_targets, successors
+from dynamo_lite.pycode.flow import following, handler_targets
 from dynamo_lite.pycode.opcodes import OPCODES, Operand
 
 
@@ -51,7 +51,7 @@ def liveness(code: Code) -> Live:
     instrs = code.instrs
     bits = {name: 1 << number for number, name in enumerate(code.varnames)}
     handlers = handler_targets(code)
-    following = [tuple(successors(code, index)) for index in range(len(instrs))]
+    behind = following(code)
     reads = [0] * len(instrs)
     kept = [-1] * len(instrs)  # mask of what an instruction does not overwrite
     influences: list[list[int]] = [[] for _ in instrs]  # the instructions whose live set depends on this one's
@@ -63,7 +63,7 @@ def liveness(code: Code) -> Live:
                 kept[index] = ~bit
             else:  # NB: DELETE_FAST reads too: it raises UnboundLocalError when the local is unbound
                 reads[index] = bit
-        for after in following[index]:
+        for after in behind[index]:
             influences[after].append(index)
         handler = handlers[index]
         if handler is not None:
@@ -73,7 +73,7 @@ def liveness(code: Code) -> Live:
     while work:
         for index in influences[work.pop()]:
             mask = 0
-            for after in following[index]:
+            for after in behind[index]:
                 mask |= live[after]
             mask = mask & kept[index] | reads[index]
             handler = handlers[index]

@@ -16,7 +16,7 @@ from dynamo_lite._C import Declined, Objects, has_other_threads
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.interpret import symbol_values
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.rewrite import is_structured, written
+from dynamo_lite.graph.rewrite import is_structured, written_by
 from dynamo_lite.graph.scalar import Number, evaluate, kind_of, symbols_of
 from dynamo_lite.graph.types import GENERATOR, LIST, ArrayType
 from dynamo_lite.ops.draws import journal
@@ -30,7 +30,7 @@ def transaction(
     raises, the written inputs, the lists and the random generators put back and Declined raised. on_failure is told
     of the exception first, and may raise another. Results of other types than the graph's are such a failure
     (TypeError)."""
-    roots = {origin for node in graph.nodes for origin in written(node)}
+    roots = written_by(graph.nodes)
     loops = any(map(is_structured, graph.nodes))
     lists = [place for place, node in enumerate(graph.inputs) if isinstance(node, Node) and node.type == LIST]
     drawn = [place for place, node in enumerate(graph.inputs) if isinstance(node, Node) and node.type == GENERATOR]

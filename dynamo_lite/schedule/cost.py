@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import operator
 import sys
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -46,6 +45,7 @@ from dynamo_lite.graph.scalar import (
 )
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.call import Evaluation
+from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
@@ -88,7 +88,6 @@ MUCH_SLOWER = 1.5  # than plain Python, to be left alone where the estimate is o
 SEGMENT = 500.0  # a graph break: what goes on behind it is a call of its own
 STEP = 30.0
 ITERATION = 20.0  # of a loop
-OPEN_LENGTH = 4
 MACHINE_CALL = 150.0  # of a machine loop; of one step or operation in it; of one by a loop of NumPy's
 MACHINE_STEP = 1.5
 MACHINE_LOOP = 30.0
@@ -103,8 +102,6 @@ TILE = 16  # elements that take as long as one
 DOUBTFUL = 1.5  # times as fast: what is expected to gain less is timed on real calls
 MANY_INPUTS = 32  # a program with more is timed as well: what their guards take hangs on how they are reached
 BATCH = 16  # iterations of a kernel in which arrays go through memory once
-WHILE_LENGTH = 10  # iterations of a loop with a condition on what it computes
-PAUSE_LENGTH = 1000  # iterations before a loop pauses, where nobody can tell
 CHOICE = 40.0
 KERNEL = 100.0  # of a Map or Reduce, a result's array included
 RESULT = 60.0  # of each further one
@@ -148,20 +145,7 @@ _MASKED = frozenset(("masked", "put_masked"))
 _PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 SCALES = range(-12, 13)  # sizes are tried in steps of 4
 MOST_ELEMENTS = 1 << 27
-MOST_ITERATIONS = 1 << 40
 MOST_PARTS = 40  # of a condition on iterations
-
-
-class Env(dict[str, Number]):
-    """What the symbols are. counts: of shapes, by identity, with the shape, which so lives as long. charges: of graphs,
-    by identity, with the graph; they hang on no symbol, and all sizes share them."""
-
-    __slots__ = ("charges", "counts")
-
-    def __init__(self, values: Mapping[str, Number], around: Env | None = None) -> None:
-        super().__init__(values)
-        self.counts: dict[int, tuple[Sequence[Any], float]] = {}
-        self.charges: dict[int, tuple[Graph, list[_Charge]]] = {} if around is None else around.charges
 
 
 class DoesNotPay(Exception):
@@ -284,11 +268,11 @@ def _iterations_of(node: Node, known: Mapping[str, Scalar], env: Env) -> Scalar:
     values, symbols = (None, *initial, *captured), body.symbols.values()
     goes_on = body.outputs[-1] if node.params.get("while") else None
     changing = _first_changing(node)
-    length, inside = _middle(bounds, values[1:], symbols, env, goes_on, changing)
+    length, inside = middle(bounds, values[1:], symbols, env, goes_on, changing)
     index = next((symbol.name for symbol in symbols if symbol.input == 0), "")
     result: Scalar = length
     step = bounds[2]
-    fixed = goes_on is None or (not isinstance(goes_on, Node) and _is_of_index(goes_on, index, symbols, changing))
+    fixed = goes_on is None or (not isinstance(goes_on, Node) and is_of_index(goes_on, index, symbols, changing))
     if fixed and type(step) is int and step > 0 and all(symbols_of(bound) <= known.keys() for bound in bounds):
         start, stop = (substitute(bound, known) for bound in bounds[:2])
         result = make("floordiv", make("sub", make("add", stop, step - 1), start), step)
@@ -355,89 +339,16 @@ def _types(node: Node) -> list[ArrayType]:
     return [type_ for type_ in types if type_ is not None]
 
 
-def _middle(
-    bounds: Sequence[Any],
-    values: Sequence[Any],
-    symbols: Iterable[Symbol],
-    env: Env,
-    goes_on: Any,
-    changing: int,
-    pause: Sequence[Any] = (),
-) -> tuple[int, Env]:
-    """How many iterations a loop has, and what the numbers of its body are in the middle one. goes_on: the condition to
-    go on, None without one; changing: from which input on numbers are carried. pause: the index, and the conditions for
-    which it pauses.
-
-    One of open length counts for a few at least: what is decided for a call without any serves the others too.
-    """
-    limits: list[Any] = [evaluate(bound, env) for bound in bounds]
-    numbers = range(*limits) if limits[2] else range(0)
-    if pause:
-        number = _before_pause(numbers, pause, env)
-        return number, _inside((limits[0], *values), symbols, env)
-    symbols = tuple(symbols)
-    if goes_on is not None:
-        inside = _inside((limits[0], *values), symbols, env)
-        numbers = numbers[: _while_length(numbers, goes_on, symbols, changing, inside)]
-    index = numbers[len(numbers) // 2] if numbers else limits[0]
-    least = OPEN_LENGTH if any(map(is_symbolic, bounds)) else 0
-    return max(len(numbers), least), _inside((index, *values), symbols, env)
-
-
-def _while_length(numbers: range, goes_on: Any, symbols: Iterable[Symbol], changing: int, env: Env) -> int:
-    """For how many iterations a condition on the index holds, if for the first ones; WHILE_LENGTH for another."""
-    index = next((symbol.name for symbol in symbols if symbol.input == 0), "")
-    if not is_scalar(goes_on) or not _is_of_index(goes_on, index, symbols, changing):
-        return WHILE_LENGTH
-
-    def ends(place: int) -> bool:
-        return place >= MOST_ITERATIONS or not evaluate(goes_on, {**env, index: numbers.start + place * numbers.step})
-
-    try:
-        behind = 0
-        while not ends(behind):
-            behind = 2 * behind + 1
-        return bisect_left(range(behind), True, key=ends) + 1
-    except ArithmeticError:
-        return WHILE_LENGTH
-
-
-def _is_of_index(condition: Scalar, index: str, symbols: Iterable[Symbol], changing: int) -> bool:
-    """Whether it hangs on the index, and on nothing else that changes."""
-    names = symbols_of(condition)
-    kept = {symbol.name for symbol in symbols if 0 <= symbol.input < changing}
-    return index in names and names <= kept
-
-
-def _before_pause(numbers: range, pause: Sequence[Any], env: Env) -> int:
-    """How many iterations are run before the loop pauses; the last ones say nothing of others."""
-    index, *conditions = pause
-    for place, number in enumerate(numbers[:PAUSE_LENGTH]):
-        try:
-            if any(evaluate(condition, {**env, index.name: number}) for condition in conditions):
-                return max(place, 1)
-        except ArithmeticError:  # the program declines
-            break
-    return max(len(numbers), PAUSE_LENGTH)
-
-
-def _inside(values: Sequence[Any], symbols: Iterable[Symbol], env: Env) -> Env:
-    """What the numbers of a body are, into which `values` go; of what it computes nobody knows."""
-    inside = Env({}, env)
-    for symbol in symbols:
-        try:
-            inside[symbol.name] = evaluate(values[symbol.input], env) if symbol.input >= 0 else 1
-        except ArithmeticError:  # of the numbers that nobody knows
-            inside[symbol.name] = 1
-    return inside
-
-
 def _loop_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:
     bounds, initial, captured, body = loop_parts(node)
     goes_on = body.outputs[-1] if node.params.get("while") else None
     pause, changing = node.params.get("pause", ()), _first_changing(node)
-    count, inside = _middle(bounds, (*initial, *captured), body.symbols.values(), env, goes_on, changing, pause)
-    return count * time(body, inside)
+
+    def find() -> tuple[int, Env]:
+        return middle(bounds, (*initial, *captured), body.symbols.values(), env, goes_on, changing, pause)
+
+    count, within = env.of(node, find)
+    return count * time(body, within)
 
 
 def _first_changing(node: Node) -> int:
@@ -448,7 +359,9 @@ def _first_changing(node: Node) -> int:
 
 
 def _cond_time(node: Node, env: Env, time: Callable[[Graph, Env], float]) -> float:
-    return sum(time(one, _inside(node.args[1:], one.symbols.values(), env)) for one in node.regions) / 2
+    regions = node.regions
+    within = env.of(node, lambda: [env_of_body(node.args[1:], one.symbols.values(), env) for one in regions])
+    return sum(map(time, regions, within)) / 2
 
 
 @dataclass(slots=True)
@@ -476,7 +389,8 @@ def _charges(graph: Graph, env: Env) -> list[_Charge]:
                 key = node.op, elementwise_of(node).name, elided, listed, node.type, types
             found.setdefault(key, _Charge(node, elided, listed)).number += 1
         env.charges[id(graph)] = graph, list(found.values())
-    return env.charges[id(graph)][1]
+    known: list[_Charge] = env.charges[id(graph)][1]
+    return known
 
 
 def _shared_time(graph: Graph, env: Env) -> float:
@@ -627,7 +541,7 @@ def _calls(schedule: Schedule, env: Env, target: Target) -> bool:
 
 def _branches(step: Cond, env: Env) -> list[tuple[Schedule, Env]]:
     """The branches, with their numbers."""
-    return [(body, _inside(step.operands, body.symbols, env)) for body in bodies(step)]
+    return env.of(step, lambda: [(body, env_of_body(step.operands, body.symbols, env)) for body in bodies(step)])
 
 
 def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
@@ -687,7 +601,8 @@ def _iterations(step: Loop, env: Env) -> tuple[int, Env]:
     values = *step.carried, *step.captured
     goes_on = step.body.outputs[-1] if step.goes_on else None
     changing = 1 + len(values) - (len(step.body.outputs) - len(step.carried) - step.goes_on)
-    return _middle(bounds, values, step.body.symbols, env, goes_on, changing, step.pause or ())
+    pause = step.pause or ()
+    return env.of(step, lambda: middle(bounds, values, step.body.symbols, env, goes_on, changing, pause))
 
 
 def _is_long(loop: Loop, machine: Machine, env: Env) -> bool:

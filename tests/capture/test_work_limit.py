@@ -207,9 +207,12 @@ def test_what_had_no_time_is_compiled_once_it_has_run_for_long(slow_clock: list[
 
 def test_segments_that_had_no_time_are_compiled_later(slow_clock: list[float]) -> None:
     x = np.ones(20)
-    slow_clock[1] = 1e-5
-    options = {"compile_budget": 3, "cost_model": False, "work_limit": 10**9}
-    fast = dynamo_lite.compile(many_breaks, options=options)
+    slow_clock[1] = 1e-4
+    options = {"compile_budget": 0, "cost_model": False, "work_limit": 10**9}
+    dynamo_lite.compile(many_breaks, options=options)(x)
+    half = int(slow_clock[0] * 500)  # of the time that all segments take
+    slow_clock[:] = 0.0, 1e-4
+    fast = dynamo_lite.compile(many_breaks, options=options | {"compile_budget": half})
     assert np.array_equal(fast(x), many_breaks(x)) and fast.stats()["native_calls"] < 4
     assert {skip.id for skip in fast.explain().skips} == {"compile-budget"}
     calls_until(fast, x, many_breaks, lambda: fast.stats()["compiles"] == 4)

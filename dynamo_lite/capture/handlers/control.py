@@ -239,7 +239,7 @@ def for_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
         frame.stack[-1] = iterate(machine, frame.stack[-1])
     iterator = frame.stack[-1]
     if not isinstance(iterator, IteratorValue):
-        raise Break("loop-goes-on", a_kind(machine.peek(frame)))
+        raise Break("loop-goes-on", a_kind(iterator))
     if is_numbered(iterator):
         assert instr.target is not None
         if for_numbered(machine, frame, iterator, instr.target):

@@ -1,0 +1,110 @@
+"""What a loop will change, guessed from its instructions before the first attempt at it.
+
+Enters what the locals of a loop hold before it; leaves in its LoopPlan which numbers are likely to grow by the same int
+in every iteration (``steps``), and which to change otherwise (``numbers``). A guess that is right saves an attempt for
+each loop of a nest, since what an attempt learns is known to the next one only. One that is wrong is seen once the body
+has been traced. INVARIANT: a loop is not refused, nor a way in it set apart, on the strength of a guess.
+"""
+
+from __future__ import annotations
+
+from dynamo_lite.capture.choices import parts_of
+from dynamo_lite.capture.eithers import Form
+from dynamo_lite.capture.loop_code import even_steps
+from dynamo_lite.capture.loop_places import Name
+from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.objects import Path
+from dynamo_lite.capture.sameness import is_tuple
+from dynamo_lite.capture.state import LoopPlan, Retry, Tracer
+from dynamo_lite.capture.value import Value
+from dynamo_lite.capture.wrap import realise
+from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of
+from dynamo_lite.pycode import Code
+
+MAX_NUMBERS = 16  # csrc/loop.c has room for so many
+
+
+def is_carriable(begin: Scalar) -> bool:
+    """Whether a loop can carry what begins as this number."""
+    return kind_of(begin) != "complex" and (type(begin) is not int or -(2**63) <= begin < 2**63)
+
+
+def guess(
+    tracer: Tracer,
+    plan: LoopPlan,
+    code: Code,
+    loop: frozenset[int],
+    header: int,
+    before: dict[Name, Value],
+) -> None:
+    """Note what the loop may change of `before`, values by the names of locals that an iteration assigns and may read
+    before, or leave as they are. Of those of a `while` only even steps are guessed: others are taken to change until
+    the contrary is seen."""
+    if not plan.guesses:
+        return
+    is_for = code.instrs[header].op == "FOR_ITER"
+    steps = even_steps(code, loop, header)
+    work: list[tuple[Path, Value]] = [((name,), value) for name, value in before.items()]
+    for path, value in work:  # grows
+        if is_tuple(value):
+            items = value.items  # type: ignore[attr-defined]
+            work += [((*path, place), realise(tracer, item)) for place, item in enumerate(items)]
+            continue
+        begin = as_scalar(value)
+        if begin is None or not is_carriable(begin) or path in plan.fixed | plan.numbers | plan.steps.keys():
+            continue
+        if kind_of(begin) == "int" and len(path) == 1 and path[0] in steps:
+            plan.steps[path] = steps[path[0]]
+            plan.guessed.add(path)
+        elif is_for and len(plan.numbers) < MAX_NUMBERS:
+            plan.numbers.add(path)
+            plan.guessed.add(path)
+
+
+def doubt(tracer: Tracer, plan: LoopPlan) -> None:
+    """Where an attempt is about to fail that rests on guesses, about this loop or one around it: raise Retry for one
+    without."""
+    plans = [plan, *(tracer.plans[region.key] for region in tracer.regions if region.key in tracer.plans)]
+    if not any(one.guessed for one in plans):
+        return
+    for one in plans:
+        one.guesses = False
+        for path in one.guessed:
+            one.steps.pop(path, None)
+            one.numbers.discard(path)
+        one.guessed.clear()
+    raise Retry
+
+
+def changing_parts(tracer: Tracer, number: Symbol | None, before: Value | None, after: Value) -> list[int]:
+    """Which parts of what a local holds after an iteration are numbers that the next one is to carry, too; it was
+    `number` in that iteration, and `before` before the loop."""
+    begin, parts = None if before is None else as_scalar(before), parts_of(tracer, after)
+    if number is None or begin is None or parts is None:
+        return []
+    found: list[int] = []
+    for place, part in enumerate(parts):
+        end = None if part is None or place == 0 else as_scalar(part)
+        if end is not None and kind_of(end) == number.kind and not _made_of(tracer, end, number, begin):
+            found.append(place)
+    return found
+
+
+def _made_of(tracer: Tracer, end: Scalar, number: Symbol, begin: Scalar) -> bool:
+    """Whether a number is what it was, or what it was before the loop, on all ways."""
+    if end == number or (type(end) is type(begin) and repr(end) == repr(begin)):
+        return True
+    others = tracer.alternatives.get(end.name, ()) if isinstance(end, Symbol) else ()
+    return bool(others) and all(_made_of(tracer, one, number, begin) for one in others)
+
+
+def learn_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: list[int]) -> None:
+    """Note that a local holds one kind of value after some iterations and another after others."""
+    plan.eithers[path[0]] = forms
+    plan.steps.pop(path, None)
+    plan.numbers.discard(path)
+    plan.guessed.discard(path)
+    plan.numbers.update((*path, part) for part in (0, *parts))
+
+
+__all__ = ["MAX_NUMBERS", "changing_parts", "doubt", "guess", "is_carriable", "learn_either"]

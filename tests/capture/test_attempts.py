@@ -1,0 +1,195 @@
+"""How often capture begins again: what a loop changes is guessed before, and a break found is a break kept."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite.capture import trace
+from tests.oracle import require_equal
+
+Array = Any
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+    """The Tracers of all captures, one for each attempt."""
+    made: list[object] = []
+    original = trace.Tracer.__init__
+
+    def note(self: trace.Tracer, *args: Any, **kwargs: Any) -> None:
+        made.append(None)
+        original(self, *args, **kwargs)
+
+    monkeypatch.setattr(trace.Tracer, "__init__", note)
+    yield made
+
+
+def call(fn: Callable[..., Any], *args: Any) -> Any:
+    """Call `fn` compiled and plainly, which has to be the same; what was compiled, explained."""
+    options = {"options": {"cost_model": False, "check": 1}}
+    report = require_equal(fn, lambda: copy.deepcopy(args), compile=dynamo_lite.compile, compile_options=options)
+    return report.compiled.explain()
+
+
+def a_nest(a: Array, n: int) -> Any:
+    k, last, total = 0, 0, 1.5
+    for i in range(n):
+        for j in range(n):
+            for m in range(1, n):
+                if a[i, j] > a[j, m]:
+                    k += 1
+                    last = i * j
+                    total = total * 0.5 + k
+                else:
+                    a[i, m] = 0.5 * a[m, j]
+    return k, last, total
+
+
+def newton(a: Array, tol: float) -> Array:
+    out = np.zeros(len(a))
+    for i in range(len(a)):
+        x, k = 1.0, 0
+        while abs(x * x - a[i]) > tol and k < 50:
+            x = x - (x * x - a[i]) / (2.0 * x)
+            k += 1
+        out[i] = x + k
+    return out
+
+
+def either_in_a_nest(a: Array, n: int) -> Any:
+    s = 0.0
+    for i in range(n):
+        for j in range(n):
+            if a[i, j] > 0.6:
+                s += a[i, j]
+            elif a[i, j] < 0.1:
+                s = s * 0.5
+    return s
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "most"),
+    [
+        (a_nest, (np.random.default_rng(1).random((12, 12)), 12), 1),
+        (newton, (np.random.default_rng(2).random(20) + 1, 1e-9), 2),
+        (either_in_a_nest, (np.random.default_rng(3).random((12, 12)), 12), 2),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_few_attempts(fn: Callable[..., Any], args: tuple[Any, ...], most: int, attempts: list[object]) -> None:
+    explanation = call(fn, *args)
+    assert [loop.outcome for loop in explanation.loops] == ["native"] * len(explanation.loops)
+    assert len(attempts) <= most
+
+
+def other_ways_to_count(x: Array, n: int) -> Any:
+    k, down, still, same = 0, 100, 7, 3
+    for i in range(n):
+        k = 1 + k
+        down = down - 2 * 1
+        still = still + 0
+        same = same
+        x[i % 8] += k + down + still + same
+    return k, down, still, same
+
+
+def counts_and_prints(x: Array, n: int) -> int:
+    k = 0
+    for i in range(n):
+        k = 1 + k
+        x[i % 8] += k
+        if k % 50 == 0:
+            print("at", k)
+    return k
+
+
+def counts_twice(x: Array, n: int) -> tuple[int, int]:
+    k, m = 0, 0
+    for i in range(n):
+        k += 1
+        if x[i % 8] > 0.5:
+            m += 1
+        m += 1
+        k += 2
+        x[i % 8] = x[i % 8] * 0.9 + m * 1e-3
+    return k, m
+
+
+def holds_the_last(x: Array, n: int) -> Any:
+    last, low = -1, 7.5
+    for i in range(n):
+        last = i * i
+        low = x[0] if last < 0 else 2.5
+        if n > 1000:
+            low = 3.5
+        x[i % 8] += last
+    return last, low
+
+
+def flags(x: Array, n: int) -> Any:
+    first, seen = True, False
+    best = 0
+    for i in range(n):
+        if first:
+            best = x[i % 8]
+            first = False
+        elif x[i % 8] > best:
+            best = x[i % 8]
+            seen = True
+    return best, first, seen
+
+
+def numbers_in_a_tuple(x: Array, n: int) -> Any:
+    pair = (0, 1.0)
+    for i in range(n):
+        pair = (pair[0] + 2, pair[1] * 0.5 + x[i % 8])
+    return pair
+
+
+def lists_of_numbers(x: Array, n: int) -> Any:
+    out, k = [], 0
+    for i in range(n):
+        k += 3
+        if x[i % 8] > 0.3:
+            k += 1
+        out.append(k)
+    return out, k
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [other_ways_to_count, counts_and_prints, counts_twice, holds_the_last, flags, numbers_in_a_tuple, lists_of_numbers],
+    ids=lambda fn: fn.__name__,
+)
+@pytest.mark.parametrize("n", [0, 1, 2, 9, 120])
+def test_wrong_guesses_change_nothing(fn: Callable[..., Any], n: int) -> None:
+    call(fn, np.random.default_rng(4).random(8), n)
+
+
+def breaks_at_a_branch(x: Array) -> Any:
+    y = x * 2 + 1
+    if y.sum() > 3:
+        y = y - 1
+    return y * x
+
+
+def breaks_at_a_print(x: Array) -> Any:
+    y = x * 2 + 1
+    print("between", x.shape[0])
+    return y * x
+
+
+@pytest.mark.parametrize("fn", [breaks_at_a_branch, breaks_at_a_print], ids=lambda fn: fn.__name__)
+def test_a_break_that_has_touched_nothing_is_captured_once(fn: Callable[..., Any], attempts: list[object]) -> None:
+    fast = dynamo_lite.compile(fn, options={"cost_model": False})
+    x = np.arange(3000.0)
+    np.testing.assert_array_equal(fast(x), fn(x))
+    explanation = fast.explain()
+    assert len(explanation.breaks) == 1
+    assert len(attempts) == len(explanation.compiles) == 2
