@@ -7,18 +7,21 @@ round on, and where compiled code breaks off, plain code with polls goes on unti
 
 from __future__ import annotations
 
+import functools
 import gc
 import operator
 import sys
 import time
 import types
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import _C, budget, policy
 from dynamo_lite.config import config
 from dynamo_lite.installation import unknown_version
 from dynamo_lite.pycode import (
+    CO_NEWLOCALS,
     Answers,
     Code,
     Loop,
@@ -28,6 +31,7 @@ from dynamo_lite.pycode import (
     polled,
     runs_out,
     successors,
+    with_questions,
 )
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
@@ -65,7 +69,20 @@ class Watch:
         if not self._started:
             self._started = True
             _C.watch(self.on_miss, self.hot, self.limits)
-        return self._polled(code, entries=True)
+        if code.co_flags & CO_NEWLOCALS:
+            return self._polled(code, entries=True)
+        return with_questions(code, self._first_call, _C.GO_ON, functools.partial(self._polled, entries=True))
+
+    def _first_call(self, code: types.CodeType) -> _C.Poll:
+        """The poll that gives the functions of `code` theirs, once one is called."""
+        made: list[types.CodeType] = []
+
+        def make() -> types.CodeType:
+            if not made:
+                made.append(self._polled(code, entries=True))
+            return made[0]
+
+        return _C.Poll(code, make=make)
 
     def with_polls(self, code: types.CodeType) -> types.CodeType:
         """The code of a resume function with polls in its loops, which are the user's loops. The code of inner
@@ -151,11 +168,11 @@ class Watch:
         """What compiles; None as long as the process has not run long enough to import it."""
         if self.compilation is None and not unknown_version() and self.budget.allows(self.limits.compiler):
             with budget.timed():
-                from dynamo_lite.compilation import Compilation
-
-                self.compilation = Compilation(
+                backend = self.backend or config.backend
+                make = _C.set_apart(lambda: _import_compiler(backend))
+                self.compilation = make(
                     None,
-                    self.backend or config.backend,
+                    backend,
                     fullgraph=False,
                     config=config.replace(),
                     name="whole program",
@@ -294,6 +311,17 @@ class Watch:
             return None
         self.loops_entered += 1
         return jump(*items, *bound.values(), *held.values())
+
+
+def _import_compiler(backend: Any) -> type[Compilation]:
+    """What compiles, with its backend, which is imported now rather than when it is first used."""
+    from dynamo_lite.backends import resolve
+    from dynamo_lite.compilation import Compilation
+    from dynamo_lite.errors import BackendError
+
+    with suppress(BackendError):  # who compiles says so
+        resolve(backend)
+    return Compilation
 
 
 def _key(code: types.CodeType) -> tuple[str, int]:

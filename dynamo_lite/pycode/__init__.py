@@ -7,6 +7,7 @@ opcodes of opcodes.py with their stack effects, and indices for jump targets. ``
 
 from dynamo_lite.pycode.code import (
     CO_GENERATOR_KINDS,
+    CO_NEWLOCALS,
     Code,
     ExceptionEntry,
     Instr,
@@ -21,6 +22,7 @@ from dynamo_lite.pycode.code import (
 from dynamo_lite.pycode.decode import decode, decoded, remember_as
 from dynamo_lite.pycode.element import ITEM, element
 from dynamo_lite.pycode.encode import assemble, encode
+from dynamo_lite.pycode.first_call import with_questions
 from dynamo_lite.pycode.flow import own_cells, stack_depth, successors
 from dynamo_lite.pycode.liveness import liveness
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
@@ -33,6 +35,7 @@ null_below_callable: bool = FACTS.null_below_callable
 
 __all__ = [
     "CO_GENERATOR_KINDS",
+    "CO_NEWLOCALS",
     "ITEM",
     "OPCODES",
     "Answers",
@@ -66,4 +69,5 @@ __all__ = [
     "skeleton",
     "stack_depth",
     "successors",
+    "with_questions",
 ]
