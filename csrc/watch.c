@@ -287,6 +287,7 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
             dl_trial_note(trial, choice, &stopwatch, outcome != DL_RAN);
         }
         if (outcome == DL_PLAIN) {
+            trial->all_compiled -= choice == DL_TRY_COMPILED;
             value = Py_NewRef(go_on);
         }
     }
@@ -304,10 +305,12 @@ begin_watching(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 {
     PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
     DlDeferral deferral;
+    uint64_t began = dl_now();
     dl_hook_pause();
     dl_interrupts_defer(&deferral, function);
     PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(poll->make));
     dl_hook_resume();
+    dl_thread.answering += dl_now() - began;
     int is_given = made != NULL && PyFunction_GET_CODE(function) == (PyObject *)code;
     if (is_given && PyObject_SetAttrString(function, "__code__", made) < 0) {
         PyErr_Clear(); /* an audit hook has refused it */
@@ -437,12 +440,14 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         }
     }
     DlDeferral deferral;
+    uint64_t began = dl_now();
     dl_hook_pause();
     dl_interrupts_defer(&deferral, function);
     deferral.line = dl_pyframe_line(frame);
     answer = PyObject_CallFunctionObjArgs(watch.on_hot, poll, function, stack, own, names, values, sole, NULL);
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
+    dl_thread.answering += dl_now() - began;
 done:
     Py_XDECREF(stack);
     Py_XDECREF(own);

@@ -153,10 +153,32 @@ class Watch:
         return sorted(found, reverse=True)
 
     def saved(self) -> float:
-        """Seconds that compiled calls and rounds took less than plain ones, as far as both were timed."""
-        times = [row for entry, *_ in self.entries for row in entry.times]
-        calls = sum((plain - compiled) * calls for plain, n, compiled, calls, _ in times if n)
-        return calls + 1e-9 * sum(round_.saved for round_ in self.rounds.values())
+        """Seconds that compiled calls and rounds took less than plain ones, as far as both were timed.
+
+        What a call saves is in the savings of the function that makes it, as far as that was timed: of functions and
+        loops of which one calls the other the one counts that saved most. What was lost counts everywhere.
+        """
+        rows: list[tuple[float, str, tuple[str, ...]]] = []
+        for entry, file, line, name in self.entries:
+            seconds = sum((plain - taken) * calls for plain, n, taken, calls, _ in entry.times if n and taken > 0.0)
+            if seconds:
+                rows.append((seconds, name.rpartition(".")[2], self.names[file, line]))
+        for (_, qualname, *_), round_ in self.rounds.items():
+            if round_.saved:
+                around = self._names_of(qualname)
+                rows.append((1e-9 * round_.saved, qualname.rpartition(".")[2], around))
+        total, counted = 0.0, []
+        for seconds, name, names in sorted(rows, reverse=True):
+            within = any(name == other or name in others or other in names for other, others in counted)
+            if seconds < 0.0 or not within:
+                total += seconds
+                counted.append((name, names))
+        return total
+
+    def _names_of(self, qualname: str) -> tuple[str, ...]:
+        """What the code of a function names."""
+        found = ((file, line) for _, file, line, name in self.entries if name == qualname)
+        return next((self.names[at] for at in found), ())
 
     def end(self) -> None:
         """Watch no more; what is compiled stays."""
