@@ -53,6 +53,7 @@ class Watch:
         self.loops_entered = 0
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
+        self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
         self.asked: set[tuple[str, int]] = set()  # functions for which code was asked, by file and line
@@ -286,7 +287,8 @@ class Watch:
             is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
             is_called = not is_resumed and _key(code) in self.names
             is_inner = poll.place.outer is not None or not is_called
-            is_long = left >= (self.limits.short_loop if is_inner else self.limits.hot_loop)
+            way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
+            is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
         self.budget.expects(ahead)
         return is_long
 
@@ -306,6 +308,7 @@ class Watch:
         stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
         holds.
         """
+        began = time.perf_counter()
         if not self._look_ahead(poll, function, stack):
             return 0.0
         is_known = poll.round is not None and poll.round.entered > 0
@@ -332,6 +335,10 @@ class Watch:
         if jump is None:
             return None
         self.loops_entered += 1
+        if is_known and poll.round is not None:
+            taken = time.perf_counter() - began
+            mean = self.ways_in.get(poll.round, taken)
+            self.ways_in[poll.round] = mean + (min(taken, 2 * mean) - mean) / 8
         return jump(*items, *bound.values(), *held.values())
 
 

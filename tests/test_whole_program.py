@@ -356,7 +356,8 @@ def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
     wary = policy.Budget(replace(limits, budget_trust=5.0))  # as long as nothing is saved
     wary.expects(1.1e7)
     assert wary.allows(cost=4.0) and not wary.allows(cost=1e6)
-    assert wary.allows(cost=1e6, saved=1.0)
+    assert not wary.allows(cost=1e6, saved=1.0)  # what was saved may be spent besides, no more
+    assert wary.allows(cost=5.5, saved=1.0) and wary.allows(cost=1e6, saved=1e6)
 
 
 def test_how_long_an_iterator_lasts() -> None:

@@ -48,6 +48,7 @@ LOOPS_AT_ONCE = Thresholds(
     hot_function=1e6,
     hot_loop=0.0,
     short_loop=0.0,
+    way_in=0.0,
     look=0.0,
     operations=1,
     together=0,
