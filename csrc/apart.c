@@ -10,15 +10,10 @@
 
 #include <stdint.h>
 
-/* NB: the header before each object that is tracked, up to Python 3.13 (Include/internal/pycore_gc.h); the two lowest
-   bits of `before` are flags. From 3.14 on generations are told apart by a flag, and without the GIL there are no lists. */
-#if !defined(Py_GIL_DISABLED) && PY_VERSION_HEX < 0x030E0000
-#define HAS_LISTS 1
-#else
-#define HAS_LISTS 0
-#endif
+#include "pyframe.h"
 
-#if HAS_LISTS
+#if DL_PYFRAME_GC_LISTS
+/* NB: what stands before each object that may be tracked; the two lowest bits of `before` are flags. */
 typedef struct Header {
     struct Header *next;
     uintptr_t before;
@@ -82,7 +77,7 @@ set_apart(PyObject *module, PyObject *function)
     if (value != NULL && (last = PyList_New(0)) == NULL) {
         Py_CLEAR(value);
     }
-#if HAS_LISTS
+#if DL_PYFRAME_GC_LISTS
     if (last != NULL && is_alone()) {
         move(first, last);
     }

@@ -30,7 +30,7 @@ class Thresholds:
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_stake: float = 0.5  # seconds; of what goes beyond, only a part is there until compiled code has saved some
-    budget_trust: float = 0.2  # seconds, and what was saved; beyond that only time that has passed counts
+    budget_trust: float = 0.25  # seconds, and what was saved; beyond that only time that has passed counts
     budget_later: float = 0.2  # that part
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
@@ -41,6 +41,7 @@ class Thresholds:
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
     compiler: float = 0.12  # CPU seconds that importing the compiler takes, about
+    first: float = 0.05  # and compiling something with it, without which it is of no use
 
     earned_share: float = 0.25  # of the plain time of what compile_budget did not suffice for goes into compiling it
     least_attempt: float = 0.010  # seconds, for which it waits at least
@@ -90,6 +91,7 @@ AT_ONCE = Thresholds(
     budget_share=1e6,
     budget_base=1e6,
     compiler=0.0,
+    first=0.0,
     heart=1.0,
 )  # everything is compiled at its second call or round
 

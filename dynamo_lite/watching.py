@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import _C, budget, policy
 from dynamo_lite.config import config
+from dynamo_lite.errors import BackendError
 from dynamo_lite.installation import unknown_version
 from dynamo_lite.pycode import (
     CO_NEWLOCALS,
@@ -168,7 +169,8 @@ class Watch:
             if round_.saved:
                 around = self._names_of(qualname)
                 rows.append((1e-9 * round_.saved, qualname.rpartition(".")[2], around))
-        total, counted = 0.0, []
+        total = 0.0
+        counted: list[tuple[str, tuple[str, ...]]] = []
         for seconds, name, names in sorted(rows, reverse=True):
             within = any(name == other or name in others or other in names for other, others in counted)
             if seconds < 0.0 or not within:
@@ -189,7 +191,8 @@ class Watch:
 
     def _compiler(self) -> Compilation | None:
         """What compiles; None as long as the process has not run long enough to import it."""
-        if self.compilation is None and not unknown_version() and self.budget.allows(self.limits.compiler):
+        cost = self.limits.compiler + self.limits.first
+        if self.compilation is None and not unknown_version() and self.budget.allows(cost):
             with budget.timed():
                 backend = self.backend or config.backend
                 make = _C.set_apart(lambda: _import_compiler(backend))
@@ -346,7 +349,6 @@ def _import_compiler(backend: Any) -> type[Compilation]:
     """What compiles, with its backend, which is imported now rather than when it is first used."""
     from dynamo_lite.backends import resolve
     from dynamo_lite.compilation import Compilation
-    from dynamo_lite.errors import BackendError
 
     with suppress(BackendError):  # who compiles says so
         resolve(backend)

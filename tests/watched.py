@@ -56,6 +56,7 @@ LOOPS_AT_ONCE = Thresholds(
     budget_share=1e6,
     budget_base=1e6,
     compiler=0.0,
+    first=0.0,
 )
 
 

@@ -14,8 +14,8 @@ function code with polls at its first call, and runs that instead.
                                              8  POP_TOP
                                              9  RESUME ...
 
-NB: jumps are relative, so what follows stays as it is, but for its tables. Before RESUME a frame is incomplete: tracebacks
-and sys._getframe() do not show it, and tracers do not see it.
+NB: jumps are relative, so what follows stays as it is, but for its tables. Before RESUME a frame is incomplete:
+tracebacks and sys._getframe() do not show it, and tracers do not see it.
 """
 
 from __future__ import annotations

@@ -109,6 +109,7 @@ def shifted_exceptions(table: bytes, units: int) -> bytes:
         numbers = 0
         if len(entry) == 4:
             start, length, target, rest = entry
-            made += exception_table([(start + units, start + units + length, target + units, rest >> 1, bool(rest & 1))])
+            start += units
+            made += exception_table([(start, start + length, target + units, rest >> 1, bool(rest & 1))])
             entry = []
     return bytes(made)

@@ -42,7 +42,7 @@ class Facts:
     small_ints: int  # LOAD_SMALL_INT loads the ints below it
     borrowing: bool  # LOAD_FAST_BORROW where the local outlives what is on the stack (borrow.py)
     branch_marks: bool  # NOT_TAKEN behind conditional jumps, and END_ASYNC_FOR names where the loop came from
-    prefixes: bool  # code may stand before RESUME that no tracer and no traceback sees (first_call.py); seen on 3.11 alone
+    prefixes: bool  # code may stand before RESUME, unseen by tracers and tracebacks; tried on 3.11 alone
     test_at_bottom: bool  # a `while` is tested once more at its end (rotate.py)
     sequences: dict[tuple[str, object], tuple[tuple[str, int], ...]]  # canonical op and operand: natives in a row
 

@@ -3,6 +3,7 @@
 import gc
 import threading
 import weakref
+from functools import partial
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_what_a_call_makes_is_not_collected() -> None:
 
 def test_what_is_set_apart_keeps_what_it_leads_to_and_may_be_freed() -> None:
     user = Node()
-    holder = _C.set_apart(lambda: {"user": [user]})
+    holder = _C.set_apart(partial(dict, user=user))
     ref = weakref.ref(user)
     user.me = None  # type: ignore[assignment]
     del user
