@@ -54,6 +54,7 @@ typedef struct {
     uint64_t gains;      /* frames that were captured, and questions asked about frames */
     uint64_t asked;      /* questions asked: for entries, and for the code of kernels */
     uint64_t answering;  /* ns that the answers took */
+    uint64_t timing_taken; /* ns that the looks at clocks took with which calls are timed */
     int timing;          /* calls under way that are timed: what programs take is noted */
     uint64_t cold;       /* ns that frames took which wait for that, while something was timed */
     uint64_t segment;    /* the plain rest of a function that is under way, by a number that no other has */

@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "abi.h"
+#include "apart.h"
 #include "cache.h"
 #include "callable.h"
 #include "dispatch.h"
@@ -31,7 +32,7 @@ PyInit__C(void)
         dl_guards_register, dl_launch_register, dl_dispatch_learn_native_types,
         dl_cache_register,  dl_callable_register, dl_hook_register, dl_interrupts_register,
         dl_trials_register, dl_rounds_register, dl_watch_register, dl_memory_register, dl_threads_register,
-        dl_abi_register, dl_objects_register,
+        dl_abi_register, dl_objects_register, dl_apart_register,
     };
     PyObject *module = PyModule_Create(&definition);
     for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {

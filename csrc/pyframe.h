@@ -9,6 +9,14 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+/* Whether the garbage collector has what is tracked in lists, linked by two words before each object, and tells
+   generations by the list alone (Include/internal/pycore_gc.h). */
+#if !defined(Py_GIL_DISABLED) && PY_VERSION_HEX < 0x030E0000
+#define DL_PYFRAME_GC_LISTS 1
+#else
+#define DL_PYFRAME_GC_LISTS 0
+#endif
+
 typedef struct _PyInterpreterFrame DlFrame;
 typedef PyObject *(*DlEvaluator)(PyThreadState *, DlFrame *, int);
 

@@ -155,14 +155,21 @@ judge(DlTrial *trial)
 void
 dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed)
 {
+    uint64_t ended = dl_now();
     double time = dl_stopwatch_time(watch);
     double native = (double)(dl_thread.native - watch->native), programs = (double)(dl_thread.programs - watch->programs);
     dl_thread.timing--;
     dl_n_timing--;
     double waiting = (double)(dl_thread.cold - watch->cold), answering = (double)(dl_thread.answering - watch->answering);
-    time -= answering;
+    time -= answering + (double)(dl_thread.timing_taken - watch->timing);
+    dl_thread.timing_taken += dl_now() - watch->entered - (ended - watch->began);
     int is_settled = answering <= dl_thresholds.unsettled / 4 * time && waiting <= dl_thresholds.unsettled * time;
-    if (failed || (choice == DL_TRY_COMPILED_TIMED && !is_settled)) {
+    if (failed && choice == DL_TRY_COMPILED_TIMED) {
+        trial->all_compiled--; /* it ran plainly */
+    }
+    /* NB: what is taken off was measured by another clock where another process took this one's place. */
+    int is_mostly_own = answering <= dl_thresholds.unsettled * time;
+    if (failed || time <= 0 || !is_mostly_own || (choice == DL_TRY_COMPILED_TIMED && !is_settled)) {
         return;
     }
     if (choice == DL_TRY_PLAIN_TIMED) {

@@ -68,7 +68,8 @@ DlChoice dl_trial_choose(DlTrial *trial);
 
 /* A stretch that is timed. */
 typedef struct {
-    uint64_t began, asked, answering, native, programs, cold;
+    uint64_t entered, began, asked, answering, native, programs, cold;
+    uint64_t timing; /* what timing calls had taken itself */
     uint64_t cpu, switches; /* CPU time of the thread, and how often another process took its place */
 } DlStopwatch;
 
@@ -81,8 +82,10 @@ uint64_t dl_switches(void);
 static inline void
 dl_stopwatch_start(DlStopwatch *watch)
 {
+    watch->entered = dl_now();
     dl_thread.timing++;
     dl_n_timing++;
+    watch->timing = dl_thread.timing_taken;
     watch->asked = dl_thread.asked;
     watch->answering = dl_thread.answering;
     watch->native = dl_thread.native;

@@ -34,6 +34,7 @@ typedef struct DlPoll {
     PyObject *place;       /* what on_hot needs to know of a loop */
     int rounds;            /* of a loop, from one question to the next */
     PyObject *without;     /* of a function: its code without polls; or NULL */
+    PyObject *make;        /* of a function that has not been called: gives its code with polls; or NULL */
     uint64_t cells;        /* of a function: a bit for each argument slot that holds a cell */
     /* of a loop */
     DlFrame *frame;        /* whose rounds were counted last; compared only, as the next call may have its memory */
@@ -286,12 +287,46 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
             dl_trial_note(trial, choice, &stopwatch, outcome != DL_RAN);
         }
         if (outcome == DL_PLAIN) {
+            trial->all_compiled -= choice == DL_TRY_COMPILED;
             value = Py_NewRef(go_on);
         }
     }
     else {
         value = Py_NewRef(go_on);
     }
+    Py_DECREF(function);
+    return value;
+}
+
+/* Give a function that is called for the first time its polls, and run it anew with them in place of the frame that has
+   just begun. What has the same code but is another function goes on without. */
+static PyObject *
+begin_watching(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
+{
+    PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
+    DlDeferral deferral;
+    uint64_t began = dl_now();
+    dl_hook_pause();
+    dl_interrupts_defer(&deferral, function);
+    PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(poll->make));
+    dl_hook_resume();
+    dl_thread.answering += dl_now() - began;
+    int is_given = made != NULL && PyFunction_GET_CODE(function) == (PyObject *)code;
+    if (is_given && PyObject_SetAttrString(function, "__code__", made) < 0) {
+        PyErr_Clear(); /* an audit hook has refused it */
+        poll->off = 1;
+        is_given = 0;
+    }
+    if (is_given) {
+        PyThreadState *tstate = PyThreadState_Get();
+        dl_hook_lend(tstate);
+        value = call_with_slots(poll, frame, function, code);
+        dl_hook_take_back(tstate);
+    }
+    else if (made != NULL) {
+        value = Py_NewRef(go_on);
+    }
+    Py_XDECREF(made);
     Py_DECREF(function);
     return value;
 }
@@ -405,12 +440,14 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         }
     }
     DlDeferral deferral;
+    uint64_t began = dl_now();
     dl_hook_pause();
     dl_interrupts_defer(&deferral, function);
     deferral.line = dl_pyframe_line(frame);
     answer = PyObject_CallFunctionObjArgs(watch.on_hot, poll, function, stack, own, names, values, sole, NULL);
     answer = dl_interrupts_resume(&deferral, answer);
     dl_hook_resume();
+    dl_thread.answering += dl_now() - began;
 done:
     Py_XDECREF(stack);
     Py_XDECREF(own);
@@ -462,23 +499,25 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     Py_INCREF(poll);
     DlFrame *hidden = dl_pyframe_hide(tstate);
     dl_thread.nested++;
-    PyObject *value = poll->is_entry ? run_entry(poll, frame, code) : enter_loop(poll, frame, code);
+    PyObject *value = poll->make       ? begin_watching(poll, frame, code)
+                      : poll->is_entry ? run_entry(poll, frame, code)
+                                       : enter_loop(poll, frame, code);
     dl_thread.nested--;
     dl_pyframe_show(tstate, hidden);
     Py_DECREF(poll);
     return value;
 }
 
-/* Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0): round is None at a function's entry. */
+/* Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0, make=None): round is None at a function's entry. */
 static PyObject *
 poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"place", "depth", "outer", "round", "rounds", "entry", "cells", NULL};
-    PyObject *place, *outer = Py_None, *round = Py_None, *entry = Py_None;
+    static char *names[] = {"place", "depth", "outer", "round", "rounds", "entry", "cells", "make", NULL};
+    PyObject *place, *outer = Py_None, *round = Py_None, *entry = Py_None, *make = Py_None;
     int depth = 0, rounds = 1;
     unsigned long long cells = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOiOK:Poll", names, &place, &depth, &outer, &round, &rounds, &entry,
-                                     &cells)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOiOKO:Poll", names, &place, &depth, &outer, &round, &rounds, &entry,
+                                     &cells, &make)) {
         return NULL;
     }
     if (round != Py_None && !Py_IS_TYPE(round, &dl_round_type)) {
@@ -502,6 +541,7 @@ poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->off = place == Py_None; /* of a code object that was copied, which knows another GO_ON */
         self->round = round == Py_None ? NULL : (DlRound *)Py_NewRef(round);
         self->place = Py_NewRef(place);
+        self->make = make == Py_None ? NULL : Py_NewRef(make);
         self->outer = outer == Py_None ? NULL : (DlPoll *)Py_NewRef(outer);
         self->entry = entry == Py_None ? NULL : (DlPoll *)Py_NewRef(entry);
     }
@@ -513,6 +553,7 @@ poll_traverse(DlPoll *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->place);
     Py_VISIT(self->without);
+    Py_VISIT(self->make);
     Py_VISIT((PyObject *)self->outer);
     Py_VISIT((PyObject *)self->entry);
     return 0;
@@ -523,6 +564,7 @@ poll_clear(DlPoll *self)
 {
     Py_CLEAR(self->place);
     Py_CLEAR(self->without);
+    Py_CLEAR(self->make);
     Py_CLEAR(self->outer);
     Py_CLEAR(self->entry);
     Py_CLEAR(self->round);
@@ -580,7 +622,7 @@ static PyNumberMethods poll_number = {.nb_bool = (inquiry)poll_bool};
 static PyTypeObject poll_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Poll",
-    .tp_doc = "Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0): asked at a loop's back edge,"
+    .tp_doc = "Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0, make=None): asked at a loop's back edge,"
               " or a function's entry.",
     .tp_basicsize = sizeof(DlPoll),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,

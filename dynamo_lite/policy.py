@@ -30,7 +30,7 @@ class Thresholds:
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_stake: float = 0.5  # seconds; of what goes beyond, only a part is there until compiled code has saved some
-    budget_trust: float = 0.25  # seconds; beyond that, as long as nothing is saved, only time that has passed counts
+    budget_trust: float = 0.25  # seconds, and what was saved; beyond that only time that has passed counts
     budget_later: float = 0.2  # that part
     budget_gains: float = 0.30  # and of what compiled code has saved, where calls within calls count twice
     budget_base: float = -0.03  # and so many seconds besides; watching itself takes some, before the program begins
@@ -40,7 +40,8 @@ class Thresholds:
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
-    compiler: float = 0.13  # CPU seconds that importing the compiler takes, about
+    compiler: float = 0.12  # CPU seconds that importing the compiler takes, about
+    first: float = 0.05  # and compiling something with it, without which it is of no use
 
     earned_share: float = 0.25  # of the plain time of what compile_budget did not suffice for goes into compiling it
     least_attempt: float = 0.010  # seconds, for which it waits at least
@@ -48,6 +49,7 @@ class Thresholds:
     hot_function: float = 0.010  # plain time of a function's calls, after which calls are dispatched
     hot_loop: float = 0.010  # plain time of a loop that is running, after which compiled code takes over
     short_loop: float = 0.0001  # plain time of what is left of an inner loop that is not worth the way in
+    way_in: float = 10.0  # times what the way in has taken, which what is left of an inner loop takes at least
     hot_callee: float = 0.003  # plain time of what a compiled function calls, or goes on with, until it is compiled
     ask_again: float = 0.1  # of the process's time pass, as long as nothing may be compiled, until one asks again
     look: float = 0.0005  # how often a running loop looks at the clock, about
@@ -80,6 +82,7 @@ AT_ONCE = Thresholds(
     hot_function=0.0,
     hot_loop=0.0,
     short_loop=0.0,
+    way_in=0.0,
     hot_callee=0.0,
     look=0.0,
     operations=1,
@@ -88,6 +91,7 @@ AT_ONCE = Thresholds(
     budget_share=1e6,
     budget_base=1e6,
     compiler=0.0,
+    first=0.0,
     heart=1.0,
 )  # everything is compiled at its second call or round
 
@@ -165,9 +169,8 @@ class Budget:
         """
         limits = self._thresholds
         passed = time.process_time()
-        share = limits.budget_share * max(passed, self._ahead)
-        if saved <= 0.0:
-            share = max(limits.budget_share * passed, min(share, limits.budget_trust))
+        trusted = min(limits.budget_share * self._ahead, limits.budget_trust + max(0.0, saved))
+        share = max(limits.budget_share * passed, trusted)
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
         limit += min(share, limits.budget_stake + limits.budget_later * share)
         return self.spent + cost + self._usual <= limit * (limits.rest_factor if goes_on else 1.0)

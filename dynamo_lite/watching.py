@@ -7,27 +7,33 @@ round on, and where compiled code breaks off, plain code with polls goes on unti
 
 from __future__ import annotations
 
+import functools
 import gc
 import operator
 import sys
 import time
 import types
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from dynamo_lite import _C, budget, policy
 from dynamo_lite.config import config
+from dynamo_lite.errors import BackendError
 from dynamo_lite.installation import unknown_version
 from dynamo_lite.pycode import (
+    CO_NEWLOCALS,
     Answers,
     Code,
     Loop,
     decoded,
     loops,
+    may_loop,
     own_cells,
     polled,
     runs_out,
     successors,
+    with_questions,
 )
 
 if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program wait for it
@@ -49,6 +55,7 @@ class Watch:
         self.loops_entered = 0
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
+        self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
         self.asked: set[tuple[str, int]] = set()  # functions for which code was asked, by file and line
@@ -65,7 +72,21 @@ class Watch:
         if not self._started:
             self._started = True
             _C.watch(self.on_miss, self.hot, self.limits)
-        return self._polled(code, entries=True)
+        if code.co_flags & CO_NEWLOCALS:
+            return self._polled(code, entries=True)
+        code = with_questions(code, self._first_call, _C.GO_ON, functools.partial(self._polled, entries=True))
+        return self._polled(code, entries=False) if may_loop(code) else code
+
+    def _first_call(self, code: types.CodeType) -> _C.Poll:
+        """The poll that gives the functions of `code` theirs, once one is called."""
+        made: list[types.CodeType] = []
+
+        def make() -> types.CodeType:
+            if not made:
+                made.append(self._polled(code, entries=True))
+            return made[0]
+
+        return _C.Poll(code, make=make)
 
     def with_polls(self, code: types.CodeType) -> types.CodeType:
         """The code of a resume function with polls in its loops, which are the user's loops. The code of inner
@@ -136,10 +157,33 @@ class Watch:
         return sorted(found, reverse=True)
 
     def saved(self) -> float:
-        """Seconds that compiled calls and rounds took less than plain ones, as far as both were timed."""
-        times = [row for entry, *_ in self.entries for row in entry.times]
-        calls = sum((plain - compiled) * calls for plain, n, compiled, calls, _ in times if n)
-        return calls + 1e-9 * sum(round_.saved for round_ in self.rounds.values())
+        """Seconds that compiled calls and rounds took less than plain ones, as far as both were timed.
+
+        What a call saves is in the savings of the function that makes it, as far as that was timed: of functions and
+        loops of which one calls the other the one counts that saved most. What was lost counts everywhere.
+        """
+        rows: list[tuple[float, str, tuple[str, ...]]] = []
+        for entry, file, line, name in self.entries:
+            seconds = sum((plain - taken) * calls for plain, n, taken, calls, _ in entry.times if n and taken > 0.0)
+            if seconds:
+                rows.append((seconds, name.rpartition(".")[2], self.names[file, line]))
+        for (_, qualname, *_), round_ in self.rounds.items():
+            if round_.saved:
+                around = self._names_of(qualname)
+                rows.append((1e-9 * round_.saved, qualname.rpartition(".")[2], around))
+        total = 0.0
+        counted: list[tuple[str, tuple[str, ...]]] = []
+        for seconds, name, names in sorted(rows, reverse=True):
+            within = any(name == other or name in others or other in names for other, others in counted)
+            if seconds < 0.0 or not within:
+                total += seconds
+                counted.append((name, names))
+        return total
+
+    def _names_of(self, qualname: str) -> tuple[str, ...]:
+        """What the code of a function names."""
+        found = ((file, line) for _, file, line, name in self.entries if name == qualname)
+        return next((self.names[at] for at in found), ())
 
     def end(self) -> None:
         """Watch no more; what is compiled stays."""
@@ -149,13 +193,14 @@ class Watch:
 
     def _compiler(self) -> Compilation | None:
         """What compiles; None as long as the process has not run long enough to import it."""
-        if self.compilation is None and not unknown_version() and self.budget.allows(self.limits.compiler):
+        cost = self.limits.compiler + self.limits.first
+        if self.compilation is None and not unknown_version() and self.budget.allows(cost):
             with budget.timed():
-                from dynamo_lite.compilation import Compilation
-
-                self.compilation = Compilation(
+                backend = self.backend or config.backend
+                make = _C.set_apart(lambda: _import_compiler(backend))
+                self.compilation = make(
                     None,
-                    self.backend or config.backend,
+                    backend,
                     fullgraph=False,
                     config=config.replace(),
                     name="whole program",
@@ -247,7 +292,8 @@ class Watch:
             is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
             is_called = not is_resumed and _key(code) in self.names
             is_inner = poll.place.outer is not None or not is_called
-            is_long = left >= (self.limits.short_loop if is_inner else self.limits.hot_loop)
+            way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
+            is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
         self.budget.expects(ahead)
         return is_long
 
@@ -267,6 +313,7 @@ class Watch:
         stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
         holds.
         """
+        began = time.perf_counter()
         if not self._look_ahead(poll, function, stack):
             return 0.0
         is_known = poll.round is not None and poll.round.entered > 0
@@ -293,7 +340,21 @@ class Watch:
         if jump is None:
             return None
         self.loops_entered += 1
+        if is_known and poll.round is not None:
+            taken = time.perf_counter() - began
+            mean = self.ways_in.get(poll.round, taken)
+            self.ways_in[poll.round] = mean + (min(taken, 2 * mean) - mean) / 8
         return jump(*items, *bound.values(), *held.values())
+
+
+def _import_compiler(backend: Any) -> type[Compilation]:
+    """What compiles, with its backend, which is imported now rather than when it is first used."""
+    from dynamo_lite.backends import resolve
+    from dynamo_lite.compilation import Compilation
+
+    with suppress(BackendError):  # who compiles says so
+        resolve(backend)
+    return Compilation
 
 
 def _key(code: types.CodeType) -> tuple[str, int]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from dynamo_lite.watching import Watch
 
 
+# Compilers that read the bytecode of the functions which they are given, where polls mean nothing to them.
+_READ_BYTECODE = frozenset({"numba", "numba.cuda", "numba.experimental", "numba.extending", "numba.typed"})
+
+
 class Program:
     """A program whose files are watched. watch: what does it, once there is something to watch; refusal: why nothing
     can be watched in this Python."""
@@ -31,8 +35,10 @@ class Program:
         self.refusal: str | None = None
 
     def prepared(self, code: types.CodeType, source: bytes) -> types.CodeType:
-        """The code to run for a file of the user's: with polls, if it speaks of NumPy."""
+        """The code to run for a file of the user's: with polls, if it speaks of NumPy and imports no other compiler."""
         if self.refusal or b"numpy" not in source or not policy.is_looked_at(code.co_filename):
+            return code
+        if not _READ_BYTECODE.isdisjoint(code.co_names):
             return code
         if self.watch is None:
             from dynamo_lite import _C

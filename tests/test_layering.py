@@ -44,6 +44,7 @@ LAZY_OWN = {
     ("dynamo_lite.whole_program", "dynamo_lite.watching"),
     ("dynamo_lite.whole_program", "dynamo_lite._C"),
     ("dynamo_lite.watching", "dynamo_lite.compilation"),
+    ("dynamo_lite.watching", "dynamo_lite.backends"),
     ("dynamo_lite.watching", "dynamo_lite.capture.residual"),
     ("dynamo_lite.cli.command", "argparse"),
     ("dynamo_lite.cli.command", "dynamo_lite.cli.doctor"),

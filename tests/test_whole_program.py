@@ -356,7 +356,8 @@ def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
     wary = policy.Budget(replace(limits, budget_trust=5.0))  # as long as nothing is saved
     wary.expects(1.1e7)
     assert wary.allows(cost=4.0) and not wary.allows(cost=1e6)
-    assert wary.allows(cost=1e6, saved=1.0)
+    assert not wary.allows(cost=1e6, saved=1.0)  # what was saved may be spent besides, no more
+    assert wary.allows(cost=5.5, saved=1.0) and wary.allows(cost=1e6, saved=1e6)
 
 
 def test_how_long_an_iterator_lasts() -> None:
@@ -452,6 +453,28 @@ def test_a_file_that_does_not_speak_of_numpy_is_left_as_it_is() -> None:
     assert program.prepared(code, source) is code
     assert program.prepared(code, b"import numpy\n" + source) is not code
     program.end()
+
+
+def test_a_file_that_imports_numba_is_left_as_it_is() -> None:
+    program = Program()
+    source = b"import numpy as np\nfrom numba import njit\n@njit\ndef f(x):\n    return x[0] * 2\n"
+    code = compile(source, "/tmp/a_users_file.py", "exec")
+    assert program.prepared(code, source) is code
+
+
+def test_what_calls_within_calls_save_counts_once() -> None:
+    watch = Watch()
+
+    def add(name: str, line: int, names: tuple[str, ...], *times: tuple[float, int, float, int, bool]) -> None:
+        watch.entries.append((types.SimpleNamespace(times=list(times)), "file", line, name))  # type: ignore[arg-type]
+        watch.names["file", line] = names
+
+    add("A.outer", 1, ("inner",), (3.0, 1, 1.0, 2, False))
+    add("inner", 2, (), (0.02, 4, 0.01, 300, False))
+    add("other", 3, ("numpy",), (2.0, 3, 1.0, 1, False), (5.0, 3, 0.0, 9, False))  # compiled ones were never timed
+    assert watch.saved() == pytest.approx(5.0)
+    add("loses", 4, ("inner",), (1.0, 3, 1.5, 1, False))
+    assert watch.saved() == pytest.approx(4.5)
 
 
 def test_a_budget_grows_with_the_time_that_has_passed() -> None:

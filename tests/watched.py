@@ -48,6 +48,7 @@ LOOPS_AT_ONCE = Thresholds(
     hot_function=1e6,
     hot_loop=0.0,
     short_loop=0.0,
+    way_in=0.0,
     look=0.0,
     operations=1,
     together=0,
@@ -55,6 +56,7 @@ LOOPS_AT_ONCE = Thresholds(
     budget_share=1e6,
     budget_base=1e6,
     compiler=0.0,
+    first=0.0,
 )
 
 

@@ -7,6 +7,7 @@ opcodes of opcodes.py with their stack effects, and indices for jump targets. ``
 
 from dynamo_lite.pycode.code import (
     CO_GENERATOR_KINDS,
+    CO_NEWLOCALS,
     Code,
     ExceptionEntry,
     Instr,
@@ -21,9 +22,11 @@ from dynamo_lite.pycode.code import (
 from dynamo_lite.pycode.decode import decode, decoded, remember_as
 from dynamo_lite.pycode.element import ITEM, element
 from dynamo_lite.pycode.encode import assemble, encode
+from dynamo_lite.pycode.first_call import with_questions
 from dynamo_lite.pycode.flow import own_cells, stack_depth, successors
 from dynamo_lite.pycode.liveness import liveness
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
+from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.polls import Answers, Loop, loops, polled, runs_out
 from dynamo_lite.pycode.resume import begins_at, begins_range, resume_code
 from dynamo_lite.pycode.version import FACTS
@@ -33,6 +36,7 @@ null_below_callable: bool = FACTS.null_below_callable
 
 __all__ = [
     "CO_GENERATOR_KINDS",
+    "CO_NEWLOCALS",
     "ITEM",
     "OPCODES",
     "Answers",
@@ -56,6 +60,7 @@ __all__ = [
     "handlers_at",
     "liveness",
     "loops",
+    "may_loop",
     "null_below_callable",
     "own_cells",
     "polled",
@@ -66,4 +71,5 @@ __all__ = [
     "skeleton",
     "stack_depth",
     "successors",
+    "with_questions",
 ]

@@ -49,9 +49,21 @@ def remember_as(code: types.CodeType, original: Code) -> None:
     _original[key] = weakref.ref(code, functools.partial(_original.pop, key)), original
 
 
+_plain: dict[int, tuple[weakref.ref[types.CodeType], types.CodeType]] = {}
+
+
+def stand_for(code: types.CodeType, original: types.CodeType) -> None:
+    """Let `decoded(code)` give what it gives for `original`, while `code` lives."""
+    key = id(code)
+    _plain[key] = weakref.ref(code, functools.partial(_plain.pop, key)), original
+
+
 def decoded(code: types.CodeType) -> Code:
     """`rotated(decode(code))`, remembered while the code object lives and is among the latest."""
     key = id(code)
+    stands_for = _plain.get(key)
+    if stands_for is not None and stands_for[0]() is code:
+        return decoded(stands_for[1])
     known = _decoded.get(key) or _original.get(key)
     if known is not None and known[0]() is code:
         return known[1]

@@ -45,13 +45,15 @@ def handler_targets(code: Code) -> list[int | None]:
 
 
 @remembered
-def predecessors(code: Code, raising: bool) -> list[list[int]]:
-    """For each instruction those that it may follow when nothing raises; raising: and what it handles."""
+def predecessors(code: Code, raising: bool) -> tuple[tuple[int, ...], ...]:
+    """For each instruction those that it may follow when nothing raises; raising: and what it handles.
+
+    NB: what is remembered is made of tuples of numbers, over which the garbage collector does not go."""
     before: list[list[int]] = [[] for _ in code.instrs]
     for index, afters in enumerate(_after(code, raising)):
         for after in afters:
             before[after].append(index)
-    return before
+    return tuple(map(tuple, before))
 
 
 def reached(code: Code, start: int, raising: bool) -> set[int]:
@@ -82,7 +84,7 @@ def natural_loop(code: Code, header: int, raising: bool) -> frozenset[int]:
 
 
 @remembered
-def _after(code: Code, raising: bool) -> list[list[int]]:
+def _after(code: Code, raising: bool) -> tuple[tuple[int, ...], ...]:
     """For each instruction those that may follow it when nothing raises; raising: and its handler."""
     n = len(code.instrs)
     after = [[one for one in behind if one < n] for behind in following(code)]
@@ -90,7 +92,7 @@ def _after(code: Code, raising: bool) -> list[list[int]]:
         for index, handler in enumerate(handler_targets(code)):
             if handler is not None:
                 after[index].append(handler)
-    return after
+    return tuple(map(tuple, after))
 
 
 @remembered

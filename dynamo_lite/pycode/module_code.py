@@ -7,13 +7,21 @@ places.
 
 from __future__ import annotations
 
+import dis
+import types
 from dataclasses import replace
 
 from dynamo_lite.pycode.code import CO_NEWLOCALS, CO_OPTIMIZED, Code
 
 _AS_GLOBAL = {"LOAD_NAME": "LOAD_GLOBAL", "STORE_NAME": "STORE_GLOBAL", "DELETE_NAME": "DELETE_GLOBAL"}
 _AS_NAME = {function: module for module, function in _AS_GLOBAL.items()}
+_BACK = frozenset(number for name, number in dis.opmap.items() if "JUMP_BACKWARD" in name)
 _BY_FRAME = frozenset({"locals", "vars", "dir", "eval", "exec"})  # which take a function's locals for a module's
+
+
+def may_loop(code: types.CodeType) -> bool:
+    """Whether there may be a loop, told without taking the code apart."""
+    return not _BACK.isdisjoint(code.co_code[::2])
 
 
 def is_module(code: Code) -> bool:
@@ -40,4 +48,4 @@ def _is_named(arg: object) -> bool:
     return arg is None or isinstance(arg, str)
 
 
-__all__ = ["as_function", "as_module", "is_module"]
+__all__ = ["as_function", "as_module", "is_module", "may_loop"]

@@ -96,3 +96,20 @@ def _big_endian(table: bytearray, number: int) -> None:
         table.append(0x40 | number >> shift & 0x3F)
         shift -= 6
     table.append(number & 0x3F)
+
+
+def shifted_exceptions(table: bytes, units: int) -> bytes:
+    """co_exceptiontable, where so many code units come before all that it protects."""
+    made, numbers, entry = bytearray(), 0, []
+    for byte in table:
+        numbers = numbers << 6 | byte & 0x3F
+        if byte & 0x40:
+            continue
+        entry.append(numbers)
+        numbers = 0
+        if len(entry) == 4:
+            start, length, target, rest = entry
+            start += units
+            made += exception_table([(start, start + length, target + units, rest >> 1, bool(rest & 1))])
+            entry = []
+    return bytes(made)

@@ -42,6 +42,7 @@ class Facts:
     small_ints: int  # LOAD_SMALL_INT loads the ints below it
     borrowing: bool  # LOAD_FAST_BORROW where the local outlives what is on the stack (borrow.py)
     branch_marks: bool  # NOT_TAKEN behind conditional jumps, and END_ASYNC_FOR names where the loop came from
+    prefixes: bool  # code may stand before RESUME, unseen by tracers and tracebacks; tried on 3.11 alone
     test_at_bottom: bool  # a `while` is tested once more at its end (rotate.py)
     sequences: dict[tuple[str, object], tuple[tuple[str, int], ...]]  # canonical op and operand: natives in a row
 
@@ -84,6 +85,7 @@ _FACTS = {
         small_ints=0,
         borrowing=False,
         branch_marks=False,
+        prefixes=True,
         test_at_bottom=True,
         sequences={},
     ),
@@ -91,6 +93,7 @@ _FACTS = {
 # Each version as the one before, but for what it changes.
 _FACTS[3, 12] = replace(
     _FACTS[3, 11],
+    prefixes=False,
     attr_method_bit=True,
     compare_shift=4,
     compare_masks=(2, 10, 8, 7, 4, 12),
