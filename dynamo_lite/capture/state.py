@@ -608,7 +608,7 @@ class Tracer:
     def requires(self, condition: Scalar) -> bool:
         """Whether `condition` is NumPy's own question whether a mask has selected nothing, to warn then: the program
         declines where it has not."""
-        if not isinstance(condition, ScalarOp) or (condition.op, condition.operands[1]) not in _ASKS_WHETHER_NONE:
+        if not isinstance(condition, ScalarOp) or (condition.op, condition.operands[-1]) not in _ASKS_WHETHER_NONE:
             return False
         count = condition.operands[0]
         if not isinstance(count, Symbol) or not any(count in node.params.get("yields", ()) for node in self._counts()):

@@ -477,3 +477,41 @@ def test_numbers_of_two_kinds(function: Any) -> None:
     fast = dynamo_lite.compile(function, options=OPTIONS)
     fast(np.linspace(-1.0, 1.0, 9), np.linspace(-0.5, 0.75, 9), 0.75)
     assert {loop.outcome for loop in fast._compilation.loops.values()} == {"native"}
+
+
+def at_some_times(x: Any, n: int) -> Any:
+    total, count = 0.5, 0
+    for t in range(n):
+        total += np.sin(t)
+        if t in [3, 10, 50]:
+            total *= 0.5
+        if t not in (1, 2.0, True):
+            count += 1
+        if t in {4, 8} and x[t % len(x)] in (0.5, 1):
+            count += 10
+    return total, count
+
+
+def of_data(x: Any, n: int) -> Any:
+    total, count = 0.0, 0
+    for value in x:
+        if value in (0, 1.0, 2, 3.5):
+            count += 1
+        total += value
+    return total, count
+
+
+@pytest.mark.parametrize("function", [at_some_times, of_data])
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.float32])
+def test_one_of_a_few_numbers(function: Any, dtype: Any) -> None:
+    for n in (60, 9, 3, 0):
+        require_equal(
+            function,
+            lambda n=n: (np.arange(0, 12, 0.5).astype(dtype), n),  # type: ignore[misc]
+            compile=dynamo_lite.compile,
+            compile_options={"options": OPTIONS},
+        )
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    fast(np.arange(0, 12, 0.5).astype(dtype), 60)
+    if dtype is not np.float32:
+        assert {loop.outcome for loop in fast._compilation.loops.values()} == {"native"}

@@ -42,7 +42,7 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup
-from dynamo_lite.graph.scalar import is_symbolic, kind_of
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 from dynamo_lite.pycode import Instr
 
 
@@ -55,6 +55,7 @@ _SPECIAL = {
     **{"&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift"},
 }
 _SPECIAL_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+_FEW = 16  # numbers of a tuple or list that `in` compares one by one
 
 
 def _is_object(value: Value) -> TypeGuard[ObjectValue | InstanceValue]:
@@ -320,7 +321,40 @@ def contains_op(machine: Machine, frame: Frame, instr: Instr) -> None:
     if isinstance(item, CharacterValue):
         frame.push(is_among(machine, item, container, instr.arg == "in"))
         return
+    open_ = _is_one_of(machine, item, container)
+    if open_ is not None:
+        frame.push(NumberValue(None, make("not", open_) if instr.arg == "not in" else open_))
+        return
     frame.push(ConstantValue(None, contains(machine, item, container) != (instr.arg == "not in")))
+
+
+def _is_one_of(machine: Machine, item: Value, container: Value) -> Scalar | None:
+    """Whether a number that changes in a loop is equal to one of a few that do not; None for others."""
+    if not machine.tracer.regions:
+        return None
+    if isinstance(container, ConstantValue) and isinstance(container.value, tuple | frozenset):
+        among: list[Value] = [ConstantValue(None, one) for one in container.value]
+    else:
+        among = [machine.realised(one) for one in container.items] if isinstance(container, SequenceValue) else []
+    numbers = [as_scalar(one) for one in among]
+    numbers = [int(number) if type(number) is bool else number for number in numbers]
+    if not 0 < len(numbers) <= _FEW or any(type(number) not in (int, float) or number != number for number in numbers):
+        return None
+    if isinstance(item, ArrayValue) and _is_scalar_of_pythons_kinds(item):
+        item = numpy_rules.read_number(machine, item) or item
+    if not isinstance(item, NumberValue) or not machine.tracer.varies(item.expr):
+        return None
+    found: Scalar = False
+    for number in numbers:
+        is_equal = as_scalar(number_compare(machine.tracer, "==", item, ConstantValue(None, number)))
+        assert is_equal is not None
+        found = make("or", found, is_equal)
+    return found if is_symbolic(found) else None
+
+
+def _is_scalar_of_pythons_kinds(value: ArrayValue) -> bool:
+    """Whether it is a NumPy scalar that compares as the Python number in it does."""
+    return value.node.array_type.scalar and value.node.array_type.dtype in (np.float64, np.int64)
 
 
 def contains(machine: Machine, item: Value, container: Value) -> bool:
