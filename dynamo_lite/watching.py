@@ -42,6 +42,8 @@ if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program
 _RANGE_ITERATOR = type(iter(range(1)))
 _EMPTY = types.CellType()
 _COUNTED: tuple[type, ...] = (_RANGE_ITERATOR, type(iter([])), type(iter(())))  # iterators that tell how much is left
+_SEQUENCE_ITERATOR = type(iter(type("Sequence", (), {"__getitem__": len})()))
+_KNOWN = (*_COUNTED, _SEQUENCE_ITERATOR, enumerate, zip)
 
 
 class Watch:
@@ -378,14 +380,26 @@ def _computes(value: object) -> bool:
 
 
 def _rounds_left(iterator: Any) -> int | None:
-    """How many items an iterator still has, as far as can be told; a generator by what it is going over, tqdm's say.
+    """How many items an iterator still has, as far as can be told; a generator by what it is going over, tqdm's say;
+    an enumerate or zip by what is under it.
 
-    NB: its frame's f_locals would tell, too, and up to 3.12 keep all that is in it alive."""
-    if type(iterator) in _COUNTED:
+    NB: a generator's frame's f_locals would tell, too, and up to 3.12 keep all that is in it alive."""
+    kind = type(iterator)
+    if kind in _COUNTED or (kind is _SEQUENCE_ITERATOR and _goes_over_array(iterator)):
         return operator.length_hint(iterator)
-    if type(iterator) is not types.GeneratorType:
+    if kind is enumerate or kind is zip:
+        under = [one for one in gc.get_referents(iterator) if type(one) is not int]
+        items = under[0] if kind is zip and under and type(under[0]) is tuple else under
+        counts = [_rounds_left(one) for one in items if type(one) in _KNOWN]
+        return min((count for count in counts if count is not None), default=None)
+    if kind is not types.GeneratorType:
         return None
     return max((operator.length_hint(one) for one in gc.get_referents(iterator) if type(one) in _COUNTED), default=None)
+
+
+def _goes_over_array(iterator: Any) -> bool:
+    """Whether an iterator by index is over an array, whose length needs no code of the user's."""
+    return any(type(one).__module__ == "numpy" for one in gc.get_referents(iterator))
 
 
 def _rest(iterator: Any) -> range:

@@ -376,6 +376,21 @@ def test_how_long_an_iterator_lasts() -> None:
     assert _rounds_left(iter([1, 2])) == 2
     assert _rounds_left(passes_on(iter("abc"))) is None
     assert _rounds_left(zip("ab", "cd", strict=True)) is None
+    rows = iter(np.ones((5, 2)))
+    next(rows)
+    assert _rounds_left(rows) == 4
+    assert _rounds_left(enumerate(np.ones(6), 300)) == 6
+    assert _rounds_left(enumerate(zip(range(9), [1] * 8, "abc", strict=False))) == 8  # no more than that
+    assert _rounds_left(iter(np.ones(3).flat)) is None
+
+    class Sequence:
+        def __getitem__(self, i: int) -> int:
+            raise IndexError
+
+        def __len__(self) -> int:
+            raise AssertionError("it is not asked")
+
+    assert _rounds_left(iter(Sequence())) is None
 
     def makes(count: int) -> Any:
         for _ in range(count):
