@@ -349,7 +349,7 @@ def returns_early(x: Any, n: int) -> Any:
     return x
 
 
-@case(vector, versions=2)
+@case(vector)
 def of_two_types(x: Any, n: int) -> Any:
     s = 0.0
     for i in range(n):
