@@ -13,6 +13,7 @@
 #include "launch.h"
 #include "memory.h"
 #include "objects.h"
+#include "terms.h"
 #include "threads.h"
 #include "trials.h"
 #include "watch.h"
@@ -33,6 +34,7 @@ PyInit__C(void)
         dl_cache_register,  dl_callable_register, dl_hook_register, dl_interrupts_register,
         dl_trials_register, dl_rounds_register, dl_watch_register, dl_memory_register, dl_threads_register,
         dl_abi_register, dl_objects_register, dl_apart_register,
+        dl_terms_register,
     };
     PyObject *module = PyModule_Create(&definition);
     for (size_t i = 0; module != NULL && i < Py_ARRAY_LENGTH(registrations); i++) {

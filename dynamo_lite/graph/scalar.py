@@ -17,9 +17,11 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Self, TypeAlias, final
-from weakref import WeakValueDictionary
+from weakref import ref
+
+from dynamo_lite._C import forget_term
 
 Number: TypeAlias = int | float | bool | complex
 
@@ -37,9 +39,20 @@ class _Shared:
         return self
 
 
-_TERMS: WeakValueDictionary[tuple[Any, ...], Any] = WeakValueDictionary()
+_TERMS: dict[tuple[Any, ...], ref[Any]] = {}
 _MAKING = threading.RLock()  # a term: a signal's handler, too, may make one meanwhile
 os.register_at_fork(after_in_child=_MAKING._at_fork_reinit)  # type: ignore[attr-defined]
+
+
+def _known(key: tuple[Any, ...]) -> Any:
+    """The term with that key; None if there is none."""
+    found = _TERMS.get(key)
+    return None if found is None else found()
+
+
+def _remember(key: tuple[Any, ...], term: Any) -> None:
+    # NB: the callback is made of C functions alone: an interrupt that arrives in one of Python's would be lost.
+    _TERMS[key] = ref(term, partial(forget_term, _TERMS, key))
 
 
 @final
@@ -61,16 +74,16 @@ class Symbol(_Shared):
 
     def __new__(cls, name: str, kind: str, input: int, axis: int | None = None) -> Symbol:
         key = name, kind, input, axis
-        found: Symbol | None = _TERMS.get(key)
+        found: Symbol | None = _known(key)
         if found is not None:
             return found
         with _MAKING:
-            found = _TERMS.get(key)
+            found = _known(key)
             if found is None:
                 found = object.__new__(cls)
                 found.name, found.kind, found.input, found.axis = key
                 found._names = frozenset((name,))
-                _TERMS[key] = found
+                _remember(key, found)
             return found
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -109,15 +122,15 @@ class ScalarOp(_Shared):
         key: tuple[Any, ...] = op, kind, operands, types
         if float in types:  # and so are 0.0 and -0.0
             key += tuple(math.copysign(1.0, operand) for operand in operands if type(operand) is float)
-        found: ScalarOp | None = _TERMS.get(key)
+        found: ScalarOp | None = _known(key)
         if found is None:
             with _MAKING:
-                found = _TERMS.get(key)
+                found = _known(key)
                 if found is None:
                     found = object.__new__(cls)
                     found.op, found.kind, found.operands, found.normal = op, kind, operands, normal
                     found._text, found._names = "", None
-                    _TERMS[key] = found
+                    _remember(key, found)
         if normal:
             found.normal = True
         return found
