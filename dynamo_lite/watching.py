@@ -296,6 +296,9 @@ class Watch:
             is_inner = poll.place.outer is not None or not is_called
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
+        if ahead:
+            is_numeric = any(_is_of_numbers(decoded(code), one, function.__globals__) for one in _inner(decoded(code), poll))
+            ahead *= self.limits.budget_numbers if is_numeric else self.limits.budget_known
         self.budget.expects(ahead)
         return is_long
 
@@ -347,6 +350,38 @@ class Watch:
             mean = self.ways_in.get(poll.round, taken)
             self.ways_in[poll.round] = mean + (min(taken, 2 * mean) - mean) / 8
         return jump(*items, *bound.values(), *held.values())
+
+
+def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
+    """The innermost loops in that of a poll, or that itself."""
+    within = [loop for loop in loops(code) if loop.header in poll.place.body]
+    around = {loop.outer for loop in within}
+    return [loop for loop in within if loop.header not in around]
+
+
+def _is_of_numbers(code: Code, loop: Loop, names: dict[str, Any]) -> bool:
+    """Whether a loop does nothing but compute with numbers and elements of arrays, as far as its code tells."""
+    instrs = [code.instrs[index] for index in loop.body]
+    used = (names[instr.arg] for instr in instrs if instr.op == "LOAD_GLOBAL" and instr.arg in names)
+    if not all(_computes(value) or _is_of_python(value) for value in used):
+        return False
+    found = {instr.op for instr in instrs}
+    return {"BINARY_OP", "BINARY_SUBSCR"} <= found and found.isdisjoint(_NOT_OF_NUMBERS)
+
+
+def _is_of_python(value: object) -> bool:
+    """Whether it is math, of it, or a function or value of Python's own."""
+    if type(value) is types.ModuleType:
+        return value.__name__ == "math"
+    of = getattr(value, "__module__", None) if callable(value) else "builtins"
+    return of in ("builtins", "math")
+
+
+# What a loop of numbers and elements does not do: call methods, make containers or functions, handle exceptions.
+_NOT_OF_NUMBERS = frozenset(
+    ("LOAD_METHOD", "CALL_KW", "CALL_FUNCTION_EX", "STORE_ATTR", "BUILD_LIST", "BUILD_MAP", "BUILD_SET", "LIST_APPEND")
+    + ("MAKE_FUNCTION", "LOAD_DEREF", "BEFORE_WITH", "PUSH_EXC_INFO", "IMPORT_NAME", "FORMAT_VALUE", "BUILD_STRING")
+)
 
 
 def _import_compiler(backend: Any) -> type[Compilation]:
