@@ -25,8 +25,8 @@ from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.first_call import with_questions
 from dynamo_lite.pycode.flow import own_cells, stack_depth, successors
 from dynamo_lite.pycode.liveness import liveness
-from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.module_code import may_loop
+from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import Answers, Loop, loops, polled, runs_out
 from dynamo_lite.pycode.resume import begins_at, begins_range, resume_code
 from dynamo_lite.pycode.version import FACTS
