@@ -318,9 +318,8 @@ dl_cache_get(PyCodeObject *code)
     cache->n_slots = (Py_ssize_t)code->co_argcount + code->co_kwonlyargcount + ((flags & CO_VARARGS) != 0) +
                      ((flags & CO_VARKEYWORDS) != 0);
     cache->n_exact = cache->n_slots == code->co_argcount ? cache->n_slots : -1;
-    const int function = CO_OPTIMIZED | CO_NEWLOCALS;
-    cache->uncapturable =
-        (flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0 || (flags & function) != function;
+    const int generator = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    cache->uncapturable = (flags & generator) != 0 || (flags & CO_NEWLOCALS) == 0;
     if (dl_pyframe_set_extra(code, extra_index, cache) < 0) {
         Py_DECREF(cache);
         return NULL;

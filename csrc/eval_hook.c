@@ -117,14 +117,14 @@ rewrite(PyThreadState *tstate, DlFrame *frame, PyCodeObject *code)
 static int
 reason_to_skip(DlFrame *frame, PyCodeObject *code, DlCache *cache, PyObject *on_miss)
 {
-    const int generator = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR, function = CO_OPTIMIZED | CO_NEWLOCALS;
+    const int generator = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     if (cache != NULL && dl_cache_skips(cache, on_miss) && cache->n_entries == 0) {
         return cache->skip - 1;
     }
     if (code->co_flags & generator) {
         return DL_REASON_GENERATOR;
     }
-    if (dl_pyframe_has_namespace(frame) || (code->co_flags & function) != function) {
+    if (dl_pyframe_has_namespace(frame) || !(code->co_flags & CO_NEWLOCALS)) {
         return DL_REASON_NAMESPACE;
     }
     if (on_miss == NULL || dl_pyframe_is_finalizing()) {

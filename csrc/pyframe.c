@@ -601,7 +601,8 @@ dl_pyframe_line(DlFrame *frame)
 int
 dl_pyframe_has_namespace(DlFrame *frame)
 {
-    return frame->f_locals != NULL;
+    int goes_on = !(dl_pyframe_code(frame)->co_flags & CO_OPTIMIZED); /* with a module, where the globals are its locals */
+    return frame->f_locals != (goes_on ? frame->f_globals : NULL);
 }
 
 int

@@ -416,6 +416,12 @@ _ROWS = (
         "A later call that finds more is compiled, unless that fails several times.",
     ),
     Reason(
+        "changed-meanwhile",
+        "skip",
+        "what {detail} reads has changed while it was compiled",
+        "Another thread or a signal's handler did. A later call is compiled, unless that happens several times.",
+    ),
+    Reason(
         "too-many-locals",
         "skip",
         "it has more than {detail} local variables",

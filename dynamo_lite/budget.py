@@ -29,6 +29,10 @@ class OutOfWork(Exception):
     """The work that a capture may do is used up."""
 
 
+class ChangedMeanwhile(Exception):
+    """What the capture was made from is not what it was: another thread, the handler of a signal or a finalizer ran."""
+
+
 class OutOfTime(Exception):
     """The CPU time that compiling a function may take is used up."""
 
@@ -149,6 +153,7 @@ def frames_around() -> int:
 
 __all__ = [
     "Budget",
+    "ChangedMeanwhile",
     "OutOfTime",
     "OutOfWork",
     "frames_around",

@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 Version = tuple[types.CodeType, int]  # a user's function, and which of its versions this is
 
 _ROOM = 500  # frames, of which compiling takes fewer: where so many were free and none was left, it did not end
-_STARVED_LIMIT = 3  # attempts to compile one code object for which there was no memory
+_STARVED_LIMIT = 3  # attempts to compile one code object for which there was no memory, say
 
 
 class Means:
@@ -101,6 +101,9 @@ class Means:
         if _is_out_of_memory(error):
             self._starved[code] = self._starved.get(code, 0) + 1
             return "out-of-memory", self._starved[code] < _STARVED_LIMIT
+        if isinstance(error, budget.ChangedMeanwhile):
+            self._starved[code] = self._starved.get(code, 0) + 1
+            return "changed-meanwhile", self._starved[code] < _STARVED_LIMIT
         frames, limit = budget.frames_around(), sys.getrecursionlimit()
         if not isinstance(error, RecursionError) or limit - frames >= _ROOM:
             return "", False

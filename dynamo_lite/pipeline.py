@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from dynamo_lite import _C, log
+from dynamo_lite import _C, budget, log
 from dynamo_lite.backends import Backend
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import Restraints
@@ -94,6 +94,8 @@ def compile_segment(
         return compile_segment(function, slots, jump, backend, settings, owns_slots, False, constants, restraints)
     guards = _C.Guards(capture.guards, capture.inputs)
     if settings.check and (failed := guards.explain(function, slots)):
+        if _C.has_other_threads():
+            raise budget.ChangedMeanwhile
         raise AssertionError(f"the guards of {function.__qualname__} do not hold for the call they are of: {failed}")
     least, most = program.schedule.sizes if isinstance(program, _C.Program) else (0, sys.maxsize)
     pays = program.schedule.pays if isinstance(program, _C.Program) else None

@@ -6,6 +6,7 @@ import gc
 import inspect
 import pickle
 import sys
+import textwrap
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ import pytest
 
 import dynamo_lite
 from benchmarks import programs
+from dynamo_lite.capture import machine as machine_module
+from dynamo_lite.capture import trace as trace_module
 from dynamo_lite.errors import BackendError, BackendWarning, GraphBreakError, RecompileLimitWarning
 
 Compile = Callable[..., Any]
@@ -449,6 +452,33 @@ def test_without_memory_to_compile_a_call_runs_plainly(
     for _ in range(10):
         other(x)
     assert left == 97  # asked for three times
+
+
+def test_a_graph_that_is_captured_twice_and_differs_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread may have changed what it reads: the call runs plainly, and later ones are compiled."""
+    reads, left = trace_module.reads_frame, 1
+    names: dict[str, Any] = {"offset": 1.0}
+    source = """
+    def add(x):
+        y = x * offset
+        if offset:
+            y = y + 1.0
+            print(end="")
+        return y * 2.0
+    """
+    exec(textwrap.dedent(source), names)
+
+    def change(code: Any) -> Any:  # asked between the two
+        nonlocal left
+        left -= 1
+        names["offset"] = 0.0 if left == 0 else names["offset"]
+        return reads(code)
+
+    monkeypatch.setattr(trace_module, "reads_frame", change)
+    monkeypatch.setattr(machine_module.Machine, "_is_untouched", lambda *_: False)
+    fast = dynamo_lite.compile(names["add"], options={"check": 1, "cost_model": False})
+    assert [fast(np.ones(3))[0] for _ in range(4)] == [0.0, 0.0, 0.0, 0.0]
+    assert [skip.id for skip in fast.explain().skips] == ["changed-meanwhile"]
 
 
 def test_behind_a_break_numpy_scatters_into_arrays_from_outside(compiler: Compile) -> None:

@@ -295,6 +295,22 @@ for i in range(3):
 }
 
 
+def test_the_locals_of_a_module_that_goes_on_are_its_globals() -> None:
+    """As who looks at the frame sees them: a debugger, a traceback that shows values."""
+    script = """
+import sys
+x, seen, made = 0.0, [], 0
+def look():
+    frame = sys._getframe(1)
+    frame.f_locals["made"] = i
+    return frame.f_locals is frame.f_globals and "x" in frame.f_locals
+for i in range(8):
+    x += np.sqrt(i)
+    seen.append((look(), made, x))
+"""
+    require_like(script, {"np": np}, dict, True)
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_scripts(name: str) -> None:
     require_like(SCRIPTS[name], {"np": np}, dict, None)

@@ -251,7 +251,8 @@ def _trace(
             raise SkipFrame("frame-introspection", reader)
         if not stop.in_front:
             tracer, frame, again = run(stop.step, native_loops)
-            assert again is None, "capture is not deterministic"
+            if again is not None:  # a thread, a signal's handler or a finalizer has changed something meanwhile
+                raise budget.ChangedMeanwhile
         residual.stores = stores(tracer) if tracer.stored else None
         index = frame.index
         instr = code.instrs[index]

@@ -77,8 +77,11 @@ def _execute_file(path: str, start: Callable[[], object], prepare: Prepare) -> N
     path = os.path.abspath(path)  # as python does; sys.argv[0] stays as it was written
     module = types.ModuleType("__main__")
     loader = importlib.machinery.SourceFileLoader("__main__", path)
-    names = {"__file__": path, "__loader__": loader, "__builtins__": builtins, "__cached__": None, "__package__": None}
-    module.__dict__.update(names)
+    # As python begins with, in its order; late versions without annotations.
+    begins = vars(sys.modules["__main__"])
+    annotations: dict[str, object] = {"__annotations__": {}} if "__annotations__" in begins else {}
+    names = {"__builtins__": builtins, "__file__": path, "__cached__": None}
+    module.__dict__.update({"__loader__": loader, **annotations, **names})
     sys.modules["__main__"] = module
     with io.open_code(path) as file:
         source = file.read()

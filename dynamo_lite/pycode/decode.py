@@ -32,6 +32,7 @@ from dynamo_lite.pycode.code import (
     free_operand,
 )
 from dynamo_lite.pycode.flow import async_items
+from dynamo_lite.pycode.module_code import known_flags
 from dynamo_lite.pycode.opcodes import CONVERSIONS, OPCODES, OPERATORS, YIELDS_BOOL, Operand
 from dynamo_lite.pycode.rotate import rotated
 from dynamo_lite.pycode.version import BORROWING, CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, SPELLINGS, VERSION
@@ -92,7 +93,7 @@ def decode(code: types.CodeType) -> Code:
         argcount=code.co_argcount,
         posonlyargcount=code.co_posonlyargcount,
         kwonlyargcount=code.co_kwonlyargcount,
-        flags=code.co_flags,
+        flags=known_flags(code),
         varnames=code.co_varnames,
         cellvars=code.co_cellvars,
         freevars=code.co_freevars,

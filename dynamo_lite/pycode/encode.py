@@ -21,6 +21,7 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.pycode.borrow import borrowed_loads
 from dynamo_lite.pycode.code import NO_POSITION, Code, ExceptionEntry, Instr, Position, UnsupportedCode, free_operand
 from dynamo_lite.pycode.flow import async_items, stack_size
+from dynamo_lite.pycode.module_code import native_flags
 from dynamo_lite.pycode.opcodes import CONVERSIONS, INVERSE_CONDITIONS, OPCODES, OPERATORS, YIELDS_BOOL, Operand
 from dynamo_lite.pycode.tables import exception_table, instruction_bytes, location_table
 from dynamo_lite.pycode.version import BORROWING, CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, SPELLINGS, VERSION
@@ -473,7 +474,7 @@ class _Encoder:
             code.kwonlyargcount,
             len(self.varnames),
             stack_size(code),
-            code.flags,
+            native_flags(code, (*self.varnames, *code.cellvars)),
             b"".join(instruction_bytes(_NUMBERS[one.op], one.arg, one.size, CACHES[one.op]) for one in native),
             tuple(self.consts),
             tuple(self.names),

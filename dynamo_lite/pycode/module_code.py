@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import types
+from collections.abc import Iterable
 from dataclasses import replace
 
 from dynamo_lite.pycode.code import CO_NEWLOCALS, CO_OPTIMIZED, Code
@@ -44,8 +45,29 @@ def as_module(code: Code, flags: int) -> Code:
     )
 
 
+def native_flags(code: Code, variables: Iterable[str]) -> int:
+    """The flags of a code object for `code` with these variables: a function that goes on with a module is not marked
+    as optimized, so that CPython gives its frames the globals for their locals, which others look at (f_locals, a
+    debugger).
+
+    NB: up to 3.12 that look copies variables of the frame into the locals, and deletes what is unbound: not where the
+    variables of comprehensions are the frame's."""
+    goes_on = code.name == "<module>" and code.flags & CO_NEWLOCALS
+    return code.flags & ~CO_OPTIMIZED if goes_on and all(map(_is_ours, variables)) else code.flags
+
+
+def known_flags(code: types.CodeType) -> int:
+    """The flags of a Code for `code`, which `native_flags` may have given its own."""
+    goes_on = code.co_name == "<module>" and code.co_flags & CO_NEWLOCALS
+    return code.co_flags | CO_OPTIMIZED if goes_on else code.co_flags
+
+
+def _is_ours(variable: str) -> bool:
+    return not variable.isidentifier()
+
+
 def _is_named(arg: object) -> bool:
     return arg is None or isinstance(arg, str)
 
 
-__all__ = ["as_function", "as_module", "is_module", "may_loop"]
+__all__ = ["as_function", "as_module", "is_module", "known_flags", "may_loop", "native_flags"]

@@ -80,6 +80,13 @@ def test_like_python(name: str, as_module: bool, tmp_path: Path) -> None:
     assert ours.returncode == plain.returncode
 
 
+def test_a_script_begins_with_the_names_that_python_gives_it(tmp_path: Path) -> None:
+    (tmp_path / "names.py").write_text("print(list(globals()), __annotations__)\n")
+    plain = run("names.py", cwd=tmp_path)
+    ours = run("-m", "dynamo_lite", "run", "names.py", cwd=tmp_path)
+    assert (ours.stdout, ours.returncode) == (plain.stdout, plain.returncode)
+
+
 def test_folder_with_main(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     (tmp_path / "app" / "__main__.py").write_text("import other, sys\nprint(__name__, other.X, sys.argv)\n")
