@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from dynamo_lite import budget, ops
+from dynamo_lite import _C, budget, ops
 from dynamo_lite.capture import handlers, item_rules, math_functions, numpy_functions, opaque
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
@@ -252,6 +252,7 @@ def _trace(
         if not stop.in_front:
             tracer, frame, again = run(stop.step, native_loops)
             if again is not None:  # a thread, a signal's handler or a finalizer has changed something meanwhile
+                assert not config.check or _C.has_other_threads(), "capture is not deterministic"
                 raise budget.ChangedMeanwhile
         residual.stores = stores(tracer) if tracer.stored else None
         index = frame.index
