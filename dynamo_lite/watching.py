@@ -297,7 +297,8 @@ class Watch:
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
         if ahead:
-            is_numeric = any(_is_of_numbers(decoded(code), one, function.__globals__) for one in _inner(decoded(code), poll))
+            plain, names = decoded(code), function.__globals__
+            is_numeric = any(_is_of_numbers(plain, one, names) for one in _inner(plain, poll))
             ahead *= self.limits.budget_numbers if is_numeric else self.limits.budget_known
         self.budget.expects(ahead)
         return is_long
@@ -379,8 +380,11 @@ def _is_of_python(value: object) -> bool:
 
 # What a loop of numbers and elements does not do: call methods, make containers or functions, handle exceptions.
 _NOT_OF_NUMBERS = frozenset(
-    ("LOAD_METHOD", "CALL_KW", "CALL_FUNCTION_EX", "STORE_ATTR", "BUILD_LIST", "BUILD_MAP", "BUILD_SET", "LIST_APPEND")
-    + ("MAKE_FUNCTION", "LOAD_DEREF", "BEFORE_WITH", "PUSH_EXC_INFO", "IMPORT_NAME", "FORMAT_VALUE", "BUILD_STRING")
+    (
+        *("LOAD_METHOD", "CALL_KW", "CALL_FUNCTION_EX", "STORE_ATTR", "BUILD_LIST", "BUILD_MAP", "BUILD_SET"),
+        *("LIST_APPEND", "MAKE_FUNCTION", "LOAD_DEREF", "BEFORE_WITH", "PUSH_EXC_INFO", "IMPORT_NAME", "FORMAT_VALUE"),
+        "BUILD_STRING",
+    )
 )
 
 
