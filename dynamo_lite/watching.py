@@ -297,8 +297,8 @@ class Watch:
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
         if ahead:
-            plain, names = decoded(code), function.__globals__
-            is_numeric = any(_is_of_numbers(plain, one, names) for one in _inner(plain, poll))
+            original, names = decoded(code), function.__globals__
+            is_numeric = any(_is_of_numbers(original, one, names) for one in _inner(original, poll))
             ahead *= self.limits.budget_numbers if is_numeric else self.limits.budget_known
         self.budget.expects(ahead)
         return is_long
