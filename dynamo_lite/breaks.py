@@ -307,7 +307,7 @@ _ROWS = (
         "loop-over-unknown-iterator",
         "break",
         "a loop goes over {detail}, and how long that is only a call knows",
-        "Loop over range(), a list or a tuple.",
+        "Loop over range(), a list, a tuple or an array, or by enumerate, zip, product, repeat or islice over such.",
     ),
     Reason(
         "exception-handler-active",

@@ -1,7 +1,8 @@
 """What reversed(), itertools and NumPy's own iterators give: by its number, each item.
 
 Enters a call that makes such an iterator; leaves an IteratorValue of a kind of numbered.RULED, whose ``of`` is that
-call: where a segment ends in front of the loop, the iterator is made there. INVARIANT: making one has no effect, and
+call: where a segment ends in front of the loop, the iterator is made there. INVARIANT: making one has no effect and
+raises nothing (that is seen where the program makes it, since it may store into arrays before the loop begins), and
 items are what it gives when they are asked for.
 """
 
@@ -31,7 +32,7 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     Value,
 )
-from dynamo_lite.graph.scalar import Scalar, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
 
 
 def _made(machine: Machine, kind: str, function: Any, args: Args, items: list[Value]) -> Value:
@@ -54,13 +55,19 @@ def _product(tracer: Tracer, sizes: list[Scalar]) -> Scalar:
     total, *others = sizes
     for size in others:
         if not tracer.relate(make("ge", size, 1)):
-            raise Break("loop-over-unknown-iterator", "no items")
+            raise Break("loop-over-unknown-iterator", "a product without items")
         total = make("mul", total, size)
     return total
 
 
 def _is_int(scalar: Scalar | None) -> bool:
-    return scalar is not None and kind_of(scalar) == "int"
+    """Whether it is a Python int, of 64 bits if it is known."""
+    return scalar is not None and kind_of(scalar) == "int" and (is_symbolic(scalar) or -ENDLESS <= scalar <= ENDLESS)  # type: ignore[operator]
+
+
+def _is_at_least(machine: Machine, number: Scalar | None, least: int) -> bool:
+    """Whether it is an int that is not less; which is guarded."""
+    return number is not None and _is_int(number) and machine.tracer.relate(make("ge", number, least))
 
 
 # -- itertools -------------------------------------------------------------------------------------
@@ -145,7 +152,8 @@ RULED["repeat"] = lambda machine, iterator, number: iterator.items[0], _times
 def _islice(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     of, *bounds = positional(args, kwargs, 2, 4)
     start, stop, step = _bounds(bounds)
-    if not isinstance(of, ArrayValue) or not goes_over_arrays(of) or not all(map(_is_int, (start, stop, step))):
+    is_valid = all(_is_at_least(machine, one, least) for one, least in ((start, 0), (stop, 0), (step, 1)))
+    if not is_valid or not isinstance(of, ArrayValue) or not goes_over_arrays(of):
         raise Break("c-function", "itertools.islice")
     numbers = [NumberValue(None, bound) for bound in (start, stop, step)]
     return _made(machine, "islice", itertools.islice, args, [of, *numbers])
@@ -173,9 +181,6 @@ def _length_of_slice(tracer: Tracer, iterator: IteratorValue) -> Scalar:
     of, *bounds = iterator.items
     start, stop, step = map(as_scalar, bounds)
     assert isinstance(of, ArrayValue) and start is not None and stop is not None and step is not None
-    for number, least in ((start, 0), (stop, 0), (step, 1)):
-        if not tracer.relate(make("ge", number, least)):
-            raise Break("c-function", "itertools.islice")
     size = of.node.array_type.shape[0]
     stop = stop if stop != ENDLESS and tracer.relate(make("le", stop, size)) else size
     if not tracer.relate(make("lt", start, stop)):
@@ -229,8 +234,9 @@ RULED["backwards"] = _item_of_backwards, lambda tracer, iterator: _length(tracer
 
 @rule(np.ndindex)
 def _ndindex(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    shape = args[0].items if len(args) == 1 and isinstance(args[0], SequenceValue) else args
-    if kwargs or not shape or not all(_is_int(as_scalar(size)) for size in shape):
+    of = args[0] if len(args) == 1 else None
+    shape = of.items if isinstance(of, SequenceValue) and of.kind is tuple else args
+    if kwargs or not shape or not all(_is_at_least(machine, as_scalar(size), 0) for size in shape):
         raise Break("python-call", "np.ndindex")
     return _made(machine, "ndindex", np.ndindex, args, list(shape))
 
@@ -239,20 +245,14 @@ def _places(machine: Machine, sizes: list[Scalar], number: Scalar) -> SequenceVa
     return SequenceValue(None, tuple, [machine.tracer.number(place) for place in _digits(number, sizes)])
 
 
-def _sizes(tracer: Tracer, iterator: IteratorValue) -> list[Scalar]:
-    found: list[Scalar] = []
-    for value in iterator.items:
-        size = as_scalar(value)
-        assert size is not None
-        if not tracer.relate(make("ge", size, 0)):
-            raise Break("python-exception", "ValueError: negative dimensions are not allowed")
-        found.append(size)
-    return found
+def _sizes(iterator: IteratorValue) -> list[Scalar]:
+    sizes = [as_scalar(value) for value in iterator.items]
+    return [size for size in sizes if size is not None]
 
 
 RULED["ndindex"] = (
-    lambda machine, iterator, number: _places(machine, _sizes(machine.tracer, iterator), number),
-    lambda tracer, iterator: _product(tracer, _sizes(tracer, iterator)),
+    lambda machine, iterator, number: _places(machine, _sizes(iterator), number),
+    lambda tracer, iterator: _product(tracer, _sizes(iterator)),
 )
 
 

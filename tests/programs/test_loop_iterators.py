@@ -311,3 +311,54 @@ def test_negative_sizes_are_refused_as_ever(shape: tuple[int, ...]) -> None:
         compile=dynamo_lite.compile,
         compile_options={"options": OPTIONS},
     )
+
+
+def ndindex_of(x: Any, n: Any) -> Any:
+    places = np.ndindex(n, 2)
+    x[0] = 5.0
+    for _, j in places:
+        x[1] += j
+    return x
+
+
+def islice_of(x: Any, n: Any) -> Any:
+    items = islice(x, n)
+    x[0] = 5.0
+    total = 0.0
+    for item in items:
+        total += item
+    return total
+
+
+def islice_by(x: Any, n: Any) -> Any:
+    items = islice(x, 0, None, n)
+    x[0] = 5.0
+    total = 0.0
+    for item in items:
+        total += item
+    return total
+
+
+def repeat_of(x: Any, n: Any) -> Any:
+    items = repeat(2.0, n)
+    x[0] = 5.0
+    for item in items:
+        x[1] += item
+    return x
+
+
+def ndindex_of_a_list(x: Any, n: Any) -> Any:
+    for place in np.ndindex([n, 2]):
+        x[0] += len(place)
+    return x
+
+
+@pytest.mark.parametrize("n", [2, 0, -1, 2**70, True, np.int64(3), 1.5, None], ids=repr)
+@pytest.mark.parametrize("function", [ndindex_of, islice_of, islice_by, repeat_of, ndindex_of_a_list])
+def test_what_cannot_be_made_raises_before_anything_is_stored(function: Any, n: Any) -> None:
+    require_equal(
+        function,
+        lambda: (np.ones(4), n),
+        compile=dynamo_lite.compile,
+        compile_options={"options": OPTIONS},
+    )
