@@ -64,7 +64,7 @@ is_alone(void)
     return first != NULL && PyThreadState_Next(first) == NULL;
 }
 
-/* set_apart(function): call it with the collector off; what it makes is never collected. The value. */
+/* set_apart(function): call it with the collector off; what it makes is never collected, where SETS_APART. The value. */
 static PyObject *
 set_apart(PyObject *module, PyObject *function)
 {
@@ -100,5 +100,8 @@ static PyMethodDef functions[] = {
 int
 dl_apart_register(PyObject *module)
 {
-    return PyModule_AddFunctions(module, functions);
+    if (PyModule_AddFunctions(module, functions) < 0) {
+        return -1;
+    }
+    return PyModule_AddIntConstant(module, "SETS_APART", DL_PYFRAME_GC_LISTS);
 }
