@@ -22,13 +22,13 @@ from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import consumers, draws, lists, numpy_rules, scopes
 from dynamo_lite.capture.choices import choose, data_condition, split
-from dynamo_lite.capture.folding import check_items, python_result
+from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth
 from dynamo_lite.capture.instances import get_special, make_instance
-from dynamo_lite.capture.iterators import drain, iterate, next_item
+from dynamo_lite.capture.iterators import drain, extend, iterate, next_item
 from dynamo_lite.capture.machine import OPAQUE, Machine, as_constant
 from dynamo_lite.capture.numbered import CALL, goes_over_arrays
 from dynamo_lite.capture.numbers import (
@@ -215,9 +215,7 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
             lists.append(machine, owner, args[0])
             return ConstantValue(None, None)
         if owner.kind is list and owner.source is None and name == "extend" and len(args) == 1:
-            items = drain(machine, machine.realised(args[0]))
-            check_items(len(owner.items) + len(items))
-            owner.items.extend(items)
+            extend(machine, owner, machine.realised(args[0]))
             return ConstantValue(None, None)
         if owner.kind is list and owner.source is None and name == "pop" and len(args) <= 1 and owner.items:
             index = as_constant(machine, args[0]) if args else -1
@@ -534,6 +532,15 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, NumberValue) and kind_of(value.expr) != "bool" and machine.tracer.varies(value.expr):
         return value if _is_of(value, "float") else machine.tracer.number(make("mul", value.expr, 1.0))
     return python_result(float, as_constant(machine, value))
+
+
+@rule(complex)
+def _complex(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """complex(real, imag) of numbers that the capture knows."""
+    numbers = [machine.realised(arg) for arg in positional(args, kwargs, 1, 2)]
+    if any(as_scalar(number) is None and not isinstance(number, ConstantValue) for number in numbers):
+        raise Break("python-call", "complex")
+    return python_result(complex, *(as_constant(machine, number) for number in numbers))
 
 
 @rule(round)

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from dynamo_lite.budget import spend
+from dynamo_lite.capture import lists
 from dynamo_lite.capture.columns import is_row, parts
+from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import CALL, RULED, item_at, source_of
 from dynamo_lite.capture.numbers import length_of
@@ -120,6 +122,21 @@ def drain(machine: Machine, value: Value) -> list[Value]:
     while (item := next_item(machine, iterator)) is not None:
         items.append(item)
     return items
+
+
+def extend(machine: Machine, target: SequenceValue, value: Value) -> None:
+    """``target.extend(value)``, or ``target += value``; target: a list made in this segment.
+
+    NB: the items of a list or tuple are taken all at once; those of others one by one, each seen before the next."""
+    if isinstance(value, SequenceValue):
+        check_items(len(target.known) + len(value.items))
+        for item in list(value.items):
+            lists.append(machine, target, item)
+        return
+    iterator = iterate(machine, value)
+    while (one := next_item(machine, iterator)) is not None:
+        check_items(len(target.known) + 1)
+        lists.append(machine, target, one)
 
 
 def _dict_of(iterator: IteratorValue) -> DictValue | None:

@@ -77,10 +77,12 @@ def same(before: Value, after: Value) -> bool:
 def is_one_object(before: Value, after: Value) -> bool:
     """Whether two values that are the same are one object, too, or hold the same objects; what has one object only for
     each value, or is compared by its value, is."""
+    if before is after:
+        return True
     if isinstance(before, SequenceValue) and isinstance(after, SequenceValue):
         return all(map(is_one_object, before.items, after.items))
     numbers = [as_scalar(value) for value in (before, after)]
-    if before is after or None in numbers or is_single(numbers[0]) or kind_of(numbers[0]) == "bool":  # type: ignore[arg-type]
+    if None in numbers or is_single(numbers[0]) or kind_of(numbers[0]) == "bool":  # type: ignore[arg-type]
         return True
     if type(before) is ConstantValue is type(after) and before.source is None is after.source:
         return before.value is after.value

@@ -38,6 +38,37 @@ def wrong_selects(x: Any) -> Any:
     return results
 
 
+def grids(x: Any) -> Any:
+    n, m = x.shape
+    rows, columns = np.mgrid[0:n, 0:m]
+    across, down = np.ogrid[: 2 * n : 2, -m:0]
+    dense = np.mgrid[-1.0 : 1.0 : complex(0, n), 0:1:5j]
+    return rows * x + columns, across * 0.5 + down, dense * 2.0, np.mgrid[0:n] * x[:, 0], np.ogrid[0:1:7j]
+
+
+def extended_lists(x: Any) -> Any:
+    rows, names = [x[0]], ["first"]
+    same = rows
+    rows += [x[0] * 2.0, x[1]]
+    rows += rows
+    rows.extend(rows)
+    names += ("a", "b")
+    names += {"c": 1, "d": 2}
+    names += "ef"
+    sums = []
+    for row in x:
+        sums += [row.sum(), row[0]]
+    return rows, same is rows, names, sums
+
+
+def seen_as_they_grow(x: Any) -> Any:
+    lengths = [0]
+    lengths += (len(lengths) for row in x)
+    lengths.extend(len(lengths) for row in x)
+    lengths += (row[0] + 1.0 for row in x[:2])
+    return lengths, x * 2.0
+
+
 def bool_masks(x: Any) -> Any:
     kept = np.ones(x.shape, bool)
     kept[x > 0.5] = False
@@ -99,7 +130,18 @@ def static_special(x: Any) -> Any:
     return update(y, at[..., 0], 0.0)
 
 
-FUNCTIONS = [selects, wrong_selects, bool_masks, parts, wrong_parts, scalar_types, static_special]
+FUNCTIONS = [
+    grids,
+    extended_lists,
+    seen_as_they_grow,
+    selects,
+    wrong_selects,
+    bool_masks,
+    parts,
+    wrong_parts,
+    scalar_types,
+    static_special,
+]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -116,7 +158,7 @@ def test_same_results(fn: Any, backend: str) -> None:
     )
 
 
-@pytest.mark.parametrize("fn", [selects, bool_masks, parts, scalar_types, static_special])
+@pytest.mark.parametrize("fn", [grids, extended_lists, selects, bool_masks, parts, scalar_types, static_special])
 def test_one_program(fn: Any) -> None:
     fast = dynamo_lite.compile(fn, options=OPTIONS)
     with np.errstate(invalid="ignore"):

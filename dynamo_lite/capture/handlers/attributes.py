@@ -27,6 +27,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     RecordValue,
     SequenceValue,
+    SliceValue,
     Value,
     a_kind,
 )
@@ -113,6 +114,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return MethodValue(None, ConstantValue(None, None), owner, name)
         case RecordValue() if name in owner.cls._fields:  # type: ignore[attr-defined]
             return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
+        case SliceValue() if name in ("start", "stop", "step"):
+            return getattr(owner, name)  # type: ignore[no-any-return]
         case MethodValue() if name == "__self__":
             return owner.self
         case MethodValue() if name == "__func__":
