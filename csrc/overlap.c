@@ -12,7 +12,7 @@ struct DlSaved {
     int nd;
     npy_intp itemsize;
     npy_intp shape[DL_MAX_DIMS], strides[DL_MAX_DIMS];
-    char copy[]; /* in C order */
+    char copy[]; /* in C order of these axes */
 };
 
 /* The bytes that an array touches: [*low, *high), empty when it has no elements. */
@@ -107,6 +107,39 @@ dl_overlap_check_inputs(DlRun *run, int first, int end, int same)
     return status;
 }
 
+/* Keep the axes of an array by falling stride, neighbours as one where they can be: it is copied in runs as long as its
+ * memory has them, whichever way its axes lie. */
+static void
+keep_axes(DlSaved *saved, const DlReg *reg)
+{
+    saved->nd = 0;
+    for (int axis = 0; axis < reg->nd; axis++) {
+        npy_intp stride = reg->strides[axis], size = reg->shape[axis];
+        int at = saved->nd;
+        if (size == 1) {
+            continue;
+        }
+        for (; at > 0 && Py_ABS(saved->strides[at - 1]) < Py_ABS(stride); at--) {
+            saved->strides[at] = saved->strides[at - 1];
+            saved->shape[at] = saved->shape[at - 1];
+        }
+        saved->strides[at] = stride;
+        saved->shape[at] = size;
+        saved->nd++;
+    }
+    int last = 0;
+    for (int axis = 1; axis < saved->nd; axis++) {
+        if (saved->strides[last] == saved->strides[axis] * saved->shape[axis]) {
+            saved->shape[last] *= saved->shape[axis];
+        }
+        else {
+            saved->shape[++last] = saved->shape[axis];
+        }
+        saved->strides[last] = saved->strides[axis];
+    }
+    saved->nd = saved->nd > 0 ? last + 1 : 0;
+}
+
 DlStatus
 dl_overlap_save(DlRun *run, const DlReg *reg)
 {
@@ -125,11 +158,9 @@ dl_overlap_save(DlRun *run, const DlReg *reg)
     saved->next = run->saved;
     saved->now = NULL;
     saved->data = reg->data;
-    saved->nd = reg->nd;
     saved->itemsize = itemsize;
-    memcpy(saved->shape, reg->shape, (size_t)reg->nd * sizeof(npy_intp));
-    memcpy(saved->strides, reg->strides, (size_t)reg->nd * sizeof(npy_intp));
-    dl_layout_contiguous(reg->nd, saved->shape, itemsize, 0, strides);
+    keep_axes(saved, reg);
+    dl_layout_contiguous(saved->nd, saved->shape, itemsize, 0, strides);
     if (size) {
         dl_copy_strided(saved->copy, strides, saved->data, saved->strides, saved->nd, saved->shape, itemsize);
     }
