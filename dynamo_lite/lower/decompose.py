@@ -27,7 +27,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import elementwise_of
 from dynamo_lite.graph.rewrite import replace_uses
-from dynamo_lite.graph.scalar import Scalar, make, product
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.reductions import reduce_dtypes
 from dynamo_lite.ops.registry import infer
@@ -92,30 +92,37 @@ def _read_as(graph: Graph, x: Node, dtype: np.dtype[np.generic], node: Node) -> 
 
 
 def _roll(graph: Graph, node: Node) -> Node | None:
-    """Two stores into an array laid out like the operand, as np.roll itself does it: y[k:] = x[:-k]; y[:k] = x[-k:]."""
+    """Two stores into an array laid out like the operand, as np.roll itself does it: y[k:] = x[:-k]; y[:k] = x[-k:]. By a
+    number that only the run knows, k is what it leaves of the size, as in np.roll; one of the stores may store nothing."""
     (x,) = node.args
     shift, axis = node.params["shift"], node.params["axis"]
-    if not isinstance(x, Node) or x.array_type.scalar or type(shift) is not int or shift == 0:
+    if not isinstance(x, Node) or x.array_type.scalar or (type(shift) is int and shift == 0):
         return None
     if axis is None:
         return _roll_flat(graph, node, x) if x.array_type.ndim else None
     shape = x.array_type.shape
-    moved, rest = abs(shift), make("sub", shape[axis], abs(shift))
-    single = graph.facts.decide(make("eq", rest, 1))
-    if single is None or not graph.facts.decide(make("ge", shape[axis], moved)):
-        return None
+    if is_symbolic(shift):
+        k: Scalar = make("mod", shift, make("max", shape[axis], 1))
+        rest = make("sub", shape[axis], k)
+        bounds = (((k, None), (None, rest), rest), ((None, k), (rest, None), k))
+    else:
+        moved, rest = abs(shift), make("sub", shape[axis], abs(shift))
+        single = graph.facts.decide(make("eq", rest, 1))
+        if single is None or not graph.facts.decide(make("ge", shape[axis], moved)):
+            return None
+        longer: Scalar = 1 if single else rest
+        behind, ahead = (longer, moved) if shift > 0 else (moved, longer)
+        bounds = (((shift, None), (None, -shift), behind), ((None, shift), (-shift, None), ahead))
 
-    def part(array: Node, bounds: tuple[int | None, int | None], length: Scalar) -> Node:
+    def part(array: Node, bounds: tuple[Scalar | None, Scalar | None], length: Scalar) -> Node:
         index = tuple((*bounds, None) if place == axis else (None, None, None) for place in range(len(shape)))
         sizes: Any = (*shape[:axis], length, *shape[axis + 1 :])
         type_ = ArrayType(node.array_type.dtype, sizes)
         return graph.add_call("basic_index", (array,), {"index": index, "scalar": False}, type_, node.location)
 
     made = graph.add_call("empty_like", (x,), {}, node.array_type, node.location)
-    longer: Scalar = 1 if single else rest
-    behind, ahead = (longer, moved) if shift > 0 else (moved, longer)
-    graph.add_store(part(made, (shift, None), behind), part(x, (None, -shift), behind), node.location)
-    graph.add_store(part(made, (None, shift), ahead), part(x, (-shift, None), ahead), node.location)
+    for into, out_of, length in bounds:
+        graph.add_store(part(made, into, length), part(x, out_of, length), node.location)
     return made
 
 

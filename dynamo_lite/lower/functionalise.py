@@ -75,11 +75,17 @@ def _thin(node: Node) -> bool:
     return sum(dim != 1 for dim in node.array_type.shape) <= 1
 
 
+def _keeps_order(node: Node) -> bool:
+    """Whether the result of a call has an order of axes that hangs on those of its operands alone, as elementwise ones
+    and np.roll along an axis have it ("K")."""
+    return REGISTRY[node.op].kind is OpKind.ELEMENTWISE or (node.op == "roll" and node.params["axis"] is not None)
+
+
 def _follows(value: Node, array: Node) -> bool:
     """Whether NumPy lays `value` out in the order of axes of `array`."""
     if value is array or _thin(value):
         return True
-    if value.kind is not NodeKind.CALL or REGISTRY[value.op].kind is not OpKind.ELEMENTWISE:
+    if value.kind is not NodeKind.CALL or not _keeps_order(value):
         return False
     if value.array_type.ndim != array.array_type.ndim or value.params.get("order", "K") != "K":
         return False
@@ -164,7 +170,7 @@ def _forward_stores(graph: Graph, follows: Alike) -> None:
     for node in graph.nodes:
         # What calls and reductions give depends on the layout of their operands, which the value may not share.
         if node.kind is NodeKind.CALL and not (is_view(node) or hands_out(node) or REGISTRY[node.op].in_place):
-            any_layout = REGISTRY[node.op].kind is OpKind.ELEMENTWISE and not looks_at_layout(node)
+            any_layout = _keeps_order(node) and (node.op == "roll" or not looks_at_layout(node))
             node.args = tuple(
                 contents[arg]
                 if isinstance(arg, Node)

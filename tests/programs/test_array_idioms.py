@@ -46,6 +46,17 @@ def grids(x: Any) -> Any:
     return rows * x + columns, across * 0.5 + down, dense * 2.0, np.mgrid[0:n] * x[:, 0], np.ogrid[0:1:7j]
 
 
+def rolls(x: Any) -> Any:
+    y, rows = x.copy(), []
+    for shift, across in zip(np.array([0, 1, -1, 7, -1000001]), np.array([3, 0, -2, 10**15, 1]), strict=True):
+        y[:, ::2] = np.roll(y[:, ::2], shift, axis=1)
+        y[:, ::2] = np.roll(y[:, ::2], across, axis=0)
+        y[...] = np.roll(np.roll(y, across, axis=1), (shift, across), axis=(0, -1))
+        rows.append(np.roll(x, shift, axis=1))
+        rows.append(np.roll(y[0], across))
+    return y, rows
+
+
 def extended_lists(x: Any) -> Any:
     rows, names = [x[0]], ["first"]
     same = rows
@@ -132,6 +143,7 @@ def static_special(x: Any) -> Any:
 
 FUNCTIONS = [
     grids,
+    rolls,
     extended_lists,
     seen_as_they_grow,
     selects,
@@ -158,7 +170,24 @@ def test_same_results(fn: Any, backend: str) -> None:
     )
 
 
-@pytest.mark.parametrize("fn", [grids, extended_lists, selects, bool_masks, parts, scalar_types, static_special])
+@pytest.mark.parametrize("shape", [(0, 4), (3, 0), (1, 5), (5, 1), (1, 1)])
+def test_rolls_of_axes_with_few_elements(shape: tuple[int, int]) -> None:
+    def rolled(x: Any) -> Any:
+        for shift in np.array([0, 1, -2, 3]):
+            x[...] = np.roll(np.roll(x, shift, axis=0), -shift, axis=1)
+        return np.roll(x, np.array([2, 1])[0], axis=0)
+
+    require_equal(
+        rolled,
+        lambda: (arrays(shape),),
+        variants=[lambda: (arrays((4, 3)),), lambda: (arrays((3, 4)).T,)],
+        compile=dynamo_lite.compile,
+        compile_options={"options": {**OPTIONS, "recompile_limit": 100}},
+        calls=2,
+    )
+
+
+@pytest.mark.parametrize("fn", [grids, rolls, extended_lists, selects, bool_masks, parts, scalar_types, static_special])
 def test_one_program(fn: Any) -> None:
     fast = dynamo_lite.compile(fn, options=OPTIONS)
     with np.errstate(invalid="ignore"):
