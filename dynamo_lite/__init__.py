@@ -8,6 +8,7 @@
 3.0
 """
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,9 @@ def __getattr__(name: str) -> Any:
     if place is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # NB: an import that is cut short leaves modules behind that cannot be imported again (each op is defined once).
-    module = import_module("dynamo_lite._C").uninterrupted(import_module, place)
+    # What is made meanwhile stays for good, and would be gone over by the garbage collector as long as the process runs.
+    c = import_module("dynamo_lite._C")
+    module = c.set_apart(partial(c.uninterrupted, import_module, place))
     value = globals()[name] = getattr(module, name)
     return value
 
