@@ -1,4 +1,6 @@
-/* Masked: count the true elements of a mask, gather what it selects, scatter into what it selects.
+/* Masked: count the true elements of a mask, gather what it selects, scatter into what it selects: elements, or rows where
+ * the array has more axes than the mask. Rows that do not lie packed are NumPy's own to move, and so are few of them, of
+ * which it chooses the strides.
  *
  * The order is that of x[mask] in NumPy, C order, whatever the strides are. A gather is without branches, and eight
  * elements of which none or all are selected go at once. Elements that are not selected are not changed, nor computed
@@ -10,9 +12,9 @@ typedef struct {
     uint64_t words[2];
 } Pair;
 
-/* One row of n elements: the packed place behind the `k` elements so far moves on; returns the new k. */
+/* One row of n elements, of `size` bytes each: the packed place behind the `k` elements so far moves on; returns the new k. */
 typedef npy_intp (*MoveRow)(char *packed, npy_intp packed_stride, npy_intp k, npy_intp count, char *items,
-                            npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n);
+                            npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n, npy_intp size);
 
 static const uint64_t all_true = 0x0101010101010101u;
 
@@ -35,7 +37,8 @@ skip_false(const char *mask, npy_intp i, npy_intp n)
 
 #define MOVES(name, type)                                                                                              \
     static npy_intp get_##name(char *packed, npy_intp Py_UNUSED(packed_stride), npy_intp k, npy_intp count,            \
-                               char *items, npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n)       \
+                               char *items, npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n,       \
+                               npy_intp Py_UNUSED(size))                                                               \
     {                                                                                                                  \
         type *out = (type *)packed;                                                                                    \
         npy_intp i = 0;                                                                                                \
@@ -70,7 +73,8 @@ skip_false(const char *mask, npy_intp i, npy_intp n)
     }                                                                                                                  \
                                                                                                                        \
     static npy_intp put_##name(char *packed, npy_intp packed_stride, npy_intp k, npy_intp count, char *items,          \
-                               npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n)                    \
+                               npy_intp stride, const char *mask, npy_intp mask_stride, npy_intp n,                    \
+                               npy_intp Py_UNUSED(size))                                                               \
     {                                                                                                                  \
         npy_intp i = 0;                                                                                                \
         int whole = mask_stride == 1 && stride == (npy_intp)sizeof(type) && packed_stride == stride;                   \
@@ -113,10 +117,48 @@ MOVES(4, uint32_t)
 MOVES(8, uint64_t)
 MOVES(16, Pair)
 
+/* Elements of any size, or rows of the array: those that follow one another at once where they lie so. */
+static npy_intp
+move_rows(char *packed, npy_intp packed_stride, npy_intp k, npy_intp count, char *items, npy_intp stride,
+          const char *mask, npy_intp mask_stride, npy_intp n, npy_intp size, int puts)
+{
+    int whole = stride == size && packed_stride == size;
+    for (npy_intp i = 0; i < n && k < count;) {
+        if (mask[i * mask_stride] == 0) {
+            i = mask_stride == 1 ? skip_false(mask, i + 1, n) : i + 1;
+            continue;
+        }
+        npy_intp run = 1;
+        while (whole && i + run < n && k + run < count && mask[(i + run) * mask_stride] != 0) {
+            run++;
+        }
+        char *item = items + i * stride, *place = packed + k * packed_stride;
+        memcpy(puts ? item : place, puts ? place : item, (size_t)(run * size));
+        i += run;
+        k += run;
+    }
+    return k;
+}
+
+static npy_intp
+get_rows(char *packed, npy_intp packed_stride, npy_intp k, npy_intp count, char *items, npy_intp stride,
+         const char *mask, npy_intp mask_stride, npy_intp n, npy_intp size)
+{
+    return move_rows(packed, packed_stride, k, count, items, stride, mask, mask_stride, n, size, 0);
+}
+
+static npy_intp
+put_rows(char *packed, npy_intp packed_stride, npy_intp k, npy_intp count, char *items, npy_intp stride,
+         const char *mask, npy_intp mask_stride, npy_intp n, npy_intp size)
+{
+    return move_rows(packed, packed_stride, k, count, items, stride, mask, mask_stride, n, size, 1);
+}
+
 /* One row of a mask, counted. */
 static npy_intp
 count_row(char *Py_UNUSED(packed), npy_intp Py_UNUSED(packed_stride), npy_intp k, npy_intp Py_UNUSED(count),
-          char *Py_UNUSED(items), npy_intp Py_UNUSED(stride), const char *mask, npy_intp mask_stride, npy_intp n)
+          char *Py_UNUSED(items), npy_intp Py_UNUSED(stride), const char *mask, npy_intp mask_stride, npy_intp n,
+          npy_intp Py_UNUSED(size))
 {
     if (mask_stride != 1) {
         for (npy_intp i = 0; i < n; i++) {
@@ -138,16 +180,21 @@ count_row(char *Py_UNUSED(packed), npy_intp Py_UNUSED(packed_stride), npy_intp k
 }
 
 static MoveRow
-find_move(DlMaskedKind kind, npy_intp itemsize)
+find_move(DlMaskedKind kind, npy_intp itemsize, int of_rows)
 {
+    if (of_rows) {
+        return kind == DL_MASKED_GET ? get_rows : put_rows;
+    }
     static const MoveRow gets[] = {get_1, get_2, get_4, get_8, get_16}, puts[] = {put_1, put_2, put_4, put_8, put_16};
     int place = itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : itemsize == 16 ? 4 : -1;
     return kind == DL_MASKED_COUNT ? count_row : place < 0 ? NULL : kind == DL_MASKED_GET ? gets[place] : puts[place];
 }
 
-/* Go through the mask and the array (the mask itself where only it is read) in C order; how many were true. */
+/* Go through the mask and the array (the mask itself where only it is read) in C order, items of so many bytes; how many
+ * were true. */
 static npy_intp
-walk(MoveRow move, const DlReg *mask, const DlReg *array, char *packed, npy_intp packed_stride, npy_intp count)
+walk(MoveRow move, const DlReg *mask, const DlReg *array, char *packed, npy_intp packed_stride, npy_intp count,
+     npy_intp bytes)
 {
     npy_intp size = 1, k = 0, at[DL_MAX_DIMS] = {0};
     for (int axis = 0; axis < mask->nd; axis++) {
@@ -157,14 +204,14 @@ walk(MoveRow move, const DlReg *mask, const DlReg *array, char *packed, npy_intp
         return 0;
     }
     if (dl_reg_is_packed(mask) && dl_reg_is_packed(array)) {
-        return move(packed, packed_stride, 0, count, array->data, PyDataType_ELSIZE(array->descr), mask->data, 1, size);
+        return move(packed, packed_stride, 0, count, array->data, bytes, mask->data, 1, size, bytes);
     }
     int last = mask->nd - 1;
     char *data = array->data;
     const char *bits = mask->data;
     for (;;) {
         k = move(packed, packed_stride, k, count, data, array->strides[last], bits, mask->strides[last],
-                 mask->shape[last]);
+                 mask->shape[last], bytes);
         int axis = last - 1;
         for (; axis >= 0; axis--) {
             data += array->strides[axis];
@@ -182,15 +229,66 @@ walk(MoveRow move, const DlReg *mask, const DlReg *array, char *packed, npy_intp
     }
 }
 
-/* Whether a register holds an array of the mask's shape. */
+/* Whether a register holds an array of the mask's shape, and more axes perhaps. */
 static int
 has_shape_of(const DlReg *reg, const DlReg *mask)
 {
-    if (reg->kind != DL_ARRAY || reg->nd != mask->nd) {
+    if (reg->kind != DL_ARRAY || reg->nd < mask->nd) {
         return 0;
     }
     for (int axis = 0; axis < mask->nd; axis++) {
         if (reg->shape[axis] != mask->shape[axis]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* The bytes of what lies behind the first n axes of an array at each place; 0 where that does not lie packed, or has an
+ * axis of less than two elements. */
+static npy_intp
+bytes_of_item(const DlReg *reg, int n)
+{
+    npy_intp bytes = PyDataType_ELSIZE(reg->descr);
+    for (int axis = reg->nd - 1; axis >= n; axis--) {
+        if (reg->shape[axis] < 2 || reg->strides[axis] != bytes) {
+            return 0;
+        }
+        bytes *= reg->shape[axis];
+    }
+    return bytes;
+}
+
+/* array[mask], or array[mask] = value, by NumPy. */
+static DlStatus
+move_by_numpy(DlRun *run, const DlMaskedStep *step)
+{
+    PyObject *array = dl_reg_object(&run->regs[step->src]), *mask = dl_reg_object(&run->regs[step->mask]);
+    if (array == NULL || mask == NULL) {
+        return -1;
+    }
+    if (step->kind == DL_MASKED_PUT) {
+        PyObject *value = dl_reg_object(&run->regs[step->value]);
+        return value == NULL || PyObject_SetItem(array, mask, value) < 0 ? dl_failed(run, DL_REASON_CALL) : 0;
+    }
+    PyObject *made = PyObject_GetItem(array, mask);
+    if (made == NULL) {
+        return dl_failed(run, DL_REASON_CALL);
+    }
+    dl_reg_take(&run->regs[step->dst], made);
+    return 0;
+}
+
+/* Whether values that a mask is to select places for are rows like those of the array, and as many as it selects. */
+static int
+are_rows(const DlReg *value, const DlReg *array, int n, npy_intp count)
+{
+    if (value->kind != DL_ARRAY || value->nd != 1 + array->nd - n || value->shape[0] != count
+        || value->descr->type_num != array->descr->type_num) {
+        return 0;
+    }
+    for (int axis = n; axis < array->nd; axis++) {
+        if (value->shape[axis - n + 1] != array->shape[axis]) {
             return 0;
         }
     }
@@ -205,33 +303,45 @@ dl_masked_run(DlRun *run, const DlMaskedStep *step)
         return dl_decline(run, DL_REASON_INPUT);
     }
     if (step->kind == DL_MASKED_COUNT) {
-        DlNumber number = {.i = walk(count_row, mask, mask, NULL, 0, 0)};
+        DlNumber number = {.i = walk(count_row, mask, mask, NULL, 0, 0, 1)};
         return dl_yields_set(run, &step->yields, &number);
     }
     const DlReg *src = &run->regs[step->src];
     npy_intp count = (npy_intp)run->numbers[step->count].i;
-    MoveRow move = has_shape_of(src, mask) ? find_move(step->kind, PyDataType_ELSIZE(src->descr)) : NULL;
-    if (move == NULL || count < 0) {
+    if (count < 0 || !has_shape_of(src, mask)) {
+        return dl_decline(run, DL_REASON_SHAPE);
+    }
+    int of_rows = src->nd > mask->nd;
+    npy_intp bytes = bytes_of_item(src, mask->nd);
+    MoveRow move = find_move(step->kind, PyDataType_ELSIZE(src->descr), of_rows);
+    if (move == NULL) {
         return dl_decline(run, DL_REASON_SHAPE);
     }
     if (step->kind == DL_MASKED_PUT) {
         const DlReg *value = &run->regs[step->value];
-        if (value->kind != DL_ARRAY || value->nd != 1 || value->shape[0] != count
-            || value->descr->type_num != src->descr->type_num) {
+        if (!are_rows(value, src, mask->nd, count)) {
             return dl_decline(run, DL_REASON_SHAPE);
         }
         if (!src->writeable) {
             return dl_decline(run, DL_REASON_READONLY);
         }
-        npy_intp put = walk(move, mask, src, value->data, value->strides[0], count);
+        if (bytes == 0 || (of_rows && bytes_of_item(value, 1) != bytes)) {
+            return move_by_numpy(run, step);
+        }
+        npy_intp put = walk(move, mask, src, value->data, value->strides[0], count, bytes);
         return put == count ? 0 : dl_decline(run, DL_REASON_CONDITION);
     }
-    PyObject *made = dl_pool_array(run, src->descr, 1, &count, NULL);
+    if (bytes == 0 || (of_rows && count < 2)) {
+        return move_by_numpy(run, step);
+    }
+    npy_intp shape[DL_MAX_DIMS] = {count};
+    memcpy(shape + 1, src->shape + mask->nd, (size_t)(src->nd - mask->nd) * sizeof *shape);
+    PyObject *made = dl_pool_array(run, src->descr, 1 + src->nd - mask->nd, shape, NULL);
     if (made == NULL) {
         return dl_failed(run, DL_REASON_MEMORY);
     }
     char *packed = PyArray_BYTES((PyArrayObject *)made);
-    npy_intp got = walk(move, mask, src, packed, PyDataType_ELSIZE(src->descr), count);
+    npy_intp got = walk(move, mask, src, packed, bytes, count, bytes);
     dl_reg_take_fresh(&run->regs[step->dst], made);
     return got == count ? 0 : dl_decline(run, DL_REASON_CONDITION);
 }

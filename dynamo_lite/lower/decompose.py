@@ -92,8 +92,9 @@ def _read_as(graph: Graph, x: Node, dtype: np.dtype[np.generic], node: Node) -> 
 
 
 def _roll(graph: Graph, node: Node) -> Node | None:
-    """Two stores into an array laid out like the operand, as np.roll itself does it: y[k:] = x[:-k]; y[:k] = x[-k:]. By a
-    number that only the run knows, k is what it leaves of the size, as in np.roll; one of the stores may store nothing."""
+    """Two stores into an array laid out like the operand, as np.roll itself does it: y[k:] = x[:-k]; y[:k] = x[-k:].
+
+    By a number that only the run knows, k is what it leaves of the size, as in np.roll; a store may store nothing."""
     (x,) = node.args
     shift, axis = node.params["shift"], node.params["axis"]
     if not isinstance(x, Node) or x.array_type.scalar or (type(shift) is int and shift == 0):

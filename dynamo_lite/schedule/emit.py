@@ -336,10 +336,6 @@ class _Emitter:
     def get(self, node: Node) -> bool:
         x, mask, count = node.args
         assert isinstance(x, Node) and isinstance(mask, Node) and not isinstance(count, Node)
-        if mask.array_type.ndim < x.array_type.ndim:  # the memory order of rows is NumPy's to choose
-            arrays = Reg(self.registers[x]), Reg(self.registers[mask])
-            self.steps.append(Call((self.register(node),), (node.array_type,), operator.getitem, arrays))
-            return True
         self.steps.append(Masked("get", self.registers[mask], count, self.registers[x], dst=self.register(node)))
         return True
 
@@ -383,10 +379,6 @@ class _Emitter:
         """Write the values of a put_masked into the array in `register`."""
         _, mask, count, value = node.args
         assert isinstance(mask, Node) and isinstance(value, Node) and not isinstance(count, Node)
-        if mask.array_type.ndim < node.array_type.ndim:  # rows, which NumPy puts; it raises where there are others
-            operands = Reg(register), Reg(self.registers[mask]), Reg(self.registers[value])
-            self.steps.append(Call((), (), operator.setitem, operands))
-            return
         self.steps.append(Masked("put", self.registers[mask], count, register, self.registers[value]))
 
     def compute(self, node: Node, register: int) -> None:

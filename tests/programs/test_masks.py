@@ -389,6 +389,46 @@ def test_flags_of_the_unselected_are_not_raised() -> None:
 # -- random -----------------------------------------------------------------------------------------
 
 
+def rows_kept_and_put(x: Any, m: Any) -> Any:
+    kept = x[m]
+    x = x * 2.0
+    x[m] = kept[:, ::-1]
+    y = np.empty_like(x)
+    y[...] = 1.0
+    y[m, :] = kept
+    return kept, x, y
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.98, 1.0])
+@pytest.mark.parametrize("lies", ["C", "F", "swapped axes", "stepped rows", "reversed", "stepped items", "thin", "one"])
+def test_rows_lie_as_numpy_puts_them(lies: str, share: float) -> None:
+    def args(dtype: str = "d") -> tuple[Any, ...]:
+        size = {"thin": (9, 150, 1), "one": (1, 150, 3)}.get(lies, (9, 150, 3))
+        x = rng(1).normal(size=size).astype(dtype)
+        m = rng(2).random(size[:2]) < share
+        match lies:
+            case "F":
+                return np.asfortranarray(x), m
+            case "swapped axes":
+                return x.transpose(1, 0, 2), m.T
+            case "stepped rows":
+                return np.repeat(x, 2, axis=1)[:, ::2], m
+            case "reversed":
+                return x[::-1, ::-1], m
+            case "stepped items":
+                return np.repeat(x, 2, axis=2)[..., ::2], m
+        return x, m
+
+    require_equal(
+        rows_kept_and_put,
+        args,
+        variants=[lambda: args("f"), lambda: (args()[0], ~args()[1])],
+        compile=dynamo_lite.compile,
+        compile_options={"options": {**OPTIONS, "recompile_limit": 100}},
+        calls=2,
+    )
+
+
 def source(seed: int) -> str:
     """A random program of masked reads and writes in a loop."""
     draw = random.Random(seed)
