@@ -148,7 +148,10 @@ judge(DlTrial *trial)
         decide(trial, 0);
     }
     else if (trial->n_plain > 0 && are_enough(trial, trial->n_plain, trial->plain, dl_thresholds.tried_plain)) {
-        decide(trial, trial->compiled > dl_thresholds.worth * trial->plain);
+        int loses = trial->compiled > dl_thresholds.worth * trial->plain;
+        if (!loses || trial->n_compiled >= dl_thresholds.tried_plain) { /* NB: the first calls meet memory that is new */
+            decide(trial, loses);
+        }
     }
 }
 
