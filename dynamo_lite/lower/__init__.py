@@ -23,6 +23,7 @@ from dynamo_lite.lower.hoist import hoist
 from dynamo_lite.lower.numbers import numbers
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
+from dynamo_lite.lower.shift import shift
 from dynamo_lite.lower.short_axes import short_axes
 from dynamo_lite.ops.borders import order_of
 
@@ -58,3 +59,4 @@ def _lower(result: Graph, orders: Orders) -> None:
     functionalise(result, pad(result))
     decompose(result)
     dead_code(result)
+    shift(result)
