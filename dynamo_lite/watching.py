@@ -57,6 +57,7 @@ class Watch:
         self.loops_entered = 0
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
+        self.numeric: dict[_C.Round, bool] = {}  # whether a loop has one of numbers and elements alone in it
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
@@ -297,9 +298,10 @@ class Watch:
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
         if ahead:
-            original, names = decoded(code), function.__globals__
-            is_numeric = any(_is_of_numbers(original, one, names) for one in _inner(original, poll))
-            ahead *= self.limits.budget_numbers if is_numeric else self.limits.budget_known
+            if round_ not in self.numeric:
+                original, names = decoded(code), function.__globals__
+                self.numeric[round_] = any(_is_of_numbers(original, one, names) for one in _inner(original, poll))
+            ahead *= self.limits.budget_numbers if self.numeric[round_] else self.limits.budget_known
         self.budget.expects(ahead)
         return is_long
 

@@ -69,6 +69,7 @@ class Loop:
         return self.edges[-1]
 
 
+@remembered
 def loops(code: Code, together: int = 0) -> list[Loop]:
     """The loops at whose header the stack holds the iterators of the `for` loops around it and nothing else.
 
