@@ -595,6 +595,14 @@ poll_times(DlPoll *self, void *unused)
     return dl_trial_rows(self->trials);
 }
 
+/* What compiled calls took less than plain ones, for each size of arrays. */
+static PyObject *
+poll_savings(DlPoll *self, void *unused)
+{
+    (void)unused;
+    return dl_trial_savings(self->trials);
+}
+
 static PyMemberDef poll_members[] = {
     {"place", T_OBJECT, offsetof(DlPoll, place), READONLY, "what was given"},
     {"without", T_OBJECT, offsetof(DlPoll, without), 0, "a function's code without polls"},
@@ -609,6 +617,8 @@ static PyMemberDef poll_members[] = {
 
 static PyGetSetDef poll_getset[] = {
     {"times", (getter)poll_times, NULL, "[(plain s, n, compiled s, n, stays plain), ...] of calls, by size of arrays", NULL},
+    {"savings", (getter)poll_savings, NULL,
+     "[(s that compiled calls took less up to the latest plain one, s that one took less then, calls since), ...]", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

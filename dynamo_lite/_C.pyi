@@ -476,6 +476,7 @@ class Poll:
     hot: bool
     off: bool
     times: list[tuple[float, int, float, int, bool]]
+    savings: list[tuple[float, float, int]]
     def __init__(
         self,
         place: object,

@@ -351,10 +351,10 @@ def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
     limits = policy.Thresholds(budget_base=0.0, budget_share=0.1, budget_trust=1e9, budget_later=1.0, budget_gains=0.0)
     budget = policy.Budget(limits)
     assert not budget.allows(cost=1e6)
-    budget.expects(1.1e7)
+    budget.expects("loop", 1.1e7)
     assert budget.allows(cost=1e6)
     wary = policy.Budget(replace(limits, budget_trust=5.0))  # as long as nothing is saved
-    wary.expects(1.1e7)
+    wary.expects("loop", 1.1e7)
     assert wary.allows(cost=4.0) and not wary.allows(cost=1e6)
     assert not wary.allows(cost=1e6, saved=1.0)  # what was saved may be spent besides, no more
     assert wary.allows(cost=5.5, saved=1.0) and wary.allows(cost=1e6, saved=1e6)
@@ -480,16 +480,20 @@ def test_a_file_that_imports_numba_is_left_as_it_is() -> None:
 def test_what_calls_within_calls_save_counts_once() -> None:
     watch = Watch()
 
-    def add(name: str, line: int, names: tuple[str, ...], *times: tuple[float, int, float, int, bool]) -> None:
-        watch.entries.append((types.SimpleNamespace(times=list(times)), "file", line, name))  # type: ignore[arg-type]
+    def add(name: str, line: int, names: tuple[str, ...], *savings: tuple[float, float, int]) -> None:
+        watch.entries.append((types.SimpleNamespace(savings=list(savings)), "file", line, name))  # type: ignore[arg-type]
         watch.names["file", line] = names
 
-    add("A.outer", 1, ("inner",), (3.0, 1, 1.0, 2, False))
-    add("inner", 2, (), (0.02, 4, 0.01, 300, False))
-    add("other", 3, ("numpy",), (2.0, 3, 1.0, 1, False), (5.0, 3, 0.0, 9, False))  # compiled ones were never timed
+    add("A.outer", 1, ("inner",), (0.0, 2.0, 2))
+    add("inner", 2, (), (2.0, 0.01, 100))
+    add("other", 3, ("numpy",), (0.5, 0.5, 1), (0.0, 0.0, 0))
     assert watch.saved() == pytest.approx(5.0)
-    add("loses", 4, ("inner",), (1.0, 3, 1.5, 1, False))
+    add("loses", 4, ("inner",), (0.0, -0.5, 1))
     assert watch.saved() == pytest.approx(4.5)
+    assert watch.saved(1) == pytest.approx(2.51)  # gains since the latest plain call are a guess
+    watch.entries.clear()
+    add("loses", 4, ("inner",), (0.0, -0.5, 3))
+    assert watch.saved(1) == pytest.approx(-1.5)
 
 
 def test_a_budget_grows_with_the_time_that_has_passed() -> None:
@@ -515,7 +519,7 @@ def test_what_goes_beyond_a_stake_has_to_be_saved() -> None:
             budget_share=0.05, budget_stake=0.5, budget_trust=1e9, budget_later=0.01, budget_gains=0.5
         )
     )
-    budget.expects(10_000.0 - time.process_time())
+    budget.expects("loop", 10_000.0 - time.process_time())
     assert budget.allows(cost=5.0)  # 0.5 s and a hundredth of 500 s
     assert not budget.allows(cost=6.0)
     assert budget.allows(cost=6.0, saved=4.0)
