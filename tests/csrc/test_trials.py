@@ -109,8 +109,7 @@ def test_a_gain_of_calls_that_had_more_to_do_does_not_count_for_later_ones() -> 
     work.update(plain=QUICK / 4, compiled=QUICK / 2)
     for _ in range(1500):
         fast(1)
-    ((plain, _, compiled, _, stays_plain),) = _C.trials(fast.fn, fast.on_miss)
-    assert plain < compiled and stays_plain
+    assert log[-300:].count("plain") > 150
 
 
 def test_one_plain_call_that_took_long_does_not_decide_for_good() -> None:
