@@ -58,6 +58,7 @@ class Thresholds:
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
     short_function: float = 1e-6  # plain time of a call below which a function without loops is watched no more
+    short_call: float = 0.002  # plain time of a call below which the loops of the function are watched no more
     tried_short: int = 8  # calls timed before that is decided
     nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
     tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones
@@ -86,6 +87,7 @@ class Thresholds:
 THRESHOLDS = Thresholds()
 AT_ONCE = Thresholds(
     hot_function=0.0,
+    short_call=0.0,
     hot_loop=0.0,
     short_loop=0.0,
     way_in=0.0,

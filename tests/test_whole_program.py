@@ -23,7 +23,7 @@ import pytest
 
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
-from dynamo_lite.pycode import decode, loops, runs_out
+from dynamo_lite.pycode import decode, decoded, loops, runs_out
 from dynamo_lite.watching import Watch, _is_of_numbers, _rounds_left
 from dynamo_lite.whole_program import Program
 from tests import watched
@@ -446,6 +446,32 @@ def test_a_short_loop_is_left_to_the_code_of_its_function() -> None:
     finally:
         watch.end()
     assert not watch.loops_entered
+
+
+def test_a_function_of_short_calls_runs_without_polls_in_its_loops() -> None:
+    def total(x: Any, n: int) -> Any:
+        found = 0.0
+        for i in range(n):
+            found += float((x * i).sum())
+        return found
+
+    watch = Watch(policy.Thresholds(hot_function=1e6, hot_loop=0.001, short_call=0.01, budget_base=1e6))
+    fast: Any = types.FunctionType(watch.watched(total.__code__), globals())
+    whole = fast.__code__
+    x = np.arange(10.0)
+    try:
+        while fast.__code__ is whole:
+            assert fast(x, 1) == total(x, 1)
+        assert len(fast.__code__.co_code) < len(whole.co_code)
+        assert decoded(fast.__code__) == decoded(total.__code__)
+        while fast.__code__ is not whole:  # until a long call is timed
+            assert fast(x, 2000) == total(x, 2000)
+        for n in (1, 1, 3000):
+            assert fast(x, n) == total(x, n)
+        assert fast.__code__ is whole
+    finally:
+        watch.end()
+    assert watch.loops_entered
 
 
 def test_files_that_are_not_the_users_are_left_alone() -> None:
