@@ -42,7 +42,7 @@ class Thresholds:
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
-    compiler: float = 0.12  # CPU seconds that importing the compiler takes, about
+    compiler: float = 0.105  # CPU seconds that importing the compiler takes, about
     first: float = 0.05  # and compiling something with it, without which it is of no use
 
     earned_share: float = 0.25  # of the plain time of what compile_budget did not suffice for goes into compiling it
@@ -79,7 +79,7 @@ class Thresholds:
     first_patience: float = 0.5  # and for loops
     longest_patience: float = 2.0
     stale: float = 0.05  # of what compiled calls, or rounds, have taken since the latest plain one: another may take it
-    first_fresh: float = 0.2  # seconds that compiled rounds run at least, until some run plainly; twice as many each time
+    first_fresh: float = 0.2  # seconds that compiled rounds run at least, until some run plainly; twice as many later
     longest_fresh: float = 4.0
     credited: int = 32  # calls since the latest plain one, at most, that count as gains where that decides
 

@@ -225,7 +225,9 @@ class Watch:
         compiler, code = self._compiler(), function.__code__
         if self._is_called_from_outside(code):
             self.from_outside.add(_key(code))
-        allowed = compiler is not None and self.budget.allows(saved=self._known_savings(), goes_on=compiler.is_resumed(code))
+        allowed = compiler is not None and self.budget.allows(
+            saved=self._known_savings(), goes_on=compiler.is_resumed(code)
+        )
         if compiler is None or not allowed or self._waits(code, self._running()):
             self.put_off += 1
             _C.cool(function, self._pause())

@@ -1,9 +1,9 @@
 """Code object -> canonical instructions.
 
 Enters: a code object of the running Python. Leaves: a ``Code``, whose rows are those of opcodes.py, as version.py
-describes the native ones. What this drops, encode.py puts back: CACHE, EXTENDED_ARG, the RESUME and COPY_FREE_VARS at the entry,
-END_FOR, PRECALL, NOT_TAKEN, and TO_BOOL before a jump. First stage of every capture, which asks for the same few code
-objects again and again (each capture, its second run, NumPy's functions): `decoded` remembers the latest.
+describes the native ones. What this drops, encode.py puts back: CACHE, EXTENDED_ARG, the RESUME and COPY_FREE_VARS at
+the entry, END_FOR, PRECALL, NOT_TAKEN, and TO_BOOL before a jump. First stage of every capture, which asks for the same
+few code objects again and again (each capture, its second run, NumPy's functions): `decoded` remembers the latest.
 """
 
 from __future__ import annotations

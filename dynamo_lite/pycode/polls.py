@@ -69,13 +69,17 @@ class Loop:
         return self.edges[-1]
 
 
-@remembered
 def loops(code: Code, together: int = 0) -> list[Loop]:
     """The loops at whose header the stack holds the iterators of the `for` loops around it and nothing else.
 
     Others stand in the middle of an expression, in a `with`, or in an exception handler. together: instructions that
     the copies of an innermost loop may have.
     """
+    return _loops(code, together)
+
+
+@remembered
+def _loops(code: Code, together: int) -> list[Loop]:
     depths = stack_depth(code)
     edges: dict[int, list[int]] = {}
     for index, instr in enumerate(code.instrs):
