@@ -775,28 +775,7 @@ drop_frame(PyObject *module, PyObject *exception)
     Py_RETURN_NONE;
 }
 
-/* set_round(function, round, iterator): compiled code that goes on with `function` does so in a loop, whose iterator is
-   that argument; -1: it has none. */
-static PyObject *
-set_round(PyObject *module, PyObject *args)
-{
-    (void)module;
-    PyObject *function, *round;
-    int iterator;
-    if (!PyArg_ParseTuple(args, "O!O!i:set_round", &PyFunction_Type, &function, &dl_round_type, &round, &iterator)) {
-        return NULL;
-    }
-    DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
-    if (cache == NULL) {
-        return NULL;
-    }
-    Py_XSETREF(cache->round, (DlRound *)Py_NewRef(round));
-    cache->iterator = iterator;
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef functions[] = {
-    {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
      "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
     {"cool", cool, METH_VARARGS, "cool(function, seconds=0.0): what is asked about takes its time once more."},
