@@ -6,6 +6,7 @@
 #include "dispatch.h"
 #include "eval_hook.h"
 #include "pyframe.h"
+#include "watch.h"
 
 enum { RETIRE_AFTER = 16 };
 static const double FADE = 1.0 - 1.0 / 64; /* so that about the last 64 declines and what ran among them count */
@@ -657,7 +658,28 @@ counters(PyObject *module, PyObject *args)
     return result;
 }
 
+/* set_round(function, round, iterator): compiled code that goes on with `function` does so in a loop, whose iterator is
+   that argument; -1: it has none. */
+static PyObject *
+set_round(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *function, *round;
+    int iterator;
+    if (!PyArg_ParseTuple(args, "O!O!i:set_round", &PyFunction_Type, &function, &dl_round_type, &round, &iterator)) {
+        return NULL;
+    }
+    DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
+    if (cache == NULL) {
+        return NULL;
+    }
+    Py_XSETREF(cache->round, (DlRound *)Py_NewRef(round));
+    cache->iterator = iterator;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+    {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
     {"wait", wait_for_heat, METH_O, "wait(code): it is asked about once it has taken some time plainly."},
     {"put_off", put_off, METH_VARARGS, "put_off(code, owner, seconds): owner is asked once it has taken these plainly."},
     {"plain_seconds", plain_seconds, METH_VARARGS, "plain_seconds(code, owner): taken since put_off(), which ends."},

@@ -3,7 +3,8 @@
    Of the calls of one size some are run compiled and some plainly, each of them once, and all of them the user's own.
    As soon as the times tell, there is a verdict, and nothing is timed for as long as that rests: what loses runs
    plainly, what gains compiled. What few calls have decided is soon tried again. A gain that was clear in several
-   plain calls is looked at again by compiled calls alone. A long call is never run plainly for the sake of knowing,
+   plain calls is looked at again by compiled calls alone, until so many have run since that one more plain call takes a
+   small part of their time: a program's later calls may have less to do than its first ones. A long call is never run plainly for the sake of knowing,
    where most of it is spent in programs, of which the cost model has judged each. */
 #include "trials.h"
 
@@ -23,6 +24,7 @@ static const struct {
     {"hot_callee", &dl_thresholds.hot_callee, 1e9},
     {"look", &dl_thresholds.look, 1e9},
     {"short_function", &dl_thresholds.short_function, 1e9},
+    {"short_call", &dl_thresholds.short_call, 1e9},
     {"tried_short", &dl_thresholds.tried_short, 1},
     {"nudges", &dl_thresholds.nudges, 1},
     {"tried_compiled", &dl_thresholds.tried_compiled, 1},
@@ -42,6 +44,9 @@ static const struct {
     {"longest_rest", &dl_thresholds.longest_rest, 1},
     {"first_patience", &dl_thresholds.first_patience, 1e9},
     {"longest_patience", &dl_thresholds.longest_patience, 1e9},
+    {"stale", &dl_thresholds.stale, 1},
+    {"first_fresh", &dl_thresholds.first_fresh, 1e9},
+    {"longest_fresh", &dl_thresholds.longest_fresh, 1e9},
 };
 
 uint64_t
@@ -135,6 +140,25 @@ decide(DlTrial *trial, int stays_plain)
     trial->decided = 1;
 }
 
+/* Whether the latest plain call is too long ago, as another one would cost little. */
+static int
+is_stale(const DlTrial *trial)
+{
+    double since = (double)(trial->all_compiled - trial->then) * trial->compiled;
+    return trial->n_plain == 0 && since * dl_thresholds.stale >= trial->plain;
+}
+
+/* Count what compiled calls have taken less than the shorter of the plain ones before and after them. */
+static void
+settle(DlTrial *trial, double before)
+{
+    double plain = before > 0 && before < trial->plain ? before : trial->plain;
+    if (trial->compiled > 0) {
+        trial->saved += (plain - trial->compiled) * (double)(trial->all_compiled - trial->then);
+    }
+    trial->then = trial->all_compiled;
+}
+
 /* Decide, once enough calls of both kinds were timed. */
 static void
 judge(DlTrial *trial)
@@ -142,7 +166,7 @@ judge(DlTrial *trial)
     if (trial->n_compiled == 0 || !are_enough(trial, trial->n_compiled, trial->compiled, dl_thresholds.tried_compiled)) {
         return;
     }
-    int is_known = trial->n_plain > 0 || trial->all_plain >= dl_thresholds.tried_plain;
+    int is_known = trial->n_plain > 0 || (trial->all_plain >= dl_thresholds.tried_plain && !is_stale(trial));
     int gains = is_known && trial->compiled * dl_thresholds.clear <= trial->plain;
     if (gains || (trial->vouched && !trial->doubtful)) {
         decide(trial, 0);
@@ -176,8 +200,10 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
         return;
     }
     if (choice == DL_TRY_PLAIN_TIMED) {
+        double before = trial->plain;
         add_time(&trial->plain, &trial->n_plain, time);
         trial->all_plain++;
+        settle(trial, before);
     }
     else {
         trial->vouched = time >= dl_thresholds.long_call && native >= dl_thresholds.vouched * time
@@ -199,6 +225,25 @@ dl_trial_rows(const DlTrial *trials)
         PyObject *row = Py_BuildValue("(dKdKO)", trial->plain * 1e-9, (unsigned long long)trial->all_plain,
                                       trial->compiled * 1e-9, (unsigned long long)trial->all_compiled,
                                       trial->stays_plain ? Py_True : Py_False);
+        if (row == NULL || PyList_Append(list, row) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+PyObject *
+dl_trial_savings(const DlTrial *trials)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < DL_SIZE_CLASSES; i++) {
+        const DlTrial *trial = &trials[i];
+        if (trial->all_plain == 0 || trial->compiled <= 0) {
+            continue;
+        }
+        PyObject *row = Py_BuildValue("(ddK)", trial->saved * 1e-9, (trial->plain - trial->compiled) * 1e-9,
+                                      (unsigned long long)(trial->all_compiled - trial->then));
         if (row == NULL || PyList_Append(list, row) < 0) {
             Py_CLEAR(list);
         }

@@ -14,9 +14,9 @@
 /* What policy.Thresholds says, times in ns. */
 typedef struct {
     double hot_function, hot_loop, hot_callee, look, nudges;
-    double short_function, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
+    double short_function, short_call, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
     double tried_time, clear, close, long_call, vouched, long_program, unsettled;
-    double rest_of_few, first_rest, longest_rest, first_patience, longest_patience;
+    double rest_of_few, first_rest, longest_rest, first_patience, longest_patience, stale, first_fresh, longest_fresh;
 } DlThresholds;
 
 extern DlThresholds dl_thresholds;
@@ -48,6 +48,8 @@ typedef struct {
     char decided;                 /* there is a verdict */
     char doubtful;                /* the cost model expects little: that programs take the time vouches for nothing */
     uint32_t rest, patience;      /* calls until they are tried again; how many that were last time */
+    uint64_t then;                /* all_compiled when a call was timed plainly last */
+    double saved;                 /* what compiled calls up to then took less */
 } DlTrial;
 
 enum { DL_SIZE_CLASSES = 8 };
@@ -108,6 +110,10 @@ dl_stopwatch_time(const DlStopwatch *watch)
    it was in functions that may soon be; judges when
    enough were timed. */
 void dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int failed);
+
+/* [(s that compiled calls took less up to the latest plain one, what one took less then, calls since), ...], of the sizes
+   of which both were timed; NULL with an error set. */
+PyObject *dl_trial_savings(const DlTrial *trials);
 
 /* [(plain s, n, compiled s, n, stays plain), ...], of the sizes that were met; NULL with an error set. */
 PyObject *dl_trial_rows(const DlTrial *trials);

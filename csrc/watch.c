@@ -34,6 +34,8 @@ typedef struct DlPoll {
     PyObject *place;       /* what on_hot needs to know of a loop */
     int rounds;            /* of a loop, from one question to the next */
     PyObject *without;     /* of a function: its code without polls; or NULL */
+    PyObject *alone;       /* of a function with loops: gives its code with this poll and none in its loops; or NULL */
+    PyObject *whole;       /* of one that runs without polls in its loops: its code with them; or NULL */
     PyObject *make;        /* of a function that has not been called: gives its code with polls; or NULL */
     uint64_t cells;        /* of a function: a bit for each argument slot that holds a cell */
     /* of a loop */
@@ -198,6 +200,53 @@ go_without(DlPoll *poll, PyObject *function, PyCodeObject *code)
     }
 }
 
+/* Give a function other code, with other polls. */
+static void
+exchange(PyObject *function, PyObject *code)
+{
+    if (PyObject_SetAttrString(function, "__code__", code) < 0) {
+        PyErr_Clear(); /* an audit hook has refused it */
+    }
+}
+
+/* Let a function whose calls are short, so that none of its loops is entered while it runs, go on without polls in its
+   loops; and one that took long once with them for good. A call took `time`. */
+static void
+choose_polls(DlPoll *poll, const DlTrial *trial, PyObject *function, PyCodeObject *code, double time)
+{
+    if (PyFunction_GET_CODE(function) != (PyObject *)code) {
+        return;
+    }
+    DlCache *cache = dl_cache_get(code);
+    if (cache == NULL || cache->n_entries > 0) {
+        PyErr_Clear();
+        return;
+    }
+    if (poll->whole != NULL) {
+        if (time >= dl_thresholds.hot_loop) {
+            exchange(function, poll->whole);
+            Py_CLEAR(poll->alone);
+            Py_CLEAR(poll->whole);
+        }
+    }
+    else if (trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_call) {
+        DlDeferral deferral;
+        dl_hook_pause();
+        dl_interrupts_defer(&deferral, function);
+        PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(poll->alone));
+        dl_hook_resume();
+        if (made == NULL || !PyCode_Check(made)) {
+            PyErr_Clear();
+            Py_CLEAR(poll->alone);
+        }
+        else if (PyFunction_GET_CODE(function) == (PyObject *)code) {
+            poll->whole = Py_NewRef(code);
+            exchange(function, made);
+        }
+        Py_XDECREF(made);
+    }
+}
+
 /* Time one plain call in its frame's stead. */
 static PyObject *
 call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyCodeObject *code)
@@ -219,6 +268,9 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         poll->hot = (double)poll->heat >= dl_thresholds.hot_function && dl_now() >= poll->cool_until;
         if (poll->without != NULL && trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_function) {
             go_without(poll, function, code);
+        }
+        if (poll->alone != NULL && value != NULL) {
+            choose_polls(poll, trial, function, code, time);
         }
         /* While it is cold, as many calls pass as take about a tenth of what makes it hot. */
         if (poll->off) {
@@ -553,6 +605,8 @@ poll_traverse(DlPoll *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->place);
     Py_VISIT(self->without);
+    Py_VISIT(self->alone);
+    Py_VISIT(self->whole);
     Py_VISIT(self->make);
     Py_VISIT((PyObject *)self->outer);
     Py_VISIT((PyObject *)self->entry);
@@ -564,6 +618,8 @@ poll_clear(DlPoll *self)
 {
     Py_CLEAR(self->place);
     Py_CLEAR(self->without);
+    Py_CLEAR(self->alone);
+    Py_CLEAR(self->whole);
     Py_CLEAR(self->make);
     Py_CLEAR(self->outer);
     Py_CLEAR(self->entry);
@@ -595,9 +651,19 @@ poll_times(DlPoll *self, void *unused)
     return dl_trial_rows(self->trials);
 }
 
+/* What compiled calls took less than plain ones, for each size of arrays. */
+static PyObject *
+poll_savings(DlPoll *self, void *unused)
+{
+    (void)unused;
+    return dl_trial_savings(self->trials);
+}
+
 static PyMemberDef poll_members[] = {
     {"place", T_OBJECT, offsetof(DlPoll, place), READONLY, "what was given"},
     {"without", T_OBJECT, offsetof(DlPoll, without), 0, "a function's code without polls"},
+    {"alone", T_OBJECT, offsetof(DlPoll, alone), 0, "gives the code of a function with loops without polls in these"},
+    {"whole", T_OBJECT, offsetof(DlPoll, whole), READONLY, "its code with them, while it runs without"},
     {"depth", T_INT, offsetof(DlPoll, depth), READONLY, "stack slots in use at the loop's header"},
     {"round", T_OBJECT, offsetof(DlPoll, round), READONLY, "the loop's Round"},
     {"calls", T_ULONGLONG, offsetof(DlPoll, calls), READONLY, "plain calls that were timed"},
@@ -609,6 +675,8 @@ static PyMemberDef poll_members[] = {
 
 static PyGetSetDef poll_getset[] = {
     {"times", (getter)poll_times, NULL, "[(plain s, n, compiled s, n, stays plain), ...] of calls, by size of arrays", NULL},
+    {"savings", (getter)poll_savings, NULL,
+     "[(s that compiled calls took less up to the latest plain one, s that one took less then, calls since), ...]", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -707,28 +775,7 @@ drop_frame(PyObject *module, PyObject *exception)
     Py_RETURN_NONE;
 }
 
-/* set_round(function, round, iterator): compiled code that goes on with `function` does so in a loop, whose iterator is
-   that argument; -1: it has none. */
-static PyObject *
-set_round(PyObject *module, PyObject *args)
-{
-    (void)module;
-    PyObject *function, *round;
-    int iterator;
-    if (!PyArg_ParseTuple(args, "O!O!i:set_round", &PyFunction_Type, &function, &dl_round_type, &round, &iterator)) {
-        return NULL;
-    }
-    DlCache *cache = dl_cache_get((PyCodeObject *)PyFunction_GET_CODE(function));
-    if (cache == NULL) {
-        return NULL;
-    }
-    Py_XSETREF(cache->round, (DlRound *)Py_NewRef(round));
-    cache->iterator = iterator;
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef functions[] = {
-    {"set_round", set_round, METH_VARARGS, "set_round(function, round, iterator): a resume function goes on in that loop."},
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
      "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
     {"cool", cool, METH_VARARGS, "cool(function, seconds=0.0): what is asked about takes its time once more."},

@@ -476,6 +476,9 @@ class Poll:
     hot: bool
     off: bool
     times: list[tuple[float, int, float, int, bool]]
+    savings: list[tuple[float, float, int]]
+    alone: Callable[[], types.CodeType] | None
+    whole: types.CodeType | None
     def __init__(
         self,
         place: object,

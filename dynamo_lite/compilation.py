@@ -12,7 +12,6 @@ import linecache
 import math
 import os
 import sys
-import sysconfig
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -69,7 +68,7 @@ from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
-_STANDARD_LIBRARY = ("<frozen ", sysconfig.get_path("stdlib") + os.sep)
+_STANDARD_LIBRARY = ("<frozen ", policy.STDLIB + os.sep)
 
 
 def _count(program: Any, *kinds: type) -> int:

@@ -2,45 +2,59 @@
 
 Each artifact (graph, guards, ...) has a standard logger ``dynamo_lite.<artifact>``, so a program can also route it with
 the logging module, when it lowers the level of that logger or of ``dynamo_lite``: the root logger's level is for the
-program's own messages, which ours must not get among. Nothing is formatted unless somebody listens.
+program's own messages, which ours must not get among. Nothing is formatted unless somebody listens, and where nobody
+has imported logging nobody does: it takes 6 ms, which all compiling would wait for.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from dynamo_lite.config import ARTIFACTS, config
+from dynamo_lite.config import config
 
-_LOGGERS = {name: logging.getLogger(f"dynamo_lite.{name}") for name in ARTIFACTS}
-_LOGGER = logging.getLogger("dynamo_lite")
-if _LOGGER.level == logging.NOTSET:
-    _LOGGER.setLevel(logging.WARNING)
+if TYPE_CHECKING:
+    import logging
+
+_DEBUG, _INFO, _WARNING = 10, 20, 30  # of the logging module
 
 
-def _write(logger: logging.Logger, level: int, message: str, wanted: bool) -> None:
-    """`message` to the sys.stderr of the moment if `wanted`, and to the handlers of a logger that is enabled for it."""
+def _listener(name: str, level: int) -> logging.Logger | None:
+    """The logger of that name, if it is enabled for `level`."""
+    module = sys.modules.get("logging")
+    if module is None:
+        return None
+    ours = module.getLogger("dynamo_lite")
+    if not ours.level:
+        ours.setLevel(_WARNING)
+    logger: logging.Logger = module.getLogger(name)
+    return logger if logger.isEnabledFor(level) else None
+
+
+def _write(name: str, listener: logging.Logger | None, level: int, message: str, wanted: bool) -> None:
+    """`message` to the sys.stderr of the moment if `wanted`, and to the handlers of a logger that listens."""
     if wanted and sys.stderr is not None:
         with contextlib.suppress(OSError, ValueError):  # closed
-            sys.stderr.write(f"[{logger.name}] {message}\n")
-    if logger.isEnabledFor(level):
-        logger.handle(logger.makeRecord(logger.name, level, "", 0, message, (), None))
+            sys.stderr.write(f"[{name}] {message}\n")
+    if listener is not None:
+        listener.handle(listener.makeRecord(name, level, "", 0, message, (), None))
 
 
 def emit(artifact: str, title: str, value: object = "") -> None:
     """Log `title` and, on the lines below, ``str(value)``, as `artifact` (one of config.ARTIFACTS)."""
-    logger = _LOGGERS[artifact]
-    if artifact in config.logs or logger.isEnabledFor(logging.DEBUG):
+    name = f"dynamo_lite.{artifact}"
+    listener, wanted = _listener(name, _DEBUG), artifact in config.logs
+    if wanted or listener is not None:
         text = str(value)
-        _write(logger, logging.DEBUG, f"{title}\n{text}" if text else title, artifact in config.logs)
+        _write(name, listener, _DEBUG, f"{title}\n{text}" if text else title, wanted)
 
 
 def say(message: str) -> None:
     """Tell a user who set ``verbose`` what is going on; one line."""
-    _write(_LOGGER, logging.INFO, message, config.verbose)
+    _write("dynamo_lite", _listener("dynamo_lite", _INFO), _INFO, message, config.verbose)
 
 
 def dump(number: int, function: str, stage: str, value: object, suffix: str = "txt") -> None:

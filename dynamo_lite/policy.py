@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 
 from dynamo_lite import budget
@@ -42,7 +42,7 @@ class Thresholds:
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
-    compiler: float = 0.12  # CPU seconds that importing the compiler takes, about
+    compiler: float = 0.105  # CPU seconds that importing the compiler takes, about
     first: float = 0.05  # and compiling something with it, without which it is of no use
 
     earned_share: float = 0.25  # of the plain time of what compile_budget did not suffice for goes into compiling it
@@ -58,6 +58,7 @@ class Thresholds:
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
     short_function: float = 1e-6  # plain time of a call below which a function without loops is watched no more
+    short_call: float = 0.002  # plain time of a call below which the loops of the function are watched no more
     tried_short: int = 8  # calls timed before that is decided
     nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
     tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones
@@ -77,11 +78,16 @@ class Thresholds:
     longest_rest: int = 1 << 16
     first_patience: float = 0.5  # and for loops
     longest_patience: float = 2.0
+    stale: float = 0.05  # of what compiled calls, or rounds, have taken since the latest plain one: another may take it
+    first_fresh: float = 0.2  # seconds that compiled rounds run at least, until some run plainly; twice as many later
+    longest_fresh: float = 4.0
+    credited: int = 32  # calls since the latest plain one, at most, that count as gains where that decides
 
 
 THRESHOLDS = Thresholds()
 AT_ONCE = Thresholds(
     hot_function=0.0,
+    short_call=0.0,
     hot_loop=0.0,
     short_loop=0.0,
     way_in=0.0,
@@ -98,11 +104,11 @@ AT_ONCE = Thresholds(
 )  # everything is compiled at its second call or round
 
 # NB: as sysconfig's paths "stdlib" and "platstdlib" have it, which take 3 ms to find out.
-_STDLIB = os.path.dirname(os.__file__)
+STDLIB = os.path.dirname(os.__file__)
 _LIBRARIES = tuple(
     {
         form(path) + os.sep
-        for path in (_STDLIB, os.path.join(sys.exec_prefix, sys.platlibdir, os.path.basename(_STDLIB)))
+        for path in (STDLIB, os.path.join(sys.exec_prefix, sys.platlibdir, os.path.basename(STDLIB)))
         for form in (os.path.realpath, os.path.normpath)
     }
     | {os.path.dirname(os.path.realpath(__file__)) + os.sep}
@@ -141,7 +147,7 @@ class Budget:
     def __init__(self, thresholds: Thresholds = THRESHOLDS) -> None:
         self._thresholds = thresholds
         self._before = budget.taken()
-        self._ahead = 0.0  # CPU time of the process until which it is known to run
+        self._ahead: dict[Hashable, float] = {}  # CPU time of the process until which each loop is known to run
         self._usual = 0.0  # what one attempt takes, by the latest ones
 
     @property
@@ -149,9 +155,9 @@ class Budget:
         """Seconds."""
         return budget.taken() - self._before
 
-    def expects(self, seconds: float) -> None:
-        """The process is going to take so many seconds, if nothing is compiled."""
-        self._ahead = max(self._ahead, time.process_time() + seconds)
+    def expects(self, loop: Hashable, seconds: float) -> None:
+        """A loop is going to take so many seconds, if nothing is compiled, whatever was expected of it before."""
+        self._ahead[loop] = time.process_time() + seconds
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -171,7 +177,8 @@ class Budget:
         """
         limits = self._thresholds
         passed = time.process_time()
-        trusted = min(limits.budget_share * self._ahead, limits.budget_trust + max(0.0, saved))
+        ahead = max(self._ahead.values(), default=0.0)
+        trusted = min(limits.budget_share * ahead, limits.budget_trust + max(0.0, saved))
         share = max(limits.budget_share * passed, trusted)
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
         limit += min(share, limits.budget_stake + limits.budget_later * share)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import math
 import operator
 import sys
 import time
@@ -57,6 +58,7 @@ class Watch:
         self.loops_entered = 0
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
+        self.numeric: dict[_C.Round, bool] = {}  # whether a loop has one of numbers and elements alone in it
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
@@ -158,15 +160,19 @@ class Watch:
                 found.append((round_.plain * 1e-9, filename, position[0] or 0, f"a loop of {qualname}"))
         return sorted(found, reverse=True)
 
-    def saved(self) -> float:
+    def saved(self, credited: float = math.inf) -> float:
         """Seconds that compiled calls and rounds took less than plain ones, as far as both were timed.
+
+        credited: calls after the latest plain one that may count as gains; what later ones would have taken is a guess.
 
         What a call saves is in the savings of the function that makes it, as far as that was timed: of functions and
         loops of which one calls the other the one counts that saved most. What was lost counts everywhere.
         """
         rows: list[tuple[float, str, tuple[str, ...]]] = []
         for entry, file, line, name in self.entries:
-            seconds = sum((plain - taken) * calls for plain, n, taken, calls, _ in entry.times if n and taken > 0.0)
+            seconds = sum(
+                known + gain * (min(calls, credited) if gain > 0.0 else calls) for known, gain, calls in entry.savings
+            )
             if seconds:
                 rows.append((seconds, name.rpartition(".")[2], self.names[file, line]))
         for (_, qualname, *_), round_ in self.rounds.items():
@@ -181,6 +187,10 @@ class Watch:
                 total += seconds
                 counted.append((name, names))
         return total
+
+    def _known_savings(self) -> float:
+        """What counts for the budget."""
+        return self.saved(self.limits.credited)
 
     def _names_of(self, qualname: str) -> tuple[str, ...]:
         """What the code of a function names."""
@@ -215,7 +225,9 @@ class Watch:
         compiler, code = self._compiler(), function.__code__
         if self._is_called_from_outside(code):
             self.from_outside.add(_key(code))
-        allowed = compiler is not None and self.budget.allows(saved=self.saved(), goes_on=compiler.is_resumed(code))
+        allowed = compiler is not None and self.budget.allows(
+            saved=self._known_savings(), goes_on=compiler.is_resumed(code)
+        )
         if compiler is None or not allowed or self._waits(code, self._running()):
             self.put_off += 1
             _C.cool(function, self._pause())
@@ -297,10 +309,11 @@ class Watch:
             way_in = self.limits.way_in * self.ways_in.get(round_, 0.0)
             is_long = left >= (max(self.limits.short_loop, way_in) if is_inner else self.limits.hot_loop)
         if ahead:
-            original, names = decoded(code), function.__globals__
-            is_numeric = any(_is_of_numbers(original, one, names) for one in _inner(original, poll))
-            ahead *= self.limits.budget_numbers if is_numeric else self.limits.budget_known
-        self.budget.expects(ahead)
+            if round_ not in self.numeric:
+                original, names = decoded(code), function.__globals__
+                self.numeric[round_] = any(_is_of_numbers(original, one, names) for one in _inner(original, poll))
+            ahead *= self.limits.budget_numbers if self.numeric[round_] else self.limits.budget_known
+        self.budget.expects(round_, ahead)
         return is_long
 
     def hot(
@@ -324,7 +337,7 @@ class Watch:
             return 0.0
         is_known = poll.round is not None and poll.round.entered > 0
         compiler = self._compiler()
-        allowed = compiler is not None and (is_known or self.budget.allows(saved=self.saved()))
+        allowed = compiler is not None and (is_known or self.budget.allows(saved=self._known_savings()))
         taken = self._running() if poll.round is None else min(self._running(), poll.round.plain * 1e-9)
         if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1

@@ -23,7 +23,7 @@ import pytest
 
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
-from dynamo_lite.pycode import decode, loops, runs_out
+from dynamo_lite.pycode import decode, decoded, loops, runs_out
 from dynamo_lite.watching import Watch, _is_of_numbers, _rounds_left
 from dynamo_lite.whole_program import Program
 from tests import watched
@@ -351,10 +351,10 @@ def test_a_loop_that_runs_out_tells_how_long_it_will_take() -> None:
     limits = policy.Thresholds(budget_base=0.0, budget_share=0.1, budget_trust=1e9, budget_later=1.0, budget_gains=0.0)
     budget = policy.Budget(limits)
     assert not budget.allows(cost=1e6)
-    budget.expects(1.1e7)
+    budget.expects("loop", 1.1e7)
     assert budget.allows(cost=1e6)
     wary = policy.Budget(replace(limits, budget_trust=5.0))  # as long as nothing is saved
-    wary.expects(1.1e7)
+    wary.expects("loop", 1.1e7)
     assert wary.allows(cost=4.0) and not wary.allows(cost=1e6)
     assert not wary.allows(cost=1e6, saved=1.0)  # what was saved may be spent besides, no more
     assert wary.allows(cost=5.5, saved=1.0) and wary.allows(cost=1e6, saved=1e6)
@@ -448,6 +448,32 @@ def test_a_short_loop_is_left_to_the_code_of_its_function() -> None:
     assert not watch.loops_entered
 
 
+def test_a_function_of_short_calls_runs_without_polls_in_its_loops() -> None:
+    def total(x: Any, n: int) -> Any:
+        found = 0.0
+        for i in range(n):
+            found += float((x * i).sum())
+        return found
+
+    watch = Watch(policy.Thresholds(hot_function=1e6, hot_loop=0.001, short_call=0.01, budget_base=1e6))
+    fast: Any = types.FunctionType(watch.watched(total.__code__), globals())
+    whole = fast.__code__
+    x = np.arange(10.0)
+    try:
+        while fast.__code__ is whole:
+            assert fast(x, 1) == total(x, 1)
+        assert len(fast.__code__.co_code) < len(whole.co_code)
+        assert decoded(fast.__code__) == decoded(total.__code__)
+        while fast.__code__ is not whole:  # until a long call is timed
+            assert fast(x, 2000) == total(x, 2000)
+        for n in (1, 1, 3000):
+            assert fast(x, n) == total(x, n)
+        assert fast.__code__ is whole
+    finally:
+        watch.end()
+    assert watch.loops_entered
+
+
 def test_files_that_are_not_the_users_are_left_alone() -> None:
     for name in ("stdlib", "platstdlib"):
         assert os.path.normpath(sysconfig.get_path(name)) + os.sep in policy._LIBRARIES
@@ -480,16 +506,20 @@ def test_a_file_that_imports_numba_is_left_as_it_is() -> None:
 def test_what_calls_within_calls_save_counts_once() -> None:
     watch = Watch()
 
-    def add(name: str, line: int, names: tuple[str, ...], *times: tuple[float, int, float, int, bool]) -> None:
-        watch.entries.append((types.SimpleNamespace(times=list(times)), "file", line, name))  # type: ignore[arg-type]
+    def add(name: str, line: int, names: tuple[str, ...], *savings: tuple[float, float, int]) -> None:
+        watch.entries.append((types.SimpleNamespace(savings=list(savings)), "file", line, name))  # type: ignore[arg-type]
         watch.names["file", line] = names
 
-    add("A.outer", 1, ("inner",), (3.0, 1, 1.0, 2, False))
-    add("inner", 2, (), (0.02, 4, 0.01, 300, False))
-    add("other", 3, ("numpy",), (2.0, 3, 1.0, 1, False), (5.0, 3, 0.0, 9, False))  # compiled ones were never timed
+    add("A.outer", 1, ("inner",), (0.0, 2.0, 2))
+    add("inner", 2, (), (2.0, 0.01, 100))
+    add("other", 3, ("numpy",), (0.5, 0.5, 1), (0.0, 0.0, 0))
     assert watch.saved() == pytest.approx(5.0)
-    add("loses", 4, ("inner",), (1.0, 3, 1.5, 1, False))
+    add("loses", 4, ("inner",), (0.0, -0.5, 1))
     assert watch.saved() == pytest.approx(4.5)
+    assert watch.saved(1) == pytest.approx(2.51)  # gains since the latest plain call are a guess
+    watch.entries.clear()
+    add("loses", 4, ("inner",), (0.0, -0.5, 3))
+    assert watch.saved(1) == pytest.approx(-1.5)
 
 
 def test_a_budget_grows_with_the_time_that_has_passed() -> None:
@@ -515,7 +545,7 @@ def test_what_goes_beyond_a_stake_has_to_be_saved() -> None:
             budget_share=0.05, budget_stake=0.5, budget_trust=1e9, budget_later=0.01, budget_gains=0.5
         )
     )
-    budget.expects(10_000.0 - time.process_time())
+    budget.expects("loop", 10_000.0 - time.process_time())
     assert budget.allows(cost=5.0)  # 0.5 s and a hundredth of 500 s
     assert not budget.allows(cost=6.0)
     assert budget.allows(cost=6.0, saved=4.0)

@@ -18,13 +18,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from fractions import Fraction
 from itertools import combinations
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from dynamo_lite.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 DType = np.dtype[np.generic]
 BOOL = np.dtype(np.bool_)
@@ -404,6 +406,8 @@ def _fused_number(a: Any, b: Any, c: Any) -> Any:
         if (np.isfinite(a) and np.isfinite(b)) or (np.isnan(c) and not (np.isnan(a) or np.isnan(b))):
             return c + kind(0)  # whatever the product is
         return a * b + c
+    from fractions import Fraction  # NB: only the oracle needs it, and all compiling would wait for it
+
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
     if not exact:
         return kind(c) if not (a and b) and not c and np.signbit(c) == (np.signbit(a) != np.signbit(b)) else kind(0)
@@ -412,15 +416,16 @@ def _fused_number(a: Any, b: Any, c: Any) -> Any:
 
 def _rounded(exact: Fraction, kind: Any) -> Any:
     """A fraction that is not 0 as a float; reports an overflow."""
+    fraction = type(exact)
     try:
         near = float(exact)
     except OverflowError:
         near = float("inf") if exact > 0 else float("-inf")
-    if kind is np.float32 and np.isfinite(near) and Fraction(near) != exact:
+    if kind is np.float32 and np.isfinite(near) and fraction(near) != exact:
         # To odd, so that rounding it again is as good as rounding once.
         bits = int(np.float64(near).view(np.int64))
         if not bits & 1:
-            near = float(np.nextafter(near, np.inf if exact > Fraction(near) else -np.inf))
+            near = float(np.nextafter(near, np.inf if exact > fraction(near) else -np.inf))
     if not np.isfinite(near):
         return np.copysign(np.finfo(kind).max * kind(2), kind(near))
     return np.float64(near).astype(kind)

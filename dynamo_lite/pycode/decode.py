@@ -1,14 +1,14 @@
 """Code object -> canonical instructions.
 
-Enters: a code object of the running Python. Leaves: a ``Code``. The ``bytecode`` package takes the bytes, the
-exception table and the jump arguments apart; here its concrete instructions become rows of opcodes.py, as version.py
-describes them. What this drops, encode.py puts back: CACHE, EXTENDED_ARG, the RESUME and COPY_FREE_VARS at the entry,
-END_FOR, PRECALL, NOT_TAKEN, and TO_BOOL before a jump. First stage of every capture, which asks for the same few code
-objects again and again (each capture, its second run, NumPy's functions): `decoded` remembers the latest.
+Enters: a code object of the running Python. Leaves: a ``Code``, whose rows are those of opcodes.py, as version.py
+describes the native ones. What this drops, encode.py puts back: CACHE, EXTENDED_ARG, the RESUME and COPY_FREE_VARS at
+the entry, END_FOR, PRECALL, NOT_TAKEN, and TO_BOOL before a jump. First stage of every capture, which asks for the same
+few code objects again and again (each capture, its second run, NumPy's functions): `decoded` remembers the latest.
 """
 
 from __future__ import annotations
 
+import dis
 import functools
 import types
 import weakref
@@ -16,9 +16,6 @@ from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-
-from bytecode import ConcreteBytecode
-from bytecode.instr import UNSET
 
 from dynamo_lite.pycode.borrow import borrowed_loads
 from dynamo_lite.pycode.code import (
@@ -35,9 +32,22 @@ from dynamo_lite.pycode.flow import async_items
 from dynamo_lite.pycode.module_code import known_flags
 from dynamo_lite.pycode.opcodes import CONVERSIONS, OPCODES, OPERATORS, YIELDS_BOOL, Operand
 from dynamo_lite.pycode.rotate import rotated
+from dynamo_lite.pycode.tables import protected_ranges
 from dynamo_lite.pycode.version import BORROWING, CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, SPELLINGS, VERSION
 
 _REMEMBERED = 256
+_EXTENDED_ARG = dis.opmap["EXTENDED_ARG"]
+_JUMPS = frozenset(dis.hasjrel) - {dis.opmap.get("END_ASYNC_FOR")}  # NB: from 3.14 that names where control came from
+# Number of an opcode -> name, code units of caches, direction of its jump or 0, whether it takes an operand
+_NATIVE = [
+    (
+        name,
+        CACHES.get(name, 0),
+        0 if number not in _JUMPS else -1 if "JUMP_BACKWARD" in name else 1,
+        number >= dis.HAVE_ARGUMENT,
+    )
+    for number, name in enumerate(dis.opname)
+]
 _decoded: dict[int, tuple[weakref.ref[types.CodeType], Code]] = {}  # by identity: equal code may have another file
 
 
@@ -129,42 +139,16 @@ class _Decoder:
         self.slots = (*code.co_varnames, *own, *free)
         self.entry: Position = (code.co_firstlineno, code.co_firstlineno, 0, 0)
 
-        concrete = ConcreteBytecode.from_code(code)
-        positions = list(code.co_positions())
-        positions.extend([NO_POSITION] * (len(code.co_code) // 2 - len(positions)))  # a short line table
         self.ops: list[str] = []
         self.args: list[int] = []
         self.positions: list[Position] = []
         self.offsets: list[int] = []  # in code units, of the first EXTENDED_ARG if there are any
         self.goto: list[int | None] = []  # the native instruction a jump goes to
-        jumps: list[tuple[int, int]] = []
-        offset = caches = 0
-        last: Position = NO_POSITION
-        for instr in concrete:
-            units = instr.size >> 1
-            op = instr.name
-            if caches:
-                caches -= 1  # each of them is a unit
-            else:
-                target = instr.get_jump_target(offset)
-                if target is not None and op != "END_ASYNC_FOR":  # which only names where control came from
-                    jumps.append((len(self.ops), target))
-                self.ops.append(op)
-                arg = instr.arg
-                self.args.append(0 if arg is UNSET else arg)
-                position = positions[offset + units - 1]
-                last = last if position == last else position
-                self.positions.append(last)
-                self.offsets.append(offset)
-                self.goto.append(None)
-                caches = CACHES.get(op, 0)
-            offset += units
-        for index, target in jumps:
-            self.goto[index] = self.native_at(target)
-        self.handlers = concrete.exception_table
+        self.take_apart()
+        self.handlers = protected_ranges(code.co_exceptiontable)
 
         self.targets = {target for target in self.goto if target is not None}
-        self.targets.update(self.native_at(entry.target) for entry in self.handlers)
+        self.targets.update(self.native_at(target) for _, _, target, _, _ in self.handlers)
         self.loop_exits = self.find_loop_exits()
         self.raw_cells = self.find_raw_cells() if FACTS.closure_by_load_fast and self.cells else frozenset()
 
@@ -176,6 +160,37 @@ class _Decoder:
         self.keyword_names = False
 
     # Preparation
+
+    def take_apart(self) -> None:
+        """Fill the lists of native instructions."""
+        native = self.code.co_code
+        positions = list(self.code.co_positions())
+        positions.extend([NO_POSITION] * (len(native) // 2 - len(positions)))  # a short line table
+        jumps: list[tuple[int, int]] = []
+        last: Position = NO_POSITION
+        begin = at = prefix = 0  # in code units: of the instruction with its EXTENDED_ARGs, and of itself
+        end = len(native) // 2
+        while at < end:
+            number, arg = native[2 * at], native[2 * at + 1]
+            if number == _EXTENDED_ARG:
+                prefix = (prefix | arg) << 8
+                at += 1
+                continue
+            op, caches, direction, takes = _NATIVE[number]
+            arg = prefix | arg if takes else 0
+            if direction:
+                jumps.append((len(self.ops), at + 1 + caches + direction * arg))
+            self.ops.append(op)
+            self.args.append(arg)
+            position = positions[at]
+            last = last if position == last else position
+            self.positions.append(last)
+            self.offsets.append(begin)
+            begin = at = at + 1 + caches
+            prefix = 0
+        self.goto.extend([None] * len(self.ops))
+        for index, target in jumps:
+            self.goto[index] = self.native_at(target)
 
     def native_at(self, offset: int) -> int:
         """The index of the native instruction at or after `offset`."""
@@ -331,12 +346,12 @@ class _Decoder:
 
     def exceptions(self) -> tuple[ExceptionEntry, ...]:
         entries = []
-        for entry in self.handlers:
-            start = bisect_left(self.raising, self.native_at(entry.start_offset))
-            end = bisect_left(self.raising, self.native_at(entry.stop_offset + 1))
-            target = self.start[self.native_at(entry.target)]
+        for first, after, handler, depth, lasti in self.handlers:
+            start = bisect_left(self.raising, self.native_at(first))
+            end = bisect_left(self.raising, self.native_at(after))
+            target = self.start[self.native_at(handler)]
             if start < end:  # else it covers only what has no canonical instruction and raises nothing
-                entries.append(ExceptionEntry(start, end, target, entry.stack_depth, entry.push_lasti))
+                entries.append(ExceptionEntry(start, end, target, depth, lasti))
         return tuple(entries)
 
     # Native opcodes whose meaning depends on their operand or on their neighbours; each returns the next native index
@@ -355,7 +370,7 @@ class _Decoder:
             self.args[index] == 0
             and index not in self.targets
             and all(op in ("COPY_FREE_VARS", "MAKE_CELL") for op in self.ops[:index])
-            and all(self.offsets[index] < entry.start_offset for entry in self.handlers)
+            and all(self.offsets[index] < start for start, *_ in self.handlers)
         )
 
     def copy_free_vars(self, index: int) -> int:

@@ -2,10 +2,7 @@
 
 Enters: a ``Code``, decoded, edited or assembled. Leaves: a code object of the running Python that does what the
 instructions say: opcodes spelled as version.py has them, superinstructions joined again, CACHE, EXTENDED_ARG, RESUME,
-COPY_FREE_VARS and loop exits in place; tables.py writes the bytes. NB: not the ``bytecode`` package, which decode.py
-reads them with: its ``Bytecode`` class recomputes the handlers' depths (too deep where an unreachable handler is),
-merges EXTENDED_ARG prefixes out of protected ranges and compares constants by their marshal dump, in which an array
-equals its bytes; its ``ConcreteBytecode`` checks each instruction again and took half of the time of writing one.
+COPY_FREE_VARS and loop exits in place; tables.py writes the bytes.
 """
 
 from __future__ import annotations

@@ -75,6 +75,11 @@ def loops(code: Code, together: int = 0) -> list[Loop]:
     Others stand in the middle of an expression, in a `with`, or in an exception handler. together: instructions that
     the copies of an innermost loop may have.
     """
+    return _loops(code, together)
+
+
+@remembered
+def _loops(code: Code, together: int) -> list[Loop]:
     depths = stack_depth(code)
     edges: dict[int, list[int]] = {}
     for index, instr in enumerate(code.instrs):
@@ -322,32 +327,48 @@ def polled(
         )
         if any(new is not old for new, old in zip(consts, code.co_consts, strict=True)):
             code = code.replace(co_consts=consts)
+    made, polls = _written(code, make_poll, answers, together, least)
+    if polls and polls[0][0] is None:  # the entry's
+        entry: Any = polls[0][1]
+        if len(polls) == 1:
+            entry.without = code  # what a function may go back to that is not worth the question
+        else:
+            entry.alone = lambda: _written(code, lambda _, loop: None if loop else entry, answers, 0, least)[0]
+    return made
+
+
+def _written(
+    code: types.CodeType,
+    make_poll: Callable[[Code, Loop | None], object | None],
+    answers: Answers,
+    together: int,
+    least: int,
+) -> tuple[types.CodeType, list[tuple[Loop | None, object]]]:
+    """`code` with polls, and these with their loops, the entry's first; as it is where that cannot be written."""
+    polls: list[tuple[Loop | None, object]] = []
+
+    def make_and_note(of: Code, loop: Loop | None) -> object | None:
+        poll = make_poll(of, loop)
+        if poll is not None:
+            polls.append((loop, poll))
+        return poll
+
     try:
         plain = rotated(decode(code))
         is_script = is_module(plain)
         if is_script:
             function = as_function(plain)
             if function is None:
-                return code
+                return code, []
             plain = function
-        polls: list[tuple[Loop | None, Any]] = []
-
-        def make_and_note(of: Code, loop: Loop | None) -> object | None:
-            poll = make_poll(of, loop)
-            if poll is not None:
-                polls.append((loop, poll))
-            return poll
-
         made = with_polls(plain, make_and_note, answers, together, least)
         if made is None:
-            return code
+            return code, []
         result = encode(as_module(made, code.co_flags) if is_script else made)
     except (UnsupportedCode, UnsupportedOpcode):
-        return code
+        return code, []
     remember_as(result, plain)
-    if len(polls) == 1 and polls[0][0] is None:
-        polls[0][1].without = code  # what a function may go back to that is not worth the question
-    return result
+    return result, polls
 
 
 __all__ = ["Answers", "Loop", "loops", "polled", "with_polls"]

@@ -98,18 +98,26 @@ def _big_endian(table: bytearray, number: int) -> None:
     table.append(number & 0x3F)
 
 
-def shifted_exceptions(table: bytes, units: int) -> bytes:
-    """co_exceptiontable, where so many code units come before all that it protects."""
-    made, numbers, entry = bytearray(), 0, []
+def protected_ranges(table: bytes) -> list[tuple[int, int, int, int, bool]]:
+    """What `exception_table` made a co_exceptiontable of: start, end, target, depth, lasti."""
+    found, number = [], 0
+    entry: list[int] = []
     for byte in table:
-        numbers = numbers << 6 | byte & 0x3F
+        number = number << 6 | byte & 0x3F
         if byte & 0x40:
             continue
-        entry.append(numbers)
-        numbers = 0
+        entry.append(number)
+        number = 0
         if len(entry) == 4:
             start, length, target, rest = entry
-            start += units
-            made += exception_table([(start, start + length, target + units, rest >> 1, bool(rest & 1))])
+            found.append((start, start + length, target, rest >> 1, bool(rest & 1)))
             entry = []
-    return bytes(made)
+    return found
+
+
+def shifted_exceptions(table: bytes, units: int) -> bytes:
+    """co_exceptiontable, where so many code units come before all that it protects."""
+    return exception_table(
+        (start + units, end + units, target + units, depth, lasti)
+        for start, end, target, depth, lasti in protected_ranges(table)
+    )

@@ -5,13 +5,11 @@ Enters what a capture found (GraphBreak, LoopPlan). Leaves words.
 
 from __future__ import annotations
 
-import sysconfig
-
-from dynamo_lite import breaks
+from dynamo_lite import breaks, policy
 from dynamo_lite.capture.state import LoopPlan
 from dynamo_lite.capture.trace import Capture, GraphBreak
 
-_LIBRARY_FOLDERS = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"))
+_LIBRARY_FOLDERS = ("site-packages", "dist-packages", policy.STDLIB)
 
 
 def hint(found: GraphBreak, capture: Capture) -> str:

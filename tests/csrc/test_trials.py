@@ -35,12 +35,20 @@ def callee_of(function: Callable[[], str], n: int) -> Callable[[], list[str]]:
     return lambda: [function() for _ in range(n)]
 
 
-def made(plain: float, compiled: float, log: list[str], judged: bool = True, first: float | None = None) -> Any:
-    """A function that takes `plain` seconds, its first plain call `first`, and `compiled` in two segments by hand."""
+Seconds = float | dict[str, float]
+
+
+def made(plain: Seconds, compiled: Seconds, log: list[str], judged: bool = True, first: float | None = None) -> Any:
+    """A function that takes `plain` seconds, its first plain call `first`, and `compiled` in two segments by hand.
+
+    A dict tells how long by "plain" and "compiled", and may be changed meanwhile."""
+
+    def now(seconds: Seconds, how: str) -> float:
+        return seconds[how] if isinstance(seconds, dict) else seconds
 
     def fn(x: Any) -> str:
         log.append("plain")
-        busy(plain if first is None or log.count("plain") > 1 else first)
+        busy(now(plain, "plain") if first is None or log.count("plain") > 1 else first)
         return "value"
 
     def resume(x: Any) -> str:
@@ -48,7 +56,7 @@ def made(plain: float, compiled: float, log: list[str], judged: bool = True, fir
 
     def rest(x: Any) -> str:
         log.append("compiled")
-        busy(compiled)
+        busy(now(compiled, "compiled"))
         return "value"
 
     def no_entry(func: types.FunctionType, slots: tuple[Any, ...]) -> None:
@@ -86,9 +94,22 @@ def test_what_gains_stays_and_one_plain_call_tells_at_first() -> None:
     assert log.count("plain") == 1
     for _ in range(600):
         assert fast(1) == "value"
-    assert log.count("plain") == policy.THRESHOLDS.tried_plain
+    # One more, once what compiled calls have taken since the third is twenty times as long.
+    assert log.count("plain") == policy.THRESHOLDS.tried_plain + 1
     ((plain, _, compiled, _, stays_plain),) = _C.trials(fast.fn, fast.on_miss)
     assert plain > 1e-3 > compiled and not stays_plain
+
+
+def test_a_gain_of_calls_that_had_more_to_do_does_not_count_for_later_ones() -> None:
+    log: list[str] = []
+    work = {"plain": SLOW, "compiled": 2 * QUICK}
+    fast = made(work, work, log)
+    for _ in range(150):
+        fast(1)
+    work.update(plain=QUICK / 4, compiled=QUICK / 2)
+    for _ in range(1500):
+        fast(1)
+    assert log[-300:].count("plain") > 150
 
 
 def test_one_plain_call_that_took_long_does_not_decide_for_good() -> None:

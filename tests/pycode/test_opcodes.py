@@ -13,7 +13,7 @@ from dynamo_lite.pycode.decode import HANDLED
 from dynamo_lite.pycode.opcodes import OPERATORS
 from dynamo_lite.pycode.version import CACHES, COMMON_CONSTANTS, FACTS, INTRINSICS, NOT_IN_CODE, RISES, SPELLINGS
 
-CODEC = {"CACHE", "EXTENDED_ARG"}  # taken apart by the bytecode package
+CODEC = {"CACHE", "EXTENDED_ARG"}  # seen by no one but decode.py
 NATIVE = {name for name in dis.opmap if name not in NOT_IN_CODE}
 
 
