@@ -104,8 +104,8 @@ class Config:
     check: int = option(
         0,
         "DYNAMO_LITE_CHECK",
-        "0: no checks; 1: verify each graph, and raise where a defect would otherwise leave a function plain, "
-        "and overwrite the memory of dead arrays.",
+        "0: no checks; 1: verify each graph, read code a second time, raise where a defect would otherwise leave a "
+        "function plain, and overwrite the memory of dead arrays.",
         low=0,
         high=1,
     )

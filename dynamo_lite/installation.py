@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 # The oldest version and the first one that is not known yet. INVARIANT: pyproject.toml requires the same of pip.
-NEEDED = {"numpy": ("2.2.6", "2.6"), "llvmlite": ("0.45", "0.51")}
+NEEDED = {"numpy": ("2.2.6", "2.6"), "bytecode": ("0.19", "1"), "llvmlite": ("0.45", "0.51")}
 
 
 def requirement(package: str) -> str:

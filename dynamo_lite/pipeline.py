@@ -27,6 +27,7 @@ from dynamo_lite.graph.verify import verify
 from dynamo_lite.guards.words import GuardsOf
 from dynamo_lite.pycode import decode
 from dynamo_lite.pycode.returned import returned
+from dynamo_lite.pycode.second_reading import check_reading
 from dynamo_lite.schedule.cost import DoesNotPay, Times
 from dynamo_lite.schedule.text import to_text
 
@@ -76,6 +77,7 @@ def compile_segment(
     clock.stage("capture")
     log.emit("graph", function.__qualname__, capture.graph)
     if settings.check:
+        check_reading(function.__code__)
         verify(capture.graph)
         clock.stage("verify")
     program, why, detail = None, "", ""

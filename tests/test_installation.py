@@ -77,7 +77,7 @@ def test_versions_are_those_that_pip_says(name: str) -> None:
     assert installation.installed("no_such_package") is None
 
 
-@pytest.mark.parametrize(("name", "found"), [("numpy", "2.1.3"), ("llvmlite", "0.44.0rc1")])
+@pytest.mark.parametrize(("name", "found"), [("numpy", "2.1.3"), ("llvmlite", "0.44.0rc1"), ("bytecode", "0.9")])
 def test_a_package_that_is_too_old_is_named(name: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
     known = {one: least for one, (least, _) in installation.NEEDED.items()} | {name: found}
     monkeypatch.setattr(installation, "installed", known.__getitem__)

@@ -34,7 +34,7 @@ LEVELS = (
     ("__init__", "__main__"),
 )
 LEVEL = {name: number for number, names in enumerate(LEVELS) for name in names}
-LAZY = {"numba", "llvmlite", "rich"}
+LAZY = {"numba", "llvmlite", "rich", "bytecode"}
 # NB: a program that is run as a whole starts without what it may never need.
 LAZY_OWN = {
     ("dynamo_lite.graph.graph", "dynamo_lite.graph.text"),

@@ -3,7 +3,8 @@
 Enters: a code object of the running Python. Leaves: a ``Code``, whose rows are those of opcodes.py, as version.py
 describes the native ones. What this drops, encode.py puts back: CACHE, EXTENDED_ARG, the RESUME and COPY_FREE_VARS at
 the entry, END_FOR, PRECALL, NOT_TAKEN, and TO_BOOL before a jump. First stage of every capture, which asks for the same
-few code objects again and again (each capture, its second run, NumPy's functions): `decoded` remembers the latest.
+few code objects again and again (each capture, its second run, NumPy's functions): `decoded` remembers the latest. With
+`config.check` what is read is held against the package bytecode (second_reading.py).
 """
 
 from __future__ import annotations
@@ -126,6 +127,43 @@ def decode(code: types.CodeType) -> Code:
     return replace(made, instrs=tuple(instrs))
 
 
+def take_apart(
+    code: types.CodeType,
+) -> tuple[list[str], list[int], list[Position], list[int], dict[int, int]]:
+    """The native instructions of a code object without caches: names, arguments, positions; where each begins, in code
+    units, with the EXTENDED_ARGs before it; and where those that jump jump to, likewise, by their numbers."""
+    ops: list[str] = []
+    args: list[int] = []
+    found: list[Position] = []
+    offsets: list[int] = []
+    jumps: dict[int, int] = {}
+    native = code.co_code
+    positions = list(code.co_positions())
+    positions.extend([NO_POSITION] * (len(native) // 2 - len(positions)))  # a short line table
+    last: Position = NO_POSITION
+    begin = at = prefix = 0  # in code units: of the instruction with its EXTENDED_ARGs, and of itself
+    end = len(native) // 2
+    while at < end:
+        number, arg = native[2 * at], native[2 * at + 1]
+        if number == _EXTENDED_ARG:
+            prefix = (prefix | arg) << 8
+            at += 1
+            continue
+        op, caches, direction, takes = _NATIVE[number]
+        arg = prefix | arg if takes else 0
+        if direction:
+            jumps[len(ops)] = at + 1 + caches + direction * arg
+        ops.append(op)
+        args.append(arg)
+        position = positions[at]
+        last = last if position == last else position
+        found.append(last)
+        offsets.append(begin)
+        begin = at = at + 1 + caches
+        prefix = 0
+    return ops, args, found, offsets, jumps
+
+
 class _Decoder:
     """The native instructions in parallel lists, and the canonical ones made so far."""
 
@@ -139,12 +177,10 @@ class _Decoder:
         self.slots = (*code.co_varnames, *own, *free)
         self.entry: Position = (code.co_firstlineno, code.co_firstlineno, 0, 0)
 
-        self.ops: list[str] = []
-        self.args: list[int] = []
-        self.positions: list[Position] = []
-        self.offsets: list[int] = []  # in code units, of the first EXTENDED_ARG if there are any
-        self.goto: list[int | None] = []  # the native instruction a jump goes to
-        self.take_apart()
+        self.ops, self.args, self.positions, self.offsets, jumps = take_apart(code)
+        self.goto: list[int | None] = [None] * len(self.ops)  # the native instruction a jump goes to
+        for index, target in jumps.items():
+            self.goto[index] = self.native_at(target)
         self.handlers = protected_ranges(code.co_exceptiontable)
 
         self.targets = {target for target in self.goto if target is not None}
@@ -160,37 +196,6 @@ class _Decoder:
         self.keyword_names = False
 
     # Preparation
-
-    def take_apart(self) -> None:
-        """Fill the lists of native instructions."""
-        native = self.code.co_code
-        positions = list(self.code.co_positions())
-        positions.extend([NO_POSITION] * (len(native) // 2 - len(positions)))  # a short line table
-        jumps: list[tuple[int, int]] = []
-        last: Position = NO_POSITION
-        begin = at = prefix = 0  # in code units: of the instruction with its EXTENDED_ARGs, and of itself
-        end = len(native) // 2
-        while at < end:
-            number, arg = native[2 * at], native[2 * at + 1]
-            if number == _EXTENDED_ARG:
-                prefix = (prefix | arg) << 8
-                at += 1
-                continue
-            op, caches, direction, takes = _NATIVE[number]
-            arg = prefix | arg if takes else 0
-            if direction:
-                jumps.append((len(self.ops), at + 1 + caches + direction * arg))
-            self.ops.append(op)
-            self.args.append(arg)
-            position = positions[at]
-            last = last if position == last else position
-            self.positions.append(last)
-            self.offsets.append(begin)
-            begin = at = at + 1 + caches
-            prefix = 0
-        self.goto.extend([None] * len(self.ops))
-        for index, target in jumps:
-            self.goto[index] = self.native_at(target)
 
     def native_at(self, offset: int) -> int:
         """The index of the native instruction at or after `offset`."""
