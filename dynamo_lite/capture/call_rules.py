@@ -21,12 +21,12 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import consumers, draws, lists, numpy_rules, scopes
-from dynamo_lite.capture.choices import choose, data_condition, split
+from dynamo_lite.capture.choices import as_whole, choose, data_condition, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
-from dynamo_lite.capture.handlers.control import known_truth
+from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.instances import get_special, make_instance
 from dynamo_lite.capture.iterators import drain, iterate, next_item
 from dynamo_lite.capture.machine import OPAQUE, Machine, as_constant
@@ -475,7 +475,7 @@ def _callable(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(bool)
 def _bool(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return ConstantValue(None, known_truth(machine, only(args, kwargs)))
+    return truth_of(machine, only(args, kwargs)) if args or kwargs else ConstantValue(None, False)
 
 
 def _is_of(value: Value, kind: str) -> bool:
@@ -486,7 +486,7 @@ def _is_of(value: Value, kind: str) -> bool:
 
 @rule(int)
 def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = only(args, kwargs)
+    value = as_whole(machine, only(args, kwargs))
     if _is_of(value, "int"):
         return value
     if isinstance(value, ArrayValue):
@@ -521,7 +521,7 @@ def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(float)
 def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = only(args, kwargs)
+    value = as_whole(machine, only(args, kwargs))
     if _is_of(value, "float"):
         return value
     if isinstance(value, ArrayValue):

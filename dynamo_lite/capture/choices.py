@@ -455,7 +455,19 @@ def _truth(machine: Machine, value: Value) -> Value:
     return ConstantValue(None, bool(number))
 
 
+def as_whole(machine: Machine, value: Value) -> Value:
+    """A truth that only the run knows as the int that it is equal to; any other value as it is."""
+    number, in_array = as_scalar(value), isinstance(value, ArrayValue) and value.number is None
+    if in_array and value.node.array_type.scalar and value.node.array_type.dtype.kind == "b":  # type: ignore[attr-defined]
+        whole = numpy_rules.call_numpy(machine, np.int64, [value], {})
+        assert whole is not None
+        return whole
+    if number is None or kind_of(number) != "bool" or not machine.tracer.varies(number):
+        return value
+    return choose(machine, number, ConstantValue(None, 1), ConstantValue(None, 0))
+
+
 __all__ = [
-    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "break_", "choose", "data_condition", "parts_of"),
-    *("split", "stand_in_node"),
+    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_whole", "break_", "choose", "data_condition"),
+    *("parts_of", "split", "stand_in_node"),
 ]

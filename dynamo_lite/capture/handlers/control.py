@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite.capture import scopes
-from dynamo_lite.capture.choices import data_condition
+from dynamo_lite.capture.choices import GoesOn, data_condition
 from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
@@ -37,7 +37,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.words import source_text
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import ScalarOp, kind_of, make, negate, simplify
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, kind_of, make, negate, simplify
 from dynamo_lite.pycode import Code, Instr, begins_range, handlers_at
 
 
@@ -86,13 +86,28 @@ def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
     condition = None if raising is None else data_condition(machine, value)
     if condition is None:
         return known_truth(machine, value)
-    if isinstance(condition, Node):
-        whole = call_numpy(machine, np.int64, [ArrayValue(None, condition)], {})
-        number = read_number(machine, whole, asked=True) if whole is not None else None
-        assert isinstance(number, NumberValue)
-        condition = ScalarOp("ne", "bool", (number.expr, 0))
-    machine.tracer.require(negate(condition) if raising else simplify(condition))
+    number = _as_number(machine, condition)
+    machine.tracer.require(negate(number) if raising else simplify(number))
     return not raising
+
+
+def _as_number(machine: Machine, condition: GoesOn) -> Scalar:
+    """A condition on data as a number of the graph at hand."""
+    if not isinstance(condition, Node):
+        return condition
+    whole = call_numpy(machine, np.int64, [ArrayValue(None, condition)], {})
+    number = read_number(machine, whole, asked=True) if whole is not None else None
+    assert isinstance(number, NumberValue)
+    return ScalarOp("ne", "bool", (number.expr, 0))
+
+
+def truth_of(machine: Machine, value: Value, wanted: bool = True) -> Value:
+    """bool(value), or `not value` where False is wanted; a number of the run where data decides it."""
+    condition = data_condition(machine, value)
+    if condition is None:
+        return ConstantValue(None, known_truth(machine, value) is wanted)
+    number = _as_number(machine, condition)
+    return NumberValue(None, simplify(number) if wanted else negate(number))
 
 
 def _raising_way(code: Code, place: int) -> bool | None:
@@ -132,7 +147,7 @@ def to_bool(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("UNARY_NOT")
 def unary_not(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.push(ConstantValue(None, not known_truth(machine, machine.pop(frame))))
+    frame.push(truth_of(machine, machine.pop(frame), wanted=False))
 
 
 @handles("POP_JUMP_IF_TRUE")

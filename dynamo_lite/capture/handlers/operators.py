@@ -10,7 +10,7 @@ from typing import TypeGuard
 import numpy as np
 
 from dynamo_lite.capture import lists, numpy_rules
-from dynamo_lite.capture.choices import split
+from dynamo_lite.capture.choices import as_whole, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
 from dynamo_lite.capture.machine import Machine, as_constant, handles
@@ -113,6 +113,8 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if _is_array(lhs) or _is_array(rhs):
         return numpy_rules.binary(machine, op, lhs, rhs)
     if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
+        if op not in "&|^":  # of which two bools make a bool
+            lhs, rhs = as_whole(machine, lhs), as_whole(machine, rhs)
         return number_binary(machine.tracer, op, lhs, rhs)
     if isinstance(lhs, SequenceValue):
         if op == "+" and isinstance(rhs, SequenceValue) and lhs.kind is rhs.kind:
@@ -187,7 +189,7 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
     if _is_object(operand):
         return machine.call_special(operand, _SPECIAL_UNARY[op], [])
     if as_scalar(operand) is not None:
-        return number_unary(machine.tracer, op, operand)
+        return number_unary(machine.tracer, op, operand if op == "~" else as_whole(machine, operand))
     raise Break("unsupported-operation", f"{op} of {a_kind(operand)}")
 
 
