@@ -38,7 +38,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, simplify, symbols_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify, symbols_of
 from dynamo_lite.graph.types import ArrayType
 
 GoesOn: TypeAlias = Scalar | Node
@@ -444,6 +444,47 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     return None if tracer.requires(condition) or tracer.may_promise(condition) else condition
 
 
+def as_number_here(machine: Machine, condition: GoesOn) -> Scalar:
+    """A condition on data as a number of the graph at hand."""
+    if not isinstance(condition, Node):
+        return condition
+    whole = numpy_rules.call_numpy(machine, np.int64, [ArrayValue(None, condition)], {})
+    number = numpy_rules.read_number(machine, whole, asked=True) if whole is not None else None
+    assert isinstance(number, NumberValue)
+    return ScalarOp("ne", "bool", (number.expr, 0))
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, ConstantValue) and value.value is None
+
+
+def none_condition(machine: Machine, value: Value) -> GoesOn | None:
+    """Whether a value that is one or the other is None, as a condition; None for another value."""
+    value = realise(machine.tracer, value)
+    if not isinstance(value, EitherValue):
+        return None
+    ways = is_none(value.first), is_none(value.second)
+    either = isinstance(value.first, EitherValue) or isinstance(value.second, EitherValue)
+    if not isinstance(value.condition, Value) and not either and ways[0] is not ways[1]:
+        condition: GoesOn = value.condition
+        return condition if ways[0] else simplify(negate(as_number_here(machine, condition)))
+    found = split(machine, value, lambda one: ConstantValue(None, is_none(realise(machine.tracer, one))))
+    return data_condition(machine, found) if not isinstance(found, ConstantValue) else bool(found.value)
+
+
+def narrowed(value: Value | None, condition: GoesOn, truth: bool) -> Value | None:
+    """What a value is where a condition holds, or does not; None if that tells nothing."""
+    if not isinstance(value, EitherValue) or isinstance(value.condition, Value):
+        return None
+    if isinstance(condition, Node) or isinstance(value.condition, Node):
+        holds: bool | None = truth if value.condition is condition else None
+    elif value.condition == condition:
+        holds = truth
+    else:
+        holds = not truth if value.condition == simplify(negate(condition)) else None
+    return None if holds is None else value.first if holds else value.second
+
+
 def _truth(machine: Machine, value: Value) -> Value:
     """bool(value) of one of two values, as a number of its branch."""
     condition = data_condition(machine, value)
@@ -468,6 +509,6 @@ def as_whole(machine: Machine, value: Value) -> Value:
 
 
 __all__ = [
-    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_whole", "break_", "choose", "data_condition"),
-    *("parts_of", "split", "stand_in_node"),
+    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "break_", "choose"),
+    *("data_condition", "is_none", "narrowed", "none_condition", "parts_of", "split", "stand_in_node"),
 ]

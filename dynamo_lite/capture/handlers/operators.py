@@ -10,7 +10,7 @@ from typing import TypeGuard
 import numpy as np
 
 from dynamo_lite.capture import lists, numpy_rules
-from dynamo_lite.capture.choices import as_whole, split
+from dynamo_lite.capture.choices import as_number_here, as_whole, is_none, none_condition, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
 from dynamo_lite.capture.machine import Machine, as_constant, handles
@@ -42,7 +42,7 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup
-from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate, simplify
 from dynamo_lite.pycode import Instr
 
 
@@ -269,7 +269,20 @@ def _comparable(value: ConstantValue) -> bool:
 @handles("IS_OP")
 def is_op(machine: Machine, frame: Frame, instr: Instr) -> None:
     lhs, rhs = machine.popn(frame, 2)
-    frame.push(ConstantValue(None, identical(machine, lhs, rhs) != (instr.arg == "is not")))
+    frame.push(_is(machine, lhs, rhs, instr.arg == "is"))
+
+
+def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
+    """Whether lhs is rhs, or is not where that is wanted."""
+    if isinstance(rhs, EitherValue):
+        lhs, rhs = rhs, lhs
+    if not isinstance(lhs, EitherValue):
+        return ConstantValue(None, identical(machine, lhs, rhs) is wanted)
+    condition = none_condition(machine, lhs) if is_none(rhs) and lhs is not rhs else None
+    if condition is None:
+        raise Break("unsupported-operation", "identity of what is one thing or another")
+    number = as_number_here(machine, condition)
+    return NumberValue(None, number if wanted else simplify(negate(number)))
 
 
 _SINGLETONS = (type(None), bool, type(Ellipsis), type(NotImplemented), type(np._NoValue))
@@ -279,6 +292,8 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
     """lhs is rhs, where the guards already decide it."""
     if lhs is rhs:
         return True
+    if isinstance(lhs, EitherValue) or isinstance(rhs, EitherValue):
+        raise Break("unsupported-operation", "identity of what is one thing or another")
     if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue):
         a, b = lhs.value, rhs.value
         if isinstance(a, _SINGLETONS) or isinstance(b, _SINGLETONS) or callable(a) or callable(b):
