@@ -181,6 +181,10 @@ def test_what_cannot_be_compared(backend: str) -> None:
     X = np.random.default_rng(5).random((6, 3))
     for fn in (arrays, nothing, complexes):
         require_equal(
-            fn, lambda: (X.copy(),), variants=[lambda: (X[:1].copy(),), lambda: (X[:0].copy(),)], compile=dynamo_lite.compile,
-            compile_options={"backend": backend, "options": OPTIONS}, calls=2,
-        )  # fmt: skip
+            fn,
+            lambda: (X.copy(),),
+            variants=[lambda: (X[:1].copy(),), lambda: (X[:0].copy(),)],
+            compile=dynamo_lite.compile,
+            compile_options={"backend": backend, "options": OPTIONS},
+            calls=2,
+        )
