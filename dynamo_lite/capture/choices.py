@@ -158,7 +158,8 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
         one, other = parts_of(tracer, value.first), parts_of(tracer, value.second)
         if one is None or other is None or isinstance(value.condition, Value):
             return None
-        if one[1] is value.first and other[2] is value.second and not isinstance(value.condition, Node):
+        is_whole = (one[1] is value.first and other[2] is value.second) or _is_number_or_none(value)
+        if is_whole and not isinstance(value.condition, Node):
             return NumberValue(None, value.condition), value.first, value.second
         merge = Merge(tracer, break_, *_empty(tracer, value.condition))
         either = merge.either("an expression", one, other)
@@ -171,6 +172,18 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
     if kept or isinstance(value, ConstantValue) or (number is not None and kind_of(number) != "complex"):
         return ConstantValue(None, False), None, value
     return None
+
+
+def beside_none(parts: Parts, kept: Value | None) -> Parts:
+    """The parts of a Python number beside what is otherwise None: it stands where what the segment makes does."""
+    is_beside = kept is not None and is_none(kept) and parts[1] is None and parts[2] is not None
+    if not is_beside or as_scalar(parts[2]) is None:  # type: ignore[arg-type]
+        return parts
+    return ConstantValue(None, True), parts[2], None
+
+
+def _is_number_or_none(value: EitherValue) -> bool:
+    return is_none(value.second) and as_scalar(value.first) is not None
 
 
 def _is_numpy_scalar(value: Value) -> bool:
@@ -296,6 +309,7 @@ class Merge:
         """What is one of two kinds of value, of two such by their parts; None where these are of unlike types."""
         if first is None or second is None:
             return None
+        first, second = beside_none(first, second[2]), beside_none(second, first[2])
         pairs: list[tuple[Value | None, Value | None]] = []
         for one, other in zip(first, second, strict=True):
             if one is None and other is None:
@@ -509,6 +523,6 @@ def as_whole(machine: Machine, value: Value) -> Value:
 
 
 __all__ = [
-    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "break_", "choose"),
-    *("data_condition", "is_none", "narrowed", "none_condition", "parts_of", "split", "stand_in_node"),
+    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside_none"),
+    *("break_", "choose", "data_condition", "is_none", "narrowed", "none_condition", "parts_of", "split", "stand_in_node"),
 ]
