@@ -524,5 +524,6 @@ def as_whole(machine: Machine, value: Value) -> Value:
 
 __all__ = [
     *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside_none"),
-    *("break_", "choose", "data_condition", "is_none", "narrowed", "none_condition", "parts_of", "split", "stand_in_node"),
+    *("break_", "choose", "data_condition", "is_none", "narrowed", "none_condition", "parts_of", "split"),
+    "stand_in_node",
 ]
