@@ -510,6 +510,21 @@ def _truth(machine: Machine, value: Value) -> Value:
     return ConstantValue(None, bool(number))
 
 
+def _whole_of(tracer: Tracer, truth: Scalar) -> Scalar | None:
+    """The int that was read out of a bool NumPy scalar for its truth; None for other truths."""
+    if not isinstance(truth, ScalarOp) or truth.op not in ("ne", "eq") or truth.operands[1] != 0:
+        return None
+    for graph in (tracer.root, *(region.graph for region in tracer.regions)):
+        for node in graph.nodes:
+            of = node.args[0] if node.op == "scalar_number" and node.params["yields"][0] == truth.operands[0] else None
+            if isinstance(of, Node) and of.op == "scalar_cast":
+                (source,) = of.args
+                is_truth = isinstance(source, Node) and source.array_type.dtype.kind == "b"
+                one: Scalar = truth.operands[0]
+                return None if not is_truth else one if truth.op == "ne" else make("sub", 1, one)
+    return None
+
+
 def as_whole(machine: Machine, value: Value) -> Value:
     """A truth that only the run knows as the int that it is equal to; any other value as it is."""
     number, in_array = as_scalar(value), isinstance(value, ArrayValue) and value.number is None
@@ -518,6 +533,11 @@ def as_whole(machine: Machine, value: Value) -> Value:
         assert whole is not None
         return whole
     if number is None or kind_of(number) != "bool" or not machine.tracer.varies(number):
+        return value
+    whole_number = _whole_of(machine.tracer, number)
+    if whole_number is not None:
+        return NumberValue(None, whole_number)
+    if not machine.tracer.regions:
         return value
     return choose(machine, number, ConstantValue(None, 1), ConstantValue(None, 0))
 

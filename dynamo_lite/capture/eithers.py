@@ -40,7 +40,9 @@ class Either:
     def after(self, tracer: Tracer, value: Value) -> list[Value | None]:
         """The parts after an iteration: those that it has not are what they were; None for one of another type."""
         found = parts_of(tracer, value)
-        parts = (None, None, None) if found is None else beside_none(found, self.inside[2])
+        if found is None:
+            return [None, None, None]
+        parts = beside_none(found, self.inside[2])
         own = [one if part is None else part for one, part in zip(self.inside, parts, strict=True)]
         return [part if are_like(one, part) else None for one, part in zip(self.inside, own, strict=True)]
 

@@ -37,6 +37,7 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     NumberValue,
     ObjectValue,
+    ResultValue,
     SequenceValue,
     Value,
     a_kind,
@@ -318,7 +319,7 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
         ):
             if isinstance(other, FunctionValue) and isinstance(one.value, types.FunctionType):
                 raise Break("unsupported-operation", "identity of a function")
-            if isinstance(other, NumberValue) and isinstance(one.value, bool):
+            if isinstance(other, NumberValue | ResultValue) and isinstance(one.value, bool):
                 raise Break("unsupported-operation", "identity of a number")
             if isinstance(other, ObjectValue) and other.cls is type(one.value) and other.source is not None:
                 machine.tracer.facts.state_pair("distinct", other.source, constant(one.value))
