@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from dynamo_lite.capture import consumers
 from dynamo_lite.capture.iterators import iterate
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays
+from dynamo_lite.capture.numpy_rules import filled_list
+from dynamo_lite.capture.rows import holds_scalars
 from dynamo_lite.capture.sameness import reachable
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import Frame
-from dynamo_lite.capture.value import ArrayValue, GeneratorValue, RangeValue, Value
+from dynamo_lite.capture.value import ArrayValue, GeneratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import present
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import decoded, spliced
@@ -29,10 +32,22 @@ def as_loop(machine: Machine, function: Any, value: Value, *others: Any) -> Valu
     given = [one if isinstance(one, Value) else present(tracer, constant(one), one) for one in others]
     if not tracer.native_loops or isinstance(value, ArrayValue):
         return None
+    if isinstance(value, SequenceValue) and value.filled is not None:
+        value = _rows_of(machine, value, function) or value
     if goes_over_arrays(value) or is_long_range(value):
         items = value if isinstance(value, RangeValue) else iterate(machine, value)
         return machine.call_python(function, constant(function), [items, *given], {})
     return _as_own(machine, function, value, given) if isinstance(value, GeneratorValue) else None
+
+
+def _rows_of(machine: Machine, value: SequenceValue, function: Any) -> Value | None:
+    """What a list of NumPy scalars that a loop has filled holds, where nobody can tell these from the list's own."""
+    tracer = machine.tracer
+    makes_new = function is consumers.sum_of or all(one is not value for one in reachable(tracer))
+    if not makes_new or not holds_scalars(tracer, value):
+        return None
+    found = filled_list(machine, value)
+    return None if found is None else ArrayValue(None, found.array)
 
 
 def is_long_range(value: Value) -> bool:

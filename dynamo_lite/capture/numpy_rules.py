@@ -68,7 +68,7 @@ def raw(machine: Machine, value: Value) -> Any:
         case ConstantValue():
             return value.value
         case SequenceValue():
-            if value.filled is not None and (filled := _filled(machine, value)) is not None:
+            if value.filled is not None and (filled := filled_list(machine, value)) is not None:
                 return filled
             items = [raw(machine, item) for item in value.items]
             return tuple(items) if value.kind is tuple else items
@@ -80,7 +80,7 @@ def raw(machine: Machine, value: Value) -> Any:
     raise Break("op-without-rule", f"{a_kind(value)} as an operand")
 
 
-def _filled(machine: Machine, value: SequenceValue) -> Filled | None:
+def filled_list(machine: Machine, value: SequenceValue) -> Filled | None:
     """The array of a list that a loop has filled."""
     rows = filled_array(machine.tracer, value)
     if rows is None:

@@ -46,6 +46,7 @@ class Rows:
     array: ArrayValue | None = None
     items: list[Node | None] | None = None
     region: Region | None = None
+    of_arrays: bool = True  # NumPy scalars and arrays alone
     is_begun: bool = False  # whether the rows from before the loop are there
 
 
@@ -91,10 +92,14 @@ def note_row(tracer: Tracer, target: SequenceValue, item: Value, where: Hashable
     is_only = region is not None and bool(region.index.name) and loops == [len(tracer.regions) - 1]
     row = type_of_row(item)
     rows = target.rows
+    if rows is not None and not isinstance(item, ArrayValue):
+        rows.of_arrays = False
     if rows is None and is_only and where is not None and row is not None:
         assert region is not None
         around = tracer.regions[-2].graph if len(tracer.regions) > 1 else tracer.root
-        target.rows = Rows(region.key, where, around, row, len(target.known), None, [_node(item)], region)
+        found = Rows(region.key, where, around, row, len(target.known), None, [_node(item)], region)
+        found.of_arrays = isinstance(item, ArrayValue)
+        target.rows = found
         return None
     if rows is None or rows.row is None or rows.items or not is_only or row is None:
         give_up(tracer, target)
@@ -153,6 +158,14 @@ def length_of_filled(tracer: Tracer, target: SequenceValue) -> Scalar | None:
     return make("add", make("sub", stop, start), rows.first) if tracer.relate(make("gt", stop, start)) else rows.first
 
 
+def holds_scalars(tracer: Tracer, target: SequenceValue) -> bool:
+    """Whether a loop has filled a list with NumPy scalars, one in each iteration."""
+    rows: Rows | None = target.rows
+    if rows is None or rows.row is None or not rows.row.scalar or not rows.of_arrays:
+        return False
+    return all(isinstance(realise(tracer, item), ArrayValue) for item in target.known)
+
+
 def _loop_of(tracer: Tracer, rows: Rows | None) -> Node | None:
     """The loop that has filled a list, if it stands in the graph at hand and has had all its iterations."""
     loop = None if rows is None or rows.region is None or rows.graph is not tracer.graph else rows.region.loop
@@ -185,4 +198,4 @@ def _stays(tracer: Tracer, item: Node | None, loop: Node) -> bool:
     return True
 
 
-__all__ = ["Rows", "filled_array", "give_up", "length_of_filled", "note_row", "rows_ahead", "shape_of"]
+__all__ = ["Rows", "filled_array", "give_up", "holds_scalars", "length_of_filled", "note_row", "rows_ahead", "shape_of"]

@@ -97,6 +97,29 @@ def stores_before(X: Any, n: int) -> Any:
     return np.array(out)
 
 
+@program(True)
+def consumed(X: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(len(X)):
+        total += sum([X[i, j] * X[i, 0] for j in range(len(X[0]))])
+        total += max([X[i, j] - X[0, j] for j in range(len(X[0]))])
+        total += min([abs(X[i, j]) for j in range(len(X[0]))])
+    return total
+
+
+@program(False)
+def greatest_of_a_list_that_lives_on(X: Any, n: int) -> Any:
+    out = []
+    for row in X:
+        out.append(row.sum())
+    return max(out), out, max(out) is out[0]
+
+
+@program(False)
+def sum_of_python_numbers(X: Any, n: int) -> Any:
+    return sum([float(row[0]) for row in X]), sum([i * i for i in range(n)])
+
+
 @program(False)
 def stores_after(X: Any, n: int) -> Any:
     out = []
