@@ -186,9 +186,9 @@ def _stays(tracer: Tracer, item: Node | None, loop: Node) -> bool:
     if any(one.op == "tuple_get" and one.args[0] is loop for one in later):
         return False
     for one in origins(item):
+        if one not in body:
+            return False  # one object for all iterations, which has another name in the body now
         if one.kind is NodeKind.INPUT:
-            if one not in inside.inputs:
-                return False  # every iteration has handed it on as it got it
             outer = (0, *initial, *captured)[one.params["index"]]
             assert isinstance(outer, Node)
             if one in written_by(body) or not origins(outer).isdisjoint(later):

@@ -141,6 +141,16 @@ def one_object_many_times(X: Any, n: int) -> Any:
 
 
 @program(False)
+def one_from_outside(X: Any, n: int) -> Any:
+    y = X[0] * 1.0
+    out = []
+    for _ in range(n):
+        out.append(y)
+        y[0] = y[0] + 3.0
+    return np.array(out)
+
+
+@program(False)
 def views_written_later(X: Any, n: int) -> Any:
     X = X.copy()
     out = []
