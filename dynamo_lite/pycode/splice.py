@@ -21,7 +21,8 @@ from dynamo_lite.pycode.element import BEFORE
 from dynamo_lite.pycode.flow import stack_depth
 from dynamo_lite.pycode.opcodes import OPCODES, Operand
 
-Label: TypeAlias = tuple[bool, int]  # whether it is an instruction of the expression, and which
+Label: TypeAlias = tuple[int, int]  # an instruction of: the expression, the consumer, its body for one YIELD_VALUE
+_EXPRESSION, _CONSUMER = -2, -1  # else the place of the YIELD_VALUE
 
 
 @remembered
@@ -29,51 +30,68 @@ def spliced(expression: Code, consuming: CodeType) -> Code | None:
     """`expression` with the body of the loop of the function where it yields."""
     instrs, consumer = expression.instrs, decoded(consuming)
     header = next((index for index, instr in enumerate(instrs) if instr.op == "FOR_ITER"), None)
-    yields = [index for index, instr in enumerate(instrs) if instr.op == "YIELD_VALUE"]
-    depth = stack_depth(expression)[yields[0]] if yields else None
-    if header is None or depth is None or len(yields) != 1:
+    if header is None or any(one.op not in BEFORE and one.op != "MAKE_CELL" for one in instrs[:header]):
         return None
-    if any(one.op not in BEFORE and one.op != "MAKE_CELL" for one in instrs[:header]):
-        return None
-    place, body = yields[0], next(n for n, instr in enumerate(consumer.instrs) if instr.op == "FOR_ITER") + 1
+    body = next(index for index, instr in enumerate(consumer.instrs) if instr.op == "FOR_ITER") + 1
     exit_ = consumer.instrs[body - 1].target
-    assert exit_ is not None
-    position = instrs[place].position
-    behind = next(index for index in range(place, len(instrs)) if instrs[index].op == "POP_TOP") + 1
+    if exit_ is None or [one.op for one in consumer.instrs[body - 3 : body - 1]] != ["LOAD_FAST", "GET_ITER"]:
+        return None
     made: list[tuple[Instr, Label | None]] = []
     places: dict[Label, int] = {}
+    depths, inner = stack_depth(expression), stack_depth(consumer)
 
     def add(instr: Instr, label: Label | None = None) -> None:
         made.append((instr, label))
 
-    def add_consumer(first: int, end: int) -> None:
-        depths = stack_depth(consumer)
+    def add_consumer(first: int, end: int, position: Position) -> None:
         for index in range(first, end):
-            places[False, index] = len(made)
+            places[_CONSUMER, index] = len(made)
             instr = _renamed(consumer.instrs[index], position)
-            leaves = instr.op == "POP_TOP" and depths[index] == 1 and body <= index < exit_
-            for _ in range(depth - 2 if leaves else 0):  # a `break` takes off all iterators
+            add(instr, None if instr.target is None else (_CONSUMER, instr.target))
+
+    def add_body(place: int, behind: int) -> None:
+        """What the consumer does with an item, in place of the YIELD_VALUE there."""
+        depth = depths[place]
+        for index in range(body, exit_):
+            places[place, index] = len(made)
+            instr = _renamed(consumer.instrs[index], instrs[place].position)
+            if instr.op == "POP_TOP" and inner[index] == 1 and depth is not None:
+                for _ in range(depth - 2):  # a `break` takes off all iterators
+                    add(instr)
+            target = instr.target
+            if target is None:
                 add(instr)
-            goes_on = instr.target == body - 1
-            add(instr, None if instr.target is None else (True, behind) if goes_on else (False, instr.target))
+            elif target == body - 1:
+                add(instr, (_EXPRESSION, behind))
+            else:
+                add(instr, (place, target) if body <= target < exit_ else (_CONSUMER, target))
 
     for instr in instrs[:header]:
         if instr.op == "MAKE_CELL":
             add(instr)
-    add_consumer(0, body - 3)  # up to LOAD_FAST items, GET_ITER, FOR_ITER
-    add(Instr("LOAD_FAST", ".0", None, instrs[header].position))
-    for index in (*range(header, place), *range(behind, len(instrs))):
+    position = instrs[header].position
+    add_consumer(0, body - 3, position)  # up to LOAD_FAST items, GET_ITER, FOR_ITER
+    add(Instr("LOAD_FAST", ".0", None, position))
+    for instr in instrs[:header]:
+        if instr.op == "GET_ITER":  # from 3.14 on
+            add(instr)
+    index = header
+    while index < len(instrs):
         instr = instrs[index]
-        places[True, index] = len(made)
+        places[_EXPRESSION, index] = len(made)
+        if instr.op == "YIELD_VALUE":
+            behind = next(n for n in range(index, len(instrs)) if instrs[n].op == "POP_TOP") + 1
+            add_body(index, behind)
+            index = behind
+            continue
         if instr.op == "LOAD_CONST" and instrs[index + 1].op == "RETURN_VALUE":
             add(Instr("NOP", None, None, instr.position))  # so that a `break` and the end go on at one place
         elif instr.op == "RETURN_VALUE":
-            add(Instr("JUMP", None, 0, instr.position), (False, exit_))
+            add(Instr("JUMP", None, 0, instr.position), (_CONSUMER, exit_))
         else:
-            add(instr, None if instr.target is None else (True, instr.target))
-        if index == place - 1:
-            add_consumer(body, exit_)
-    add_consumer(exit_, len(consumer.instrs))
+            add(instr, None if instr.target is None else (_EXPRESSION, instr.target))
+        index += 1
+    add_consumer(exit_, len(consumer.instrs), position)
     returns = [index for index, instr in enumerate(instrs) if instr.op == "RETURN_VALUE"]
     if any(instrs[index - 1].op != "LOAD_CONST" for index in returns):
         return None

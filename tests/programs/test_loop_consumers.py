@@ -46,6 +46,11 @@ def by_key(X: Any, n: int) -> Any:
 
 
 @program(True)
+def either_way(X: Any, n: int) -> Any:
+    return sum(x if x > 0.5 else -x for x in X[:, 0]), max(x if x > 0.5 else x * 2.0 for x in X[:, 1])
+
+
+@program(True)
 def in_two_loops(X: Any, n: int) -> Any:
     return sum(X[i, j] for i in range(len(X)) for j in range(i + 1, len(X[0])) if i != j)
 
