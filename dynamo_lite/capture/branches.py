@@ -19,7 +19,16 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, NoReturn
 
-from dynamo_lite.capture.choices import GoesOn, Merge, Refuse, as_number, break_, data_condition
+from dynamo_lite.capture.choices import (
+    GoesOn,
+    Merge,
+    Refuse,
+    as_number,
+    break_,
+    data_condition,
+    narrowed,
+    none_condition,
+)
 from dynamo_lite.capture.leaving import index_name, way_number
 from dynamo_lite.capture.loop_code import joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
@@ -42,6 +51,8 @@ from dynamo_lite.graph.scalar import make, negate, simplify
 from dynamo_lite.pycode import liveness
 
 MAX_FORKS = 100  # in one iteration, written out
+_IF_TRUE = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_NONE")
+_JUMPS = (*_IF_TRUE, "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NOT_NONE")
 
 
 @dataclass(eq=False, slots=True)
@@ -121,8 +132,9 @@ class Walk:
                 self._leave()
                 return False
             instr = frame.code.instrs[frame.index]
-            if instr.op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
-                condition = data_condition(self.machine, frame.stack[-1])
+            if instr.op in _JUMPS:
+                asks_none = instr.op.endswith("NONE")
+                condition = (none_condition if asks_none else data_condition)(self.machine, frame.stack[-1])
                 if condition is not None and self._avoids(condition):
                     continue
                 if condition is not None:
@@ -169,7 +181,7 @@ class Walk:
         assert instr.target is not None
         frame.stack.pop()
         frame.line = instr.position[0] or frame.line
-        if_true = instr.op == "POP_JUMP_IF_TRUE"
+        if_true = instr.op in _IF_TRUE
         ahead = {if_true: instr.target, not if_true: index + 1}
 
         def begin(truth: bool) -> None:
@@ -214,6 +226,7 @@ class Walk:
             if ends:
                 self._restore(*before)
             begin(truth)
+            known = self._narrow(condition, truth)
             arm = frame.index if frame.ways is None else None
             arms.append(arm)
             frame.line, self.way, self.places = line, way, set()
@@ -235,6 +248,9 @@ class Walk:
                     self.way = None  # unrolled the loop needs no break for it
                 raise
             tracer.regions.pop()
+            for local, (either, part) in known.items():
+                if frame.locals.get(local) is part:
+                    frame.locals[local] = either
             contents = {name: cell.contents for name, cell in frame.cells.items()}
             now = snapshot(tracer)
             ends.append(_End(region, goes_on, self.places, dict(frame.locals), contents, frame.stack[:], now))
@@ -257,6 +273,14 @@ class Walk:
             self.refuse(reason, detail)
 
         return self._merge(condition, ends[0], ends[1], join, held, refuse)
+
+    def _narrow(self, condition: GoesOn, truth: bool) -> dict[str, tuple[Value, Value]]:
+        """Let the locals that are one thing or another by a condition be that on one of its ways; what each was."""
+        locals_ = self.frame.locals
+        found = {name: (value, narrowed(value, condition, truth)) for name, value in locals_.items()}
+        known = {name: (value, part) for name, (value, part) in found.items() if part is not None}
+        locals_.update((name, part) for name, (_, part) in known.items())
+        return known
 
     def _avoid(self, key: LoopKey, condition: GoesOn, reason: str, detail: str, unrolled: bool = False) -> None:
         """Have the outermost loop left for iterations that may go a way which breaks the graph, if that can be.
@@ -296,7 +320,7 @@ class Walk:
             pauses.append(pause)
         frame.stack.pop()
         frame.line = instr.position[0] or frame.line
-        frame.index = index + 1 if truth == (instr.op == "POP_JUMP_IF_TRUE") else instr.target
+        frame.index = index + 1 if truth == (instr.op in _IF_TRUE) else instr.target
         if all(region.given is True for region in tracer.regions):
             for region in tracer.regions:
                 region.graph.facts.learn(condition, not truth)

@@ -21,16 +21,17 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
 from dynamo_lite.capture import consumers, draws, lists, numpy_rules, scopes
-from dynamo_lite.capture.choices import choose, data_condition, split
+from dynamo_lite.capture.choices import as_number_here, as_whole, choose, data_condition, is_none, split
+from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.handlers import operators
 from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
-from dynamo_lite.capture.handlers.control import known_truth
+from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.instances import get_special, make_instance
 from dynamo_lite.capture.iterators import drain, extend, iterate, next_item
 from dynamo_lite.capture.machine import OPAQUE, Machine, as_constant
-from dynamo_lite.capture.numbered import CALL, goes_over_arrays
+from dynamo_lite.capture.numbered import CALL
 from dynamo_lite.capture.numbers import (
     as_scalar,
     not_too_long,
@@ -57,6 +58,7 @@ from dynamo_lite.capture.value import (
     ObjectValue,
     RangeValue,
     RecordValue,
+    ResultValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -65,7 +67,7 @@ from dynamo_lite.capture.value import (
     kind_name,
 )
 from dynamo_lite.capture.wrap import IMMUTABLE_TYPE, MISSING, class_lookup, wrap
-from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make, negate
 
 Args = list[Value]
 Kwargs = dict[str, Value]
@@ -325,7 +327,7 @@ def _make_sequence(kind: type) -> Rule:
         value = only(args, kwargs)
         if kind is tuple and isinstance(value, SequenceValue) and value.kind is tuple:
             return value
-        made = _as_loop(machine, consumers.list_of, value) if kind is list else None
+        made = as_loop(machine, consumers.list_of, value) if kind is list else None
         return SequenceValue(None, kind, drain(machine, value)) if made is None else made
 
     return build
@@ -473,7 +475,7 @@ def _callable(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(bool)
 def _bool(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    return ConstantValue(None, known_truth(machine, only(args, kwargs)))
+    return truth_of(machine, only(args, kwargs)) if args or kwargs else ConstantValue(None, False)
 
 
 def _is_of(value: Value, kind: str) -> bool:
@@ -484,7 +486,7 @@ def _is_of(value: Value, kind: str) -> bool:
 
 @rule(int)
 def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = only(args, kwargs)
+    value = as_whole(machine, only(args, kwargs))
     if _is_of(value, "int"):
         return value
     if isinstance(value, ArrayValue):
@@ -519,7 +521,7 @@ def _ord(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(float)
 def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = only(args, kwargs)
+    value = as_whole(machine, only(args, kwargs))
     if _is_of(value, "float"):
         return value
     if isinstance(value, ArrayValue):
@@ -632,11 +634,18 @@ def _extreme_of_line(machine: Machine, name: str, array: ArrayValue) -> Value:
 def _make_extremum(name: str) -> Rule:
     compare, function = ("<", min) if name == "min" else (">", max)
 
+    of, by = (getattr(consumers, f"{'least' if name == 'min' else 'greatest'}_{kind}") for kind in ("of", "by"))
+    steps = consumers.number, consumers.found
+
     def extremum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        is_one = len(args) == 1 and kwargs.keys() <= {"key"}
+        if is_one and not kwargs and _is_line(args[0]):
+            return _extreme_of_line(machine, name, args[0])
+        loop = as_loop(machine, by if kwargs else of, args[0], *steps, *kwargs.values()) if is_one else None
+        if loop is not None:
+            return loop
         if kwargs:
             raise Break("python-call", name)
-        if len(args) == 1 and _is_line(args[0]):
-            return _extreme_of_line(machine, name, args[0])
         items = args if len(args) > 1 else drain(machine, only(args, kwargs))
         items = [machine.realised(item) for item in items]
         scalars = [as_scalar(item) for item in items]
@@ -669,23 +678,40 @@ RULES[min] = _make_extremum("min")
 RULES[max] = _make_extremum("max")
 
 
-def _as_loop(machine: Machine, function: Any, value: Value, *others: Value) -> Value | None:
-    """What `function` of consumers.py makes of the items of `value`, if a loop may go over these; None otherwise."""
-    if not machine.tracer.native_loops or not goes_over_arrays(value) or isinstance(value, ArrayValue):
-        return None
-    return machine.call_python(function, constant(function), [iterate(machine, value), *others], {})
-
-
 @rule(sum)
 def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     value = only(args, kwargs)
     total: Value = ConstantValue(None, 0)
-    summed = _as_loop(machine, consumers.sum_of, value, total)
+    summed = as_loop(machine, consumers.sum_of, value, total, consumers.add)
     if summed is not None:
         return summed
     for item in drain(machine, value):
         total = _add(machine, [total, item], {})
     return total
+
+
+@rule(consumers.number)
+def _number(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    item = machine.realised(args[0])
+    if not _is_scalar(item):
+        raise Break("python-call", "max")
+    return item
+
+
+@rule(consumers.found)
+def _found(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    value = machine.realised(args[0])
+    if is_none(value):
+        raise Break("python-exception", "ValueError: max() or min() of nothing")
+    if not isinstance(value, EitherValue):
+        return value
+    is_other = is_none(value.first)
+    if not is_other and not is_none(value.second):
+        return value
+    condition = value.condition
+    number = as_number_here(machine, condition.node if isinstance(condition, ResultValue) else condition)
+    machine.tracer.require(negate(number) if is_other else number)
+    return value.second if is_other else value.first
 
 
 @rule(consumers.add)
@@ -723,7 +749,7 @@ def _search(wanted: bool) -> Rule:
             if number is not None:
                 return NumberValue(None, ScalarOp("ne", "bool", (number, 0)))
         value = only(args, kwargs)
-        loop = _as_loop(machine, consumers.any_of if wanted else consumers.all_of, value)
+        loop = as_loop(machine, consumers.any_of if wanted else consumers.all_of, value)
         if loop is not None:
             return loop
         iterator = iterate(machine, value)

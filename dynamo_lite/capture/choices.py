@@ -38,7 +38,7 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, simplify, symbols_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make, negate, simplify, symbols_of
 from dynamo_lite.graph.types import ArrayType
 
 GoesOn: TypeAlias = Scalar | Node
@@ -158,7 +158,8 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
         one, other = parts_of(tracer, value.first), parts_of(tracer, value.second)
         if one is None or other is None or isinstance(value.condition, Value):
             return None
-        if one[1] is value.first and other[2] is value.second and not isinstance(value.condition, Node):
+        is_whole = (one[1] is value.first and other[2] is value.second) or _is_number_or_none(value)
+        if is_whole and not isinstance(value.condition, Node):
             return NumberValue(None, value.condition), value.first, value.second
         merge = Merge(tracer, break_, *_empty(tracer, value.condition))
         either = merge.either("an expression", one, other)
@@ -171,6 +172,18 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
     if kept or isinstance(value, ConstantValue) or (number is not None and kind_of(number) != "complex"):
         return ConstantValue(None, False), None, value
     return None
+
+
+def beside_none(parts: Parts, kept: Value | None) -> Parts:
+    """The parts of a Python number beside what is otherwise None: it stands where what the segment makes does."""
+    is_beside = kept is not None and is_none(kept) and parts[1] is None and parts[2] is not None
+    if not is_beside or as_scalar(parts[2]) is None:  # type: ignore[arg-type]
+        return parts
+    return ConstantValue(None, True), parts[2], None
+
+
+def _is_number_or_none(value: EitherValue) -> bool:
+    return is_none(value.second) and as_scalar(value.first) is not None
 
 
 def _is_numpy_scalar(value: Value) -> bool:
@@ -296,6 +309,7 @@ class Merge:
         """What is one of two kinds of value, of two such by their parts; None where these are of unlike types."""
         if first is None or second is None:
             return None
+        first, second = beside_none(first, second[2]), beside_none(second, first[2])
         pairs: list[tuple[Value | None, Value | None]] = []
         for one, other in zip(first, second, strict=True):
             if one is None and other is None:
@@ -444,6 +458,47 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     return None if tracer.requires(condition) or tracer.may_promise(condition) else condition
 
 
+def as_number_here(machine: Machine, condition: GoesOn) -> Scalar:
+    """A condition on data as a number of the graph at hand."""
+    if not isinstance(condition, Node):
+        return condition
+    whole = numpy_rules.call_numpy(machine, np.int64, [ArrayValue(None, condition)], {})
+    number = numpy_rules.read_number(machine, whole, asked=True) if whole is not None else None
+    assert isinstance(number, NumberValue)
+    return ScalarOp("ne", "bool", (number.expr, 0))
+
+
+def is_none(value: Value) -> bool:
+    return isinstance(value, ConstantValue) and value.value is None
+
+
+def none_condition(machine: Machine, value: Value) -> GoesOn | None:
+    """Whether a value that is one or the other is None, as a condition; None for another value."""
+    value = realise(machine.tracer, value)
+    if not isinstance(value, EitherValue):
+        return None
+    ways = is_none(value.first), is_none(value.second)
+    either = isinstance(value.first, EitherValue) or isinstance(value.second, EitherValue)
+    if not isinstance(value.condition, Value) and not either and ways[0] is not ways[1]:
+        condition: GoesOn = value.condition
+        return condition if ways[0] else simplify(negate(as_number_here(machine, condition)))
+    found = split(machine, value, lambda one: ConstantValue(None, is_none(realise(machine.tracer, one))))
+    return data_condition(machine, found) if not isinstance(found, ConstantValue) else bool(found.value)
+
+
+def narrowed(value: Value | None, condition: GoesOn, truth: bool) -> Value | None:
+    """What a value is where a condition holds, or does not; None if that tells nothing."""
+    if not isinstance(value, EitherValue) or isinstance(value.condition, Value):
+        return None
+    if isinstance(condition, Node) or isinstance(value.condition, Node):
+        holds: bool | None = truth if value.condition is condition else None
+    elif value.condition == condition:
+        holds = truth
+    else:
+        holds = not truth if value.condition == simplify(negate(condition)) else None
+    return None if holds is None else value.first if holds else value.second
+
+
 def _truth(machine: Machine, value: Value) -> Value:
     """bool(value) of one of two values, as a number of its branch."""
     condition = data_condition(machine, value)
@@ -455,7 +510,40 @@ def _truth(machine: Machine, value: Value) -> Value:
     return ConstantValue(None, bool(number))
 
 
+def _whole_of(tracer: Tracer, truth: Scalar) -> Scalar | None:
+    """The int that was read out of a bool NumPy scalar for its truth; None for other truths."""
+    if not isinstance(truth, ScalarOp) or truth.op not in ("ne", "eq") or truth.operands[1] != 0:
+        return None
+    for graph in (tracer.root, *(region.graph for region in tracer.regions)):
+        for node in graph.nodes:
+            of = node.args[0] if node.op == "scalar_number" and node.params["yields"][0] == truth.operands[0] else None
+            if isinstance(of, Node) and of.op == "scalar_cast":
+                (source,) = of.args
+                is_truth = isinstance(source, Node) and source.array_type.dtype.kind == "b"
+                one: Scalar = truth.operands[0]
+                return None if not is_truth else one if truth.op == "ne" else make("sub", 1, one)
+    return None
+
+
+def as_whole(machine: Machine, value: Value) -> Value:
+    """A truth that only the run knows as the int that it is equal to; any other value as it is."""
+    number, in_array = as_scalar(value), isinstance(value, ArrayValue) and value.number is None
+    if in_array and value.node.array_type.scalar and value.node.array_type.dtype.kind == "b":  # type: ignore[attr-defined]
+        whole = numpy_rules.call_numpy(machine, np.int64, [value], {})
+        assert whole is not None
+        return whole
+    if number is None or kind_of(number) != "bool" or not machine.tracer.varies(number):
+        return value
+    whole_number = _whole_of(machine.tracer, number)
+    if whole_number is not None:
+        return NumberValue(None, whole_number)
+    if not machine.tracer.regions:
+        return value
+    return choose(machine, number, ConstantValue(None, 1), ConstantValue(None, 0))
+
+
 __all__ = [
-    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "break_", "choose", "data_condition", "parts_of"),
-    *("split", "stand_in_node"),
+    *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside_none"),
+    *("break_", "choose", "data_condition", "is_none", "narrowed", "none_condition", "parts_of", "split"),
+    "stand_in_node",
 ]

@@ -1,13 +1,16 @@
 """What builtins do with the items of an iterator, as Python functions, which capture inlines: their loops stay loops.
 
-``sum(f(x) for x in xs)`` is then the loop that it stands for (numbered.py has the items). What ``add`` may not do as an
-operator of Python would, its rule in call_rules.py refuses.
+``sum(f(x) for x in xs)`` is then the loop that it stands for: numbered.py has the items, or the function's loop is the
+generator expression's own (consuming.py), so that each goes over its first parameter once, in one `for`, and knows no
+global. What ``add`` and ``number`` may not do as Python's operators would, their rules in call_rules.py refuse.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
+
+Step: TypeAlias = Callable[..., Any]  # a function that has a rule, or the user's
 
 
 def add(total: Any, item: Any) -> Any:
@@ -15,11 +18,65 @@ def add(total: Any, item: Any) -> Any:
     return total + item
 
 
-def sum_of(items: Iterable[Any], total: Any) -> Any:
+def number(item: Any) -> Any:
+    """An item of max() or min(), a number or NumPy scalar."""
+    return item
+
+
+def found(best: Any) -> Any:
+    """What max() or min() has found; there has to be something."""
+    return best
+
+
+def sum_of(items: Iterable[Any], total: Any, add: Step) -> Any:
     """sum(items, total)."""
     for item in items:
         total = add(total, item)
     return total
+
+
+def greatest_of(items: Iterable[Any], number: Step, found: Step) -> Any:
+    """max(items)."""
+    best = None
+    for item in items:
+        rank = number(item)
+        if best is None or rank > best:
+            best = rank
+    return found(best)
+
+
+def least_of(items: Iterable[Any], number: Step, found: Step) -> Any:
+    """min(items)."""
+    best = None
+    for item in items:
+        rank = number(item)
+        if best is None or rank < best:
+            best = rank
+    return found(best)
+
+
+def greatest_by(items: Iterable[Any], number: Step, found: Step, rank_of: Step) -> Any:
+    """max(items, key=rank_of)."""
+    best = chosen = None
+    for item in items:
+        rank = number(rank_of(item))
+        if best is None or rank > best:
+            best = rank
+            chosen = item
+    found(best)
+    return found(chosen)
+
+
+def least_by(items: Iterable[Any], number: Step, found: Step, rank_of: Step) -> Any:
+    """min(items, key=rank_of)."""
+    best = chosen = None
+    for item in items:
+        rank = number(rank_of(item))
+        if best is None or rank < best:
+            best = rank
+            chosen = item
+    found(best)
+    return found(chosen)
 
 
 def list_of(items: Iterable[Any]) -> list[Any]:
@@ -50,4 +107,7 @@ def all_of(items: Iterable[Any]) -> bool:
     return found
 
 
-__all__ = ["add", "all_of", "any_of", "list_of", "sum_of"]
+__all__ = [
+    *("add", "all_of", "any_of", "found", "greatest_by", "greatest_of", "least_by", "least_of", "list_of", "number"),
+    *("sum_of",),
+]

@@ -29,13 +29,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, TypeAlias
 
+import numpy as np
+
 from dynamo_lite import ops
 from dynamo_lite._C import Objects
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.numpy_rules import call_numpy, set_item
 from dynamo_lite.capture.places import Place, end_of, name_of
+from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.state import Grown, LoopKey, LoopPlan, PutNumber, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
@@ -82,9 +86,13 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     item = realise(tracer, item)
     _append_ends(tracer, target, item)
     packed = None if isinstance(item, EitherValue) else _appended(tracer, item)
+    where = name_of(tracer, target) if target.filled is None and target.rows is None else None
     if target.filled is None:
         around = tracer.regions[loops[0] - 1].graph if loops[0] else tracer.root
         target.filled = ops.lists.new_container(around, list, tracer.location())
+    row = note_row(tracer, target, item, where, loops)
+    if row is not None:
+        set_item(machine, target.rows.array, tracer.number(row), item)
     _put(machine, target.filled, None, item, packed)
 
 
@@ -218,6 +226,8 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
     _have_whole(tracer, target)
     if isinstance(target, DictValue):
         _claim_key(tracer, key)
+    elif target.rows is not None:
+        give_up(tracer, target)
     assert target.filled is not None
     _put(machine, target.filled, (where, key), realise(tracer, item))
     return True
@@ -241,9 +251,18 @@ def repeated(machine: Machine, item: Value, times: Scalar) -> SequenceValue:
     return made
 
 
-def prepare(tracer: Tracer, plan: LoopPlan) -> None:
+def prepare(machine: Machine, plan: LoopPlan, bounds: tuple[Scalar, ...]) -> None:
     """Before a loop: have the program hold the lists and dicts, or the guards fix the lengths of the lists, of which an
-    earlier attempt has seen that the loop needs that."""
+    earlier attempt has seen that the loop needs that; and make arrays for what lists get that become arrays."""
+    tracer = machine.tracer
+    for where in plan.rows:
+        owner = next((one for one, name in reached_by_name(tracer).items() if name == where), None)
+        rows = rows_ahead(tracer, plan, owner, where, bounds) if isinstance(owner, SequenceValue) else None
+        if rows is not None and rows.row is not None:
+            shape = SequenceValue(None, tuple, [tracer.number(size) for size in shape_of(rows, bounds)])
+            array = call_numpy(machine, np.empty, [shape, ConstantValue(None, rows.row.dtype)], {})
+            assert isinstance(array, ArrayValue) and isinstance(owner, SequenceValue)
+            rows.array, owner.rows = array, rows
     for where, whole in plan.lists.items():
         owner = next((one for one, name in reached_by_name(tracer).items() if name == where), None)
         if whole and isinstance(owner, SequenceValue | DictValue):

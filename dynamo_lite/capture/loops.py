@@ -165,7 +165,7 @@ class Attempt:
         if apart:
             names |= {self.way_name, self.at_name} - {""}
         tracer = self.machine.tracer
-        prepare(tracer, self.plan)
+        prepare(self.machine, self.plan, self.bounds)
         try:
             self.owners = find_owners(self.machine, self.plan)
         except Unreached as found:

@@ -20,6 +20,7 @@ from dynamo_lite import ops
 from dynamo_lite.capture import masks
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import SCALAR_OPS, as_scalar, rounded_to_int, square_root
+from dynamo_lite.capture.rows import filled_array
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
 from dynamo_lite.capture.temporaries import are_exchanged
@@ -44,6 +45,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided, is_exact_view
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
+from dynamo_lite.ops.conversion import Filled
 
 _DISPATCHER: type = type(np.mean)
 # ndarray methods that NumPy itself forwards to Python functions of numpy._core._methods.
@@ -66,6 +68,8 @@ def raw(machine: Machine, value: Value) -> Any:
         case ConstantValue():
             return value.value
         case SequenceValue():
+            if value.filled is not None and (filled := filled_list(machine, value)) is not None:
+                return filled
             items = [raw(machine, item) for item in value.items]
             return tuple(items) if value.kind is tuple else items
         case SliceValue():
@@ -74,6 +78,19 @@ def raw(machine: Machine, value: Value) -> Any:
             bounds = (machine.tracer.specialise(NumberValue(None, b)) for b in (value.start, value.stop, value.step))
             return range(*(bound.value for bound in bounds if isinstance(bound, ConstantValue)))
     raise Break("op-without-rule", f"{a_kind(value)} as an operand")
+
+
+def filled_list(machine: Machine, value: SequenceValue) -> Filled | None:
+    """The array of a list that a loop has filled."""
+    rows = filled_array(machine.tracer, value)
+    if rows is None:
+        return None
+    assert rows.array is not None
+    if not rows.is_begun:
+        rows.is_begun = True
+        for place, item in enumerate(value.known):
+            set_item(machine, rows.array, ConstantValue(None, place), item)
+    return Filled(rows.array.node)
 
 
 def value_of(machine: Machine, result: Any) -> Value:

@@ -250,7 +250,8 @@ class LoopPlan:
     iterations and another after others, with the forms of both (eithers.py). places: those besides locals that an
     iteration changes (places.py), and whether the next one may read them. lists: lists and dicts of which the program
     is to hold all items from before the loop on (True), or which are to have their length guarded there (False;
-    lists.py). objects: it tells which objects the numbers are that lists and dicts get. promises: conditions on the
+    lists.py). rows: lists of which an array is wanted after it, and the type of its rows, None if there is none
+    (rows.py). objects: it tells which objects the numbers are that lists and dicts get. promises: conditions on the
     index that are guarded to hold in every iteration, or in none, as text.
     apart: where ways out of it begin that are no part of it: the frame goes on there.
     avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that may
@@ -272,6 +273,7 @@ class LoopPlan:
     eithers: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
     places: dict[Any, bool] = field(default_factory=dict)
     lists: dict[Any, bool] = field(default_factory=dict)
+    rows: dict[Any, Any] = field(default_factory=dict)
     objects: bool = False
     promises: set[str] = field(default_factory=set)
     apart: set[int] = field(default_factory=set)

@@ -273,7 +273,7 @@ class SequenceValue(Value):
     that only the run knows, all of them are in it. reads: how often they were asked for. times: how often a list
     repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``. ends:
     what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two were
-    asked for, in order.
+    asked for, in order. rows: the array that NumPy makes of it (rows.py).
     """
 
     kind: type = tuple
@@ -284,6 +284,7 @@ class SequenceValue(Value):
     looks: list[str] = field(default_factory=list)
     times: Scalar | None = None
     fix: Callable[[], int] | None = None
+    rows: Any = None
 
     @property
     def items(self) -> list[Value]:

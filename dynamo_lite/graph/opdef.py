@@ -98,7 +98,8 @@ class OpDef:
     exact_view: a VIEW whose result always shares the operand's memory (a reshape may copy). exact_axes: one whose
     result does so where the operand is an array of at most so many axes.
     may_report: even with an unused result the op may warn or raise (a flag, an index out of range).
-    ufunc: the ufunc that the op is a call of, gufuncs included.
+    ufunc: the ufunc that the op is a call of, gufuncs included. function: NumPy's function of which it is a call with
+    the operands, and the params as keywords.
     open_size: the results have a size that only the run knows, the Symbol params["yields"][0].
     in_place: the result is the first operand with other contents, which a store right behind it puts there;
     scheduling makes one step of both.
@@ -116,6 +117,7 @@ class OpDef:
     ufunc: np.ufunc | None = None
     in_place: bool = False
     open_size: bool = False
+    function: Callable[..., Any] | None = None
 
 
 REGISTRY: dict[str, OpDef] = {}

@@ -20,6 +20,7 @@ from dynamo_lite.lower.dead_code import dead_code
 from dynamo_lite.lower.decompose import decompose
 from dynamo_lite.lower.functionalise import functionalise
 from dynamo_lite.lower.hoist import hoist
+from dynamo_lite.lower.lists import lists
 from dynamo_lite.lower.numbers import numbers
 from dynamo_lite.lower.orders import Orders
 from dynamo_lite.lower.pad import pad
@@ -33,6 +34,7 @@ __all__ = ["lower"]
 def lower(graph: Graph, examples: Sequence[Any] | None = None) -> Graph:
     """The graph in primitives. examples: what goes in now; what suits only arrays that lie otherwise is not done."""
     result = clone(graph)
+    lists(result)
     hoist(result)
     if examples is None:
         _lower(result, Orders({}, facts=result.facts))

@@ -18,6 +18,7 @@ stride 0, which shows in the strides of a result with keepdims. Clip of floats h
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -226,8 +227,43 @@ def _ufunc_out(graph: Graph, node: Node) -> Node | None:
     return graph.add_call("add", tuple(operands), {}, result, node.location)
 
 
+def _isclose(graph: Graph, node: Node) -> Node | None:
+    """abs(x - y) <= atol + rtol * abs(y), where y is finite, or x == y, of floats. NumPy ignores what is invalid on the
+    way, as what comes of a y that is not finite: 0.0 takes its place, since the first test does not count then."""
+    x, y = node.args
+    rtol, atol = node.params["rtol"], node.params["atol"]
+    is_number = type(y) in (int, float) and math.isfinite(y)  # type: ignore[arg-type]
+    floats = all(isinstance(arg, Node) and arg.array_type.dtype.char in "fd" for arg in ((x,) if is_number else (x, y)))
+    known_margins = all(type(one) is float and math.isfinite(one) for one in (rtol, atol))
+    if not floats or not known_margins or node.array_type.scalar:
+        return None
+
+    def call(op: str, *args: Argument) -> Node:
+        type_ = infer(op, args, {}, lambda condition: bool(graph.facts.decide(condition)))
+        return graph.add_call(op, args, {}, type_, node.location)
+
+    def shown(result: Node) -> Node:
+        """result[()], which is what NumPy gives."""
+        params = {"index": ((None, None, None),) * result.array_type.ndim, "scalar": True}
+        return graph.add_call("basic_index", (result,), params, result.array_type, node.location)
+
+    if isinstance(y, int | float):
+        number = float(y)
+        near = call("less_equal", call("absolute", call("subtract", x, number)), atol + rtol * abs(number))
+        return shown(call("bitwise_or", near, call("equal", x, number)))
+    finite = call("isfinite", y)
+    known = call("where", finite, y, 0.0)
+    margin = call("add", atol, call("multiply", rtol, call("absolute", known)))
+    near = call("less_equal", call("absolute", call("subtract", x, known)), margin)
+    close = call("bitwise_or", call("bitwise_and", near, finite), call("equal", x, y))
+    if node.params["equal_nan"]:
+        close = call("bitwise_or", close, call("bitwise_and", call("isnan", x), call("isnan", y)))
+    return shown(close)
+
+
 _RULES: Mapping[str, Rule] = {
     "clip": _clip,
+    "isclose": _isclose,
     "cross": _cross,
     "reduce": _reduce,
     "roll": _roll,

@@ -162,7 +162,7 @@ def several(
     def evaluate(args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return function(*args, **params)
 
-    define(OpDef(name, kind, infer, evaluate, doc, samples, open_size=open_size))
+    define(OpDef(name, kind, infer, evaluate, doc, samples, open_size=open_size, function=function))
 
 
 def equal(left: Scalar, right: Scalar, ask: Relate) -> None:

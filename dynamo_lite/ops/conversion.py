@@ -9,7 +9,7 @@ takes it is appended: constants as a CONSTANT, the rest as a call of "array_of".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -24,9 +24,22 @@ _PENDING = ""  # the name of a node that is in no graph
 MOST_ITEMS = 4096  # of a sequence; NumPy would look at each object too, but not keep it as an operand
 
 
+class Filled:
+    """A list of which `array` holds the items, at least one; in no other way can it be read."""
+
+    def __init__(self, array: Node) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return 1
+
+    def __iter__(self) -> NoReturn:
+        raise OpError("the items of a list that a loop has filled")
+
+
 def is_sequence(value: Any) -> bool:
     """True for what NumPy converts item by item."""
-    return isinstance(value, list | tuple | range)
+    return isinstance(value, list | tuple | range | Filled)
 
 
 def is_pending(value: Any) -> bool:
@@ -75,6 +88,7 @@ def _stand_in(arg: Any) -> Argument:
 
 def _flat(value: Any) -> tuple[list[Any], tuple[int, ...], int]:
     """The leaves of nested sequences in C order, the shape of the nest around them, and the rank of each leaf."""
+    value = value.array if isinstance(value, Filled) else value
     if isinstance(value, Node):
         if not isinstance(value.type, ArrayType):
             raise OpError(f"%{value.name} is no array")
@@ -100,6 +114,8 @@ def _flat(value: Any) -> tuple[list[Any], tuple[int, ...], int]:
 
 def _leaves(value: Any) -> list[Any]:
     """All arrays and numbers in nested sequences, in order."""
+    if isinstance(value, Filled):
+        return [value.array]
     return [leaf for item in value for leaf in _leaves(item)] if is_sequence(value) else [value]
 
 

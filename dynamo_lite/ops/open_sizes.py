@@ -10,6 +10,7 @@ else is known of it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,9 +36,17 @@ _INDEX = np.dtype(np.intp)
 
 
 def _define(
-    name: str, infer: Any, evaluate: Any, doc: str, samples: tuple[Sample, ...], may_report: bool = True
+    name: str,
+    infer: Any,
+    evaluate: Any,
+    doc: str,
+    samples: tuple[Sample, ...],
+    may_report: bool = True,
+    function: Any = None,
 ) -> None:
-    define(OpDef(name, OpKind.CALL, infer, evaluate, doc, samples, may_report=may_report, open_size=True))
+    """function: where it takes the operands, and the params as keywords."""
+    op = OpDef(name, OpKind.CALL, infer, evaluate, doc, samples, may_report=may_report, open_size=True)
+    define(replace(op, function=function))
 
 
 # nonzero
@@ -106,6 +115,7 @@ _define(
         Sample(((3,),), _flags(True, True, True)),
         Sample(((2, 3),), _flags(counts=True, nan=False)),
     ),
+    function=np.unique,
 )
 
 
@@ -150,6 +160,7 @@ _define(
     lambda args, params: np.bincount(args[0], *args[1:], **params),
     "How often each int occurs, or the sum of its weights.",
     (Sample(((3,),), {"minlength": 0}), Sample(((3,), (3,)), {"minlength": 9})),
+    function=np.bincount,
 )
 
 
@@ -186,6 +197,7 @@ _define(
         Sample(((2, 3), (2,)), {"axis": 0}, ("", "?bhil")),
         Sample(((2, 3), ()), {"axis": None}, ("", "?bhil")),
     ),
+    function=np.repeat,
 )
 
 
@@ -202,6 +214,7 @@ _define(
     lambda args, params: np.compress(args[0], args[1], axis=params["axis"]),
     "What stands where the first operand is true, along params[axis].",
     (Sample(((2,), (2, 3)), {"axis": 0}), Sample(((3,), (2, 3)), {"axis": None})),
+    function=np.compress,
 )
 
 

@@ -146,6 +146,7 @@ define(
             Sample(((3,),), {"bins": 4, "range": None}, ("?bhilBHILefd",)),
             Sample(((2, 3),), {"bins": 2, "range": (0.0, 3.0)}, ("?bhilBHILefd",)),
         ),
+        function=np.histogram,
     )
 )
 

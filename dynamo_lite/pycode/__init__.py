@@ -29,6 +29,7 @@ from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import Answers, Loop, loops, polled, runs_out
 from dynamo_lite.pycode.resume import begins_at, begins_range, resume_code
+from dynamo_lite.pycode.splice import spliced
 from dynamo_lite.pycode.version import FACTS
 
 null_below_callable: bool = FACTS.null_below_callable
@@ -69,6 +70,7 @@ __all__ = [
     "resume_code",
     "runs_out",
     "skeleton",
+    "spliced",
     "stack_depth",
     "successors",
     "with_questions",

@@ -18,14 +18,14 @@ from dynamo_lite.pycode.code import CO_GENERATOR_KINDS, Code, Instr, remembered
 from dynamo_lite.pycode.flow import reached
 
 ITEM = ".item"  # a local, whose name no local of Python has
-_BEFORE = frozenset({"RETURN_GENERATOR", "POP_TOP", "RESUME", "LOAD_FAST", "GET_ITER", "NOP"})
+BEFORE = frozenset({"RETURN_GENERATOR", "POP_TOP", "RESUME", "LOAD_FAST", "GET_ITER", "NOP"})
 
 
 @remembered
 def element(code: Code) -> tuple[Code, int] | None:
     """The function of one item, and where it begins."""
     header = next((index for index, instr in enumerate(code.instrs) if instr.op == "FOR_ITER"), None)
-    if header is None or any(instr.op not in _BEFORE for instr in code.instrs[:header]):
+    if header is None or any(instr.op not in BEFORE for instr in code.instrs[:header]):
         return None
     before = {instr.op: instr.arg for instr in code.instrs[:header]}
     yields = [index for index, instr in enumerate(code.instrs) if instr.op == "YIELD_VALUE"]

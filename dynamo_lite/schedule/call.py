@@ -117,6 +117,8 @@ def call(node: Node) -> Direct:
         return _METHODS[node.op], node.args, params
     if node.op in _FUNCTIONS:
         return _FUNCTIONS[node.op], node.args, params
+    if op.function is not None:  # beneath NumPy's dispatcher: the operands are plain arrays
+        return getattr(op.function, "_implementation", op.function), node.args, params
     return Evaluation(op, tuple(params)), (*node.args, *params.values()), {}
 
 

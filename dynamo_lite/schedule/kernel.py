@@ -127,13 +127,15 @@ _ANY_DTYPE = frozenset(
 
 
 def _scalar_form(node: Node, target: Target, facts: Facts) -> Form | None:
-    """The form of an operator between NumPy scalars, or of a float type called with one."""
+    """The form of an operator between NumPy scalars, or of a type called with one that loses nothing, or rounds."""
     dtypes = result_dtypes(node)
     if node.op == "scalar_cast":
         (x,) = node.args
         if not isinstance(x, Node):
             return _number_form(x, dtypes, target)
-        fits = x.array_type.dtype.kind in "biuf" and dtypes[0].kind == "f"
+        source, dtype = x.array_type.dtype, dtypes[0]
+        is_whole = source.kind in "biu" and dtype.kind in "biu" and np.can_cast(source, dtype, "safe")
+        fits = (source.kind in "biuf" and dtype.kind == "f") or is_whole
         return Form("copy", dtypes, dtypes, order="K") if fits and target.exact("copy", dtypes, dtypes) else None
     name = node.op.removeprefix("scalar_")
     if name == node.op or name not in _FLOAT_ONLY | _ANY_DTYPE:

@@ -181,3 +181,33 @@ def test_cross_products_of_vectors(function: Any) -> None:
         compile=dynamo_lite.compile,
         compile_options={"options": {"cost_model": False, "check": 1}},
     )
+
+
+_CLOSE = np.array([0.0, -0.0, 1.0, 1.0 + 1e-9, 1.1, np.inf, -np.inf, np.nan, 1e300, -1e300, 5e-324, 1e-9])
+
+
+@pytest.mark.parametrize("dtypes", ["dd", "fd", "df", "ff"])
+def test_isclose(dtypes: str) -> None:
+    x, y = (part.ravel() for part in np.meshgrid(_CLOSE, _CLOSE))
+    with np.errstate(over="ignore"):
+        x, y = x.astype(dtypes[0]), y.astype(dtypes[1])
+        text = decomposed(lambda x, y: np.isclose(x, y), x, y)
+        assert "isclose" not in text and "less_equal" in text
+        assert "isclose" not in decomposed(lambda x, y: np.isclose(x, y, 0.1, 0.5, equal_nan=True), x, y)
+        assert "isclose" not in decomposed(lambda x: np.isclose(x, 1), x)
+    assert "isclose(" in decomposed(lambda x: np.isclose(x, np.inf), x)
+
+
+def test_isclose_reports_what_numpy_does() -> None:
+    def close(x: Any, y: Any) -> Any:
+        return np.isclose(x, y), np.allclose(x, y), np.allclose(x, 0.0, atol=1e-3)
+
+    arrays = [_CLOSE, np.array([1e308, 1.0]), np.array([np.nan, np.inf])]
+    require_equal(
+        close,
+        lambda: (_CLOSE.copy(), _CLOSE[::-1].copy()),
+        variants=[lambda one=one: (one.copy(), -one) for one in arrays],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False, "check": 1}},
+        calls=2,
+    )

@@ -362,6 +362,96 @@ def pop(x: Any, n: int) -> Any:
     return st[0]
 
 
+@construct("native")
+def converged(x: Any, n: int) -> Any:
+    for _ in range(n):
+        y = x * 0.5
+        if np.allclose(x, y):
+            break
+        x = y
+    return x
+
+
+@construct("native")
+def truth_as_number(x: Any, n: int) -> Any:
+    errors = 0
+    for i in range(n):
+        x = x * 0.9
+        errors += int(x[i % len(x)] > 0.3) + bool(x.any()) + (not x.all())
+    return x, errors
+
+
+@construct("native")
+def array_of_list(x: Any, n: int) -> Any:
+    out = []
+    for _ in range(n):
+        x = x * 0.5
+        out.append(x)
+    return np.array(out)
+
+
+@construct("native")
+def array_of_comprehension(x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = x + np.array([x[j] * 0.5 for j in range(len(x))])
+    return x
+
+
+@construct("native")
+def gen_if(x: Any, n: int) -> Any:
+    return sum((x * i).sum() for i in range(n) if x[i % len(x)] > 0.5)
+
+
+@construct("native")
+def gen_max(x: Any, n: int) -> Any:
+    return max((x * i).sum() for i in range(n)), min(x[i] * x[j] for i in range(len(x)) for j in range(i))
+
+
+@construct("native")
+def least_by_key(x: Any, n: int) -> Any:
+    return min(range(n), key=lambda i: (x - i * 0.1).sum() ** 2)
+
+
+@construct("native")
+def none_or_number(x: Any, n: int) -> Any:
+    best = place = None
+    for i in range(n):
+        total = (x * (i % 5)).sum()
+        if best is None or total > best:
+            best, place = total, i
+    return best, place
+
+
+@construct("plain")
+def dict_counts(x: Any, n: int) -> Any:
+    count: dict[int, int] = {}
+    for i in range(n):
+        k = int(x[i % len(x)] * 4)
+        count[k] = count.get(k, 0) + 1
+    return count
+
+
+@construct("plain")
+def stack_of_places(x: Any, n: int) -> Any:
+    seen, stack = np.zeros(len(x), dtype=bool), [0]
+    while stack:
+        i = stack.pop()
+        if i < len(x) and not seen[i]:
+            seen[i] = True
+            stack.append(i + 1)
+    return seen
+
+
+@construct("plain")
+def around_by_try(x: Any, n: int) -> Any:
+    try:
+        for _ in range(n):
+            x = x * 0.5
+    except ValueError:
+        return None
+    return x
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", TABLE)
 def test_outcome(name: str, backend: str) -> None:

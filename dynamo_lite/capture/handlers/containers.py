@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from dynamo_lite import ops
-from dynamo_lite.capture import columns, lists, numpy_rules, places
+from dynamo_lite.capture import columns, lists, numpy_rules, places, rows
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
@@ -353,6 +353,8 @@ def length(machine: Machine, value: Value) -> Value:
     match value:
         case NumberedValue():
             return machine.tracer.number(columns.length(machine.tracer, value))
+        case SequenceValue() if (count := rows.length_of_filled(machine.tracer, value)) is not None:
+            return machine.tracer.number(count)
         case NestedValue():
             count = len(value.layout) - 1 if value.layout[0] == "p" else value.length
             return machine.tracer.number(count)

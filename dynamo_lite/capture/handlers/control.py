@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite.capture import scopes
-from dynamo_lite.capture.choices import data_condition
+from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
 from dynamo_lite.capture.iterators import iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import is_numbered
-from dynamo_lite.capture.numpy_rules import call_numpy, read_number
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -20,6 +19,7 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     DictValue,
     DictViewValue,
+    EitherValue,
     FunctionValue,
     GeneratorValue,
     InstanceValue,
@@ -36,7 +36,6 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.capture.words import source_text
-from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.scalar import ScalarOp, kind_of, make, negate, simplify
 from dynamo_lite.pycode import Code, Instr, begins_range, handlers_at
 
@@ -86,13 +85,18 @@ def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
     condition = None if raising is None else data_condition(machine, value)
     if condition is None:
         return known_truth(machine, value)
-    if isinstance(condition, Node):
-        whole = call_numpy(machine, np.int64, [ArrayValue(None, condition)], {})
-        number = read_number(machine, whole, asked=True) if whole is not None else None
-        assert isinstance(number, NumberValue)
-        condition = ScalarOp("ne", "bool", (number.expr, 0))
-    machine.tracer.require(negate(condition) if raising else simplify(condition))
+    number = as_number_here(machine, condition)
+    machine.tracer.require(negate(number) if raising else simplify(number))
     return not raising
+
+
+def truth_of(machine: Machine, value: Value, wanted: bool = True) -> Value:
+    """bool(value), or `not value` where False is wanted; a number of the run where data decides it."""
+    condition = data_condition(machine, value)
+    if condition is None:
+        return ConstantValue(None, known_truth(machine, value) is wanted)
+    number = as_number_here(machine, condition)
+    return NumberValue(None, simplify(number) if wanted else negate(number))
 
 
 def _raising_way(code: Code, place: int) -> bool | None:
@@ -132,7 +136,7 @@ def to_bool(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("UNARY_NOT")
 def unary_not(machine: Machine, frame: Frame, instr: Instr) -> None:
-    frame.push(ConstantValue(None, not known_truth(machine, machine.pop(frame))))
+    frame.push(truth_of(machine, machine.pop(frame), wanted=False))
 
 
 @handles("POP_JUMP_IF_TRUE")
@@ -150,7 +154,9 @@ def pop_jump_if_false(machine: Machine, frame: Frame, instr: Instr) -> None:
 def _is_none(machine: Machine, value: Value) -> bool:
     if type(value) is Value:
         return False  # its exact type is guarded, and is not NoneType
-    return isinstance(value, ConstantValue) and value.value is None
+    if isinstance(value, EitherValue) and (is_none(value.first) or is_none(value.second)):
+        raise Break("data-dependent-branch", source_text(machine.tracer.frames[-1]))
+    return is_none(value)
 
 
 @handles("POP_JUMP_IF_NONE")

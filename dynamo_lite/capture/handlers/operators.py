@@ -10,7 +10,7 @@ from typing import TypeGuard
 import numpy as np
 
 from dynamo_lite.capture import lists, numpy_rules
-from dynamo_lite.capture.choices import split
+from dynamo_lite.capture.choices import as_number_here, as_whole, is_none, none_condition, split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
 from dynamo_lite.capture.iterators import extend
@@ -38,12 +38,13 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     NumberValue,
     ObjectValue,
+    ResultValue,
     SequenceValue,
     Value,
     a_kind,
 )
 from dynamo_lite.capture.wrap import MISSING, class_lookup
-from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import Scalar, is_symbolic, kind_of, make, negate, simplify
 from dynamo_lite.pycode import Instr
 
 
@@ -114,6 +115,8 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if _is_array(lhs) or _is_array(rhs):
         return numpy_rules.binary(machine, op, lhs, rhs)
     if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
+        if op not in "&|^":  # of which two bools make a bool
+            lhs, rhs = as_whole(machine, lhs), as_whole(machine, rhs)
         return number_binary(machine.tracer, op, lhs, rhs)
     if isinstance(lhs, SequenceValue):
         if op == "+" and isinstance(rhs, SequenceValue) and lhs.kind is rhs.kind:
@@ -191,7 +194,7 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
     if _is_object(operand):
         return machine.call_special(operand, _SPECIAL_UNARY[op], [])
     if as_scalar(operand) is not None:
-        return number_unary(machine.tracer, op, operand)
+        return number_unary(machine.tracer, op, operand if op == "~" else as_whole(machine, operand))
     raise Break("unsupported-operation", f"{op} of {a_kind(operand)}")
 
 
@@ -271,7 +274,20 @@ def _comparable(value: ConstantValue) -> bool:
 @handles("IS_OP")
 def is_op(machine: Machine, frame: Frame, instr: Instr) -> None:
     lhs, rhs = machine.popn(frame, 2)
-    frame.push(ConstantValue(None, identical(machine, lhs, rhs) != (instr.arg == "is not")))
+    frame.push(_is(machine, lhs, rhs, instr.arg == "is"))
+
+
+def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
+    """Whether lhs is rhs, or is not where that is wanted."""
+    if isinstance(rhs, EitherValue):
+        lhs, rhs = rhs, lhs
+    if not isinstance(lhs, EitherValue):
+        return ConstantValue(None, identical(machine, lhs, rhs) is wanted)
+    condition = none_condition(machine, lhs) if is_none(rhs) and lhs is not rhs else None
+    if condition is None:
+        raise Break("unsupported-operation", "identity of what is one thing or another")
+    number = as_number_here(machine, condition)
+    return NumberValue(None, number if wanted else simplify(negate(number)))
 
 
 _SINGLETONS = (type(None), bool, type(Ellipsis), type(NotImplemented), type(np._NoValue))
@@ -281,6 +297,8 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
     """lhs is rhs, where the guards already decide it."""
     if lhs is rhs:
         return True
+    if isinstance(lhs, EitherValue) or isinstance(rhs, EitherValue):
+        raise Break("unsupported-operation", "identity of what is one thing or another")
     if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue):
         a, b = lhs.value, rhs.value
         if isinstance(a, _SINGLETONS) or isinstance(b, _SINGLETONS) or callable(a) or callable(b):
@@ -305,7 +323,7 @@ def identical(machine: Machine, lhs: Value, rhs: Value) -> bool:
         ):
             if isinstance(other, FunctionValue) and isinstance(one.value, types.FunctionType):
                 raise Break("unsupported-operation", "identity of a function")
-            if isinstance(other, NumberValue) and isinstance(one.value, bool):
+            if isinstance(other, NumberValue | ResultValue) and isinstance(one.value, bool):
                 raise Break("unsupported-operation", "identity of a number")
             if isinstance(other, ObjectValue) and other.cls is type(one.value) and other.source is not None:
                 machine.tracer.facts.state_pair("distinct", other.source, constant(one.value))

@@ -1,0 +1,86 @@
+"""Drops lists that only get things, and which nobody reads.
+
+Enters a graph that this pass may change; leaves it without such lists, in the bodies of loops and choices too:
+
+    %out = new_container(); loop over %out: append(%out, %x)  ->  loop: ...
+
+np.array(out) reads rows that the loop stores beside the list (capture/rows.py), so that the list may be one of these.
+INVARIANT: what an append tells a table of numbers' objects, it still does: such a list stays.
+"""
+
+from __future__ import annotations
+
+from dynamo_lite.graph.facts import Facts
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.rewrite import is_structured, rename_symbols
+from dynamo_lite.graph.scalar import Symbol, renamed
+
+
+def lists(graph: Graph) -> None:
+    """Remove the lists of `graph`, and of the bodies in it, that nobody reads."""
+    for node in list(graph.nodes):
+        for region in node.regions:
+            lists(region)
+        if node.op == "new_container" and node.params["kind"] is list and not node.args and _is_unread(graph, node):
+            _drop(graph, node)
+            graph.nodes.remove(node)
+
+
+def _is_unread(graph: Graph, target: Node) -> bool:
+    """Whether all that happens to a list is that something is appended."""
+    readers = [node for node in graph.nodes if target in node.args]
+    return target not in graph.outputs and all(_only_appends(node, target) for node in readers)
+
+
+def _only_appends(node: Node, target: Node) -> bool:
+    places = [place for place, arg in enumerate(node.args) if arg is target]
+    if node.op == "append":
+        return places == [0] and not node.params.get("tagged")
+    if not is_structured(node) or len(places) != 1 or places[0] < 3 + node.params.get("carried", -2):
+        return False
+    return all(_is_unread(region, _inner(node, region, places[0])) for region in node.regions)
+
+
+def _inner(node: Node, region: Graph, place: int) -> Node:
+    """What stands in a body for the operand at `place`."""
+    inner = region.inputs[place - _first(node)]
+    assert isinstance(inner, Node)
+    return inner
+
+
+def _first(node: Node) -> int:
+    """By how much the place of an operand is behind that of a body's input: a loop's first one is the index."""
+    return 2 if node.kind is NodeKind.LOOP else 1
+
+
+def _drop(graph: Graph, target: Node) -> None:
+    """Take out what is appended to a list, and the list out of what goes into loops and choices."""
+    graph.nodes = [node for node in graph.nodes if node.op != "append" or node.args[0] is not target]
+    for node in graph.nodes:
+        if target in node.args:
+            place = node.args.index(target)
+            for region in node.regions:
+                _drop(region, _inner(node, region, place))
+                _drop_input(region, place - _first(node))
+            node.args = (*node.args[:place], *node.args[place + 1 :])
+
+
+def _drop_input(body: Graph, place: int) -> None:
+    body.nodes.remove(body.inputs.pop(place))  # type: ignore[arg-type]
+    moved: dict[str, Symbol] = {}
+    for number, value in enumerate(body.inputs[place:], place):
+        if isinstance(value, Node):
+            value.params["index"] = number
+        else:
+            moved[value.name] = Symbol(value.name, value.kind, number)
+            body.inputs[number] = moved[value.name]
+    if moved:
+        body.symbols = body.symbols | moved
+        rename_symbols(body, body.symbols)
+        facts, body.facts = body.facts, Facts()
+        for fact in facts.learned:
+            body.facts.learn(renamed(fact, body.symbols), True)
+
+
+__all__ = ["lists"]

@@ -1,0 +1,269 @@
+"""np.array of a list that a loop has filled: the loop stores rows beside the list, or NumPy reads the list itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import _C
+from tests.oracle import require_equal
+from tests.programs.loop_cases import BACKENDS, OPTIONS
+
+TABLE: dict[str, tuple[Callable[..., Any], bool]] = {}
+
+
+def program(whole: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """whole: np.array is part of the graph with the loop, so that nothing breaks."""
+
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        TABLE[fn.__name__] = fn, whole
+        return fn
+
+    return register
+
+
+@program(True)
+def comprehended(X: Any, n: int) -> Any:
+    return np.array([np.mean(row) / np.std(row) for row in X])
+
+
+@program(True)
+def with_the_list(X: Any, n: int) -> Any:
+    out = []
+    for row in X:
+        out.append(row.sum())
+    return np.mean(out), np.array(out), len(out), out
+
+
+@program(True)
+def two_arrays_of_one_list(X: Any, n: int) -> Any:
+    out = []
+    for row in X:
+        out.append(row.sum())
+    a, b = np.asarray(out), np.asarray(out)
+    a[0] = 5.0
+    return a, b, out
+
+
+@program(True)
+def numbers(X: Any, n: int) -> Any:
+    whole, real = [], [0.0]
+    t = 0.0
+    for i in range(n):
+        t = t + 0.1
+        whole.append(i * 2)
+        real.append(t)
+    return np.array(whole), np.asarray(whole) + 1, np.array(whole, dtype=float), np.array(real)
+
+
+@program(True)
+def trajectory(X: Any, n: int) -> Any:
+    x = X[0]
+    out = [x]
+    for _ in range(n):
+        x = x * 0.9 + 0.01
+        out.append(x)
+    return np.array(out)
+
+
+@program(True)
+def in_a_loop(X: Any, n: int) -> Any:
+    for _ in range(n):
+        means = np.array([row.mean() for row in X])
+        X = X - means[:, None] * 0.1
+    return X
+
+
+@program(True)
+def centres(X: Any, n: int) -> Any:
+    centre = X[:n]
+    for _ in range(3):
+        nearest = np.argmin(((X - centre[:, np.newaxis]) ** 2).sum(axis=2), axis=0)
+        centre = np.array([X[nearest == j].sum(axis=0) for j in range(len(centre))])
+    return centre, nearest
+
+
+@program(True)
+def stores_before(X: Any, n: int) -> Any:
+    out = []
+    for row in X:
+        new = np.zeros(2)
+        new[0] = row[1]
+        out.append(new)
+    return np.array(out)
+
+
+@program(True)
+def consumed(X: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(len(X)):
+        total += sum([X[i, j] * X[i, 0] for j in range(len(X[0]))])
+        total += max([X[i, j] - X[0, j] for j in range(len(X[0]))])
+        total += min([abs(X[i, j]) for j in range(len(X[0]))])
+    return total
+
+
+@program(False)
+def greatest_of_a_list_that_lives_on(X: Any, n: int) -> Any:
+    out = []
+    for row in X:
+        out.append(row.sum())
+    return max(out), out, max(out) is out[0]
+
+
+@program(False)
+def sum_of_python_numbers(X: Any, n: int) -> Any:
+    return sum([float(row[0]) for row in X]), sum([i * i for i in range(n)])
+
+
+@program(False)
+def stores_after(X: Any, n: int) -> Any:
+    out = []
+    for row in X:
+        new = np.zeros(2)
+        out.append(new)
+        new[0] = row[1]
+    return np.array(out)
+
+
+@program(False)
+def one_object_many_times(X: Any, n: int) -> Any:
+    x = X[0].copy()
+    out = [x]
+    for _ in range(n):
+        x += 0.1 * x
+        out.append(x)
+    return np.array(out)
+
+
+@program(False)
+def one_from_outside(X: Any, n: int) -> Any:
+    y = X[0] * 1.0
+    out = []
+    for _ in range(n):
+        out.append(y)
+        y[0] = y[0] + 3.0
+    return np.array(out)
+
+
+@program(False)
+def views_written_later(X: Any, n: int) -> Any:
+    X = X.copy()
+    out = []
+    for row in X:
+        out.append(row)
+    X[0, 0] = 99.0
+    return np.array(out)
+
+
+@program(False)
+def last_written_later(X: Any, n: int) -> Any:
+    x = X[0]
+    out = []
+    for _ in range(n):
+        x = x * 0.5
+        out.append(x)
+    x[0] = 3.0
+    return np.array(out), x
+
+
+@program(False)
+def one_more(X: Any, n: int) -> Any:
+    out = []
+    for row in X:
+        out.append(row.sum())
+    out.append(1.0)
+    return np.array(out)
+
+
+@program(False)
+def some(X: Any, n: int) -> Any:
+    out = []
+    for row in X:
+        if row[0] > 0.5:
+            out.append(row.sum())
+    return np.array(out)
+
+
+@program(False)
+def left_early(X: Any, n: int) -> Any:
+    out = []
+    for row in X:
+        out.append(row.sum())
+        if row[0] > 0.9:
+            break
+    return np.array(out)
+
+
+@program(False)
+def twice_each(X: Any, n: int) -> Any:
+    out = []
+    for i in range(n):
+        out.append(i)
+        out.append(i * 2)
+    return np.array(out)
+
+
+@program(False)
+def stored_again(X: Any, n: int) -> Any:
+    out = [0.0] * n
+    for i in range(n):
+        out[i] = X[i, 0]
+    for i in range(n):
+        out.append(X[i, 1])
+    return np.array(out)
+
+
+@program(False)
+def ragged(X: Any, n: int) -> Any:
+    out = []
+    for i in range(1, n):
+        out.append(X[0, : i % 2 + 1] * 1.0)
+    return np.concatenate(out)
+
+
+@program(False)
+def of_two_dtypes(X: Any, n: int) -> Any:
+    out = [1]
+    for row in X:
+        out.append(row.sum())
+    return np.array(out)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", TABLE)
+def test_rows(name: str, backend: str) -> None:
+    fn, whole = TABLE[name]
+    X = np.random.default_rng(3).random((12, 3))
+    sizes = [(12, 12), (9, 5), (2, 2), (1, 1), (12, 12)]
+    report = require_equal(
+        fn,
+        lambda: (X[:12].copy(), 10),
+        variants=[lambda size=size: (X[: size[0]].copy(), size[1]) for size in sizes],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+        calls=2,
+    )
+    if _C.get_stress():
+        return
+    found = report.compiled.explain()
+    assert bool(found.breaks) != whole, found
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_no_rows(backend: str) -> None:
+    def empty(n: int) -> Any:
+        out = []
+        for i in range(n):
+            out.append(i * 2.5)
+        return np.array(out), np.array([i for i in range(n)]), np.array(out).dtype  # noqa: C416
+
+    options = {"backend": backend, "options": OPTIONS}
+    require_equal(
+        empty, lambda: (0,), variants=[lambda: (20,), lambda: (0,), lambda: (-3,)],
+        compile=dynamo_lite.compile, compile_options=options, calls=2,
+    )  # fmt: skip
