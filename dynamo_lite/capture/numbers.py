@@ -151,7 +151,11 @@ _DOMAINS: dict[str, tuple[tuple[str, float], ...]] = {
     **dict.fromkeys(("sin", "cos", "tan"), _FINITE),
     **dict.fromkeys(("asin", "acos"), (("ge", -1.0), ("le", 1.0))),
     **dict.fromkeys(("sinh", "cosh"), (("ge", -710.0), ("le", 710.0))),
-    "exp": (("le", 709.0),),
+    **dict.fromkeys(("exp", "expm1"), (("le", 709.0),)),
+    "exp2": (("le", 1023.0),),
+    "log1p": (("gt", -1.0),),
+    "acosh": (("ge", 1.0),),
+    "atanh": (("gt", -1.0), ("lt", 1.0)),
     **dict.fromkeys(("log", "log2", "log10"), (("gt", 0.0),)),
 }
 

@@ -299,8 +299,9 @@ def _finite(function: Callable[..., float]) -> Callable[..., float]:
 # Functions of math that the program evaluates as Python does, by name: their number of operands.
 FUNCTIONS = {
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"), 1),
-    **dict.fromkeys(("exp", "log", "log2", "log10", "fabs"), 1),
-    **dict.fromkeys(("atan2", "hypot"), 2),
+    **dict.fromkeys(("asinh", "acosh", "atanh", "exp", "exp2", "expm1"), 1),
+    **dict.fromkeys(("log", "log2", "log10", "log1p", "cbrt", "erf", "erfc", "fabs"), 1),
+    **dict.fromkeys(("atan2", "hypot", "fmod", "copysign"), 2),
 }
 
 HYPOT = math.hypot  # which csrc/functions.c calls
