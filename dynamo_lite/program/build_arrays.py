@@ -60,15 +60,13 @@ def with_origin(value: Register, origin: Value | None) -> Register:
 
 
 class ArrayBuilder(VectorBuilder):
-    """Whole arrays and lists. copied: the bases of arrays of which there are two copies, in place of one object.
-    forward: some operation tells an array that is reversed. sized: numbers that are sizes, with the axes. phis: what
-    each that is handed on may be."""
+    """Whole arrays and lists. forward: some operation tells an array that is reversed. sized: numbers that are sizes,
+    with the axes. phis: what each that is handed on may be."""
 
     def __init__(self, elementwise: Elementwise, strict: bool) -> None:
         super().__init__(elementwise, strict)
         self.forward = False
         self.phis: dict[Value | Memref, frozenset[Value | Memref]] = {}
-        self.copied: set[int | None] = set()
         self.sized: dict[Value, frozenset[Axis]] = {}
 
     # Lists
