@@ -44,6 +44,7 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided, is_exact_view
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
+from dynamo_lite.graph.types import ArrayType
 
 _DISPATCHER: type = type(np.mean)
 # ndarray methods that NumPy itself forwards to Python functions of numpy._core._methods.
@@ -256,7 +257,29 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if are_exchanged(machine, op, lhs, rhs):
         lhs, rhs = rhs, lhs
     result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs, rhs), _operand(machine, rhs, lhs))
+    _know_real(machine, result, op, lhs, rhs)
     return _know(result, {"+": "add", "-": "sub", "*": "mul"}.get(op), lhs, rhs)
+
+
+def _know_real(machine: Machine, result: Value, op: str, lhs: Value, rhs: Value) -> None:
+    """Note which float the result is, where those of both operands are known."""
+    if not isinstance(result, ArrayValue) or result.node.type != ArrayType(np.dtype(np.float64), (), True):
+        return
+    a, b = _as_real(lhs), _as_real(rhs)
+    if a is None or b is None or not is_symbolic(make("add", a, b)) or any(map(machine.tracer.varies, (a, b))):
+        return
+    if op in ("+", "-", "*") or (op == "/" and machine.tracer.relate(ScalarOp("ne", "bool", (b, 0.0)))):
+        result.real = make({"+": "add", "-": "sub", "*": "mul", "/": "truediv"}[op], a, b)
+
+
+def _as_real(value: Value) -> Scalar | None:
+    """The float that a number is, as NumPy's float64 takes it, if it is known; NumPy rounds an int before it computes."""
+    known: Scalar | None = as_scalar(value)
+    if isinstance(value, ArrayValue):
+        known = next((one for one in (value.real, value.number, value.whole) if one is not None), None)
+    if known is None or kind_of(known) not in ("int", "float"):
+        return None
+    return known if kind_of(known) == "float" else make("mul", known, 1.0)
 
 
 def _know(result: Value, op: str | None, lhs: Value, rhs: Value) -> Value:
