@@ -7,6 +7,7 @@ is changed in place stays the same node.
 
 from __future__ import annotations
 
+import operator
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,9 @@ from dynamo_lite.capture.temporaries import are_exchanged
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CallValue,
     ConstantValue,
+    IteratorValue,
     MethodValue,
     NumberValue,
     ObjectValue,
@@ -46,6 +49,7 @@ from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.graph.types import ArrayType
 
+FLAT = operator.attrgetter("flat")
 _DISPATCHER: type = type(np.mean)
 # ndarray methods that NumPy itself forwards to Python functions of numpy._core._methods.
 _FORWARDED: dict[str, types.FunctionType] = {
@@ -588,6 +592,8 @@ def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
             spelling = ops.attribute(name)
             if spelling is not None:
                 return bind(machine, spelling, [array], {})
+        case "flat" if machine.tracer.native_loops and type_.shape:
+            return IteratorValue(None, CallValue(None, FLAT, [array]), [array], "flat")
         case "__class__":
             return ConstantValue(None, type_.dtype.type if type_.scalar else np.ndarray)
     owner = type_.dtype.type if type_.scalar else np.ndarray
