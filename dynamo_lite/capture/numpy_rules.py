@@ -277,7 +277,7 @@ def _know_real(machine: Machine, result: Value, op: str, lhs: Value, rhs: Value)
 
 
 def _as_real(value: Value) -> Scalar | None:
-    """The float that a number is, as NumPy's float64 takes it, if it is known; NumPy rounds an int before it computes."""
+    """The float that a number is, as float64 takes it, if it is known; NumPy rounds an int before it computes."""
     known: Scalar | None = as_scalar(value)
     if isinstance(value, ArrayValue):
         known = next((one for one in (value.real, value.number, value.whole) if one is not None), None)

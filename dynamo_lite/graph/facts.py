@@ -266,7 +266,7 @@ def at_worst(
     """What makes `condition` hold in every iteration of a loop: the condition at the index where it is hardest to meet.
 
     None for other than comparisons of ints in which the index moves one side steadily: add(i0, 1) <= s0 is s1 <= s0
-    for i0 in range(s1). What is a place along an axis, floordiv(i0, s1) or mod(i0, s1), is taken by itself at its worst.
+    for i0 in range(s1). What is a place along an axis, floordiv(i0, s1) or mod(i0, s1), is taken at its own worst.
     """
     normal = _normal(condition) if isinstance(condition, ScalarOp) else None
     if normal is None or normal[0] not in ("ge", "le"):

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_scalar, is_symbolic, kind_of, make, product
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.elementwise import (
     TAKES_ELLIPSIS,
@@ -550,7 +550,7 @@ opaque(
 @spell("round rint", "np.round", np.round, np.around)
 def _bind_round(ask: Relate, a: OperandArg, decimals: Int = 0, out: Out = None) -> Bound:
     if not isinstance(a, Node):
-        if decimals != 0 or out is not None or not is_scalar(a) or kind_of(a) != "float":
+        if decimals != 0 or out is not None or isinstance(a, np.generic) or kind_of(a) != "float":
             raise OpError(f"round of {described(a)} has no rule")
         return ufunc_binder(UFUNCS["rint"])(ask, a)
     if out is not None and not same_sizes(a, out, ask):

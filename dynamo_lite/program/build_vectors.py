@@ -109,6 +109,7 @@ class VectorBuilder(StepBuilder):
             copy = self.packed_copy(source)
             self.copied |= {source.base, copy.base}
             source = replace(copy, held=None, room=None)
+        assert source.ordered is not None
         self.require_short(source.sizes, source.axes)
         total = self.total(source.sizes)
         known = [self.number(dim, frame) for dim in shape if dim != -1]
@@ -249,8 +250,10 @@ class VectorBuilder(StepBuilder):
             value = self.convert(number, x.dtype)
         side = abi.SEARCH_RIGHT if given.get("side") == "right" else abi.SEARCH_LEFT
         what = self.constant(INT64, abi.SEARCHES * x.dtype.num + side)
-        words = (self.begin(x), x.sizes[0].value, x.strides[0], self.cell(value))
-        return self.computed("search", (what, *words), INT64)
+        words = (what, self.begin(x), x.sizes[0].value, x.strides[0], self.cell(value))
+        place = self.helper("search", words, INT64)
+        assert place is not None
+        return place
 
     # Kernels
 

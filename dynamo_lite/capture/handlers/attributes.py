@@ -27,6 +27,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     RecordValue,
     SequenceValue,
+    SliceValue,
     Value,
     a_kind,
 )
@@ -103,6 +104,10 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return owner
         case NumberValue() if not hasattr({"int": int, "float": float, "bool": bool}[kind_of(owner.expr)], name):
             raise AttributeMissing(name)
+        case SliceValue() if name in ("start", "stop", "step"):
+            return realise(machine.tracer, getattr(owner, name))
+        case RangeValue() if name in ("start", "stop", "step"):
+            return machine.tracer.number(getattr(owner, name))
         case SequenceValue() | DictValue() | RangeValue():
             kind = owner.kind if isinstance(owner, SequenceValue) else dict if isinstance(owner, DictValue) else range
             found = class_lookup(kind, name)

@@ -13,6 +13,7 @@ from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
+from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
 from dynamo_lite.capture.numbers import (
     PYTHON_OPERATORS,
@@ -151,7 +152,13 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if isinstance(lhs, ArrayValue) and not lhs.node.array_type.scalar:
         return numpy_rules.inplace(machine, op, lhs, rhs)
     if isinstance(lhs, SequenceValue) and lhs.kind is list:
-        raise Break("side-effect-container", f"{op}= on a list")
+        if op != "+" or lhs.source is not None or _is_array(rhs):
+            raise Break("side-effect-container", f"{op}= on a list")
+        items = list(drain(machine, rhs))
+        check_items(len(items))
+        for item in items:
+            lists.append(machine, lhs, item)
+        return lhs
     if _is_object(lhs):
         answer = _asked(machine, lhs, f"__i{_SPECIAL[op]}__", rhs)
         if answer is not None:
