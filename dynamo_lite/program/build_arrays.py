@@ -38,11 +38,15 @@ PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PY
 
 @cache
 def reduces_a_copy() -> bool:
-    """Whether this NumPy sums all elements of a matrix that is a part of another one as it sums a packed copy."""
+    """Whether this NumPy sums the elements of a matrix that is a part of another one as it sums those of a packed copy."""
     x = np.sin(np.arange(3000.0)).reshape(60, 50)
-    parts = [x[i : i + n, j : j + m] for n, m in ((2, 2), (3, 3), (3, 9), (9, 3), (20, 30)) for i in (0, 7) for j in (1, 8)]
-    alike = all(np.add.reduce(part, axis=None) == np.add.reduce(part.ravel()) for part in parts)
-    return alike and np.getbufsize() == BUFFERED
+    sizes = ((2, 2), (3, 3), (3, 9), (9, 3), (20, 30))
+    parts = [x[i : i + n, j : j + m] for n, m in sizes for i in (0, 7) for j in (1, 8)]
+    return np.getbufsize() == BUFFERED and all(
+        np.array_equal(np.add.reduce(part, axis=axis), np.add.reduce(part.copy(), axis=axis))
+        for part in parts
+        for axis in (None, 0, 1)
+    )
 
 
 def held(value: Register | Number) -> NumpyScalar | Held | None:
@@ -352,7 +356,7 @@ class ArrayBuilder(VectorBuilder):
         self.require_short(array.sizes, array.axes)
         if len(array.sizes) > 1:
             if not array.packed or array.ordered is None:
-                array = self.gathered(array, len(step.axes) == len(step.shape))
+                array = self.gathered(array)
             assert array.ordered is not None
             self.vectors |= array.ordered
         if len(step.axes) == len(step.shape) and step.scalar:
@@ -366,9 +370,9 @@ class ArrayBuilder(VectorBuilder):
         else:
             raise NotCompiled("a reduction along such axes")
 
-    def gathered(self, array: Array, as_one: bool) -> Array:
-        """A matrix that need not lie packed, in order: NumPy reduces a copy of it, too, where its axes are no one axis."""
-        if array.ordered is None or len(array.sizes) != 2 or not (as_one and reduces_a_copy()):
+    def gathered(self, array: Array) -> Array:
+        """A matrix that need not lie packed, in order: NumPy reduces it as it would a copy."""
+        if array.ordered is None or len(array.sizes) != 2 or not reduces_a_copy():
             raise NotCompiled("a reduction of an array that does not lie packed")
         self.vectors |= array.ordered
         most = self.constant(INT64, BUFFERED)

@@ -37,6 +37,7 @@ from dynamo_lite.schedule.steps import View as ViewStep
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 ACCUMULATES = (np.add.accumulate, np.multiply.accumulate)
 POSITIONS = (np.ndarray.argmin, np.ndarray.argmax)
+_IN_ORDER = ((("order", "C"),), (("order", "K"),))  # these are one for axes in C order
 SEARCHES = (np.searchsorted, np.ndarray.searchsorted)
 MOST_AXES = 3
 LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, one behind another
@@ -63,8 +64,13 @@ class VectorBuilder(StepBuilder):
             self.accumulate(step, frame)
         elif step.function in POSITIONS and len(step.args) == 1:
             self.positions(step, frame)
-        elif step.function is np.ndarray.ravel and step.kwargs == (("order", "C"),) and len(step.args) == 1:
-            frame.registers[step.dsts[0]] = self.reshaped(self.array(step.args[0], frame), (-1,), frame)
+        elif step.function is np.ndarray.ravel and step.kwargs in _IN_ORDER and len(step.args) == 1:
+            source = self.array(step.args[0], frame)
+            if step.kwargs != _IN_ORDER[0] and len(source.sizes) > 1:
+                if source.ordered is None:
+                    raise NotCompiled("a ravel of axes that lie in another order")
+                self.vectors |= source.ordered
+            frame.registers[step.dsts[0]] = self.reshaped(source, (-1,), frame)
         elif step.function is np.ndarray.flatten and step.kwargs == (("order", "C"),) and len(step.args) == 1:
             frame.registers[step.dsts[0]] = self.reshaped(self.copy_of(step.args[0], frame), (-1,), frame)
         elif step.function is np.ndarray.reshape and not step.kwargs and len(step.args) == 2:
