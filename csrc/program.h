@@ -663,6 +663,10 @@ int32_t dl_positions_sort(npy_intp type_num, char *x, npy_intp n);
 /* Where *key belongs in a sorted vector of doubles or int64. what: DL_SEARCHES times the type number, and which place. */
 int64_t dl_positions_search(npy_intp what, const char *x, npy_intp n, npy_intp stride, const char *key);
 
+/* ---- statistics.c ---- */
+/* The median of n packed doubles or integers, which are sorted; 1 where NumPy's own result is in doubt. */
+int32_t dl_statistics_median(npy_intp type_num, char *x, npy_intp n, double *out);
+
 int32_t dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_intp stride);
 
 /* ---- gather.c ---- */

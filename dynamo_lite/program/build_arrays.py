@@ -38,7 +38,7 @@ PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PY
 
 @cache
 def reduces_a_copy() -> bool:
-    """Whether this NumPy sums the elements of a matrix that is a part of another one as it sums those of a packed copy."""
+    """Whether this NumPy sums the elements of a matrix that is a part of another one as those of a packed copy."""
     x = np.sin(np.arange(3000.0)).reshape(60, 50)
     sizes = ((2, 2), (3, 3), (3, 9), (9, 3), (20, 30))
     parts = [x[i : i + n, j : j + m] for n, m in sizes for i in (0, 7) for j in (1, 8)]

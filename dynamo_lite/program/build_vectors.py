@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite import _C
 from dynamo_lite._C import abi
+from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import (
     TESTED,
@@ -31,6 +33,7 @@ from dynamo_lite.program.build_steps import (
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.ir import Alloc as AllocNode
 from dynamo_lite.program.ir import DType, For, If, Launch, Memref, Room, Value
+from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
 from dynamo_lite.schedule.steps import View as ViewStep
 
@@ -77,6 +80,8 @@ class VectorBuilder(StepBuilder):
             frame.registers[step.dsts[0]] = self.reshaped(self.array(step.args[0], frame), step.args[1], frame)
         elif step.function is np.sort:
             frame.registers[step.dsts[0]] = self.sorted(step, frame)
+        elif _is_median(step):
+            frame.registers[step.dsts[0]] = self.fresh(self.median(step, frame))
         elif step.function in SEARCHES:
             frame.registers[step.dsts[0]] = self.fresh(self.searched(step, frame))
         else:
@@ -236,6 +241,20 @@ class VectorBuilder(StepBuilder):
         what = self.constant(INT64, source.dtype.num)
         self.helper("sort", (what, self.begin(copy), copy.sizes[0].value), failure=abi.RETURNED_CONDITION)
         return copy
+
+    def median(self, step: Call, frame: Frame) -> Value:
+        """The median of all elements of a vector or matrix."""
+        source = self.array(step.args[0], frame)
+        if step.types[0] != ArrayType(np.dtype(np.float64), (), True) or not (
+            source.dtype == np.float64 or source.dtype.kind in "iu"
+        ):
+            raise NotCompiled(f"a median of {source.dtype}")
+        copy, out = self.packed_copy(source), Memref(self.name("c"), np.dtype(np.float64), (), (), "cell")
+        self.nodes.append(AllocNode(out))
+        what = self.constant(INT64, source.dtype.num)
+        words = (what, self.begin(copy), self.total(copy.sizes).value, out)
+        self.helper("median", words, failure=abi.RETURNED_CONDITION)
+        return self.load(out)
 
     def searched(self, step: Call, frame: Frame) -> Value:
         """Where a number belongs in a sorted vector."""
@@ -511,6 +530,15 @@ class VectorBuilder(StepBuilder):
         for written in body.written:
             if any(place != written and base == bases.get(written) for place, base in bases.items()):
                 raise NotCompiled("memory that goes into a body twice")
+
+
+def _is_median(step: Call) -> bool:
+    """Whether it is the median of all elements."""
+    function = step.function
+    if isinstance(function, Evaluation):
+        params = dict(zip(function.keys, step.args[1:], strict=False))
+        return function.op.name == "median" and params.get("axis") is None and not params.get("keepdims")
+    return function is _C.median
 
 
 def _is_tested(lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> bool:

@@ -335,6 +335,15 @@ def _sort(type_num: Any, x: Array, n: Any) -> None:
     _at(x, (n,), (x.itemsize,)).sort()
 
 
+def _median(type_num: Any, x: Array, n: Any, out: Array) -> None:
+    elements = _at(x, (n,), (x.itemsize,))
+    elements.sort()
+    median = np.median(elements)
+    if x.dtype.kind == "f" and (not np.isfinite(median) or np.any((elements == 0) & np.signbit(elements))):
+        raise ArithmeticError("which zero or NaN it is")
+    out[()] = median
+
+
 def _search(what: Any, x: Array, n: Any, stride: Any, key: Array) -> Any:
     side = "right" if what % abi.SEARCHES == abi.SEARCH_RIGHT else "left"
     return _at(x, (n,), (stride,)).searchsorted(key, side=side)  # type: ignore[call-overload]
@@ -376,6 +385,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "positions": _positions,
     "sort": _sort,
     "search": _search,
+    "median": _median,
     "draw": _draw,
     "draw_integers": _draw_integers,
     "append": _append,

@@ -222,3 +222,49 @@ def of_ints(n: int) -> float:
 
 def test_functions_of_ints() -> None:
     native(of_ints, 40)
+
+
+def reduced(expression: str) -> Any:
+    scope: dict[str, Any] = {"np": np}
+    lines = [
+        "def of_windows(x, n, m):",
+        "    out = np.zeros((x.shape[0] - n, x.shape[1] - m))",
+        "    for i in range(x.shape[0] - n):",
+        "        for j in range(x.shape[1] - m):",
+        "            w = x[i : i + n, j : j + m]",
+        f"            out[i, j] = {expression}",
+        "    return out",
+    ]
+    exec("\n".join(lines), scope)
+    return scope["of_windows"]
+
+
+REDUCTIONS = [
+    *("w.sum()", "w.mean()", "w.std()", "np.var(w, ddof=1)", "np.max(w) - np.min(w)", "np.linalg.norm(w)"),
+    *("w.sum(axis=1)[-1]", "w.mean(axis=0)[0]", "w.max(axis=0)[0]", "w.sum(keepdims=True)[0, 0]"),
+    *("np.median(w)", "np.median(w[0])"),
+]
+
+
+@pytest.mark.parametrize("sizes", [(2, 2), (3, 3), (3, 9), (9, 3), (5, 17)])
+@pytest.mark.parametrize("expression", REDUCTIONS)
+def test_reductions(expression: str, sizes: tuple[int, int]) -> None:
+    function = reduced(expression)
+    native(function, rng(8).random((19, 23)), *sizes)
+    for x in (rng(8).random((23, 19)).T, rng(9).random((38, 40))[::2, ::2], rng(9).random((19, 23))[::-1]):
+        equal(function, x, *sizes)
+    equal(function, (rng(9).random((19, 23)) * 200).astype(np.uint8), *sizes)
+    equal(function, rng(9).random((19, 23)).astype(np.float32), *sizes)
+
+
+@pytest.mark.parametrize("expression", REDUCTIONS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_reductions_of_unusual_numbers(expression: str) -> None:
+    for unusual in (UNUSUAL[:2], UNUSUAL, np.array([0.0, 1.0, -1.0]), np.array([-0.0, 1.0])):
+        equal(reduced(expression), rng(2).choice(unusual, (9, 8)), 3, 3)
+
+
+@pytest.mark.parametrize("dtype", list("bBhHiIlL"))
+def test_medians_of_integers(dtype: str) -> None:
+    for sizes in ((3, 3), (2, 2)):
+        native(reduced("np.median(w)"), (rng(3).random((9, 8)) * 100).astype(dtype), *sizes)
