@@ -82,6 +82,39 @@ dl_functions_call(int op, double a, double b, double *out)
     case ATAN2:
         *out = atan2(a, b);
         break;
+    case ASINH:
+        *out = asinh(a);
+        break;
+    case ACOSH:
+        *out = acosh(a);
+        break;
+    case ATANH:
+        *out = atanh(a);
+        break;
+    case EXPM1:
+        *out = expm1(a);
+        break;
+    case EXP2:
+        *out = exp2(a);
+        break;
+    case LOG1P:
+        *out = log1p(a);
+        break;
+    case CBRT:
+        *out = cbrt(a);
+        break;
+    case ERF:
+        *out = erf(a);
+        break;
+    case ERFC:
+        *out = erfc(a);
+        break;
+    case FMOD:
+        *out = fmod(a, b);
+        break;
+    case COPYSIGN:
+        *out = copysign(a, b);
+        break;
     case HYPOT:
         return hypotenuse(a, b, out);
     default:

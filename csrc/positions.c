@@ -1,8 +1,10 @@
-/* Positions of first extremes, by NumPy's own function for the dtype (what np.argmax calls for each row). For machine code. */
+/* Positions of first extremes and of numbers in sorted vectors, and sorting. By NumPy's own functions for the dtype, but for
+ * searches, which have none that can be had. For machine code. */
 #include "program.h"
 
 #include "fpflags.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ON_STACK = 2048 }; /* bytes of a row that is copied, since its elements do not lie side by side */
@@ -44,4 +46,57 @@ dl_positions_find(npy_intp what, int64_t *out, const char *x, npy_intp rows, npy
         free(row);
     }
     return failed;
+}
+
+int32_t
+dl_positions_sort(npy_intp type_num, char *x, npy_intp n)
+{
+    PyArray_Descr *descr = PyArray_DescrFromType((int)type_num);
+    PyArray_SortFunc *sort = PyDataType_GetArrFuncs(descr)->sort[NPY_QUICKSORT];
+    Py_DECREF(descr);
+    if (sort == NULL) {
+        return 1;
+    }
+    unsigned flags = dl_fp_get(); /* which NumPy does not look at here */
+    int failed = n > 1 && sort(x, n, NULL) < 0;
+    dl_fp_set(flags);
+    return failed;
+}
+
+/* NumPy's order of doubles, in which NaN comes last. */
+static int
+is_less(double a, double b)
+{
+    return isless(a, b) || (isnan(b) && !isnan(a));
+}
+
+int64_t
+dl_positions_search(npy_intp what, const char *x, npy_intp n, npy_intp stride, const char *key)
+{
+    int is_float = what / DL_SEARCHES == NPY_DOUBLE, right = what % DL_SEARCHES == DL_SEARCH_RIGHT;
+    npy_intp low = 0, high = n;
+    while (low < high) { /* NB: the very steps that NumPy takes: they show where the vector is not sorted */
+        npy_intp middle = low + ((high - low) >> 1);
+        const char *at = x + middle * stride;
+        int before;
+        if (is_float) {
+            double a, b;
+            memcpy(&a, at, sizeof a);
+            memcpy(&b, key, sizeof b);
+            before = right ? !is_less(b, a) : is_less(a, b);
+        }
+        else {
+            int64_t a, b;
+            memcpy(&a, at, sizeof a);
+            memcpy(&b, key, sizeof b);
+            before = right ? a <= b : a < b;
+        }
+        if (before) {
+            low = middle + 1;
+        }
+        else {
+            high = middle;
+        }
+    }
+    return low;
 }

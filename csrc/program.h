@@ -657,6 +657,16 @@ DlStatus dl_accumulate_run(DlRun *run, const DlCallStep *step);
 int32_t dl_positions_find(npy_intp what, int64_t *out, const char *x, npy_intp rows, npy_intp n, npy_intp row_stride,
                           npy_intp stride);
 
+/* Sort n packed elements of that dtype, by NumPy's own function; 1 where it fails. */
+int32_t dl_positions_sort(npy_intp type_num, char *x, npy_intp n);
+
+/* Where *key belongs in a sorted vector of doubles or int64. what: DL_SEARCHES times the type number, and which place. */
+int64_t dl_positions_search(npy_intp what, const char *x, npy_intp n, npy_intp stride, const char *key);
+
+/* ---- statistics.c ---- */
+/* The median of n packed doubles or integers, which are sorted; 1 where NumPy's own result is in doubt. */
+int32_t dl_statistics_median(npy_intp type_num, char *x, npy_intp n, double *out);
+
 int32_t dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_intp stride);
 
 /* ---- gather.c ---- */

@@ -1,8 +1,10 @@
-/* The median of a vector of doubles: NumPy's own selection and its arithmetic, without its Python code. */
+/* The median of a vector of doubles: NumPy's own selection and its arithmetic, without its Python code. Of a
+ * vector that may be sorted, for machine code. */
 #include "program.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 static PyObject *numpy_median; /* owned, once it was needed */
 
@@ -50,6 +52,59 @@ median(PyObject *Py_UNUSED(module), PyObject *object)
     Py_XDECREF(part);
     Py_XDECREF(places);
     return result;
+}
+
+/* Element i of sorted integers of a dtype, as a double; -1.0 and *other set for another dtype. */
+static double
+integer_at(int type_num, const char *x, npy_intp i, int *other)
+{
+#define AT(NUM, TYPE)                    \
+    case NUM: {                          \
+        TYPE one;                        \
+        memcpy(&one, x + i * (npy_intp)sizeof one, sizeof one); \
+        return (double)one;              \
+    }
+    switch (type_num) {
+        AT(NPY_BYTE, npy_byte)
+        AT(NPY_UBYTE, npy_ubyte)
+        AT(NPY_SHORT, npy_short)
+        AT(NPY_USHORT, npy_ushort)
+        AT(NPY_INT, npy_int)
+        AT(NPY_UINT, npy_uint)
+        AT(NPY_LONG, npy_long)
+        AT(NPY_ULONG, npy_ulong)
+    default:
+        *other = 1;
+        return -1.0;
+    }
+#undef AT
+}
+
+int32_t
+dl_statistics_median(npy_intp type_num, char *x, npy_intp n, double *out)
+{
+    npy_intp middle = n / 2;
+    if (n < 1 || dl_positions_sort(type_num, x, n) != 0) {
+        return 1;
+    }
+    if (type_num != NPY_DOUBLE) {
+        int other = 0;
+        double upper = integer_at((int)type_num, x, middle, &other);
+        *out = n % 2 ? upper : (integer_at((int)type_num, x, middle - 1, &other) + upper) / 2.0;
+        return other;
+    }
+    const double *values = (const double *)x;
+    double sum = n % 2 ? values[middle] : values[middle - 1] + values[middle];
+    *out = n % 2 ? sum : sum / 2.0;
+    if (!isfinite(sum) || isnan(values[n - 1]) || (sum != 0 && fabs(*out) < DBL_MIN)) {
+        return 1;
+    }
+    for (npy_intp i = 0; sum == 0 && i < n; i++) { /* which zero it is */
+        if (values[i] == 0 && signbit(values[i])) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static PyMethodDef functions[] = {

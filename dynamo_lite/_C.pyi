@@ -111,6 +111,9 @@ class Abi(NamedTuple):
     POSITIONS: int
     POSITION_LEAST: int
     POSITION_GREATEST: int
+    SEARCHES: int
+    SEARCH_LEFT: int
+    SEARCH_RIGHT: int
     DRAW_RANDOM: int
     DRAW_UNIFORM: int
     DRAW_STANDARD_NORMAL: int

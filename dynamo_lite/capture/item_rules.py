@@ -279,4 +279,13 @@ def _item_with_places(machine: Machine, iterator: IteratorValue, number: Scalar)
 RULED["ndenumerate"] = _item_with_places, lambda tracer, iterator: _product(tracer, _shape(iterator))
 
 
+def _item_in_order(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
+    (value,) = iterator.items
+    assert isinstance(value, ArrayValue)
+    return numpy_rules.get_item(machine, value, _places(machine, _shape(iterator), number))
+
+
+RULED["flat"] = _item_in_order, lambda tracer, iterator: _product(tracer, _shape(iterator))
+
+
 __all__: list[str] = []

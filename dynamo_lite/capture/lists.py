@@ -368,6 +368,9 @@ def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type |
         return tuple(_part(tracer, one) for one in item.args), item.format
     is_fresh = isinstance(item, SequenceValue) and item.source is None and item.filled is None
     if isinstance(item, SequenceValue) and is_fresh and item not in reachable(tracer):
+        if item.times is not None:  # as many items as only the call says
+            _fill(tracer, item)
+            return (_operand(tracer, item),), None
         return tuple(_operand(tracer, realise(tracer, one)) for one in item.known), item.kind
     return (_operand(tracer, item),), None
 

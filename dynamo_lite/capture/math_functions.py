@@ -77,7 +77,8 @@ def _make_rounding(function: Any, known: Rule) -> Rule:
         scalar = as_scalar(args[0]) if len(args) == 1 and not kwargs else None
         if scalar is not None and kind_of(scalar) == "int":
             return args[0]
-        whole = None if scalar is None else rounded_to_int(machine.tracer, scalar, function is math.ceil)
+        how = "up" if function is math.ceil else "down"
+        whole = None if scalar is None else rounded_to_int(machine.tracer, scalar, how)
         return known(machine, args, kwargs) if whole is None else not_too_long(machine.tracer.number(whole))
 
     return compute

@@ -121,14 +121,22 @@ def _bits(op: str, a: Scalar, b: Scalar) -> Scalar | None:
     return None
 
 
-def rounded_to_int(tracer: Tracer, value: Scalar, up: bool) -> Scalar | None:
-    """math.ceil or math.floor of a float that is not negative, of the arguments of this call; None for another one."""
+def rounded_to_int(tracer: Tracer, value: Scalar, how: str) -> Scalar | None:
+    """A float that is not negative, of the arguments of this call, rounded "up", "down" or to the nearest, or "even",
+    int; None for another one."""
     if kind_of(value) != "float" or not is_symbolic(value) or tracer.varies(value):
         return None
     if not 0.0 <= tracer.hint(value) < 2**62 or not tracer.relate(ScalarOp("ge", "bool", (value, 0.0))):  # type: ignore[operator]
         return None
     whole = make("trunc", value)
-    if up and not tracer.relate(ScalarOp("eq", "bool", (value, make("add", whole, 0.0)))):
+    if how == "even":
+        rest = make("sub", value, make("add", whole, 0.0))  # exact
+        if tracer.relate(ScalarOp("eq", "bool", (rest, 0.5))):
+            goes_up = not tracer.relate(make("eq", make("mod", whole, 2), 0))
+        else:
+            goes_up = tracer.relate(ScalarOp("gt", "bool", (rest, 0.5)))
+        whole = make("add", whole, 1) if goes_up else whole
+    if how == "up" and not tracer.relate(ScalarOp("eq", "bool", (value, make("add", whole, 0.0)))):
         whole = make("add", whole, 1)
     return whole
 
@@ -151,7 +159,11 @@ _DOMAINS: dict[str, tuple[tuple[str, float], ...]] = {
     **dict.fromkeys(("sin", "cos", "tan"), _FINITE),
     **dict.fromkeys(("asin", "acos"), (("ge", -1.0), ("le", 1.0))),
     **dict.fromkeys(("sinh", "cosh"), (("ge", -710.0), ("le", 710.0))),
-    "exp": (("le", 709.0),),
+    **dict.fromkeys(("exp", "expm1"), (("le", 709.0),)),
+    "exp2": (("le", 1023.0),),
+    "log1p": (("gt", -1.0),),
+    "acosh": (("ge", 1.0),),
+    "atanh": (("gt", -1.0), ("lt", 1.0)),
     **dict.fromkeys(("log", "log2", "log10"), (("gt", 0.0),)),
 }
 

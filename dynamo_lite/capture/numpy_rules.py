@@ -7,8 +7,9 @@ is changed in place stays the same node.
 
 from __future__ import annotations
 
+import operator
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -27,7 +28,9 @@ from dynamo_lite.capture.temporaries import are_exchanged
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CallValue,
     ConstantValue,
+    IteratorValue,
     MethodValue,
     NumberValue,
     ObjectValue,
@@ -45,8 +48,10 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided, is_exact_view
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
+from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import Filled
 
+FLAT = operator.attrgetter("flat")
 _DISPATCHER: type = type(np.mean)
 # ndarray methods that NumPy itself forwards to Python functions of numpy._core._methods.
 _FORWARDED: dict[str, types.FunctionType] = {
@@ -273,7 +278,29 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if are_exchanged(machine, op, lhs, rhs):
         lhs, rhs = rhs, lhs
     result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs, rhs), _operand(machine, rhs, lhs))
+    _know_real(machine, result, op, lhs, rhs)
     return _know(result, {"+": "add", "-": "sub", "*": "mul"}.get(op), lhs, rhs)
+
+
+def _know_real(machine: Machine, result: Value, op: str, lhs: Value, rhs: Value) -> None:
+    """Note which float the result is, where those of both operands are known."""
+    if not isinstance(result, ArrayValue) or result.node.type != ArrayType(np.dtype(np.float64), (), True):
+        return
+    a, b = _as_real(lhs), _as_real(rhs)
+    if a is None or b is None or not is_symbolic(make("add", a, b)) or any(map(machine.tracer.varies, (a, b))):
+        return
+    if op in ("+", "-", "*") or (op == "/" and machine.tracer.relate(ScalarOp("ne", "bool", (b, 0.0)))):
+        result.real = make({"+": "add", "-": "sub", "*": "mul", "/": "truediv"}[op], a, b)
+
+
+def _as_real(value: Value) -> Scalar | None:
+    """The float that a number is, as float64 takes it, if it is known; NumPy rounds an int before it computes."""
+    known: Scalar | None = as_scalar(value)
+    if isinstance(value, ArrayValue):
+        known = next((one for one in (value.real, value.number, value.whole) if one is not None), None)
+    if known is None or kind_of(known) not in ("int", "float"):
+        return None
+    return known if kind_of(known) == "float" else make("mul", known, 1.0)
 
 
 def _know(result: Value, op: str | None, lhs: Value, rhs: Value) -> Value:
@@ -281,6 +308,21 @@ def _know(result: Value, op: str | None, lhs: Value, rhs: Value) -> Value:
     a, b = known_number(lhs), known_number(rhs)
     if isinstance(result, ArrayValue) and op is not None and a is not None and b is not None:
         result.number = make(op, a, b)
+    return result
+
+
+def is_constant_scalar(value: Value) -> bool:
+    """Whether it is a NumPy scalar that is the same one in all calls, which operates as others do."""
+    return isinstance(value, ConstantValue) and isinstance(value.value, np.bool_ | np.integer | np.floating)
+
+
+def constant_scalar(machine: Machine, value: Value) -> ArrayValue:
+    """Such a scalar, in the graph."""
+    assert isinstance(value, ConstantValue)
+    result = complete(machine, ops.Bound("scalar_cast", (value.value.item(),), {"type": type(value.value)}))
+    assert isinstance(result, ArrayValue)
+    if isinstance(value.value, np.intp):
+        result.number = int(value.value)
     return result
 
 
@@ -380,10 +422,10 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
     so itself, as float() does; what else needs a number has a better way where no loop is around."""
     tracer = machine.tracer
     in_loop = tracer.regions or tracer.peeling
+    if isinstance(value, ArrayValue) and value.number is not None:
+        return tracer.number(value.number) if kind_of(value.number) == "int" else None
     if not (in_loop or asked) or not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
         return None
-    if value.number is not None:
-        return tracer.number(value.number) if kind_of(value.number) == "int" else None
     if value.node.array_type.dtype.char not in "bBhHiIlLqQfd":
         return None
     known = _number_read_before(tracer, value.node)
@@ -567,6 +609,8 @@ def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
             spelling = ops.attribute(name)
             if spelling is not None:
                 return bind(machine, spelling, [array], {})
+        case "flat" if machine.tracer.native_loops and type_.shape:
+            return IteratorValue(None, CallValue(None, FLAT, [array]), [array], "flat")
         case "__class__":
             return ConstantValue(None, type_.dtype.type if type_.scalar else np.ndarray)
     owner = type_.dtype.type if type_.scalar else np.ndarray
@@ -592,7 +636,10 @@ def call_method(machine: Machine, array: ArrayValue, name: str, args: list[Value
     op = ops.method(name)
     if op is None:
         raise Break("op-without-rule", f"ndarray.{name}")
-    return bind(machine, op, [array, *args], kwargs)
+    result = bind(machine, op, [array, *args], kwargs)
+    if name == "astype" and isinstance(result, ArrayValue) and result.node.array_type.dtype == np.intp:
+        result.number = array.whole if array.number is None else array.number
+    return result
 
 
 def _element(machine: Machine, array: ArrayValue, indices: list[Value]) -> Value | None:
@@ -630,14 +677,31 @@ def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: di
             operands = _fixed(operands, error.value, known.value)
             keywords = {name: _fixed(value, error.value, known.value) for name, value in keywords.items()}
         except ops.NotRead as error:
-            number = read_number(machine, ArrayValue(None, error.node), asked=True)
-            assert isinstance(number, NumberValue), error.node
-            operands = _fixed(operands, error.node, number.expr)
-            keywords = {name: _fixed(value, error.node, number.expr) for name, value in keywords.items()}
+            scalar = _number_of(machine, error.node, [*args, *kwargs.values()])
+            if scalar is None and error.is_open:
+                number = read_number(machine, ArrayValue(None, error.node), asked=True)
+                assert isinstance(number, NumberValue), error.node
+                scalar = number.expr
+            if scalar is None:
+                raise no_rule(error) from None
+            operands = _fixed(operands, error.node, scalar)
+            keywords = {name: _fixed(value, error.node, scalar) for name, value in keywords.items()}
         except ops.OpError as error:
             raise no_rule(error) from None
         else:
             return complete(machine, bound)
+
+
+def _number_of(machine: Machine, node: Node, args: Sequence[Value]) -> Scalar | None:
+    """The int that the NumPy scalar `node` among the arguments is known to be."""
+    for arg in map(machine.realised, args):
+        if isinstance(arg, ArrayValue) and arg.node is node:
+            return arg.number
+        if isinstance(arg, SequenceValue):
+            found = _number_of(machine, node, arg.items)
+            if found is not None:
+                return found
+    return None
 
 
 def _fixed(operand: Any, asked: Scalar | Node, known: Any) -> Any:
@@ -650,20 +714,31 @@ def _fixed(operand: Any, asked: Scalar | Node, known: Any) -> Any:
 # -- functions -----------------------------------------------------------------------------------
 
 
+_ROUNDINGS: dict[Any, str] = {
+    np.floor: "down",
+    np.trunc: "down",  # of numbers that are not negative
+    np.ceil: "up",
+    **dict.fromkeys((np.rint, np.round, np.around), "even"),
+}
+
+
 def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """A call of a NumPy callable; None when `target` is none."""
     op = ops.lookup(target)
     if op is not None:
         result = bind(machine, op, args, kwargs)
         if target is np.intp and len(args) == 1 and isinstance(result, ArrayValue):
-            result.number = known_number(machine.realised(args[0]))
-        if target in (np.ceil, np.floor, np.sqrt) and len(args) == 1 and isinstance(result, ArrayValue):
+            given = machine.realised(args[0])
+            result.number = known_number(given)
+            if result.number is None and isinstance(given, ArrayValue):
+                result.number = given.whole
+        if target in (*_ROUNDINGS, np.sqrt) and len(args) == 1 and isinstance(result, ArrayValue):
             scalar = _known_real(machine.realised(args[0]))
             if scalar is not None and is_symbolic(scalar) and not machine.tracer.varies(scalar):
                 if target is np.sqrt:
                     result.real = square_root(machine.tracer, scalar)
                 else:
-                    result.whole = rounded_to_int(machine.tracer, scalar, target is np.ceil)
+                    result.whole = rounded_to_int(machine.tracer, scalar, _ROUNDINGS[target])
         return result
     folded = ops.lookup_folded(target)
     if folded is not None:

@@ -20,6 +20,7 @@ from dynamo_lite.graph.scalar import (
     ScalarExpr,
     ScalarOp,
     Symbol,
+    divide_exactly,
     kind_of,
     make,
     negate,
@@ -265,7 +266,7 @@ def at_worst(
     """What makes `condition` hold in every iteration of a loop: the condition at the index where it is hardest to meet.
 
     None for other than comparisons of ints in which the index moves one side steadily: add(i0, 1) <= s0 is s1 <= s0
-    for i0 in range(s1).
+    for i0 in range(s1). What is a place along an axis, floordiv(i0, s1) or mod(i0, s1), is taken at its own worst.
     """
     normal = _normal(condition) if isinstance(condition, ScalarOp) else None
     if normal is None or normal[0] not in ("ge", "le"):
@@ -274,22 +275,58 @@ def at_worst(
     if not forward and not facts.decide(make("le", step, -1)):
         return None
     rises: set[bool] = set()
+    ends: dict[ScalarExpr, Scalar] = {}
     for monomial, coefficient in normal[1]:
-        others = list(monomial)
-        if index in others:
-            others.remove(index)
-            if not all(facts.interval(factor)[0] >= 0 for factor in others):
-                return None
-            rises.add((coefficient > 0) == (normal[0] == "ge"))
-        if any(index.name in symbols_of(factor) for factor in others):
+        moving = [factor for factor in monomial if index.name in symbols_of(factor)]
+        if not moving:
+            continue
+        others = [factor for factor in monomial if factor not in moving]
+        if len(moving) > 1 or not all(facts.interval(factor)[0] >= 0 for factor in others):
             return None
-    if len(rises) != 1:
+        hardest_at_least = (coefficient > 0) == (normal[0] == "ge")
+        if moving == [index]:
+            rises.add(hardest_at_least)
+            continue
+        end = _end_of(facts, moving[0], index, (start, stop) if forward else None, hardest_at_least)
+        if end is None:
+            return None
+        ends[moving[0]] = end
+    if len(rises) > 1 or not (rises or ends):
         return None
     if rises == {True}:  # hardest at the least index
         worst = start if forward else make("add", stop, 1)
     else:
         worst = make("sub", stop, 1) if forward else start
-    return substitute(condition, {index.name: worst})
+    if not ends:
+        return substitute(condition, {index.name: worst})
+    total: Scalar = 0
+    for monomial, coefficient in normal[1]:
+        term: Scalar = coefficient
+        for factor in monomial:
+            term = make("mul", term, worst if factor == index else ends.get(factor, factor))
+        total = make("add", total, term)
+    return make(normal[0], total, normal[2])
+
+
+def _end_of(
+    facts: Facts, value: Scalar, index: Symbol, bounds: tuple[Scalar, Scalar] | None, least: bool
+) -> Scalar | None:
+    """The least or the greatest that a place along an axis may be which is computed from the index of a loop over
+    range(*bounds): floordiv(i0, s1) is at most s0 - 1 where i0 is below mul(s0, s1). None where that is not known."""
+    if value == index and bounds is not None:
+        return bounds[0] if least else make("sub", bounds[1], 1)
+    if not isinstance(value, ScalarOp) or value.op not in ("floordiv", "mod") or kind_of(value) != "int":
+        return None
+    number, size = value.operands
+    if index.name in symbols_of(size) or not facts.decide(make("ge", size, 1)):
+        return None
+    if value.op == "mod":
+        return 0 if least else make("sub", size, 1)
+    end = _end_of(facts, number, index, bounds, least)
+    if end is None or end == 0:
+        return end
+    after = None if least else divide_exactly(make("add", end, 1), size)
+    return make("floordiv", end, size) if after is None else make("sub", after, 1)
 
 
 def learn_index(facts: Facts, index: Scalar, start: Scalar, stop: Scalar, step: Scalar) -> None:

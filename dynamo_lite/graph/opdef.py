@@ -50,11 +50,14 @@ class NotConstant(OpError):
 
 
 class NotRead(OpError):
-    """`node`, a NumPy scalar, stands where a Python int is wanted: whoever asks may read its number and ask again."""
+    """`node`, a NumPy scalar, stands where a Python int is wanted: whoever asks may read its number and ask again.
 
-    def __init__(self, node: Node) -> None:
-        super().__init__("a number out of an array")
-        self.node = node
+    is_open: it need not be known before the run.
+    """
+
+    def __init__(self, node: Node, is_open: bool) -> None:
+        super().__init__("a number out of an array" if is_open else "an array, or a number out of one")
+        self.node, self.is_open = node, is_open
 
 
 class DoesNotBroadcast(OpError):

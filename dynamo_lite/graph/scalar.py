@@ -299,8 +299,9 @@ def _finite(function: Callable[..., float]) -> Callable[..., float]:
 # Functions of math that the program evaluates as Python does, by name: their number of operands.
 FUNCTIONS = {
     **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh"), 1),
-    **dict.fromkeys(("exp", "log", "log2", "log10", "fabs"), 1),
-    **dict.fromkeys(("atan2", "hypot"), 2),
+    **dict.fromkeys(("asinh", "acosh", "atanh", "exp", "exp2", "expm1"), 1),
+    **dict.fromkeys(("log", "log2", "log10", "log1p", "cbrt", "erf", "erfc", "fabs"), 1),
+    **dict.fromkeys(("atan2", "hypot", "fmod", "copysign"), 2),
 }
 
 HYPOT = math.hypot  # which csrc/functions.c calls
@@ -456,6 +457,10 @@ def _sub(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
 
 
 def _mul(value: ScalarOp, left: Polynomial, right: Polynomial) -> Polynomial:
+    return _product(left, right)
+
+
+def _product(left: Polynomial, right: Polynomial) -> Polynomial:
     result: Polynomial = {}
     for left_factors, left_coefficient in left.items():
         for right_factors, right_coefficient in right.items():
@@ -551,25 +556,36 @@ def _term(monomial: Monomial, coefficient: int) -> Scalar:
 
 
 def divide_exactly(value: Scalar, divisor: Scalar) -> Scalar | None:
-    """`value` / `divisor` as a polynomial when `divisor` is one term that divides every term of `value`, else None.
+    """`value` / `divisor` as a polynomial when `divisor` divides `value`, else None.
 
     Holds only where the divisor is not zero.
     """
-    denominator = to_polynomial(simplify(divisor))
-    if len(denominator) != 1:
-        return 1 if simplify(value) == simplify(divisor) else None
-    ((factors, coefficient),) = denominator.items()
+    denominator, rest = to_polynomial(simplify(divisor)), to_polynomial(simplify(value))
+    if not denominator:
+        return None
+    leading = max(denominator, key=_rank)
     result: Polynomial = {}
-    for monomial, numerator in to_polynomial(simplify(value)).items():
-        rest = list(monomial)
-        for factor in factors:
-            if factor not in rest:
+    while rest:
+        highest = max(rest, key=_rank)
+        factors = list(highest)
+        for factor in leading:
+            if factor not in factors:
                 return None
-            rest.remove(factor)
-        if numerator % coefficient:
+            factors.remove(factor)
+        if rest[highest] % denominator[leading]:
             return None
-        result[tuple(rest)] = numerator // coefficient
+        term = {tuple(factors): rest[highest] // denominator[leading]}
+        result |= term
+        for monomial, coefficient in _product(term, denominator).items():
+            rest[monomial] = rest.get(monomial, 0) - coefficient
+            if not rest[monomial]:
+                del rest[monomial]
     return from_polynomial(result)
+
+
+def _rank(monomial: Monomial) -> tuple[int, list[tuple[bool, int, str]]]:
+    """An order of monomials that a common factor does not change."""
+    return len(monomial), sorted(map(_factor_order, monomial), reverse=True)
 
 
 def _integral(comparison: ScalarOp) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, make, product
+from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.elementwise import (
     TAKES_ELLIPSIS,
@@ -40,6 +40,7 @@ from dynamo_lite.ops.parameters import (
     RealNumberOrNone,
     Text,
     Unmodelled,
+    described,
 )
 from dynamo_lite.ops.registry import (
     Binder,
@@ -547,7 +548,11 @@ opaque(
 
 
 @spell("round rint", "np.round", np.round, np.around)
-def _bind_round(ask: Relate, a: ArrayArg, decimals: Int = 0, out: Out = None) -> Bound:
+def _bind_round(ask: Relate, a: OperandArg, decimals: Int = 0, out: Out = None) -> Bound:
+    if not isinstance(a, Node):
+        if decimals != 0 or out is not None or isinstance(a, np.generic) or kind_of(a) != "float":
+            raise OpError(f"round of {described(a)} has no rule")
+        return ufunc_binder(UFUNCS["rint"])(ask, a)
     if out is not None and not same_sizes(a, out, ask):
         raise OpError("round into an array of another shape")
     if decimals == 0 and a.array_type.dtype.kind == "f":

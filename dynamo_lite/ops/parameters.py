@@ -210,6 +210,8 @@ def static_int(value: Any) -> int:
         return int(value)
     if is_symbolic(value) and kind_of(value) == "int":
         raise NotConstant(value, "a number that depends on arguments, where NumPy wants an int")
+    if isinstance(value, Node) and value.array_type.scalar:
+        raise NotRead(value, False)
     if isinstance(value, Node):
         raise OpError("an array, or a number out of one")
     raise OpError(f"{described(value)} is not a constant int")
@@ -218,7 +220,7 @@ def static_int(value: Any) -> int:
 def open_int(value: Any) -> Scalar:
     """`value` as an int that is constant, or that a node of the graph yields: only the run knows it."""
     if isinstance(value, Node) and value.array_type.scalar and value.array_type.dtype.kind in "iu":
-        raise NotRead(value)
+        raise NotRead(value, True)
     if isinstance(value, Symbol) and value.kind == "int" and value.input < 0:
         return value
     return static_int(value)

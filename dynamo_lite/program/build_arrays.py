@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,8 +31,22 @@ from dynamo_lite.schedule.steps import Alloc, Map, Put, Reduce, Reg
 
 Either: TypeAlias = Callable[[Value | Memref, Value | Memref], Value | Memref]  # what a choice hands out
 Handed: TypeAlias = NumpyScalar | Number | Array  # what loops carry and choices yield
+BUFFERED = 8192  # elements that NumPy has room for a copy of
 MOST_CONSTANTS = 8  # of a vector that machine code writes itself
 PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
+
+
+@cache
+def reduces_a_copy() -> bool:
+    """Whether this NumPy sums the elements of a matrix that is a part of another one as those of a packed copy."""
+    x = np.sin(np.arange(3000.0)).reshape(60, 50)
+    sizes = ((2, 2), (3, 3), (3, 9), (9, 3), (20, 30))
+    parts = [x[i : i + n, j : j + m] for n, m in sizes for i in (0, 7) for j in (1, 8)]
+    return np.getbufsize() == BUFFERED and all(
+        np.array_equal(np.add.reduce(part, axis=axis), np.add.reduce(part.copy(), axis=axis))
+        for part in parts
+        for axis in (None, 0, 1)
+    )
 
 
 def held(value: Register | Number) -> NumpyScalar | Held | None:
@@ -60,15 +75,13 @@ def with_origin(value: Register, origin: Value | None) -> Register:
 
 
 class ArrayBuilder(VectorBuilder):
-    """Whole arrays and lists. copied: the bases of arrays of which there are two copies, in place of one object.
-    forward: some operation tells an array that is reversed. sized: numbers that are sizes, with the axes. phis: what
-    each that is handed on may be."""
+    """Whole arrays and lists. forward: some operation tells an array that is reversed. sized: numbers that are sizes,
+    with the axes. phis: what each that is handed on may be."""
 
     def __init__(self, elementwise: Elementwise, strict: bool) -> None:
         super().__init__(elementwise, strict)
         self.forward = False
         self.phis: dict[Value | Memref, frozenset[Value | Memref]] = {}
-        self.copied: set[int | None] = set()
         self.sized: dict[Value, frozenset[Axis]] = {}
 
     # Lists
@@ -343,7 +356,8 @@ class ArrayBuilder(VectorBuilder):
         self.require_short(array.sizes, array.axes)
         if len(array.sizes) > 1:
             if not array.packed or array.ordered is None:
-                raise NotCompiled("a reduction of an array that does not lie packed")
+                array = self.gathered(array)
+            assert array.ordered is not None
             self.vectors |= array.ordered
         if len(step.axes) == len(step.shape) and step.scalar:
             stride = array.strides[0] if len(array.sizes) == 1 else self.stride(step.dtype.itemsize)
@@ -355,6 +369,15 @@ class ArrayBuilder(VectorBuilder):
             frame.registers[step.dst] = self.fold_axes(step, number, array)
         else:
             raise NotCompiled("a reduction along such axes")
+
+    def gathered(self, array: Array) -> Array:
+        """A matrix that need not lie packed, in order: NumPy reduces it as it would a copy."""
+        if array.ordered is None or len(array.sizes) != 2 or not reduces_a_copy():
+            raise NotCompiled("a reduction of an array that does not lie packed")
+        self.vectors |= array.ordered
+        most = self.constant(INT64, BUFFERED)
+        self.decline_if(self.op("greater", self.total(array.sizes).value, most), abi.RETURNED_LONG)
+        return self.packed_copy(array)
 
     def fold_axes(self, step: Reduce, number: int, array: Array) -> Array:
         """Neighbouring axes as one."""

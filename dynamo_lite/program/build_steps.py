@@ -16,7 +16,7 @@ import numpy as np
 
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.graph.scalar import COMPARISONS, Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
+from dynamo_lite.graph.scalar import COMPARISONS, FUNCTIONS, Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
 from dynamo_lite.ops.operators import BINARY, UNARY
 from dynamo_lite.program.build import elements
 from dynamo_lite.program.build_numbers import (
@@ -374,6 +374,9 @@ class StepBuilder(NumberBuilder):
         if step.function is assign:
             self.assign(step, frame)
             return
+        if isinstance(step.function, Evaluation) and step.function.op.name == "scalar_cast":
+            frame.registers[step.dsts[0]] = self.fresh(self.cast_scalar(step, frame))
+            return
         is_operator = not isinstance(step.function, Evaluation)
         if not is_operator or len(step.types) != 1 or not step.types[0].scalar or step.kwargs or len(step.args) > 2:
             raise NotCompiled(f"a call of {step.function}")
@@ -413,6 +416,22 @@ class StepBuilder(NumberBuilder):
         self.test_nans((op,))
         return results[0]
 
+    def cast_scalar(self, step: Call, frame: Frame) -> Value:
+        """A NumPy scalar or number as a NumPy scalar of a type; declines where NumPy would say something."""
+        given, dtype = step.args[0], step.types[0].dtype
+        if dtype.kind not in "biuf" or class_of(dtype) == "x":
+            raise NotCompiled(f"a call of scalar_cast to {dtype}")
+        if not isinstance(given, Reg):
+            return self.convert(self.number(given, frame), dtype)
+        value = self.scalar(given, frame).value
+        if class_of(value.dtype) == "f" and dtype.kind in "iu":
+            return self.float_as(value, dtype)
+        if class_of(value.dtype) != "f" and value.dtype.kind not in "biu":
+            raise NotCompiled(f"a call of scalar_cast of {value.dtype}")
+        if class_of(value.dtype) == "f" and dtype.itemsize < value.dtype.itemsize:
+            return self.convert(Number("float", self.cast(value, FLOAT64)), dtype)
+        return self.cast(value, dtype)
+
     def common(self, args: tuple[Any, ...], frame: Frame) -> DType:
         """The dtype that NumPy compares two operands in, where that is one of theirs."""
         dtypes = {self.scalar(arg, frame).value.dtype for arg in args if isinstance(arg, Reg)}
@@ -428,19 +447,23 @@ class StepBuilder(NumberBuilder):
         return value
 
     def assign(self, step: Call, frame: Frame) -> None:
-        """Store a number in an array of integers, by way of a Python int; declines where that does not fit."""
+        """Store a number in an array of integers, by way of a Python int, which declines where that does not fit; or of
+        bools, by its truth."""
         goal, given = step.args
         target = self.register(goal.index, frame) if isinstance(goal, Reg) else None
-        if not isinstance(target, Point) or target.memref.dtype.kind not in "iu" or step.kwargs:
+        if not isinstance(target, Point) or target.memref.dtype.kind not in "biu" or step.kwargs:
             raise NotCompiled("a store of what is no number")
+        to_bool = target.memref.dtype.kind == "b"
         if isinstance(given, Reg):
             value = self.scalar(given, frame).value
-        elif is_scalar(given) and kind_of(given) == "float":
+        elif is_scalar(given) and (kind_of(given) == "float" or (to_bool and kind_of(given) == "int")):
             value = self.number(given, frame).value
         else:
             raise NotCompiled("a store of what is no number")
         source, dtype = value.dtype, target.memref.dtype
-        if class_of(source) == "f":
+        if to_bool and (class_of(source) == "f" or source.kind in "biu"):
+            stored = self.cast(value, dtype)
+        elif class_of(source) == "f":
             stored = self.float_as(value, dtype)
         elif source.kind in "iu":
             stored = self.cast(value, dtype)
@@ -512,7 +535,7 @@ class StepBuilder(NumberBuilder):
             return Number("bool", self.op(f"logical_{value.op}", *(operand.value for operand in operands)))
         if "bool" in kinds:
             raise NotCompiled("arithmetic of a bool")
-        if kinds == {"int"} and value.op != "truediv":
+        if kinds == {"int"} and value.op not in ("truediv", "sqrt") and value.op not in FUNCTIONS:
             return self.integer_op(value.op, operands)
         return self.float_op(value.op, operands)
 

@@ -15,7 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from dynamo_lite import _C
 from dynamo_lite._C import abi
+from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import (
     TESTED,
@@ -31,23 +33,28 @@ from dynamo_lite.program.build_steps import (
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.ir import Alloc as AllocNode
 from dynamo_lite.program.ir import DType, For, If, Launch, Memref, Room, Value
+from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
 from dynamo_lite.schedule.steps import View as ViewStep
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 ACCUMULATES = (np.add.accumulate, np.multiply.accumulate)
 POSITIONS = (np.ndarray.argmin, np.ndarray.argmax)
+_IN_ORDER = ((("order", "C"),), (("order", "K"),))  # these are one for axes in C order
+SEARCHES = (np.searchsorted, np.ndarray.searchsorted)
 MOST_AXES = 3
 LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, one behind another
 
 
 class VectorBuilder(StepBuilder):
-    """vectors: what is handled as a whole, as Machine has it. strict: of kernels that may meet two NaNs (watch.py)."""
+    """vectors: what is handled as a whole, as Machine has it. strict: of kernels that may meet two NaNs (watch.py).
+    copied: the bases of arrays of which there are two copies, in place of one object."""
 
     def __init__(self, elementwise: Elementwise, strict: bool) -> None:
         super().__init__(elementwise)
         self.vectors: set[tuple[int, ...]] = set()
         self.strict = strict
+        self.copied: set[int | None] = set()
         self.rooms = 0
         self.n_tested = 0
 
@@ -60,8 +67,23 @@ class VectorBuilder(StepBuilder):
             self.accumulate(step, frame)
         elif step.function in POSITIONS and len(step.args) == 1:
             self.positions(step, frame)
-        elif step.function is np.ndarray.ravel and step.kwargs == (("order", "C"),) and len(step.args) == 1:
-            frame.registers[step.dsts[0]] = self.reshaped(self.array(step.args[0], frame), (-1,), frame)
+        elif step.function is np.ndarray.ravel and step.kwargs in _IN_ORDER and len(step.args) == 1:
+            source = self.array(step.args[0], frame)
+            if step.kwargs != _IN_ORDER[0] and len(source.sizes) > 1:
+                if source.ordered is None:
+                    raise NotCompiled("a ravel of axes that lie in another order")
+                self.vectors |= source.ordered
+            frame.registers[step.dsts[0]] = self.reshaped(source, (-1,), frame)
+        elif step.function is np.ndarray.flatten and step.kwargs == (("order", "C"),) and len(step.args) == 1:
+            frame.registers[step.dsts[0]] = self.reshaped(self.copy_of(step.args[0], frame), (-1,), frame)
+        elif step.function is np.ndarray.reshape and not step.kwargs and len(step.args) == 2:
+            frame.registers[step.dsts[0]] = self.reshaped(self.array(step.args[0], frame), step.args[1], frame)
+        elif step.function is np.sort:
+            frame.registers[step.dsts[0]] = self.sorted(step, frame)
+        elif _is_median(step):
+            frame.registers[step.dsts[0]] = self.fresh(self.median(step, frame))
+        elif step.function in SEARCHES:
+            frame.registers[step.dsts[0]] = self.fresh(self.searched(step, frame))
         else:
             super().call(step, frame)
 
@@ -74,11 +96,31 @@ class VectorBuilder(StepBuilder):
         else:
             super().view(step, frame)
 
+    def copy_of(self, operand: Any, frame: Frame) -> Array:
+        """A copy of an array, packed in C order."""
+        return self.packed_copy(self.array(operand, frame))
+
+    def packed_copy(self, source: Array) -> Array:
+        if source.dtype.kind not in "biuf" or source.dtype.itemsize > 8:
+            raise NotCompiled("a copy of an array of another dtype")
+        self.require_short(source.sizes, source.axes)
+        copy = self.room(source.dtype, source.sizes, source.axes)
+        self.sweep((copy, source), lambda rows: self.copy(*rows))
+        return copy
+
     def reshaped(self, source: Array, shape: Sequence[Any], frame: Frame) -> Array:
-        """An array that lies packed in C order, in another shape: NumPy makes a view of it. -1: what is left."""
+        """An array in another shape, of which NumPy makes a view where it lies packed in C order; -1: what is left.
+
+        Where it need not lie so, this is a copy, which nobody may tell from a view: neither is written.
+        """
+        if not 1 <= len(shape) <= MOST_AXES:
+            raise NotCompiled("a reshape to many axes")
         packed = source.packed if len(source.sizes) > 1 else source.strides[0].number == source.dtype.itemsize
-        if not packed or source.ordered is None or not 1 <= len(shape) <= MOST_AXES:
-            raise NotCompiled("a reshape of an array that does not lie packed")
+        if not packed or source.ordered is None:
+            copy = self.packed_copy(source)
+            self.copied |= {source.base, copy.base}
+            source = replace(copy, held=None, room=None)
+        assert source.ordered is not None
         self.require_short(source.sizes, source.axes)
         total = self.total(source.sizes)
         known = [self.number(dim, frame) for dim in shape if dim != -1]
@@ -189,6 +231,54 @@ class VectorBuilder(StepBuilder):
         words = (rows[0], x.sizes[along].value, rows[1], x.strides[along])
         self.helper("positions", (what, place, self.begin(x), *words), failure=abi.RETURNED_CONDITION)
         frame.registers[step.dsts[0]] = out or self.fresh(self.load(place))
+
+    def sorted(self, step: Call, frame: Frame) -> Array:
+        """A sorted copy of a vector, by NumPy's own function."""
+        source, given = self.array(step.args[0], frame), dict(step.kwargs)
+        if len(source.sizes) != 1 or len(step.args) != 1 or given.get("kind") is not None:
+            raise NotCompiled("a sort of what is no vector")
+        copy = self.packed_copy(source)
+        what = self.constant(INT64, source.dtype.num)
+        self.helper("sort", (what, self.begin(copy), copy.sizes[0].value), failure=abi.RETURNED_CONDITION)
+        return copy
+
+    def median(self, step: Call, frame: Frame) -> Value:
+        """The median of all elements of a vector or matrix."""
+        source = self.array(step.args[0], frame)
+        if step.types[0] != ArrayType(np.dtype(np.float64), (), True) or not (
+            source.dtype == np.float64 or source.dtype.kind in "iu"
+        ):
+            raise NotCompiled(f"a median of {source.dtype}")
+        copy, out = self.packed_copy(source), Memref(self.name("c"), np.dtype(np.float64), (), (), "cell")
+        self.nodes.append(AllocNode(out))
+        what = self.constant(INT64, source.dtype.num)
+        words = (what, self.begin(copy), self.total(copy.sizes).value, out)
+        self.helper("median", words, failure=abi.RETURNED_CONDITION)
+        return self.load(out)
+
+    def searched(self, step: Call, frame: Frame) -> Value:
+        """Where a number belongs in a sorted vector."""
+        (vector, key), given = step.args, dict(step.kwargs)
+        x = self.array(vector, frame)
+        if len(x.sizes) != 1 or not step.types[0].scalar or x.dtype not in (np.float64, np.int64):
+            raise NotCompiled("a search in other arrays")
+        if isinstance(key, Reg):
+            register = self.register(key.index, frame)
+            value = self.load(register.memref) if isinstance(register, Point) else self.scalar(key, frame).value
+            if value.dtype.kind not in "biuf" or np.result_type(value.dtype, x.dtype) != x.dtype:
+                raise NotCompiled("a search for what is compared as another dtype")
+            value = self.cast(value, x.dtype)
+        else:
+            number = self.number(key, frame)
+            if number.kind == "bool" or (number.kind == "float" and x.dtype != np.float64):
+                raise NotCompiled("a search for what is compared as another dtype")
+            value = self.convert(number, x.dtype)
+        side = abi.SEARCH_RIGHT if given.get("side") == "right" else abi.SEARCH_LEFT
+        what = self.constant(INT64, abi.SEARCHES * x.dtype.num + side)
+        words = (what, self.begin(x), x.sizes[0].value, x.strides[0], self.cell(value))
+        place = self.helper("search", words, INT64)
+        assert place is not None
+        return place
 
     # Kernels
 
@@ -440,6 +530,15 @@ class VectorBuilder(StepBuilder):
         for written in body.written:
             if any(place != written and base == bases.get(written) for place, base in bases.items()):
                 raise NotCompiled("memory that goes into a body twice")
+
+
+def _is_median(step: Call) -> bool:
+    """Whether it is the median of all elements."""
+    function = step.function
+    if isinstance(function, Evaluation):
+        params = dict(zip(function.keys, step.args[1:], strict=False))
+        return function.op.name == "median" and params.get("axis") is None and not params.get("keepdims")
+    return function is _C.median
 
 
 def _is_tested(lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> bool:

@@ -331,6 +331,24 @@ def _positions(what: Any, out: Array, x: Array, *words: Any) -> None:
     _at(out, words[:1], (out.itemsize,))[...] = find(_at(x, words[:2], words[2:]), axis=1)
 
 
+def _sort(type_num: Any, x: Array, n: Any) -> None:
+    _at(x, (n,), (x.itemsize,)).sort()
+
+
+def _median(type_num: Any, x: Array, n: Any, out: Array) -> None:
+    elements = _at(x, (n,), (x.itemsize,))
+    elements.sort()
+    median = np.median(elements)
+    if x.dtype.kind == "f" and (not np.isfinite(median) or np.any((elements == 0) & np.signbit(elements))):
+        raise ArithmeticError("which zero or NaN it is")
+    out[()] = median
+
+
+def _search(what: Any, x: Array, n: Any, stride: Any, key: Array) -> Any:
+    side = "right" if what % abi.SEARCHES == abi.SEARCH_RIGHT else "left"
+    return _at(x, (n,), (stride,)).searchsorted(key, side=side)  # type: ignore[call-overload]
+
+
 DRAWN: dict[int, Callable[..., Any]] = {
     abi.DRAW_RANDOM: lambda generator, a, b, n: generator.random(n),
     abi.DRAW_UNIFORM: lambda generator, a, b, n: generator.uniform(a, b, n),
@@ -365,6 +383,9 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "gather": _gather,
     "accumulate": _accumulate,
     "positions": _positions,
+    "sort": _sort,
+    "search": _search,
+    "median": _median,
     "draw": _draw,
     "draw_integers": _draw_integers,
     "append": _append,

@@ -71,3 +71,28 @@ def test_what_was_compiled_again_names_both_lengths() -> None:
     for n in (2, 3):
         fast(np.ones(3), [0.5] * n)
     assert "not true that seen has length 2; it has 3" in str(fast.explain())
+
+
+def tables(n: int, m: int) -> Any:
+    table = [[0] * (n + 1) for _ in range(m + 1)]
+    print(end="")  # which hands the lists to plain Python
+    table[m][n] = 7
+    return table
+
+
+@pytest.mark.parametrize("sizes", [(3, 4), (0, 1), (-1, 2), (-5, 2), (2, 30)])
+def test_a_list_that_is_appended_keeps_its_length(sizes: tuple[int, int]) -> None:
+    """`[0] * n` for an n of the call's, in a loop: such a list once lost all items but the first."""
+    for options in ({}, {"options": OPTIONS}):
+        fast = dynamo_lite.compile(tables, **options)  # type: ignore[call-overload]
+        for n in (sizes[0], sizes[0] + 1):
+            try:
+                expected: Any = tables(n, sizes[1])
+            except IndexError as error:
+                expected = str(error)
+            try:
+                found: Any = fast(n, sizes[1])
+            except IndexError as error:
+                found = str(error)
+            assert found == expected
+            assert isinstance(found, str) or len(set(map(id, found))) == len(found)

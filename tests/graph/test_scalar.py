@@ -153,6 +153,9 @@ def test_divide_exactly() -> None:
     assert divide_exactly(product, 4) is None
     assert divide_exactly(make("add", S0, 1), make("add", S0, 1)) == 1
     assert divide_exactly(S0, S1) is None
+    height, width = make("add", make("sub", S0, 3), 1), make("sub", make("add", S1, 1), S0)
+    assert divide_exactly(make("mul", height, width), width) == height
+    assert divide_exactly(make("add", make("mul", height, width), 1), width) is None
 
 
 @settings(max_examples=120)

@@ -40,6 +40,18 @@ def over_product_of_one(x):  # type: ignore[no-untyped-def]
 
 
 @case(matrix)
+def over_flat(x):  # type: ignore[no-untyped-def]
+    total, place = 0.0, 0
+    for i, v in enumerate(x.T.flat):
+        if v > 0.5:
+            place = i
+        total += v * i
+    for v in x.flat:
+        total -= v
+    return total, place
+
+
+@case(matrix)
 def over_ndindex(x):  # type: ignore[no-untyped-def]
     y, last = np.zeros_like(x), (-1, -1)
     for index in np.ndindex(x.shape):
@@ -264,6 +276,16 @@ def a_product_that_goes_on(x: Any) -> Any:
     return total, list(pairs)
 
 
+def what_flat_is_else(x: Any) -> Any:
+    iterator, total = x.flat, 0.0
+    for v in iterator:
+        total += v
+        if total > 0.5:
+            break
+    x.flat[2] = 7.0
+    return total, iterator.index, next(iterator), x.flat[1], len(x.flat), np.asarray(x.flat), x
+
+
 def strict_of_unlike(x: Any) -> Any:
     total = 0.0
     try:
@@ -285,6 +307,7 @@ def strict_of_unlike(x: Any) -> Any:
         an_iterator_that_goes_on,
         a_product_that_goes_on,
         strict_of_unlike,
+        what_flat_is_else,
     ],
 )
 def test_what_the_program_sees_of_its_iterators(function: Any) -> None:

@@ -104,6 +104,10 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return owner
         case NumberValue() if not hasattr({"int": int, "float": float, "bool": bool}[kind_of(owner.expr)], name):
             raise AttributeMissing(name)
+        case SliceValue() if name in ("start", "stop", "step"):
+            return realise(machine.tracer, getattr(owner, name))
+        case RangeValue() if name in ("start", "stop", "step"):
+            return machine.tracer.number(getattr(owner, name))
         case SequenceValue() | DictValue() | RangeValue():
             kind = owner.kind if isinstance(owner, SequenceValue) else dict if isinstance(owner, DictValue) else range
             found = class_lookup(kind, name)
@@ -114,8 +118,6 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
             return MethodValue(None, ConstantValue(None, None), owner, name)
         case RecordValue() if name in owner.cls._fields:  # type: ignore[attr-defined]
             return owner.items[owner.cls._fields.index(name)]  # type: ignore[attr-defined]
-        case SliceValue() if name in ("start", "stop", "step"):
-            return getattr(owner, name)  # type: ignore[no-any-return]
         case MethodValue() if name == "__self__":
             return owner.self
         case MethodValue() if name == "__func__":

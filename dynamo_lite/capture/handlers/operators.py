@@ -118,6 +118,8 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         if op not in "&|^":  # of which two bools make a bool
             lhs, rhs = as_whole(machine, lhs), as_whole(machine, rhs)
         return number_binary(machine.tracer, op, lhs, rhs)
+    if _are_numpy_numbers(lhs, rhs):
+        return numpy_rules.binary(machine, op, *_as_scalars(machine, lhs, rhs))
     if isinstance(lhs, SequenceValue):
         if op == "+" and isinstance(rhs, SequenceValue) and lhs.kind is rhs.kind:
             if lhs.kind is tuple and not (lhs.items and rhs.items):
@@ -153,7 +155,7 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if isinstance(lhs, ArrayValue) and not lhs.node.array_type.scalar:
         return numpy_rules.inplace(machine, op, lhs, rhs)
     if isinstance(lhs, SequenceValue) and lhs.kind is list:
-        if op != "+" or lhs.source is not None:
+        if op != "+" or lhs.source is not None or _is_array(rhs) or _is_object(rhs):  # whose __radd__ is asked first
             raise Break("side-effect-container", f"{op}= on a list")
         extend(machine, lhs, rhs)
         return lhs
@@ -162,6 +164,20 @@ def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         if answer is not None:
             return answer
     return binary(machine, op, lhs, rhs)
+
+
+def _are_numpy_numbers(lhs: Value, rhs: Value) -> bool:
+    """Whether both are Python numbers or constant NumPy scalars, and one of them is such a scalar."""
+    scalars = [numpy_rules.is_constant_scalar(one) for one in (lhs, rhs)]
+    return any(scalars) and all(
+        is_scalar or as_scalar(one) is not None for is_scalar, one in zip(scalars, (lhs, rhs), strict=True)
+    )
+
+
+def _as_scalars(machine: Machine, *values: Value) -> list[Value]:
+    return [
+        numpy_rules.constant_scalar(machine, one) if numpy_rules.is_constant_scalar(one) else one for one in values
+    ]
 
 
 def _plain(value: Value) -> bool:
@@ -216,6 +232,8 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return numpy_rules.compare(machine, op, lhs, rhs)
     if as_scalar(lhs) is not None and as_scalar(rhs) is not None:
         return number_compare(machine.tracer, op, lhs, rhs)
+    if _are_numpy_numbers(lhs, rhs) and (as_scalar(lhs) is not None or as_scalar(rhs) is not None):
+        return numpy_rules.compare(machine, op, *_as_scalars(machine, lhs, rhs))
     if (
         isinstance(lhs, SequenceValue)
         and isinstance(rhs, SequenceValue)
@@ -225,9 +243,31 @@ def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
         return ConstantValue(None, _equal_items(machine, lhs, rhs) == (op == "=="))
     if isinstance(lhs, ConstantValue) and isinstance(rhs, ConstantValue) and _comparable(lhs) and _comparable(rhs):
         return python_result(PYTHON_OPERATORS[op], lhs.value, rhs.value)
+    if op in ("==", "!=") and _never_equal(lhs, rhs):
+        return ConstantValue(None, op == "!=")
     if op in ("==", "!=") and _compares_by_identity(machine, lhs) and _compares_by_identity(machine, rhs):
         return ConstantValue(None, identical(machine, lhs, rhs) == (op == "=="))
     raise Break("unsupported-operation", f"{op} of {a_kind(lhs)} and {a_kind(rhs)}")
+
+
+def _builtin_kind(value: Value) -> type | None:
+    """Of a builtin object the type whose objects alone may be equal to it; None for others."""
+    if isinstance(value, SequenceValue):
+        return value.kind if value.kind in (tuple, list) else None
+    if isinstance(value, DictValue):
+        return dict
+    if as_scalar(value) is not None:
+        return complex
+    if isinstance(value, ConstantValue):
+        kind = type(value.value)
+        return kind if kind in (str, bytes, tuple, list, dict, type(None)) else None
+    return None
+
+
+def _never_equal(lhs: Value, rhs: Value) -> bool:
+    """Whether two builtin objects are of types that have no equal objects."""
+    one, other = _builtin_kind(lhs), _builtin_kind(rhs)
+    return one is not None and other is not None and one is not other
 
 
 def _equal_items(machine: Machine, lhs: SequenceValue, rhs: SequenceValue) -> bool:
