@@ -4,13 +4,15 @@
    As soon as the times tell, there is a verdict, and nothing is timed for as long as that rests: what loses runs
    plainly, what gains compiled. What few calls have decided is soon tried again. A gain that was clear in several
    plain calls is looked at again by compiled calls alone, until so many have run since that one more plain call takes a
-   small part of their time: a program's later calls may have less to do than its first ones. A long call is never run plainly for the sake of knowing,
-   where most of it is spent in programs, of which the cost model has judged each. */
+   small part of their time: a program's later calls may have less to do than its first ones. A long call is never run
+   plainly for the sake of knowing, where most of it is spent in programs, of which the cost model has judged each. */
 #include "trials.h"
 
 #include <sys/resource.h>
 
 #include "numpy_api.h"
+
+enum { LOSES_AFTER = 3 }; /* times as many compiled calls as usual, where mean and least times tell otherwise */
 
 DlThresholds dl_thresholds;
 
@@ -173,7 +175,9 @@ judge(DlTrial *trial)
     }
     else if (trial->n_plain > 0 && are_enough(trial, trial->n_plain, trial->plain, dl_thresholds.tried_plain)) {
         int loses = trial->compiled > dl_thresholds.worth * trial->plain;
-        if (!loses || trial->n_compiled >= dl_thresholds.tried_plain) { /* NB: the first calls meet memory that is new */
+        /* NB: the first calls meet memory that is new; and of a machine that others use the least times tell more. */
+        int is_clear = trial->n_compiled >= dl_thresholds.tried_plain && trial->least_compiled > trial->least_plain;
+        if (!loses || is_clear || trial->n_compiled >= LOSES_AFTER * dl_thresholds.tried_compiled) {
             decide(trial, loses);
         }
     }
@@ -201,6 +205,7 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
     }
     if (choice == DL_TRY_PLAIN_TIMED) {
         double before = trial->plain;
+        trial->least_plain = trial->n_plain && trial->least_plain < time ? trial->least_plain : time;
         add_time(&trial->plain, &trial->n_plain, time);
         trial->all_plain++;
         settle(trial, before);
@@ -208,6 +213,7 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
     else {
         trial->vouched = time >= dl_thresholds.long_call && native >= dl_thresholds.vouched * time
                          && native >= dl_thresholds.long_program * programs;
+        trial->least_compiled = trial->n_compiled && trial->least_compiled < time ? trial->least_compiled : time;
         add_time(&trial->compiled, &trial->n_compiled, time);
     }
     judge(trial);

@@ -42,6 +42,7 @@ dl_longer(double last, double first, double longest)
 typedef struct {
     uint32_t n_plain, n_compiled; /* calls timed since the last verdict */
     double plain, compiled;       /* means, in which the latest calls count most; kept from one verdict to the next */
+    double least_plain, least_compiled; /* of those since the last verdict */
     uint64_t all_plain, all_compiled; /* calls: timed plainly, run compiled */
     char stays_plain;             /* the verdict: compiled calls took longer */
     char vouched;                 /* the latest compiled call was long, and long programs took most of it */
