@@ -484,16 +484,10 @@ def _is_of(value: Value, kind: str) -> bool:
     return number is not None and kind_of(number) == kind
 
 
-def _of_bool(machine: Machine, value: ArrayValue, type_: type[np.generic]) -> Value:
-    """A NumPy bool as the NumPy scalar of `type_` that it counts as; any other value as it is."""
-    if not value.node.array_type.scalar or value.node.array_type.dtype.kind != "b":
-        return value
-    return numpy_rules.complete(machine, ops.Bound("scalar_cast", (value.node,), {"type": type_}))
-
-
 @rule(int)
 def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = as_whole(machine, only(args, kwargs))
+    given = only(args, kwargs)
+    value = as_whole(machine, given)
     if _is_of(value, "int"):
         return value
     if isinstance(value, ArrayValue):
@@ -501,10 +495,10 @@ def _int(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             return machine.tracer.number(value.whole)
         if value.real is not None:
             return _int(machine, [NumberValue(None, value.real)], {})
-        found = numpy_rules.read_number(machine, _of_bool(machine, value, np.int64), asked=True)
+        found = numpy_rules.read_number(machine, value, asked=True)
         if found is None:
             raise Break("data-dependent-number", "int()")
-        if value.node.array_type.dtype.kind == "b" and isinstance(found, NumberValue):
+        if value is not given and isinstance(found, NumberValue):
             return machine.tracer.number(make("mod", found.expr, 2))  # which tells that it is 0 or 1
         value = found
         if not isinstance(value, NumberValue) or kind_of(value.expr) == "int":
@@ -536,7 +530,7 @@ def _float(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, ArrayValue):
         if value.real is not None:
             return NumberValue(None, value.real)
-        number = numpy_rules.read_number(machine, _of_bool(machine, value, np.float64), asked=True)
+        number = numpy_rules.read_number(machine, value, asked=True)
         if number is None:
             raise Break("data-dependent-number", "float()")
         value = number

@@ -153,7 +153,7 @@ def square_root(tracer: Tracer, value: Scalar) -> Scalar | None:
     return make("sqrt", value)
 
 
-# Where functions of math raise nothing: bounds of their operand, and how it is compared with them.
+# Where functions of math raise nothing: bounds of an operand, and how it is compared with them.
 _FINITE = (("ge", -sys.float_info.max), ("le", sys.float_info.max))
 _DOMAINS: dict[str, tuple[tuple[str, float], ...]] = {
     **dict.fromkeys(("sin", "cos", "tan"), _FINITE),
@@ -173,8 +173,10 @@ def function_of(tracer: Tracer, name: str, operands: list[Scalar]) -> Scalar | N
     raise. None where it does in this call, or for operands that are no ints or floats."""
     if any(kind_of(one) not in ("int", "float") or _too_wide(one) for one in operands):
         return None
-    for op, bound in _DOMAINS.get(name, ()):
-        value = operands[0]
+    bounds = [(operands[0], *row) for row in _DOMAINS.get(name, ())]
+    if name == "fmod":
+        bounds = [*((operands[0], *row) for row in _FINITE), (operands[1], "ne", 0.0)]
+    for value, op, bound in bounds:
         whole = kind_of(value) == "int"
         if whole and abs(bound) > 2**53:
             continue

@@ -33,7 +33,6 @@ from dynamo_lite.program.build_steps import (
 from dynamo_lite.program.element_ops import class_of
 from dynamo_lite.program.ir import Alloc as AllocNode
 from dynamo_lite.program.ir import DType, For, If, Launch, Memref, Room, Value
-from dynamo_lite.schedule.call import Evaluation
 from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
 from dynamo_lite.schedule.steps import View as ViewStep
 
@@ -41,6 +40,7 @@ PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
 ACCUMULATES = (np.add.accumulate, np.multiply.accumulate)
 POSITIONS = (np.ndarray.argmin, np.ndarray.argmax)
 _IN_ORDER = ((("order", "C"),), (("order", "K"),))  # these are one for axes in C order
+_MEDIAN = getattr(np.median, "_implementation", np.median)  # as schedule/call.py calls it
 SEARCHES = (np.searchsorted, np.ndarray.searchsorted)
 MOST_AXES = 3
 LONGEST = 4 * abi.MOST_VECTOR  # elements of an array that is made of others, one behind another
@@ -534,11 +534,10 @@ class VectorBuilder(StepBuilder):
 
 def _is_median(step: Call) -> bool:
     """Whether it is the median of all elements."""
-    function = step.function
-    if isinstance(function, Evaluation):
-        params = dict(zip(function.keys, step.args[1:], strict=False))
-        return function.op.name == "median" and params.get("axis") is None and not params.get("keepdims")
-    return function is _C.median
+    if step.function is _MEDIAN:
+        params = dict(step.kwargs)
+        return params.get("axis") is None and not params.get("keepdims")
+    return step.function is _C.median
 
 
 def _is_tested(lengths: Sequence[Number], axes: Sequence[frozenset[Axis]]) -> bool:

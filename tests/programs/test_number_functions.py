@@ -90,7 +90,7 @@ def test_one_program_for_all_numbers(name: str) -> None:
     fast = dynamo_lite.compile(of_arguments(name))
     x = np.ones(4)
     for value in (0.5, 0.25, 0.125, 0.75, 0.9):
-        fast(x, value, 0.5)
+        fast(x, value + 1.0 if name == "acosh" else value, 0.5)
     assert fast.stats()["compiles"] == 1, fast.explain()
 
 
