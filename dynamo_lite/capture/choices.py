@@ -455,7 +455,17 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     condition = simplify(condition)
     if not is_symbolic(condition) or not tracer.varies(condition) or tracer.graph.facts.decide(condition) is not None:
         return None
-    return None if tracer.requires(condition) or tracer.may_promise(condition) else condition
+    if tracer.requires(condition) or (tracer.may_promise(condition) and not _asks_where(condition)):
+        return None
+    return condition
+
+
+def _asks_where(value: object) -> bool:
+    """Whether a condition on an index asks where that stands (`i // 100 > 0`, `i % 10 == 9`), as it does for iterations
+    that differ: a promise that they do not would hold for this call alone."""
+    if not isinstance(value, ScalarOp):
+        return False
+    return value.op in ("floordiv", "mod") or any(map(_asks_where, value.operands))
 
 
 def as_number_here(machine: Machine, condition: GoesOn) -> Scalar:
