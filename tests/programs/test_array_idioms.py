@@ -46,6 +46,19 @@ def grids(x: Any) -> Any:
     return rows * x + columns, across * 0.5 + down, dense * 2.0, np.mgrid[0:n] * x[:, 0], np.ogrid[0:1:7j]
 
 
+def rolled_parts(x: Any) -> Any:
+    y, z = x.copy(), x[0].copy()
+    for _ in range(3):
+        y[:, ::2] = np.roll(y[:, ::2], 1, axis=0)
+        z[1:] = np.roll(z[1:], -1)
+    for step in range(x.shape[1]):
+        y[1:] = np.roll(y[1:], 2, axis=1) - np.roll(y[1:], 1, axis=1) * step
+        y[1:] += np.roll(y[1:], 2, axis=1)
+    first = np.roll(x[::-1], 1, axis=0)
+    x[0] = 5.0
+    return y, z, first - np.roll(x[::-1], 1, axis=0)
+
+
 def rolls(x: Any) -> Any:
     y, rows = x.copy(), []
     for shift, across in zip(np.array([0, 1, -1, 7, -1000001]), np.array([3, 0, -2, 10**15, 1]), strict=True):
@@ -144,6 +157,7 @@ def static_special(x: Any) -> Any:
 FUNCTIONS = [
     grids,
     rolls,
+    rolled_parts,
     extended_lists,
     seen_as_they_grow,
     selects,
