@@ -207,3 +207,22 @@ def test_one_program(fn: Any) -> None:
     with np.errstate(invalid="ignore"):
         fast(arrays((5, 6)))
     assert not fast.explain().breaks
+
+
+def axes_of_one(x: Any) -> Any:
+    both = np.roll(x, (1, 2), axis=(0, 1))
+    x[...] = x * 2.0
+    results = [np.roll(x, 1, axis=-1), x * 2.0, x + x, x.copy(), x.astype(np.float32)]
+    x[...] = np.roll(x, 1, axis=0)
+    return results, np.roll(x, -1, axis=0), both
+
+
+@pytest.mark.parametrize("shape", [(4, 1, 2), (1, 4, 2), (3, 2, 1), (3, 1), (1, 3), (1, 1), (3, 4)], ids=str)
+def test_strides_along_axes_of_one_element(shape: tuple[int, ...]) -> None:
+    def part(order: Any, step: int) -> Any:
+        whole = np.array(rng(1).normal(size=tuple(step * size + 1 for size in shape)), order=order)
+        return lambda: (whole.copy("K")[tuple(slice(0, step * size, step) for size in shape)],)
+
+    first, *others = (part(order, step) for order in "FC" for step in (1, 2))
+    options = {"options": {**OPTIONS, "recompile_limit": 100}}
+    require_equal(axes_of_one, first, variants=others, compile=dynamo_lite.compile, compile_options=options)
