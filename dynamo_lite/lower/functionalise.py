@@ -81,6 +81,17 @@ def _keeps_order(node: Node) -> bool:
     return REGISTRY[node.op].kind is OpKind.ELEMENTWISE or (node.op == "roll" and node.params["axis"] is not None)
 
 
+def _reads_order(node: Node, array: Node) -> bool:
+    """Whether the order of axes of `array` says all of how NumPy lays out what `node` makes of it. Where the array does
+    not lie packed, an axis of size 1 has a stride of its own, and such a one in the result another place."""
+    if array.array_type.ndim <= 1 or all(dim != 1 for dim in array.array_type.shape):
+        return True
+    made = array.kind is NodeKind.CALL and array.op != "tuple_get"
+    if node.op in ("roll", "copy", "astype"):
+        return made and _owns(array) and _is_plain_thin(array)
+    return _thin(array) or (made and (_owns(array) or array.op == "reduce"))
+
+
 def _follows(value: Node, array: Node) -> bool:
     """Whether NumPy lays `value` out in the order of axes of `array`."""
     if value is array or _thin(value):
@@ -175,7 +186,10 @@ def _forward_stores(graph: Graph, follows: Alike) -> None:
                 contents[arg]
                 if isinstance(arg, Node)
                 and arg in contents
-                and (any_layout or (_same_layout(contents[arg], arg) and _is_met_alone(arg, node)))
+                and (
+                    (any_layout and _reads_order(node, arg))
+                    or (_same_layout(contents[arg], arg) and _is_met_alone(arg, node))
+                )
                 else arg
                 for arg in node.args
             )

@@ -20,7 +20,7 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.rewrite import is_structured, origins, replace_uses, users, written, written_by
+from dynamo_lite.graph.rewrite import is_structured, origins, replace_uses, users, written
 from dynamo_lite.graph.scalar import make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.functionalise import Alike, looks_at_layout
@@ -173,14 +173,13 @@ class _Borders:
 
     def gather(self) -> dict[Node, _Bordered]:
         """What is rolled, by the first of its rolls: rolls of one value between which nobody writes into it."""
-        stored = written_by(self.graph.nodes)
         first: dict[Node, _Bordered] = {}
         of_value: dict[Node, _Bordered] = {}
         of_roll: dict[Node, _Bordered] = {}
         for node in self.graph.nodes:
             changed = written(node)
             if changed:
-                of_value = {x: one for x, one in of_value.items() if x not in stored or changed.isdisjoint(origins(x))}
+                of_value = {x: one for x, one in of_value.items() if changed.isdisjoint(origins(x))}
             if node not in self.unseen:
                 continue
             (x,) = node.args

@@ -23,6 +23,7 @@ from dynamo_lite.graph.rewrite import replace_uses, users
 from dynamo_lite.graph.scalar import Dim, Scalar, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.lower.functionalise import looks_at_layout
+from dynamo_lite.ops.registry import may_report
 
 MOST_VIEWS = 4  # of one value
 MOST_AGAIN = 11  # operations that are done once more for each element, about
@@ -159,8 +160,8 @@ class _Wanted:
         return own + sum(map(self.count, self.behind(node)))
 
     def reports(self, node: Node) -> bool:
-        """Whether a value, or what is computed for it alone, may report a floating-point error."""
-        return any(map(_reports, self.chain(node))) or any(map(self.reports, self.behind(node)))
+        """Whether a value, or what is computed for it alone, may report an error."""
+        return any(map(may_report, self.chain(node))) or any(map(self.reports, self.behind(node)))
 
     def borders(self, node: Node, parts: list[Part]) -> list[Part] | None:
         """What no part of a value has, and is computed for the errors that it may report; None where that is more than
@@ -221,11 +222,6 @@ class _Wanted:
             params = {"index": index, "scalar": False}
             self.made[base, own] = self.graph.add_call("basic_index", (base,), params, type_, node.location)
         return self.made[base, own]
-
-
-def _reports(node: Node) -> bool:
-    dtypes = [arg.array_type.dtype for arg in (node, *node.args) if isinstance(arg, Node)]
-    return REGISTRY[node.op].may_report and any(dtype.kind == "f" for dtype in dtypes)
 
 
 def _shape(part: Part) -> tuple[Dim, ...]:

@@ -648,6 +648,8 @@ def _bind_roll(ask: Relate, a: ArrayArg, shift: OpenIntOrSeveral, axis: AxesOrLi
     count = max(len(axes), len(shifts))
     if not {len(axes), len(shifts)} <= {1, count} or count == 0:
         raise OpError("np.roll by another number of places than axes")
+    if count > 1 and 1 in a.array_type.shape:
+        raise OpError("np.roll of several axes makes one array, and so has other strides along axes of size 1")
     pairs = list(zip(shifts * (count // len(shifts)), axes * (count // len(axes)), strict=True))
     for places, along in pairs[:-1]:
         a = pending("roll", (a,), {"shift": places, "axis": axis_of(along, a.array_type.ndim)})

@@ -464,7 +464,9 @@ class _Emitter:
                 if origin.kind is NodeKind.INPUT:
                     first.setdefault(origin, (step, []))[1].append(target)
         saves: list[tuple[int, int]] = []
-        last_decline = max((i for i, step in enumerate(self.steps) if may_decline(step, self.target)), default=-1)
+        shapes = {reg: node.type.shape for node, reg in self.registers.items() if isinstance(node.type, ArrayType)}
+        declines = (i for i, step in enumerate(self.steps) if may_decline(step, self.target, shapes))
+        last_decline = max(declines, default=-1)
         if any(node.op == "draw" for node in self.graph.nodes):
             last_decline = len(self.steps)  # the user's generator may have moved on meanwhile
         kept = -1
@@ -479,14 +481,14 @@ class _Emitter:
         return -1 if kept < 0 else kept + sum(step <= kept for step, _ in saves)
 
 
-def may_decline(step: Step, target: Target) -> bool:
-    """Whether a step may decline after steps before it have run."""
+def may_decline(step: Step, target: Target, shapes: Mapping[int, tuple[Dim, ...]]) -> bool:
+    """Whether a step may decline after steps before it have run. shapes: of what registers hold."""
     if isinstance(step, Map):
-        return _kernel_declines(step, target, fresh=not all(step.into))
+        return _kernel_declines(step, target, shapes, fresh=not all(step.into))
     if isinstance(step, Reduce):
         some = all(isinstance(step.shape[axis], int) and step.shape[axis] for axis in step.axes)
         raises = step.ufunc.identity is None and not some  # of nothing
-        return _kernel_declines(step, target, fresh=True) or step.dtype.kind not in "biu" or raises
+        return _kernel_declines(step, target, shapes, fresh=True) or step.dtype.kind not in "biu" or raises
     if isinstance(step, View):
         integers = [entry for entry in step.params if not isinstance(entry, tuple) and entry is not None]
         return step.kind == "reshape" or (step.kind == "basic_index" and bool(integers))
@@ -495,16 +497,19 @@ def may_decline(step: Step, target: Target) -> bool:
     return not isinstance(step, Save | Leave | Masked | New)
 
 
-def _kernel_declines(step: Map | Reduce, target: Target, fresh: bool) -> bool:
+def _kernel_declines(
+    step: Map | Reduce, target: Target, shapes: Mapping[int, tuple[Dim, ...]], fresh: bool
+) -> bool:
     """Whether a kernel may report something, read a number that its dtype cannot hold, or an array that is reversed, or
-    make one whose memory order nobody can tell (csrc/layout.c)."""
+    make one whose memory order nobody can tell (csrc/layout.c): that of one array of its shape is known."""
     kernel = step.kernel
     if kernel_reports(kernel, target) or any(op.forward for op in kernel.ops):
         return True
     numbers = zip(step.operands, kernel.operand_dtypes, strict=True)
     if any(is_symbolic(operand) and dtype.kind in "biu" for operand, dtype in numbers):
         return True
-    return fresh and len(step.shape) > 1 and sum(isinstance(operand, Reg) for operand in step.operands) > 1
+    read = [shapes.get(operand.index) for operand in step.operands if isinstance(operand, Reg)]
+    return fresh and len(step.shape) > 1 and read != [step.shape]
 
 
 _VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {

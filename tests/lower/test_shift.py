@@ -133,6 +133,30 @@ def test_planes(backend: str, errors: dict[str, str]) -> None:
     )
 
 
+def remainders(a: Any, b: Any) -> Any:
+    f = np.fmod(a, b)
+    g = np.reciprocal(b)
+    return f[2:] - f[1:-1], g[2:] + g[1:-1]
+
+
+@pytest.mark.parametrize("errors", ERRORS, ids=["warn", "raise", "ignore"])
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u2"])
+def test_integers_report_divisions_by_zero_that_nobody_reads(dtype: str, errors: dict[str, str]) -> None:
+    def at(place: int | None) -> Any:
+        divisors = np.array([divisor if n != place else 0 for n, divisor in enumerate(range(1, 10))], dtype)
+        return lambda: (np.arange(9).astype(dtype), divisors.copy())
+
+    require_equal(
+        remainders,
+        at(None),
+        variants=[at(0), at(4), at(8)],
+        compile=dynamo_lite.compile,
+        compile_options={"options": OPTIONS},
+        conditions=Conditions(errstate=errors),
+        calls=2,
+    )
+
+
 def kept(fn: Any, *args: Any) -> int:
     """How many values of the lowered graph are kept in memory for views that show them."""
     graph = lower(dynamo_lite.compile(fn).graph_for(*args), args)

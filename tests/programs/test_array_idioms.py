@@ -46,6 +46,19 @@ def grids(x: Any) -> Any:
     return rows * x + columns, across * 0.5 + down, dense * 2.0, np.mgrid[0:n] * x[:, 0], np.ogrid[0:1:7j]
 
 
+def rolled_parts(x: Any) -> Any:
+    y, z = x.copy(), x[0].copy()
+    for _ in range(3):
+        y[:, ::2] = np.roll(y[:, ::2], 1, axis=0)
+        z[1:] = np.roll(z[1:], -1)
+    for step in range(x.shape[1]):
+        y[1:] = np.roll(y[1:], 2, axis=1) - np.roll(y[1:], 1, axis=1) * step
+        y[1:] += np.roll(y[1:], 2, axis=1)
+    first = np.roll(x[::-1], 1, axis=0)
+    x[0] = 5.0
+    return y, z, first - np.roll(x[::-1], 1, axis=0)
+
+
 def rolls(x: Any) -> Any:
     y, rows = x.copy(), []
     for shift, across in zip(np.array([0, 1, -1, 7, -1000001]), np.array([3, 0, -2, 10**15, 1]), strict=True):
@@ -144,6 +157,7 @@ def static_special(x: Any) -> Any:
 FUNCTIONS = [
     grids,
     rolls,
+    rolled_parts,
     extended_lists,
     seen_as_they_grow,
     selects,
@@ -193,3 +207,22 @@ def test_one_program(fn: Any) -> None:
     with np.errstate(invalid="ignore"):
         fast(arrays((5, 6)))
     assert not fast.explain().breaks
+
+
+def axes_of_one(x: Any) -> Any:
+    both = np.roll(x, (1, 2), axis=(0, 1))
+    x[...] = x * 2.0
+    results = [np.roll(x, 1, axis=-1), x * 2.0, x + x, x.copy(), x.astype(np.float32)]
+    x[...] = np.roll(x, 1, axis=0)
+    return results, np.roll(x, -1, axis=0), both
+
+
+@pytest.mark.parametrize("shape", [(4, 1, 2), (1, 4, 2), (3, 2, 1), (3, 1), (1, 3), (1, 1), (3, 4)], ids=str)
+def test_strides_along_axes_of_one_element(shape: tuple[int, ...]) -> None:
+    def part(order: Any, step: int) -> Any:
+        whole = np.array(rng(1).normal(size=tuple(step * size + 1 for size in shape)), order=order)
+        return lambda: (whole.copy("K")[tuple(slice(0, step * size, step) for size in shape)],)
+
+    first, *others = (part(order, step) for order in "FC" for step in (1, 2))
+    options = {"options": {**OPTIONS, "recompile_limit": 100}}
+    require_equal(axes_of_one, first, variants=others, compile=dynamo_lite.compile, compile_options=options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.oracle import require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS
 
 
@@ -79,3 +81,30 @@ def test_a_write_before_what_declines(function: Callable[..., Any], backend: str
             found.append((outcome, [array.tobytes() for array in arguments]))
         assert found[0] == found[1], kind
     assert fast.stats()["native_calls"] + fast.stats()["declines"] > 0
+
+
+def fills_and_turns(x: Any, row: Any) -> Any:
+    x[1:] = x[:-1]
+    x[...] = row
+    x[::-1] = x
+    return x
+
+
+def fills_and_copies(x: Any, row: Any) -> Any:
+    x[1:] = x[:-1]
+    x[...] = row
+    return x.copy(), x
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (4, 1), (1, 1), (3, 4), (4, 4)], ids=str)
+@pytest.mark.parametrize("fn", [fills_and_turns, fills_and_copies])
+def test_an_array_that_is_filled_lies_in_an_order_that_nothing_tells(fn: Any, shape: tuple[int, int]) -> None:
+    def args(row: Any, order: Any = "C") -> Any:
+        flat = np.arange(shape[0] * shape[1], dtype=float)
+        return lambda: (np.array(flat.reshape(shape), order=order), copy.copy(row))
+
+    rows = [7.0, np.float64(3.0), np.arange(shape[1], dtype=float), np.ones((shape[0], 1))]
+    options = {"options": {**OPTIONS, "recompile_limit": 100}}
+    for row in rows:
+        variants = [args(row, "F"), *map(args, rows)]
+        require_equal(fn, args(row), variants=variants, compile=dynamo_lite.compile, compile_options=options)
