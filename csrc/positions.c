@@ -70,28 +70,38 @@ is_less(double a, double b)
     return isless(a, b) || (isnan(b) && !isnan(a));
 }
 
+/* Whether what stands in a vector belongs before a key; behind all that equal it, or in front of them. */
+static int
+is_before(const char *at, const char *key, int is_float, int right)
+{
+    if (is_float) {
+        double a, b;
+        memcpy(&a, at, sizeof a);
+        memcpy(&b, key, sizeof b);
+        return right ? !is_less(b, a) : is_less(a, b);
+    }
+    int64_t a, b;
+    memcpy(&a, at, sizeof a);
+    memcpy(&b, key, sizeof b);
+    return right ? a <= b : a < b;
+}
+
+/* NB: the very steps that NumPy takes, as a trial has found them: they show where the vector is not sorted. */
 int64_t
 dl_positions_search(npy_intp what, const char *x, npy_intp n, npy_intp stride, const char *key)
 {
-    int is_float = what / DL_SEARCHES == NPY_DOUBLE, right = what % DL_SEARCHES == DL_SEARCH_RIGHT;
+    int is_float = what / DL_SEARCHES == NPY_DOUBLE, right = (what & DL_SEARCH_RIGHT) != 0;
     npy_intp low = 0, high = n;
-    while (low < high) { /* NB: the very steps that NumPy takes: they show where the vector is not sorted */
+    if (what & DL_SEARCH_BY_HALVES && n > 0) {
+        for (npy_intp rest = n; rest > 1; rest -= rest >> 1) {
+            npy_intp half = rest >> 1;
+            low += is_before(x + (low + half) * stride, key, is_float, right) ? half : 0;
+        }
+        return low + is_before(x + low * stride, key, is_float, right);
+    }
+    while (low < high) {
         npy_intp middle = low + ((high - low) >> 1);
-        const char *at = x + middle * stride;
-        int before;
-        if (is_float) {
-            double a, b;
-            memcpy(&a, at, sizeof a);
-            memcpy(&b, key, sizeof b);
-            before = right ? !is_less(b, a) : is_less(a, b);
-        }
-        else {
-            int64_t a, b;
-            memcpy(&a, at, sizeof a);
-            memcpy(&b, key, sizeof b);
-            before = right ? a <= b : a < b;
-        }
-        if (before) {
+        if (is_before(x + middle * stride, key, is_float, right)) {
             low = middle + 1;
         }
         else {

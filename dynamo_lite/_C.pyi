@@ -114,6 +114,7 @@ class Abi(NamedTuple):
     SEARCHES: int
     SEARCH_LEFT: int
     SEARCH_RIGHT: int
+    SEARCH_BY_HALVES: int
     DRAW_RANDOM: int
     DRAW_UNIFORM: int
     DRAW_STANDARD_NORMAL: int

@@ -7,6 +7,7 @@ body the schedule sees to that, what goes into an inner body is looked at here.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -274,7 +275,10 @@ class VectorBuilder(StepBuilder):
                 raise NotCompiled("a search for what is compared as another dtype")
             value = self.convert(number, x.dtype)
         side = abi.SEARCH_RIGHT if given.get("side") == "right" else abi.SEARCH_LEFT
-        what = self.constant(INT64, abi.SEARCHES * x.dtype.num + side)
+        steps = _search_steps()
+        if steps is None:
+            raise NotCompiled("a search by steps that are not known")
+        what = self.constant(INT64, abi.SEARCHES * x.dtype.num + side + steps)
         words = (what, self.begin(x), x.sizes[0].value, x.strides[0], self.cell(value))
         place = self.helper("search", words, INT64)
         assert place is not None
@@ -530,6 +534,34 @@ class VectorBuilder(StepBuilder):
         for written in body.written:
             if any(place != written and base == bases.get(written) for place, base in bases.items()):
                 raise NotCompiled("memory that goes into a body twice")
+
+
+@functools.cache
+def _search_steps() -> int | None:
+    """Which steps NumPy's search takes, as they show in a vector that is not sorted; None: others than are known."""
+    x = np.random.default_rng(0).random(200)
+    trials = [(x[:n], key, int(x[:n].searchsorted(key))) for n in (1, 2, 3, 5, 8, 17, 64, 100, 200) for key in x[::9]]
+    for steps, place in ((0, _place_by_middles), (abi.SEARCH_BY_HALVES, _place_by_halves)):
+        if all(place(some, key) == found for some, key, found in trials):
+            return steps
+    return None
+
+
+def _place_by_middles(x: np.ndarray[Any, Any], key: float) -> int:
+    low, high = 0, len(x)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if x[middle] < key else (low, middle)
+    return low
+
+
+def _place_by_halves(x: np.ndarray[Any, Any], key: float) -> int:
+    low, rest = 0, len(x)
+    while rest > 1:
+        half = rest // 2
+        low += half if x[low + half] < key else 0
+        rest -= half
+    return low + int(x[low] < key)
 
 
 def _is_median(step: Call) -> bool:

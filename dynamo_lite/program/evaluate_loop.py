@@ -345,7 +345,7 @@ def _median(type_num: Any, x: Array, n: Any, out: Array) -> None:
 
 
 def _search(what: Any, x: Array, n: Any, stride: Any, key: Array) -> Any:
-    side = "right" if what % abi.SEARCHES == abi.SEARCH_RIGHT else "left"
+    side = "right" if what & abi.SEARCH_RIGHT else "left"
     return _at(x, (n,), (stride,)).searchsorted(key, side=side)  # type: ignore[call-overload]
 
 
