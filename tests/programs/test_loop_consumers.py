@@ -3,6 +3,7 @@ and what is None after some iterations."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -165,7 +166,8 @@ def test_consumers(name: str, backend: str) -> None:
         compile_options={"backend": backend, "options": OPTIONS},
         calls=2,
     )
-    if _C.get_stress() or not native:
+    # What 3.14 hands to a generator expression is not seen as what its loop goes over yet: it runs item by item.
+    if _C.get_stress() or not native or sys.version_info >= (3, 14):
         return
     compiled = dynamo_lite.compile(fn, backend=backend, options=OPTIONS)
     compiled(X, 10)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -107,9 +106,7 @@ def test_outcome(name: str, backend: str) -> None:
     report = require_equal(one.fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2)
     if not _C.get_stress():
         found = {loop.outcome for loop in report.compiled.explain().loops}
-        # From 3.14 this loop stands in the function itself, which has a cell variable: it cannot be left in two ways.
-        plain = one.plain or (name == "any_row" and sys.version_info >= (3, 14))
-        assert ("native" in found) != plain, report.compiled.explain()
+        assert ("native" in found) != one.plain, report.compiled.explain()
 
 
 def test_the_loop_of_a_builtin_stands_where_it_is_called() -> None:

@@ -142,6 +142,10 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
         return _frozen_attribute(obj, name)
     if isinstance(obj, type):
         return _class_attribute(machine, obj, source, name)
+    if type(obj) is slice and name in ("start", "stop", "step"):  # a constant of the code, from 3.14 on
+        part = getattr(obj, name)
+        if type(part) in (int, float, complex, type(None)):
+            return ConstantValue(None, part)
     if type(obj).__module__ == "numpy" and type(obj).__name__ == "_ArrayFunctionDispatcher":
         found = getattr(obj, name, MISSING)
         if found is MISSING:

@@ -378,7 +378,7 @@ def length(machine: Machine, value: Value) -> Value:
             return computed_number(len(value.value))
         case NumberValue() | ConstantValue(value=bool() | int() | float() | None):
             raise Raised(TypeError, "a number has no len()")
-        case SliceValue():
+        case SliceValue() | ConstantValue(value=slice()):
             raise Raised(TypeError, "a slice has no len()")
         case ArrayValue() if value.node.array_type.ndim == 0:
             raise Raised(TypeError, "len() of what has no axes")
