@@ -1,4 +1,5 @@
-/* Which floating-point errors the caller's error state reports, and a state in which these raise.
+/* Which floating-point errors the caller's error state reports, and a state in which these raise; and whether NumPy's
+ * buffers, whose size stands beside it, are as large as ever.
  *
  * The error state is a context variable that holds a capsule. For each capsule met, NumPy is asked once which errors it
  * ignores, and for a capsule in which all others raise. A program may change what is ignored (`with np.errstate`): then
@@ -14,11 +15,14 @@ enum { KNOWN_STATES = 4 };
 typedef struct {
     PyObject *capsule, *raising; /* owned */
     unsigned reported;           /* flags that are not ignored */
+    int is_buffered;             /* nobody has called np.setbufsize */
 } ErrorState;
 
-static PyObject *state_variable, *make_state, *get_modes; /* of numpy._core.umath; numpy.geterr */
+static PyObject *state_variable, *make_state; /* of numpy._core.umath */
+static PyObject *get_modes, *get_buffer;      /* numpy.geterr, numpy.getbufsize */
 static ErrorState known_states[KNOWN_STATES];
 static PyObject *states_of[16]; /* owned: in which the kinds of these bits raise, and others are ignored */
+static PyObject *unusual_state; /* owned: the latest such one with buffers of another size */
 static int next_state;
 
 static const struct {
@@ -43,10 +47,11 @@ dl_errstate_register(void)
         state_variable = PyObject_GetAttrString(umath, "_extobj_contextvar");
         make_state = PyObject_GetAttrString(umath, "_make_extobj");
         get_modes = PyObject_GetAttrString(numpy, "geterr");
+        get_buffer = PyObject_GetAttrString(numpy, "getbufsize");
     }
     Py_XDECREF(umath);
     Py_XDECREF(numpy);
-    return state_variable && make_state && get_modes ? 0 : -1;
+    return state_variable && make_state && get_modes && get_buffer ? 0 : -1;
 }
 
 /* Fill in which errors the current state reports and the state in which they raise. */
@@ -55,7 +60,10 @@ learn_state(ErrorState *state)
 {
     DlDeferral deferral;
     dl_interrupts_defer(&deferral, NULL);
-    PyObject *modes = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(get_modes));
+    PyObject *size = PyObject_CallNoArgs(get_buffer);
+    PyObject *modes = dl_interrupts_resume(&deferral, size ? PyObject_CallNoArgs(get_modes) : NULL);
+    state->is_buffered = size != NULL && PyLong_AsLong(size) == DL_BUFFERED;
+    Py_XDECREF(size);
     PyObject *raising = modes ? PyDict_New() : NULL;
     if (raising == NULL) {
         Py_XDECREF(modes);
@@ -112,6 +120,14 @@ current_state(int *learned)
     Py_XDECREF(old.capsule);
     Py_XDECREF(old.raising);
     return place;
+}
+
+int
+dl_errstate_is_buffered(void)
+{
+    int learned;
+    const ErrorState *state = current_state(&learned);
+    return state == NULL ? -1 : state->is_buffered;
 }
 
 /* Note what the current error state reports, unless that is known: 0, 1 when Python code was run for it, or -1. */
@@ -183,15 +199,17 @@ dl_errstate_set(DlRun *run, const DlErrorsStep *step)
     return status;
 }
 
-/* The state in which these flags raise, and others are ignored: borrowed, or NULL with an error set. */
+/* The state in which these flags raise, and others are ignored, with the buffers of the current one, which are as large as
+ * ever or not: borrowed until the next call, or NULL with an error set. */
 static PyObject *
-state_raising(unsigned flags)
+state_raising(unsigned flags, int is_buffered)
 {
     size_t place = 0;
     for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows); i++) {
         place |= (size_t)(flags & error_rows[i].flag ? 1 : 0) << i;
     }
-    if (states_of[place] == NULL) {
+    PyObject **kept = is_buffered ? &states_of[place] : &unusual_state;
+    if (*kept == NULL || !is_buffered) {
         PyObject *modes = PyDict_New(), *no_args = PyTuple_New(0);
         for (size_t i = 0; i < Py_ARRAY_LENGTH(error_rows) && modes != NULL; i++) {
             PyObject *word = PyUnicode_FromString(place >> i & 1 ? "raise" : "ignore");
@@ -200,11 +218,12 @@ state_raising(unsigned flags)
             }
             Py_XDECREF(word);
         }
-        states_of[place] = modes && no_args ? PyObject_Call(make_state, no_args, modes) : NULL;
+        PyObject *made = modes && no_args ? PyObject_Call(make_state, no_args, modes) : NULL;
+        Py_XSETREF(*kept, made);
         Py_XDECREF(modes);
         Py_XDECREF(no_args);
     }
-    return states_of[place];
+    return *kept;
 }
 
 DlStatus
@@ -220,7 +239,7 @@ dl_errstate_enter(DlRun *run)
     run->knows_reported = state != NULL;
     if (state != NULL) {
         unsigned flags = in_force(run, state->reported);
-        PyObject *raising = flags == state->reported ? state->raising : state_raising(flags);
+        PyObject *raising = flags == state->reported ? state->raising : state_raising(flags, state->is_buffered);
         Py_XINCREF(raising); /* NB: setting may run code that replaces the known states */
         run->errstate = raising ? PyContextVar_Set(state_variable, raising) : NULL;
         Py_XDECREF(raising);
@@ -231,7 +250,8 @@ dl_errstate_enter(DlRun *run)
 PyObject *
 dl_errstate_invalid_alone(void)
 {
-    PyObject *raising = state_raising(DL_FP_INVALID);
+    int is_buffered = dl_errstate_is_buffered();
+    PyObject *raising = is_buffered < 0 ? NULL : state_raising(DL_FP_INVALID, is_buffered);
     return raising ? PyContextVar_Set(state_variable, raising) : NULL;
 }
 

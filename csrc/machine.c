@@ -710,6 +710,12 @@ dl_machine_run(DlRun *run, DlLoopStep *step, int64_t start, int64_t by, uint64_t
         self->rests -= self->rests > 0;
         return 2;
     }
+    if (self->n_rooms > 0) { /* NB: code that makes arrays may sum copies in NumPy's order, which goes by its buffers */
+        int is_buffered = dl_errstate_is_buffered();
+        if (is_buffered <= 0) {
+            return is_buffered < 0 ? -1 : 2;
+        }
+    }
     DlVariant *variant;
     DlBlock block;
     DlStatus status = step->checked ? 0 : check_overlap(run, step);

@@ -465,12 +465,14 @@ DlStatus dl_steps_run(DlRun *run, int fixed);
 /* Turn floating-point errors that are not ignored into exceptions, until the run ends. */
 DlStatus dl_errstate_enter(DlRun *run);
 void dl_errstate_leave(DlRun *run);
-/* Make sure that dl_errstate_reports runs no Python code later. */
+/* Make sure that dl_errstate_reports runs no Python code later, nor the next. */
 DlStatus dl_errstate_learn(DlRun *run);
 /* Judge the flags gathered so far, and let another state be in force. */
 DlStatus dl_errstate_set(DlRun *run, const DlErrorsStep *step);
 /* 1 when some flag gathered so far is not ignored by the caller, 0, or -1 with an error set. */
 int dl_errstate_reports(DlRun *run);
+/* Whether NumPy's buffers are as large as ever; -1 with an error set. */
+int dl_errstate_is_buffered(void);
 /* Decline when one of the flags gathered so far is such that NumPy would report it. */
 DlStatus dl_flags_judge(DlRun *run);
 /* Decline when a floating-point error happened that NumPy would report. */

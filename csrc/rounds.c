@@ -12,7 +12,6 @@ dl_round_cool(DlRound *round, double seconds)
 {
     round->hot = 0;
     round->spent = 0;
-    round->since = 0;
     round->cool_until = seconds > 0 ? dl_now() + (uint64_t)(seconds * 1e9) : 0;
     round->epoch++;
 }
@@ -33,19 +32,6 @@ rounds_left(PyObject *iterator, Py_ssize_t *last)
     }
     PyErr_Clear(); /* more than fit */
     return left;
-}
-
-/* Whether the plain rounds are too long ago, as some more would cost little: later rounds may have less to do. Only of a
-   loop that compiled code enters while it runs, so that it does again. */
-static int
-is_stale(DlRound *round, double plain)
-{
-    double fresh = dl_longer(round->fresh, dl_thresholds.first_fresh, dl_thresholds.longest_fresh);
-    if (round->entered == 0 || round->since < fresh || plain > dl_thresholds.stale * round->since) {
-        return 0;
-    }
-    round->fresh = fresh;
-    return 1;
 }
 
 int
@@ -81,17 +67,11 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     double plain = (double)round->plain / (double)round->n_plain;
     if (round->n_plain >= dl_thresholds.tried_plain && round->counts == visits) {
         round->saved += (plain - compiled) * (double)visits->rounds;
-        round->since += (double)visits->time;
     }
     visits->visits = 0;
     visits->rounds = visits->time = 0;
     if (round->n_plain < dl_thresholds.tried_plain || compiled <= dl_thresholds.worth * plain) {
-        if (!is_stale(round, plain)) {
-            return 1;
-        }
-        dl_round_cool(round, 0);
-        round->plain = round->n_plain = 0;
-        return 0;
+        return 1;
     }
     round->patience = (uint64_t)dl_longer((double)round->patience, dl_thresholds.first_patience, dl_thresholds.longest_patience);
     round->retry_at = time + round->patience;

@@ -12,8 +12,6 @@
 
 #include "numpy_api.h"
 
-enum { LOSES_AFTER = 3 }; /* times as many compiled calls as usual, where mean and least times tell otherwise */
-
 DlThresholds dl_thresholds;
 
 static const struct {
@@ -31,6 +29,7 @@ static const struct {
     {"nudges", &dl_thresholds.nudges, 1},
     {"tried_compiled", &dl_thresholds.tried_compiled, 1},
     {"tried_plain", &dl_thresholds.tried_plain, 1},
+    {"tried_unclear", &dl_thresholds.tried_unclear, 1},
     {"tried_time", &dl_thresholds.tried_time, 1e9},
     {"sample_every", &dl_thresholds.sample_every, 1},
     {"rounds_judged", &dl_thresholds.rounds_judged, 1},
@@ -47,8 +46,6 @@ static const struct {
     {"first_patience", &dl_thresholds.first_patience, 1e9},
     {"longest_patience", &dl_thresholds.longest_patience, 1e9},
     {"stale", &dl_thresholds.stale, 1},
-    {"first_fresh", &dl_thresholds.first_fresh, 1e9},
-    {"longest_fresh", &dl_thresholds.longest_fresh, 1e9},
 };
 
 uint64_t
@@ -177,7 +174,7 @@ judge(DlTrial *trial)
         int loses = trial->compiled > dl_thresholds.worth * trial->plain;
         /* NB: the first calls meet memory that is new; and of a machine that others use the least times tell more. */
         int is_clear = trial->n_compiled >= dl_thresholds.tried_plain && trial->least_compiled > trial->least_plain;
-        if (!loses || is_clear || trial->n_compiled >= LOSES_AFTER * dl_thresholds.tried_compiled) {
+        if (!loses || is_clear || trial->n_compiled >= dl_thresholds.tried_unclear) {
             decide(trial, loses);
         }
     }

@@ -14,9 +14,10 @@
 /* What policy.Thresholds says, times in ns. */
 typedef struct {
     double hot_function, hot_loop, hot_callee, look, nudges;
-    double short_function, short_call, tried_short, tried_compiled, tried_plain, sample_every, rounds_judged, worth;
+    double short_function, short_call, tried_short, tried_compiled, tried_plain, tried_unclear, sample_every;
+    double rounds_judged, worth;
     double tried_time, clear, close, long_call, vouched, long_program, unsettled;
-    double rest_of_few, first_rest, longest_rest, first_patience, longest_patience, stale, first_fresh, longest_fresh;
+    double rest_of_few, first_rest, longest_rest, first_patience, longest_patience, stale;
 } DlThresholds;
 
 extern DlThresholds dl_thresholds;

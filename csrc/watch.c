@@ -231,12 +231,14 @@ choose_polls(DlPoll *poll, const DlTrial *trial, PyObject *function, PyCodeObjec
     }
     else if (trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_call) {
         DlDeferral deferral;
+        uint64_t began = dl_now();
         dl_hook_pause();
-        dl_interrupts_defer(&deferral, function);
+        dl_interrupts_defer(&deferral, NULL);
         PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(poll->alone));
         dl_hook_resume();
-        if (made == NULL || !PyCode_Check(made)) {
-            PyErr_Clear();
+        dl_thread.answering += dl_now() - began;
+        if (made == NULL || !PyCode_Check(made)) { /* a defect of ours, or no memory: the polls stay */
+            PyErr_WriteUnraisable(function);
             Py_CLEAR(poll->alone);
         }
         else if (PyFunction_GET_CODE(function) == (PyObject *)code) {

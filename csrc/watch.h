@@ -37,8 +37,6 @@ typedef struct {
     DlVisits *counts;        /* the place whose rounds count for `saved`, of all in the loop, compared only; and in */
     uint64_t counted;        /* which epoch */
     double saved; /* ns that compiled rounds took less, as far as both were timed */
-    double since; /* ns that compiled rounds have taken since the latest plain ones; and after how many some run plainly */
-    double fresh;
 } DlRound;
 
 /* Note a visit. iterator: what the loop goes through, a range or its iterator, of which the rounds are counted; anything

@@ -111,6 +111,7 @@ class Abi(NamedTuple):
     POSITIONS: int
     POSITION_LEAST: int
     POSITION_GREATEST: int
+    BUFFERED: int
     SEARCHES: int
     SEARCH_LEFT: int
     SEARCH_RIGHT: int

@@ -24,13 +24,13 @@ _DEBUG, _INFO, _WARNING = 10, 20, 30  # of the logging module
 
 def _listener(name: str, level: int) -> logging.Logger | None:
     """The logger of that name, if it is enabled for `level`."""
-    module = sys.modules.get("logging")
-    if module is None:
+    get_logger = getattr(sys.modules.get("logging"), "getLogger", None)
+    if get_logger is None:  # or the program has another module of that name
         return None
-    ours = module.getLogger("dynamo_lite")
+    ours = get_logger("dynamo_lite")
     if not ours.level:
         ours.setLevel(_WARNING)
-    logger: logging.Logger = module.getLogger(name)
+    logger: logging.Logger = get_logger(name)
     return logger if logger.isEnabledFor(level) else None
 
 

@@ -63,6 +63,7 @@ class Thresholds:
     nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
     tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones
     tried_plain: int = 3
+    tried_unclear: int = 12  # compiled calls, before one loses whose least time is shorter than that of plain ones
     tried_time: float = 0.010  # seconds that calls of either kind take, after which fewer are enough
     clear: float = 1.5  # times as fast: one plain call is enough, and later none
     close: float = 0.1  # share by which times differ that take three times as many calls to tell apart
@@ -78,9 +79,7 @@ class Thresholds:
     longest_rest: int = 1 << 16
     first_patience: float = 0.5  # and for loops
     longest_patience: float = 2.0
-    stale: float = 0.05  # of what compiled calls, or rounds, have taken since the latest plain one: another may take it
-    first_fresh: float = 0.2  # seconds that compiled rounds run at least, until some run plainly; twice as many later
-    longest_fresh: float = 4.0
+    stale: float = 0.05  # of what compiled calls have taken since the latest plain one: another may take it
     credited: int = 32  # calls since the latest plain one, at most, that count as gains where that decides
 
 

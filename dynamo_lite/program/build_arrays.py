@@ -31,22 +31,24 @@ from dynamo_lite.schedule.steps import Alloc, Map, Put, Reduce, Reg
 
 Either: TypeAlias = Callable[[Value | Memref, Value | Memref], Value | Memref]  # what a choice hands out
 Handed: TypeAlias = NumpyScalar | Number | Array  # what loops carry and choices yield
-BUFFERED = 8192  # elements that NumPy has room for a copy of
 MOST_CONSTANTS = 8  # of a vector that machine code writes itself
 PYTHON_TYPES = {"int": abi.PYTHON_INT, "float": abi.PYTHON_FLOAT, "bool": abi.PYTHON_BOOL}
 
 
 @cache
 def reduces_a_copy() -> bool:
-    """Whether this NumPy sums the elements of a matrix that is a part of another one as those of a packed copy."""
+    """Whether this NumPy sums the elements of a part of a matrix as those of a packed copy, where its buffers have room
+    for them, as csrc/machine.c asks."""
     x = np.sin(np.arange(3000.0)).reshape(60, 50)
     sizes = ((2, 2), (3, 3), (3, 9), (9, 3), (20, 30))
     parts = [x[i : i + n, j : j + m] for n, m in sizes for i in (0, 7) for j in (1, 8)]
-    return np.getbufsize() == BUFFERED and all(
-        np.array_equal(np.add.reduce(part, axis=axis), np.add.reduce(part.copy(), axis=axis))
-        for part in parts
-        for axis in (None, 0, 1)
-    )
+    with np.errstate():
+        np.setbufsize(abi.BUFFERED)
+        return all(
+            np.array_equal(np.add.reduce(part, axis=axis), np.add.reduce(part.copy(), axis=axis))
+            for part in parts
+            for axis in (None, 0, 1)
+        )
 
 
 def held(value: Register | Number) -> NumpyScalar | Held | None:
@@ -375,7 +377,7 @@ class ArrayBuilder(VectorBuilder):
         if array.ordered is None or len(array.sizes) != 2 or not reduces_a_copy():
             raise NotCompiled("a reduction of an array that does not lie packed")
         self.vectors |= array.ordered
-        most = self.constant(INT64, BUFFERED)
+        most = self.constant(INT64, abi.BUFFERED)
         self.decline_if(self.op("greater", self.total(array.sizes).value, most), abi.RETURNED_LONG)
         return self.packed_copy(array)
 

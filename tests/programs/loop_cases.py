@@ -55,6 +55,20 @@ def registry() -> tuple[dict[str, Case], Register]:
     return cases, case
 
 
+def table() -> tuple[dict[str, tuple[Callable[..., Any], Any]], Register]:
+    """Programs by name, with what is expected of each, and the decorator that adds one: ``@register(expected)``."""
+    programs: dict[str, tuple[Callable[..., Any], Any]] = {}
+
+    def register(expected: Any) -> Callable[[Callable[..., Any]], Any]:
+        def add(fn: Callable[..., Any]) -> Any:
+            programs[fn.__name__] = fn, expected
+            return fn
+
+        return add
+
+    return programs, register
+
+
 def rng(size: int) -> np.random.Generator:
     return np.random.default_rng(size)
 

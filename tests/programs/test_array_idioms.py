@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -85,6 +85,36 @@ def extended_lists(x: Any) -> Any:
     return rows, same is rows, names, sums
 
 
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+    def __radd__(self, other: Any) -> Any:
+        return "asked first", other
+
+
+class Items(list[Any]):
+    def __radd__(self, other: Any) -> Any:
+        return "asked first", other
+
+
+ITEMS, SCALAR = Items([1]), np.float64(2.0)
+
+
+def extended_by_what_is_asked_first(x: Any) -> Any:
+    rows, pairs, items, scalars = [x[0, 0]], [x[0, 0]], [x[0, 0]], [x[0, 0]]
+    rows += x[0]  # type: ignore[arg-type]
+    pairs += Pair(x[1], 2.0)
+    items += ITEMS
+    scalars += SCALAR  # type: ignore[arg-type]
+    message, number = "", [x[0, 0]]
+    try:
+        number += 5  # type: ignore[arg-type]
+    except TypeError as error:
+        message = str(error)
+    return rows, pairs, items, scalars, message, number
+
+
 def seen_as_they_grow(x: Any) -> Any:
     lengths = [0]
     lengths += (len(lengths) for row in x)
@@ -159,6 +189,7 @@ FUNCTIONS = [
     rolls,
     rolled_parts,
     extended_lists,
+    extended_by_what_is_asked_first,
     seen_as_they_grow,
     selects,
     wrong_selects,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,19 +10,9 @@ import pytest
 import dynamo_lite
 from dynamo_lite import _C
 from tests.oracle import require_equal
-from tests.programs.loop_cases import BACKENDS, OPTIONS
+from tests.programs.loop_cases import BACKENDS, OPTIONS, table
 
-TABLE: dict[str, tuple[Callable[..., Any], bool]] = {}
-
-
-def program(whole: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """whole: np.array is part of the graph with the loop, so that nothing breaks."""
-
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-        TABLE[fn.__name__] = fn, whole
-        return fn
-
-    return register
+TABLE, program = table()  # True: np.array is part of the graph with the loop, so that nothing breaks
 
 
 @program(True)

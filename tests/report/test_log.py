@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,14 @@ def test_the_root_loggers_level_is_for_the_program(caplog: pytest.LogCaptureFixt
         log.emit("graph", "f", "%x")
         log.say("compiled f")
     assert caplog.messages == []
+
+
+@pytest.mark.parametrize("module", [None, types.ModuleType("logging")], ids=["none", "the program's own"])
+def test_without_the_logging_module_stderr_is_told(
+    module: object, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "logging", module)
+    with config.patch(logs=frozenset({"graph"}), verbose=True):
+        log.emit("graph", "f", "two lines\nof text")
+        log.say("hello")
+    assert capsys.readouterr().err == "[dynamo_lite.graph] f\ntwo lines\nof text\n[dynamo_lite] hello\n"

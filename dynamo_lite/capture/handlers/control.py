@@ -102,7 +102,7 @@ def truth_of(machine: Machine, value: Value, wanted: bool = True) -> Value:
 def _raising_way(code: Code, place: int) -> bool | None:
     """The truth for which a jump leads to instructions that only raise; None where neither does, or both."""
     jump = code.instrs[place]
-    if jump.op not in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE") or jump.target is None:
+    if jump.op not in _BY_TRUTH or jump.target is None:
         return None
     behind, target = _only_raises(code, place + 1), _only_raises(code, jump.target)
     return None if behind == target else target == (jump.op == "POP_JUMP_IF_TRUE")
@@ -125,12 +125,16 @@ def _only_raises(code: Code, index: int) -> bool:
     return False
 
 
+_BY_TRUTH = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")
 _LONGEST_RAISE = 60  # instructions
 _ENDS = frozenset({"JUMP", "RETURN_VALUE", "YIELD_VALUE", "RERAISE"})
 
 
 @handles("TO_BOOL")
 def to_bool(machine: Machine, frame: Frame, instr: Instr) -> None:
+    is_tested = frame.code.instrs[frame.index].op in _BY_TRUTH and (machine.tracer.regions or machine.tracer.peeling)
+    if is_tested and data_condition(machine, frame.stack[-1]) is not None:
+        return  # the jump tests the truth of any object, and is where a loop's body goes two ways
     frame.push(ConstantValue(None, _truth_of_jump(machine, frame, frame.index)))
 
 
