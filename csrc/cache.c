@@ -169,6 +169,7 @@ entry_traverse(DlEntry *self, visitproc visit, void *arg)
     Py_VISIT(self->program);
     Py_VISIT(self->residual);
     Py_VISIT(self->exits);
+    Py_VISIT(self->restart);
     for (Py_ssize_t i = 0; i < self->n_returns; i++) {
         Py_VISIT(self->returns[i].constant);
     }
@@ -184,6 +185,7 @@ entry_dealloc(DlEntry *self)
     Py_CLEAR(self->program);
     Py_CLEAR(self->residual);
     Py_CLEAR(self->exits);
+    Py_CLEAR(self->restart);
     while (self->n_returns > 0) {
         self->n_returns--; /* NB: CPython 3.11's Py_CLEAR evaluates its argument twice */
         Py_CLEAR(self->returns[self->n_returns].constant);
@@ -222,6 +224,8 @@ static PyMemberDef entry_members[] = {
     {"program", T_OBJECT, offsetof(DlEntry, program), READONLY, "what computes the outputs from the inputs"},
     {"residual", T_OBJECT, offsetof(DlEntry, residual), READONLY, "what makes the value from slots and outputs"},
     {"exits", T_OBJECT, offsetof(DlEntry, exits), READONLY, "what goes on where a loop was left, by exit; or None"},
+    {"restart", T_OBJECT, offsetof(DlEntry, restart), 0, "gives a function's code that comes back at a back edge; or None"},
+    {"at_loop", T_BOOL, offsetof(DlEntry, at_loop), 0, "whether it begins with an iteration of a loop"},
     {"plain_on_decline", T_BOOL, offsetof(DlEntry, plain_on_decline), READONLY, "false: a decline raises Declined"},
     {"calls_python", T_BOOL, offsetof(DlEntry, calls_python), READONLY, "whether residual may call Python functions"},
     {"judged", T_BOOL, offsetof(DlEntry, judged), 0, "whether calls that begin with it are timed, and rest where they lose"},
@@ -411,7 +415,7 @@ dl_cache_note_decline(DlCache *cache, DlEntry *entry, double time, PyObject *rea
     entry->ran *= FADE;
     entry->lost *= FADE;
     if (entry->declines >= RETIRE_AFTER && mostly && !entry->retired) {
-        entry->retired = 1;
+        entry->retired = DL_RETIRED_BY_DECLINES;
         entry->retired_reason = Py_XNewRef(reason);
         DL_COUNT(cache, retired);
     }

@@ -24,13 +24,16 @@
     ROW(declines)     /* a program declined */ \
     ROW(breaks)       /* residual code handed over to a resume function */ \
     ROW(retired)      /* an entry that mostly declined was taken out of use */ \
-    ROW(leaves)       /* a program ended in the middle of a loop, for somebody who waited */
+    ROW(leaves)       /* a program ended in the middle of a loop */ \
+    ROW(plain_rounds) /* an iteration of a loop ran plainly, in which a program declines */
 
 typedef struct {
 #define ROW(name) uint64_t name;
     DL_COUNTERS(ROW)
 #undef ROW
 } DlCounters;
+
+enum { DL_RETIRED_BY_DECLINES = 2 };
 
 /* guards -> program -> residual: one way to run a code object natively. */
 typedef struct {
@@ -52,7 +55,9 @@ typedef struct {
         Py_ssize_t index;  /* among the slots and then the outputs; -1: the constant */
         PyObject *constant;
     } *returns;
-    char retired;          /* when the guards pass, run plainly: more time went into declines than into runs */
+    char retired;          /* when the guards pass, run plainly; DL_RETIRED_BY_DECLINES: more time went into declines than runs */
+    char at_loop;          /* it begins with an iteration of a loop */
+    PyObject *restart;     /* gives code of func's that comes back at a back edge (dl_resumed_with_polls); or NULL */
     Py_ssize_t n_inputs, n_outputs; /* of a native guards, program */
     Py_ssize_t n_most_outputs;      /* of all ends of a native program */
     Py_ssize_t least, most;         /* elements of the largest input array; calls outside of that run plainly */

@@ -9,11 +9,24 @@
 #include "numpy_api.h"
 #include "pyframe.h"
 #include "residual.h"
+#include "resumed.h"
 #include "values.h"
 
 PyObject *dl_declined_error;
 
 static PyTypeObject *guards_type, *program_type; /* borrowed from the module */
+
+/* What a chain of segments knows of the loop that it is in. */
+typedef struct {
+    int64_t most;      /* iterations that the next program may run of it, and how many of these it is known not to (DlEnd) */
+    int64_t within;
+    int barren;        /* programs on end that declined in the first iteration they were to run */
+    PyObject *restart; /* owned: the next segment runs plainly up to the end of the iteration, with what this gives; or NULL */
+} DlChain;
+
+enum { MOST_BARREN = 3, MOST_CAREFUL = 1 << 20 };
+
+static const DlChain new_chain = {.most = DL_ALL};
 
 /* ---- values ---- */
 
@@ -150,10 +163,36 @@ note_decline(DlCache *cache, DlEntry *entry, double time)
     return outcome;
 }
 
+/* Note how a run ended in which a loop could be left: what the chain does next. */
+static void
+note_end(DlCache *cache, DlEntry *entry, const DlEnd *end, DlChain *chain)
+{
+    int64_t within = end->within ? end->within - end->most : 0;
+    int is_plain = end->exit >= 0 && (end->most == 0 || within == 1);
+    chain->barren = end->most == 0 ? chain->barren + 1 : 0;
+    chain->most = end->exit < 0 || end->most == DL_ALL || end->most > MOST_CAREFUL ? DL_ALL
+                  : is_plain                                                         ? 1
+                  : within > 0                                                       ? within / 2
+                                                                                     : 4 * end->most;
+    chain->within = is_plain || chain->most == DL_ALL ? 0 : within;
+    if (end->retreats && end->most == 0) {
+        PyObject *reason = PyObject_GetAttrString(entry->program, "last_decline");
+        if (reason == NULL) {
+            PyErr_Clear();
+        }
+        dl_cache_note_decline(cache, entry, end->lost, reason);
+        Py_XDECREF(reason);
+    }
+    if (is_plain) {
+        DL_COUNT(cache, plain_rounds);
+        Py_XSETREF(chain->restart, Py_NewRef(entry->restart ? entry->restart : Py_None));
+    }
+}
+
 /* Run entry's program on inputs, for the call that world tells: DL_RAN with *outputs and what takes them, DL_PLAIN when it declined, DL_ERROR. */
 static DlOutcome
 run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inputs, DlValues *outputs,
-            PyObject **residual)
+            PyObject **residual, DlChain *chain)
 {
     *residual = entry->residual;
     if (entry->program == NULL) {
@@ -165,7 +204,8 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
         if (dl_values_init(outputs, entry->n_most_outputs) < 0) {
             return DL_ERROR;
         }
-        DlEnd end = {-1, entry->n_outputs};
+        DlEnd end = {-1, entry->n_outputs, .most = chain->most, .within = chain->within,
+                     .retreats = entry->plain_on_decline && chain->barren < MOST_BARREN};
         int status = dl_program_run(entry->program, inputs->items, outputs->items, entry->exits ? &end : NULL,
                                     entry->guards_native ? world : NULL);
         time = dl_program_time(entry->program);
@@ -174,6 +214,9 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
             return status < 0 ? DL_ERROR : note_decline(cache, entry, time);
         }
         outputs->n = end.n_outputs;
+        if (entry->exits != NULL) {
+            note_end(cache, entry, &end, chain);
+        }
         if (end.exit >= 0) {
             *residual = PyTuple_GetItem(entry->exits, end.exit);
             if (*residual == NULL) {
@@ -383,11 +426,46 @@ is_out_of_range(const DlEntry *entry, const DlValues *inputs)
 
 /* ---- the loop ---- */
 
+/* Run func, whose program declines outside of its loop's iterations or is known to, plainly up to a back edge of that: as
+   run_entry(), of which this is a part; DL_PLAIN where it cannot. */
+static DlOutcome
+run_with_polls(DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, PyObject *on_miss,
+               DlChain *chain, PyObject **value)
+{
+    PyObject *made = dl_resumed_with_polls(entry->restart, func);
+    PyObject *polled = made ? dl_residual_bind(made, func) : NULL;
+    Py_XDECREF(made);
+    DlValues args;
+    if (polled == NULL || dl_values_init(&args, n_slots) < 0) {
+        Py_XDECREF(polled);
+        return PyErr_Occurred() ? DL_ERROR : DL_PLAIN;
+    }
+    for (Py_ssize_t i = 0; i < n_slots; i++) {
+        args.items[i] = owned ? slots[i] : Py_NewRef(slots[i]);
+        slots[i] = owned ? NULL : slots[i];
+    }
+    int goes_on;
+    chain->most = 1;
+    chain->within = 0;
+    chain->barren++;
+    *value = dl_resumed_call(polled, args.items, n_slots, on_miss, &goes_on);
+    dl_values_clear(&args);
+    Py_DECREF(polled);
+    return *value == NULL ? DL_ERROR : DL_RAN;
+}
+
+/* Whether to do so. */
+static int
+restarts(const DlEntry *entry, const DlChain *chain)
+{
+    return entry->restart != NULL && !entry->at_loop && chain->barren < MOST_BARREN && entry->plain_on_decline;
+}
+
 /* Run entry, whose guards have passed, for a call; the references to it and to the inputs are consumed. owned: the slots are
    references that go over to its residual code; they may be NULL unless it ends as DL_PLAIN. */
 static DlOutcome
 run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, PyObject *on_miss,
-          DlHookScope *scope, DlValues *inputs, PyObject **value)
+          DlHookScope *scope, DlValues *inputs, DlChain *chain, PyObject **value)
 {
     int plain = entry->retired || is_out_of_range(entry, inputs);
     note_plain(cache, slots, n_slots, on_miss, plain);
@@ -395,7 +473,7 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     PyObject *residual = NULL;
     DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
     uint64_t began = dl_thread.timing ? dl_now() : 0;
-    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, inputs, &outputs, &residual);
+    DlOutcome outcome = plain ? DL_PLAIN : run_program(cache, entry, &world, inputs, &outputs, &residual, chain);
     if (began != 0) {
         dl_thread.native += dl_now() - began;
         dl_thread.programs++;
@@ -403,8 +481,12 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     dl_values_clear(inputs);
     if (outcome == DL_PLAIN) {
         dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
+        if ((!plain || entry->retired == DL_RETIRED_BY_DECLINES) && restarts(entry, chain)) {
+            DL_COUNT(cache, plain_rounds);
+            outcome = run_with_polls(entry, func, slots, n_slots, owned, on_miss, chain, value);
+        }
     }
-    if (outcome == DL_RAN) {
+    else if (outcome == DL_RAN) {
         if (residual == NULL) {
             *value = Py_NewRef(outputs.items[0]);
         }
@@ -437,7 +519,7 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
 /* Run the segment that starts at the entry of func's code; slots and owned: as of run_entry(). */
 static DlOutcome
 run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, PyObject *on_miss,
-            DlHookScope *scope, PyObject **value)
+            DlHookScope *scope, DlChain *chain, PyObject **value)
 {
     DlEntry *entry = NULL;
     DlValues inputs;
@@ -472,63 +554,44 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
     else if (found > 0) {
         DL_COUNT(cache, hits);
     }
-    return found < 0 ? DL_ERROR : run_entry(cache, entry, func, slots, n_slots, owned, on_miss, scope, &inputs, value);
-}
-
-/* The plain call that a loop of run_continuations() awaits in this thread: its frame may return a Continuation, with
-   which that loop goes on, instead of running what it leads to deeper and deeper. All compared only. */
-typedef struct {
-    PyObject *function; /* of the frame that was called; NULL: none */
-    DlFrame *caller;    /* the frame below it */
-    PyObject *on_miss;
-    PyObject *handed;   /* the Continuation that dl_dispatch_relay() has let pass */
-} Awaited;
-
-static _Thread_local Awaited awaited;
-
-int
-dl_dispatch_relay(PyObject *function, DlFrame *caller, PyObject *on_miss, PyObject *value)
-{
-    if (awaited.function != function || awaited.caller != caller || awaited.on_miss != on_miss
-        || !Py_IS_TYPE(value, &dl_continuation_type)) {
-        return 0;
-    }
-    awaited.handed = value;
-    return 1;
+    return found < 0 ? DL_ERROR
+                     : run_entry(cache, entry, func, slots, n_slots, owned, on_miss, scope, &inputs, chain, value);
 }
 
 /* Call resume plainly; its frame gets what state holds. *goes_on: what it gives is a Continuation behind it. */
 static PyObject *
 call_resumed(PyObject *resume, DlContinuation *state, PyObject *on_miss, int *goes_on)
 {
-    PyObject *small[DL_SMALL], **args = small;
-    Py_ssize_t n = Py_SIZE(state);
-    if (n > DL_SMALL) {
-        args = PyMem_New(PyObject *, n);
-        if (args == NULL) {
-            return PyErr_NoMemory();
-        }
+    DlValues args;
+    if (dl_values_init(&args, Py_SIZE(state)) < 0) {
+        return NULL;
     }
-    memcpy(args, state->args, (size_t)n * sizeof *args);
-    memset(state->args, 0, (size_t)n * sizeof *args);
-    static uint64_t n_segments;
-    uint64_t around = dl_thread.segment;
-    Awaited outer = awaited;
-    dl_thread.segment = ++n_segments << 32; /* NB: calls are added to it (watch.c) */
-    awaited = (Awaited){.function = resume, .caller = dl_pyframe_running(PyThreadState_Get()), .on_miss = on_miss};
-    PyObject *value = dl_hook_call_plainly(resume, args, (size_t)n, NULL, 1);
-    *goes_on = value != NULL && value == awaited.handed;
-    awaited = outer;
-    dl_thread.segment = around;
-    if (args != small) {
-        PyMem_Free(args);
-    }
+    memcpy(args.items, state->args, (size_t)Py_SIZE(state) * sizeof *args.items);
+    memset(state->args, 0, (size_t)Py_SIZE(state) * sizeof *args.items);
+    PyObject *value = dl_resumed_call(resume, args.items, Py_SIZE(state), on_miss, goes_on);
+    dl_values_clear(&args);
     return value;
+}
+
+/* Replace resume by what runs plainly up to the end of an iteration, if there is such a thing: 0, or -1 with an error set. */
+static int
+take_polls(DlChain *chain, PyObject **resume, PyObject *user)
+{
+    PyObject *restart = chain->restart;
+    chain->restart = NULL;
+    PyObject *made = restart == Py_None ? NULL : dl_resumed_with_polls(restart, *resume);
+    Py_DECREF(restart);
+    if (made == NULL) {
+        return PyErr_Occurred() ? -1 : 0; /* NB: of a program that is run as a whole it has polls */
+    }
+    Py_SETREF(*resume, dl_residual_bind(made, user));
+    Py_DECREF(made);
+    return *resume == NULL ? -1 : 0;
 }
 
 /* Go on behind a break, and behind all further ones: consumes *value, a Continuation, and replaces it. */
 static DlOutcome
-run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope *scope, PyObject **value)
+run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope *scope, DlChain *chain, PyObject **value)
 {
     static uint64_t n_runs;
     uint64_t run = ++n_runs;
@@ -556,8 +619,12 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
             PyObject *iterator = counts ? state->args[next->iterator] : NULL;
             int goes_on = next->round == NULL || dl_round_note(next->round, &next->visits, run, iterator);
             int cold = dl_cache_is_cold(next);
-            if (goes_on && !cold && next->n_slots == Py_SIZE(state) && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
-                outcome = run_segment(next, resume, state->args, Py_SIZE(state), 1, on_miss, scope, value);
+            if (chain->restart != NULL) {
+                outcome = take_polls(chain, &resume, user) < 0 ? DL_ERROR : DL_PLAIN;
+            }
+            else if (goes_on && !cold && next->n_slots == Py_SIZE(state)
+                     && !dl_pyframe_is_traced(PyThreadState_Get(), NULL)) {
+                outcome = run_segment(next, resume, state->args, Py_SIZE(state), 1, on_miss, scope, chain, value);
                 cold = outcome == DL_PLAIN && dl_thread.why_plain == DL_REASON_PUT_OFF;
             }
             if (outcome == DL_PLAIN) {
@@ -647,7 +714,9 @@ dispatch_quickly(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssiz
     Py_INCREF(cache);
     Py_INCREF(entry);
     DlHookScope scope = {0}; /* which nobody enters: there is no residual code */
-    DlOutcome outcome = run_entry(cache, entry, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, &inputs, value);
+    DlChain chain = new_chain;
+    DlOutcome outcome =
+        run_entry(cache, entry, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, &inputs, &chain, value);
     if (outcome == DL_PLAIN) {
         DL_COUNT(cache, plain_calls);
     }
@@ -665,12 +734,14 @@ dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
         return (DlOutcome)quick;
     }
     DlHookScope scope = {0};
+    DlChain chain = new_chain;
     Py_INCREF(cache);
-    DlOutcome outcome = run_segment(cache, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, value);
+    DlOutcome outcome = run_segment(cache, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, &chain, value);
     if (outcome == DL_RAN && Py_IS_TYPE(*value, &dl_continuation_type)) {
         dl_dispatch_try(cache, on_miss);
-        outcome = run_continuations(cache, func, on_miss, &scope, value);
+        outcome = run_continuations(cache, func, on_miss, &scope, &chain, value);
     }
+    Py_CLEAR(chain.restart);
     if (outcome == DL_PLAIN) {
         DL_COUNT(cache, plain_calls);
     }
@@ -686,8 +757,10 @@ dl_dispatch_go_on(DlCache *cache, PyObject *func, PyObject *on_miss, PyObject *v
         return value;
     }
     DlHookScope scope = {0};
+    DlChain chain = new_chain;
     Py_INCREF(cache);
-    DlOutcome outcome = run_continuations(cache, func, on_miss, &scope, &value);
+    DlOutcome outcome = run_continuations(cache, func, on_miss, &scope, &chain, &value);
+    Py_CLEAR(chain.restart);
     dl_hook_leave(&scope);
     Py_DECREF(cache);
     return outcome == DL_RAN ? value : NULL;

@@ -6,7 +6,6 @@
 #define DL_DISPATCH_H
 
 #include "cache.h"
-#include "pyframe.h"
 
 extern PyObject *dl_declined_error; /* _C.Declined: raised by a program that changed nothing and did nothing */
 
@@ -28,10 +27,6 @@ int dl_dispatch_stays_plain(DlCache *cache, PyObject *const *slots, Py_ssize_t n
 /* Go on where `value` is a Continuation, whose reference is consumed: the value of the call in the end, or NULL with an
    error set. Any other value is the call's own. */
 PyObject *dl_dispatch_go_on(DlCache *cache, PyObject *func, PyObject *on_miss, PyObject *value);
-
-/* Whether a frame of `function` that was called from `caller` may return `value`, a Continuation, to a loop of the
-   dispatcher that has called it plainly, and goes on with that: on_miss is who made it. */
-int dl_dispatch_relay(PyObject *function, DlFrame *caller, PyObject *on_miss, PyObject *value);
 
 /* True for an exact _C.Guards. */
 int dl_dispatch_is_guards(PyObject *value);

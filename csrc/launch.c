@@ -329,7 +329,7 @@ run_steps(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *
     DlReg small_regs[SMALL_REGISTERS];
     DlNumber small_numbers[SMALL_NUMBERS];
     DlRun run = {.program = program, .inputs = inputs, .regs = small_regs, .numbers = small_numbers,
-                 .keep_gil = program->has_loops, .ends = end != NULL, .world = world,
+                 .keep_gil = program->has_loops, .ends = end != NULL, .most = end ? end->most : DL_ALL, .world = world,
                  .strict = program->has_loops && (end == NULL || program->n_closed_loops > 0)};
     run.outermost = &run;
     run.switches = program->has_loops ? dl_pyframe_switches() : 0;
@@ -418,6 +418,43 @@ run_short(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
     return program->single != NULL ? dl_single_run(program, inputs, outputs) : dl_straight_run(program, inputs, outputs);
 }
 
+/* Whether what a program has declined for may lie in some iterations of its loop alone. */
+static int
+is_of_iteration(DlDecline reason)
+{
+    switch (reason) {
+    case DL_REASON_FLAGS:
+    case DL_REASON_NUMBER:
+    case DL_REASON_CONDITION:
+    case DL_REASON_INDEX:
+    case DL_REASON_CONVERT:
+    case DL_REASON_NAN:
+    case DL_REASON_DOUBT:
+    case DL_REASON_CALL:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Run once more what has declined, with half as many iterations, until it does not; nobody knows how many all were, so of
+   these one. */
+static int
+retreat(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
+{
+    DlProgram *program = (DlProgram *)object;
+    int status = 1;
+    end->retreats = 0;
+    while (status == 1 && end->most != 0 && is_of_iteration(program->last_decline)) {
+        end->lost += program->time;
+        end->within = end->most == DL_ALL ? 0 : end->most;
+        end->most = end->most == DL_ALL ? 1 : end->most / 2;
+        status = run_steps(object, inputs, outputs, end, world);
+    }
+    end->retreats = status == 0;
+    return status;
+}
+
 int
 dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
@@ -426,7 +463,14 @@ dl_program_run(PyObject *object, PyObject *const *inputs, PyObject **outputs, Dl
         program->time = 1.0;
         return 0;
     }
-    return run_steps(object, inputs, outputs, end, world);
+    int status = run_steps(object, inputs, outputs, end, world);
+    if (end != NULL) {
+        int again = status == 1 && end->retreats && program->n_closed_loops == 0;
+        end->lost = 0;
+        status = again ? retreat(object, inputs, outputs, end, world) : status;
+        end->retreats = again && end->retreats;
+    }
+    return status;
 }
 
 int

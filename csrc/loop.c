@@ -503,6 +503,10 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
     if (status != 0) {
         return status;
     }
+    int leaves = step->leaves && !outer->strict;
+    if (leaves && outer->outermost->most != DL_ALL && (uint64_t)outer->outermost->most < planned) {
+        planned = (uint64_t)outer->outermost->most;
+    }
     if (planned == 0) {
         outer->left = 1;
         outer->taken = 0;
@@ -547,7 +551,6 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
         memset(loop.held, 0, (size_t)step->n_carried * sizeof *loop.held);
         status = load_inputs(&loop, outer);
         status = status ? status : load_numbers(&loop, outer);
-        int leaves = step->leaves && !outer->strict;
         outer->outermost->leaves |= leaves;
         status = status ? status : iterate(&loop, start, by, planned, leaves);
         outer->outermost->leaves &= !leaves;

@@ -66,7 +66,8 @@ look(npy_intp *block)
     else if (past > 2 * TICK_NS && watch->budget > 1) {
         watch->budget /= 2;
     }
-    watch->status = dl_world_look(watch->run, time);
+    watch->status = dl_flags_check(watch->run); /* NB: what declines is to be known early */
+    watch->status = watch->status ? watch->status : dl_world_look(watch->run, time);
     if (watch->status != 0) {
         return 0;
     }

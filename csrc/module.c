@@ -4,6 +4,7 @@
 
 #include "abi.h"
 #include "apart.h"
+#include "back_edge.h"
 #include "cache.h"
 #include "callable.h"
 #include "dispatch.h"
@@ -32,7 +33,7 @@ PyInit__C(void)
         dl_dispatch_register, /* Declined first: programs raise it */
         dl_guards_register, dl_launch_register, dl_dispatch_learn_native_types,
         dl_cache_register,  dl_callable_register, dl_hook_register, dl_interrupts_register,
-        dl_trials_register, dl_rounds_register, dl_watch_register, dl_memory_register, dl_threads_register,
+        dl_trials_register, dl_rounds_register, dl_back_edge_register, dl_watch_register, dl_memory_register, dl_threads_register,
         dl_abi_register, dl_objects_register, dl_apart_register,
         dl_terms_register,
     };

@@ -421,6 +421,7 @@ typedef struct DlRun {
     int keep_gil;          /* the program has loops: it does not let other threads run */
     int strict;            /* nor may anything that it calls, since some loop cannot be left */
     int ends;              /* of the outermost run: it may end at a Leave */
+    int64_t most;          /* and has to after so many iterations, or DL_ALL */
     int leaves;            /* of the outermost run: the loop under way may be left */
     int64_t wanted;        /* and since when somebody waits for that, in ns; or 0 */
     unsigned long switches; /* how often the GIL had changed hands when the run began */

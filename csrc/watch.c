@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <structmember.h>
 
+#include "back_edge.h"
 #include "cache.h"
 #include "dispatch.h"
 #include "eval_hook.h"
@@ -61,8 +62,6 @@ static struct {
     PyObject *on_hot;  /* on_hot(poll, function, stack, own, names, values, sole) -> Continuation; None: never, a float: not
                           for so many seconds */
 } watch;
-
-static PyObject *go_on; /* what poll() gives where the frame is to run on */
 
 static _Thread_local PyCodeObject *passing; /* the next frame of this code runs plainly from its entry; compared only */
 static _Thread_local DlPoll *asking;        /* whose question is under way */
@@ -303,12 +302,12 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     if (cache == NULL || cache->n_slots > MOST_SLOTS) {
         PyErr_Clear(); /* no memory: it may be there next time */
         poll->off = cache != NULL;
-        return Py_NewRef(go_on);
+        return Py_NewRef(dl_go_on);
     }
     PyObject *const *slots = arguments_of(poll, frame, room, cache->n_slots);
     if (poll->hot && dl_dispatch_stays_plain(cache, slots, cache->n_slots, watch.on_miss)) {
         let_pass(poll);
-        return Py_NewRef(go_on);
+        return Py_NewRef(dl_go_on);
     }
     DlTrial *trial = dl_trial_of(poll->trials, slots, cache->n_slots);
     PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
@@ -342,11 +341,11 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         }
         if (outcome == DL_PLAIN) {
             trial->all_compiled -= choice == DL_TRY_COMPILED;
-            value = Py_NewRef(go_on);
+            value = Py_NewRef(dl_go_on);
         }
     }
     else {
-        value = Py_NewRef(go_on);
+        value = Py_NewRef(dl_go_on);
     }
     Py_DECREF(function);
     return value;
@@ -378,7 +377,7 @@ begin_watching(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         dl_hook_take_back(tstate);
     }
     else if (made != NULL) {
-        value = Py_NewRef(go_on);
+        value = Py_NewRef(dl_go_on);
     }
     Py_XDECREF(made);
     Py_DECREF(function);
@@ -465,63 +464,25 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 {
     if (PyFunction_GET_CODE(dl_pyframe_function(frame)) != (PyObject *)code || dl_pyframe_has_own_namespace(frame)) {
         poll->off = 1; /* the function was given other code meanwhile */
-        return Py_NewRef(go_on);
+        return Py_NewRef(dl_go_on);
     }
-    PyObject *all = dl_pyframe_slot_names(code), *function = Py_NewRef(dl_pyframe_function(frame));
-    PyObject *stack = PyTuple_New(poll->depth), *own = PyTuple_New(poll->depth), *names = PyList_New(0);
-    PyObject *values = PyList_New(0), *sole = PyList_New(0), *answer = NULL;
+    PyObject *function = Py_NewRef(dl_pyframe_function(frame));
     DlCache *cache = dl_cache_get(code);
     DlRound *round = poll->round;
     poll->nudged = 0;
     poll->frame = NULL;
     round->spent = 0;
-    if (stack == NULL || own == NULL || names == NULL || values == NULL || sole == NULL || cache == NULL) {
-        goto done;
-    }
-    for (int i = 0; i < poll->depth; i++) {
-        PyObject *item = dl_pyframe_stack_item(frame, i);
-        PyTuple_SET_ITEM(stack, i, item);
-        PyTuple_SET_ITEM(own, i, Py_NewRef(Py_REFCNT(item) == 2 ? Py_True : Py_False)); /* the stack's and the tuple's */
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all) - dl_pyframe_n_free(code); i++) {
-        PyObject *value = dl_pyframe_slot(frame, i);
-        PyObject *is_sole = value != NULL && Py_REFCNT(value) == 2 ? Py_True : Py_False; /* the slot's and this one */
-        int failed = value != NULL && (PyList_Append(names, PyTuple_GET_ITEM(all, i)) < 0
-                                       || PyList_Append(values, value) < 0 || PyList_Append(sole, is_sole) < 0);
-        Py_XDECREF(value);
-        if (failed) {
-            goto done;
-        }
-    }
-    DlDeferral deferral;
-    uint64_t began = dl_now();
-    dl_hook_pause();
-    dl_interrupts_defer(&deferral, function);
-    deferral.line = dl_pyframe_line(frame);
-    answer = PyObject_CallFunctionObjArgs(watch.on_hot, poll, function, stack, own, names, values, sole, NULL);
-    answer = dl_interrupts_resume(&deferral, answer);
-    dl_hook_resume();
-    dl_thread.answering += dl_now() - began;
-done:
-    Py_XDECREF(stack);
-    Py_XDECREF(own);
-    Py_XDECREF(names);
-    Py_XDECREF(values);
-    Py_XDECREF(sole);
+    PyObject *answer = cache ? dl_back_edge_ask(watch.on_hot, (PyObject *)poll, frame, code, poll->depth) : NULL;
     if (answer == Py_None || (answer != NULL && PyFloat_Check(answer))) {
         poll->off = answer == Py_None;
         dl_round_cool(round, poll->off ? 0 : PyFloat_AS_DOUBLE(answer));
-        Py_SETREF(answer, Py_NewRef(go_on));
+        Py_SETREF(answer, Py_NewRef(dl_go_on));
     }
     else if (answer != NULL) {
         round->hot = 1;
         round->entered++;
         round->header = cache_ahead(answer);
-        dl_pyframe_clear_state(frame, poll->depth); /* from here on the Continuation alone holds what lived in it */
-        /* NB: frame is hidden, so the one that runs is its caller. */
-        if (!dl_dispatch_relay(function, dl_pyframe_running(PyThreadState_Get()), watch.on_miss, answer)) {
-            answer = dl_dispatch_go_on(cache, function, watch.on_miss, answer);
-        }
+        answer = dl_back_edge_take_over(answer, frame, poll->depth, cache, function, watch.on_miss);
     }
     Py_DECREF(function);
     return answer;
@@ -548,7 +509,7 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     DlFrame *frame = dl_pyframe_running(tstate);
     PyCodeObject *code = frame ? dl_pyframe_code(frame) : NULL;
     if (code == NULL || !may_act(code)) {
-        return Py_NewRef(go_on);
+        return Py_NewRef(dl_go_on);
     }
     Py_INCREF(poll);
     DlFrame *hidden = dl_pyframe_hide(tstate);
@@ -788,10 +749,7 @@ static PyMethodDef functions[] = {
 int
 dl_watch_register(PyObject *module)
 {
-    if (go_on == NULL) {
-        go_on = PyObject_CallNoArgs((PyObject *)&PyBaseObject_Type);
-    }
-    if (go_on == NULL || PyModule_AddObjectRef(module, "GO_ON", go_on) < 0 || PyModule_AddType(module, &poll_type) < 0) {
+    if (PyModule_AddType(module, &poll_type) < 0) {
         return -1;
     }
     return PyModule_AddFunctions(module, functions);

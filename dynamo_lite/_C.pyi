@@ -242,6 +242,8 @@ class CacheEntry:
     program: Program | Callable[..., Any] | None
     residual: Callable[..., Any] | types.CodeType | None
     exits: tuple[types.FunctionType, ...] | None
+    restart: Callable[[types.FunctionType], types.FunctionType | None] | None
+    at_loop: bool
     plain_on_decline: bool
     calls_python: bool
     least: int
@@ -495,6 +497,14 @@ class Poll:
         cells: int = 0,
         make: Callable[[], types.CodeType] | None = None,
     ) -> None: ...
+    def __bool__(self) -> bool: ...
+    def __call__(self) -> object: ...
+
+class BackEdge:
+    """Asked at the back edge of a loop of which one iteration runs plainly: true. Calling it gives what on_hot does."""
+
+    place: Any
+    def __init__(self, place: object, depth: int = 0, on_hot: object = None, on_miss: OnMiss | None = None) -> None: ...
     def __bool__(self) -> bool: ...
     def __call__(self) -> object: ...
 

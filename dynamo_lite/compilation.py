@@ -7,6 +7,7 @@ pipeline.py's business; this is the bookkeeping around it: limits, reasons, repo
 from __future__ import annotations
 
 import contextvars
+import functools
 import inspect
 import linecache
 import math
@@ -14,10 +15,11 @@ import os
 import sys
 import types
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +27,8 @@ from dynamo_lite import _C, backends, breaks, budget, log, policy, stance
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
 from dynamo_lite.capture.residual import Target
-from dynamo_lite.capture.state import Beginning, Restraints, SkipFrame, place_in
-from dynamo_lite.capture.trace import Capture, GraphBreak, empty_closure, trace
+from dynamo_lite.capture.state import Restraints, SkipFrame
+from dynamo_lite.capture.trace import Capture, GraphBreak, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.chains import call_that_loses, of_round, reached, waits_for_loop
 from dynamo_lite.config import Config
@@ -45,13 +47,10 @@ from dynamo_lite.graph.types import MAX_DIMS
 from dynamo_lite.means import Means
 from dynamo_lite.pipeline import Segment, compile_segment
 from dynamo_lite.pycode import (
-    Code,
     UnsupportedCode,
     UnsupportedOpcode,
     UnsupportedResume,
     decoded,
-    remember_as,
-    resume_code,
     successors,
 )
 from dynamo_lite.report import why
@@ -64,6 +63,7 @@ from dynamo_lite.report.records import (
     LoopRecord,
     TrialRecord,
 )
+from dynamo_lite.resumes import Resumes, Watcher, with_back_edges
 from dynamo_lite.runtime.transaction import transaction
 from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
@@ -103,24 +103,6 @@ _INTERPRETS = 3  # the value of config.check with which each graph is also run b
 _ROUND = "the segments of a loop together"
 
 
-class Watcher(Protocol):
-    """Who watches a whole program (whole_program.py).
-
-    on_miss: what the dispatcher asks, which asks the Compilation in turn.
-    """
-
-    on_miss: _C.OnMiss
-
-    def with_polls(self, code: types.CodeType) -> types.CodeType:
-        """`code` with polls at the back edges of its loops."""
-
-    def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
-        """Whether there may be array code between an instruction and the next back edge or return."""
-
-    def round_at(self, code: Code, index: int) -> tuple[_C.Round, int] | None:
-        """What is known of the rounds of the innermost loop around an instruction, and its iterator's stack slot."""
-
-
 class Compilation:
     """The state behind one compiled function, and behind the callees that it calls and the hook captures."""
 
@@ -155,12 +137,6 @@ class Compilation:
         self.skips: dict[tuple[str, str, int], BreakRecord] = {}
         self.loops: dict[tuple[str, int, str], LoopRecord] = {}
         self._compiles: list[tuple[CompileRecord, Mapping[str, float]]] = []  # with seconds that may still grow
-        self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
-        self._entered: dict[tuple[Any, ...], tuple[types.CodeType, Any]] = {}  # by where a running loop was
-        self._resumed: dict[types.CodeType, int] = {}  # code of a resume function -> its number
-        self._places: dict[types.CodeType, tuple[types.CodeType, int]] = {}  # -> where in what it goes on
-        self._roots: dict[types.CodeType, types.CodeType] = {}  # -> the code of the user's function
-        self._begins: dict[types.CodeType, Beginning] = {}  # and -> what it goes on with
         self._entries: dict[types.CodeType, int] = {}
         self._plain_entries: dict[types.CodeType, int] = {}
         self._skipped: set[types.CodeType] = set()
@@ -171,6 +147,7 @@ class Compilation:
         self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
         self._restraints = Restraints(lengths=None if fullgraph else {})
+        self.resumes = Resumes(self.on_miss, watcher, self._note_resume, self._fail, self._restraints.sides)
         self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
         if fullgraph:
@@ -189,7 +166,11 @@ class Compilation:
         if not _is_hashable(code):
             _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS["unknown-bytecode"], self.on_miss)
             return None
-        own = self._watcher is not None or code is getattr(self.function, "__code__", None) or code in self._resumed
+        own = (
+            self._watcher is not None
+            or code is getattr(self.function, "__code__", None)
+            or code in self.resumes.numbers
+        )
         if not own and not self._worth(function):
             self._skip(code, "library-frame")
             return None
@@ -214,7 +195,7 @@ class Compilation:
                 self._warn_of_limit(function)
             self._leave_plain(function, "recompile-limit", str(self.config.recompile_limit))
             return None
-        version = self._roots.get(code, code), count  # whose segments share the time for compiling
+        version = self.resumes.roots.get(code, code), count  # whose segments share the time for compiling
         try:
             # NumPy keeps errstate in a context variable: what an interrupt leaves behind stays in this copy.
             segment = contextvars.copy_context().run(
@@ -225,10 +206,10 @@ class Compilation:
                 compile_segment,
                 function,
                 slots,
-                self._jumper(function),
+                self.resumes.jumper(function),
                 self._backend,
                 self.config,
-                code in self._resumed,
+                code in self.resumes.numbers,
                 constants=count < _CONSTANT_ENTRIES,
                 restraints=self._restraints,
             )
@@ -269,6 +250,9 @@ class Compilation:
             return None
         self._require_one_graph(segment)
         segment.entry.judged = self.judged
+        if segment.entry.exits and self._watcher is None:
+            segment.entry.restart = functools.partial(with_back_edges, weakref.ref(self.resumes))
+            segment.entry.at_loop = self.resumes.begins_with_loop(code)
         self._entries[code] = count + 1
         try:
             self._note(function, slots, segment, count)
@@ -342,7 +326,7 @@ class Compilation:
     def _may_wait(self, code: types.CodeType, index: int = 0) -> bool:
         """Whether it is no loss to run `code` plainly from an instruction on until it has taken some time: not where a
         loop is ahead, which could not be entered while it runs. Answers so once."""
-        is_asked_for = self._roots.get(code, code) in self._own_codes() or not isinstance(
+        is_asked_for = self.resumes.roots.get(code, code) in self._own_codes() or not isinstance(
             self.function, types.FunctionType
         )
         if not self.judged or is_asked_for or (code, index) in self._waited:
@@ -357,74 +341,21 @@ class Compilation:
     # -- resume functions ---------------------------------------------------------------------------------------------
 
     def _line(self, code: types.CodeType) -> int:
-        return (code in self._begins and self._begins[code].line) or code.co_firstlineno
+        return (code in self.resumes.begins and self.resumes.begins[code].line) or code.co_firstlineno
 
     def is_resumed(self, code: types.CodeType) -> bool:
         """Whether this is the code of a resume function."""
-        return code in self._resumed
+        return code in self.resumes.numbers
 
-    def jump(
-        self,
-        function: types.FunctionType,
-        index: int,
-        kinds: tuple[str, ...],
-        bound: tuple[str, ...],
-        cells: tuple[str, ...],
-    ) -> Any:
-        """The Jump to instruction `index` of `function`, to enter it while it runs; None where that cannot be.
-
-        kinds: of its stack slots. bound: its locals that are. cells: of its variables, those that come as cells.
-        """
-        code = function.__code__
-        key = id(code), index, kinds, bound, cells
-        if key not in self._entered:
-            with budget.timed():
-                try:
-                    jump = self._jumper(function)(Target(index, kinds, bound, cells=cells))
-                except (UnsupportedResume, UnsupportedCode):
-                    jump = None
-                except Exception as error:
-                    self._fail(function, error)
-                    jump = None
-            self._entered[key] = code, jump  # which keeps the code, and so its number
-        return self._entered[key][1]
-
-    def _jumper(self, function: types.FunctionType) -> Callable[[Target], Any]:
-        """What makes the Jump to a target of `function`. The same place gives the same Jump, also when it is reached
-        from within a resume function: equal code objects are one."""
-
-        def jump(target: Target) -> Any:
-            code = decoded(function.__code__)
-            made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound), target.cells)
-            known = self._jumps.get((made, target.plain))
-            if known is None:
-                plain = made
-                made = made.replace()  # one of our own: entries and skips belong to code objects
-                remember_as(made, decoded(plain))
-                if self._watcher is not None:
-                    made = self._watcher.with_polls(made)
-                resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
-                resumed.__qualname__ = function.__qualname__
-                known = self._jumps[plain, target.plain] = _C.Jump(resumed)
-                round_ = None if self._watcher is None else self._watcher.round_at(code, target.index)
-                if round_ is not None:
-                    _C.set_round(resumed, *round_)
-                self._resumed[made] = len(self._resumed) + 1
-                self._places[made] = function.__code__, target.index
-                # NB: no walk along _places: after a reset() amid a run, an equal resume function is made of this one.
-                self._roots[made] = self._roots.get(function.__code__, function.__code__)
-                self._begins[made] = Beginning(place_in(code, target.index), len(target.kinds), target.bound)
-                if target.plain:
-                    self._skip(made, "exception-handler-active")
-                elif self._watcher is not None and not self._watcher.is_promising(code, target.index, function):
-                    self._skip(made, "nothing-to-compile")
-                elif self._watcher is None and self._may_wait(function.__code__, target.index):
-                    _C.wait(made)
-            if target.side and isinstance(known.resume_function, types.FunctionType):
-                self._restraints.sides.add(known.resume_function.__code__)
-            return known
-
-        return jump
+    def _note_resume(self, code: types.CodeType, target: Target, function: types.FunctionType) -> None:
+        """A resume function is new, which goes on with `function` at `target`."""
+        if target.plain:
+            self._skip(code, "exception-handler-active")
+        elif self._watcher is not None:
+            if not self._watcher.is_promising(decoded(function.__code__), target.index, function):
+                self._skip(code, "nothing-to-compile")
+        elif self._may_wait(function.__code__, target.index):
+            _C.wait(code)
 
     # -- records ------------------------------------------------------------------------------------------------------
 
@@ -436,10 +367,10 @@ class Compilation:
         self.segments.append(segment)
         self._pauses |= segment.capture.pauses
         self._versions.setdefault(code, []).append(segment)
-        number = self._resumed.get(code, 0)
+        number = self.resumes.numbers.get(code, 0)
         self._compiles.append((CompileRecord(function.__qualname__, number, reason, ()), segment.seconds))
-        if code in self._begins and operations(segment.capture.graph) >= _LONG:
-            self._restraints.joins.setdefault(self._begins[code].place, set()).add(self._begins[code])
+        if code in self.resumes.begins and operations(segment.capture.graph) >= _LONG:
+            self._restraints.joins.setdefault(self.resumes.begins[code].place, set()).add(self.resumes.begins[code])
         if count:
             log.emit("recompiles", function.__qualname__, reason)
         for plan in segment.capture.loops:
@@ -491,7 +422,7 @@ class Compilation:
         programs = [one for one in latest if one.program is not None]
         if not programs or any(not one.times and not one.slight for one in programs) or waits_for_loop(latest):
             return False
-        made_of = (self._places[one] for one in around if one in self._places)
+        made_of = (self.resumes.places[one] for one in around if one in self.resumes.places)
         places = [(decoded(whole), index) for whole, index in made_of]
         is_much = max((operations_behind(*place) for place in places), default=0) > _MUCH
         if is_much and not all(one.slight for one in programs):
@@ -513,7 +444,7 @@ class Compilation:
 
     def _leave_call_plain(self, code: types.CodeType) -> None:
         """Retire the segment with which a call begins that `code` goes on with, where the whole call loses by it."""
-        root = self._roots.get(code, code)
+        root = self.resumes.roots.get(code, code)
         if code is root or root not in self._versions or self._versions[root][-1].entry.retired:
             return  # of one segment the cost model has judged
         if (reason := call_that_loses(root, self._versions, self._skipped)) is not None:
@@ -682,7 +613,7 @@ class Compilation:
             natively=isinstance(segment.program, _C.Program),
             backend=self.backend_name,
             function=segment.code.co_qualname,
-            segment=self._resumed.get(code, 0),
+            segment=self.resumes.numbers.get(code, 0),
             filename=code.co_filename,
             line=next(own, self._line(code)),
             operations=operations(graph),
@@ -699,12 +630,16 @@ class Compilation:
         return [code] if isinstance(code, types.CodeType) and _is_hashable(code) else []
 
     def stats(self) -> dict[str, int | float]:
-        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves resting
-        compile_seconds; resting: kinds of calls that were timed, lost, and run plainly.
+        """Counters: compiles recompiles hits misses breaks native_calls plain_calls declines leaves
+        plain_rounds resting compile_seconds.
+
+        plain_rounds: iterations of loops that ran plainly, since a program declines in them. resting: kinds of calls
+        that were timed, lost, and run plainly.
 
         Compiles, native calls and declines are this compilation's own; the others of the code, whoever compiled it.
         """
-        names = ("hits", "misses", "native_calls", "plain_calls", "declines", "breaks", "retired", "leaves")
+        counted = ("hits", "misses", "native_calls", "plain_calls", "declines", "breaks", "retired", "leaves")
+        names = (*counted, "plain_rounds")
         totals = dict.fromkeys(names, 0)
         for code in {*self._entries, *self._own_codes()}:
             before = self._before.get(code, {})
@@ -737,21 +672,16 @@ class Compilation:
     def reset(self) -> None:
         """Forget every compiled segment, and what was left plain; other compilations of the same code keep theirs."""
         codes = {*self._entries, *self._plain_entries, *self._skipped, *self._means.waiting(), *self._own_codes()}
-        for code in codes | self._resumed.keys():
+        for code in codes | self.resumes.numbers.keys():
             _C.clear(code, self.on_miss)
-        self._before = {code: _C.counters(code) for code in codes - self._resumed.keys()}
+        self._before = {code: _C.counters(code) for code in codes - self.resumes.numbers.keys()}
         self.segments.clear()
         self._versions.clear()
         self.breaks.clear()
         self.skips.clear()
         self.loops.clear()
         self._compiles.clear()
-        self._jumps.clear()
-        self._entered.clear()
-        self._resumed.clear()
-        self._places.clear()
-        self._roots.clear()
-        self._begins.clear()
+        self.resumes.clear()
         self._entries.clear()
         self._plain_entries.clear()
         self._skipped.clear()

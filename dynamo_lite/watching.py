@@ -41,7 +41,6 @@ if TYPE_CHECKING:  # NB: imported when something is hot, lest each short program
     from dynamo_lite.compilation import Compilation
 
 _RANGE_ITERATOR = type(iter(range(1)))
-_EMPTY = types.CellType()
 _COUNTED: tuple[type, ...] = (_RANGE_ITERATOR, type(iter([])), type(iter(())))  # iterators that tell how much is left
 _SEQUENCE_ITERATOR = type(iter(type("Sequence", (), {"__getitem__": len})()))
 _KNOWN = (*_COUNTED, _SEQUENCE_ITERATOR, enumerate, zip)
@@ -342,28 +341,15 @@ class Watch:
         if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1
             return self._pause()
-        kinds, items = [], []
-        for item, is_own in zip(stack, own, strict=True):
-            is_range = is_own and type(item) is _RANGE_ITERATOR
-            kinds.append("range" if is_range else "value")
-            items.append(_rest(item) if is_range else item)
-        cells, bound, held = own_cells(decoded(function.__code__)), {}, {}
-        for name, value, is_sole in sorted(zip(names, values, sole, strict=True)):  # in the order of graph breaks
-            if name not in cells:
-                bound[name] = value
-            elif not is_sole:
-                held[name] = value
-            elif value != _EMPTY:  # no inner function has the cell: it is a variable like the others
-                bound[name] = value.cell_contents
-        jump = compiler.jump(function, poll.place.header, tuple(kinds), tuple(bound), tuple(held))
-        if jump is None:
+        taken_over = compiler.resumes.entered(function, poll.place.header, stack, own, names, values, sole)
+        if taken_over is None:
             return None
         self.loops_entered += 1
         if is_known and poll.round is not None:
             taken = time.perf_counter() - began
             mean = self.ways_in.get(poll.round, taken)
             self.ways_in[poll.round] = mean + (min(taken, 2 * mean) - mean) / 8
-        return jump(*items, *bound.values(), *held.values())
+        return taken_over
 
 
 def _inner(code: Code, poll: _C.Poll) -> list[Loop]:
@@ -452,10 +438,3 @@ def _rounds_left(iterator: Any) -> int | None:
 def _goes_over_array(iterator: Any) -> bool:
     """Whether an iterator by index is over an array, whose length needs no code of the user's."""
     return any(type(one).__module__ == "numpy" for one in gc.get_referents(iterator))
-
-
-def _rest(iterator: Any) -> range:
-    """What is left of a range that a `for` goes over."""
-    state = iterator.__reduce__()
-    numbers: range = state[1][0]
-    return numbers[state[2] :] if len(state) > 2 and state[2] else numbers

@@ -26,7 +26,7 @@ LEVELS = (
     ("runtime",),
     ("backends",),
     ("report", "pipeline"),
-    ("chains", "means"),
+    ("chains", "means", "resumes"),
     ("compilation",),
     ("api", "watching", "stress"),
     ("whole_program",),

@@ -1,0 +1,234 @@
+"""Resume functions of one Compilation: what graph breaks lead to, and what running loops are entered by.
+
+Enters: a place in a function, and what its frame holds there. Leaves: a Jump, or a Continuation, to the resume
+function of that place (pycode/resume.py), which is made once. An iteration of a loop in which a program declines runs plainly, in a resume
+function that comes back at the back edge (``with_back_edges``).
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from dynamo_lite import _C, budget
+from dynamo_lite.capture.residual import Target
+from dynamo_lite.capture.state import Beginning, place_in
+from dynamo_lite.capture.trace import empty_closure
+from dynamo_lite.pycode import (
+    Answers,
+    Code,
+    Loop,
+    UnsupportedCode,
+    UnsupportedResume,
+    begins_at,
+    decoded,
+    loops,
+    own_cells,
+    polled,
+    remember_as,
+    resume_code,
+)
+
+_RANGE_ITERATOR = type(iter(range(1)))
+_EMPTY = types.CellType()
+
+
+class Watcher(Protocol):
+    """Who watches a whole program (whole_program.py).
+
+    on_miss: what the dispatcher asks, which asks the Compilation in turn.
+    """
+
+    on_miss: _C.OnMiss
+
+    def with_polls(self, code: types.CodeType) -> types.CodeType:
+        """`code` with polls at the back edges of its loops."""
+
+    def is_promising(self, code: Code, index: int, function: types.FunctionType) -> bool:
+        """Whether there may be array code between an instruction and the next back edge or return."""
+
+    def round_at(self, code: Code, index: int) -> tuple[_C.Round, int] | None:
+        """What is known of the rounds of the innermost loop around an instruction, and its iterator's stack slot."""
+
+
+class Resumes:
+    """numbers, places, roots, begins: by the code of a resume function, its number, where in what code it goes on, the
+    code of the user's function, and what it goes on with."""
+
+    def __init__(
+        self,
+        on_miss: _C.OnMiss,
+        watcher: Watcher | None,
+        on_made: Callable[[types.CodeType, Target, types.FunctionType], None],
+        on_failure: Callable[[types.FunctionType, Exception], None],
+        sides: set[types.CodeType],
+    ) -> None:
+        """on_made: told of each new one, and what it goes on with. on_failure: told of a defect. sides: gets the code
+        of those that side exits lead to."""
+        self._on_miss = on_miss
+        self._watcher = watcher
+        self._on_made = on_made
+        self._on_failure = on_failure
+        self._sides = sides
+        self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
+        self._entered: dict[tuple[Any, ...], tuple[types.CodeType, Any]] = {}  # by where a running loop was
+        self._with_edges: dict[types.CodeType, types.FunctionType | None] = {}
+        self.numbers: dict[types.CodeType, int] = {}
+        self.places: dict[types.CodeType, tuple[types.CodeType, int]] = {}
+        self.roots: dict[types.CodeType, types.CodeType] = {}
+        self.begins: dict[types.CodeType, Beginning] = {}
+
+    def clear(self) -> None:
+        """Forget them all."""
+        self._jumps.clear()
+        self._entered.clear()
+        self._with_edges.clear()
+        self.numbers.clear()
+        self.places.clear()
+        self.roots.clear()
+        self.begins.clear()
+
+    def begins_with_loop(self, code: types.CodeType) -> bool:
+        """Whether what `code` goes on with is an iteration of a loop."""
+        if code not in self.places:
+            return False
+        whole, index = self.places[code]
+        return any(loop.header == index for loop in loops(decoded(whole)))
+
+    def jump(
+        self,
+        function: types.FunctionType,
+        index: int,
+        kinds: tuple[str, ...],
+        bound: tuple[str, ...],
+        cells: tuple[str, ...],
+    ) -> Any:
+        """The Jump to instruction `index` of `function`, to enter it while it runs; None where that cannot be.
+
+        kinds: of its stack slots. bound: its locals that are. cells: of its variables, those that come as cells.
+        """
+        code = function.__code__
+        key = id(code), index, kinds, bound, cells
+        if key not in self._entered:
+            with budget.timed():
+                try:
+                    jump = self.jumper(function)(Target(index, kinds, bound, cells=cells))
+                except (UnsupportedResume, UnsupportedCode):
+                    jump = None
+                except Exception as error:
+                    self._on_failure(function, error)
+                    jump = None
+            self._entered[key] = code, jump  # which keeps the code, and so its number
+        return self._entered[key][1]
+
+    def entered(
+        self,
+        function: types.FunctionType,
+        header: int,
+        stack: Sequence[Any],
+        own: Sequence[bool],
+        names: Sequence[str],
+        values: Sequence[Any],
+        sole: Sequence[bool],
+    ) -> Any:
+        """The Continuation by which compiled code takes over a running frame of `function` at the header of a loop;
+        None where it cannot.
+
+        stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
+        holds.
+        """
+        kinds, items = [], []
+        for item, is_own in zip(stack, own, strict=True):
+            is_range = is_own and type(item) is _RANGE_ITERATOR
+            kinds.append("range" if is_range else "value")
+            items.append(_rest(item) if is_range else item)
+        cells, bound, held = own_cells(decoded(function.__code__)), {}, {}
+        for name, value, is_sole in sorted(zip(names, values, sole, strict=True)):  # in the order of graph breaks
+            if name not in cells:
+                bound[name] = value
+            elif not is_sole:
+                held[name] = value
+            elif value != _EMPTY:  # no inner function has the cell: it is a variable like the others
+                bound[name] = value.cell_contents
+        jump = self.jump(function, header, tuple(kinds), tuple(bound), tuple(held))
+        return None if jump is None else jump(*items, *bound.values(), *held.values())
+
+    def with_back_edges(self, function: types.FunctionType) -> types.FunctionType | None:
+        """A function that does what `function` does with its argument slots, a user's or a resume function, but comes
+        back with a Continuation at the back edge of the loop that it begins in, or of one that is in no other; None
+        where there is no such edge."""
+        code = function.__code__
+        if code not in self._with_edges:
+            made = code
+            if code not in self.numbers:
+                whole = decoded(code)
+                entry = next(at for at, instr in enumerate(whole.instrs) if instr.op not in ("MAKE_CELL", "RESUME"))
+                try:
+                    made = resume_code(whole, entry, (), whole.argnames, ())
+                except UnsupportedResume:
+                    made = code
+
+            def make_edge(of: Code, loop: Loop | None) -> object | None:
+                if loop is None or (loop.outer is not None and not begins_at(of, loop.header)):
+                    return None
+                return _C.BackEdge(loop, loop.depth, self._at_back_edge, self._on_miss)
+
+            edged = polled(made, make_edge, Answers(_C.GO_ON, _C.drop_frame), inner=False)
+            found = None
+            if edged is not made:
+                found = types.FunctionType(edged, function.__globals__, function.__name__, None, empty_closure(edged))
+                found.__qualname__ = function.__qualname__
+                self.roots[edged] = self.roots.get(code, code)
+            self._with_edges[code] = found
+        return self._with_edges[code]
+
+    def _at_back_edge(self, edge: _C.BackEdge, function: types.FunctionType, *held: Any) -> Any:
+        """Where an iteration of a loop has run plainly, in which its program declines: the Continuation behind it."""
+        return self.entered(function, edge.place.header, *held)
+
+    def jumper(self, function: types.FunctionType) -> Callable[[Target], Any]:
+        """What makes the Jump to a target of `function`. The same place gives the same Jump, also when it is reached
+        from within a resume function: equal code objects are one."""
+
+        def jump(target: Target) -> Any:
+            code = decoded(function.__code__)
+            made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound), target.cells)
+            known = self._jumps.get((made, target.plain))
+            if known is None:
+                plain = made
+                made = made.replace()  # one of our own: entries and skips belong to code objects
+                remember_as(made, decoded(plain))
+                if self._watcher is not None:
+                    made = self._watcher.with_polls(made)
+                resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
+                resumed.__qualname__ = function.__qualname__
+                known = self._jumps[plain, target.plain] = _C.Jump(resumed)
+                round_ = None if self._watcher is None else self._watcher.round_at(code, target.index)
+                if round_ is not None:
+                    _C.set_round(resumed, *round_)
+                self.numbers[made] = len(self.numbers) + 1
+                self.places[made] = function.__code__, target.index
+                # NB: no walk along `places`: after a reset() amid a run, an equal resume function is made of this one.
+                self.roots[made] = self.roots.get(function.__code__, function.__code__)
+                self.begins[made] = Beginning(place_in(code, target.index), len(target.kinds), target.bound)
+                self._on_made(made, target, function)
+            if target.side and isinstance(known.resume_function, types.FunctionType):
+                self._sides.add(known.resume_function.__code__)
+            return known
+
+        return jump
+
+
+def with_back_edges(resumes: weakref.ref[Resumes], function: types.FunctionType) -> types.FunctionType | None:
+    """What an entry asks, which does not keep its Compilation alive: see there."""
+    found = resumes()
+    return None if found is None else found.with_back_edges(function)
+
+
+def _rest(iterator: Any) -> range:
+    """What is left of a range that a `for` goes over."""
+    state = iterator.__reduce__()
+    numbers: range = state[1][0]
+    return numbers[state[2] :] if len(state) > 2 and state[2] else numbers
