@@ -168,21 +168,13 @@ static void
 note_end(DlCache *cache, DlEntry *entry, const DlEnd *end, DlChain *chain)
 {
     int64_t within = end->within ? end->within - end->most : 0;
-    int is_plain = end->exit >= 0 && (end->most == 0 || within == 1);
-    chain->barren = end->most == 0 ? chain->barren + 1 : 0;
+    int is_plain = end->exit >= 0 && within == 1;
+    chain->barren = 0;
     chain->most = end->exit < 0 || end->most == DL_ALL || end->most > MOST_CAREFUL ? DL_ALL
                   : is_plain                                                         ? 1
                   : within > 0                                                       ? within / 2
                                                                                      : 4 * end->most;
     chain->within = is_plain || chain->most == DL_ALL ? 0 : within;
-    if (end->retreats && end->most == 0) {
-        PyObject *reason = PyObject_GetAttrString(entry->program, "last_decline");
-        if (reason == NULL) {
-            PyErr_Clear();
-        }
-        dl_cache_note_decline(cache, entry, end->lost, reason);
-        Py_XDECREF(reason);
-    }
     if (is_plain) {
         DL_COUNT(cache, plain_rounds);
         Py_XSETREF(chain->restart, Py_NewRef(entry->restart ? entry->restart : Py_None));
@@ -211,7 +203,7 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
         time = dl_program_time(entry->program);
         if (status != 0) {
             dl_values_clear(outputs);
-            return status < 0 ? DL_ERROR : note_decline(cache, entry, time);
+            return status < 0 ? DL_ERROR : note_decline(cache, entry, time + end.lost);
         }
         outputs->n = end.n_outputs;
         if (entry->exits != NULL) {
@@ -426,11 +418,11 @@ is_out_of_range(const DlEntry *entry, const DlValues *inputs)
 
 /* ---- the loop ---- */
 
-/* Run func, whose program declines outside of its loop's iterations or is known to, plainly up to a back edge of that: as
-   run_entry(), of which this is a part; DL_PLAIN where it cannot. */
+/* Run func, whose program declines before the second iteration of its loop, or is known to, plainly up to a back edge of
+   that: as run_entry(), of which this is a part; DL_PLAIN where it cannot. */
 static DlOutcome
-run_with_polls(DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned, PyObject *on_miss,
-               DlChain *chain, PyObject **value)
+run_with_polls(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_slots, int owned,
+               PyObject *on_miss, DlHookScope *scope, DlChain *chain, PyObject **value)
 {
     PyObject *made = dl_resumed_with_polls(entry->restart, func);
     PyObject *polled = made ? dl_residual_bind(made, func) : NULL;
@@ -444,11 +436,17 @@ run_with_polls(DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_sl
         args.items[i] = owned ? slots[i] : Py_NewRef(slots[i]);
         slots[i] = owned ? NULL : slots[i];
     }
-    int goes_on;
+    DL_COUNT(cache, plain_rounds);
     chain->most = 1;
     chain->within = 0;
     chain->barren++;
+    int goes_on;
+    uint64_t gains = dl_thread.gains;
+    int tried = dl_hook_try(&cache->watch, scope, on_miss);
     *value = dl_resumed_call(polled, args.items, n_slots, on_miss, &goes_on);
+    if (tried) {
+        dl_hook_judge(&cache->watch, gains);
+    }
     dl_values_clear(&args);
     Py_DECREF(polled);
     return *value == NULL ? DL_ERROR : DL_RAN;
@@ -456,9 +454,15 @@ run_with_polls(DlEntry *entry, PyObject *func, PyObject **slots, Py_ssize_t n_sl
 
 /* Whether to do so. */
 static int
-restarts(const DlEntry *entry, const DlChain *chain)
+restarts(const DlEntry *entry, const DlChain *chain, PyObject *const *slots, Py_ssize_t n_slots)
 {
-    return entry->restart != NULL && !entry->at_loop && chain->barren < MOST_BARREN && entry->plain_on_decline;
+    for (Py_ssize_t i = 0; i < n_slots; i++) {
+        if (slots[i] == NULL) {
+            return 0;
+        }
+    }
+    return entry->restart != NULL && chain->barren < MOST_BARREN && entry->plain_on_decline
+           && (!entry->retired || (entry->retired == DL_RETIRED_BY_DECLINES && !entry->at_loop));
 }
 
 /* Run entry, whose guards have passed, for a call; the references to it and to the inputs are consumed. owned: the slots are
@@ -481,9 +485,8 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     dl_values_clear(inputs);
     if (outcome == DL_PLAIN) {
         dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
-        if ((!plain || entry->retired == DL_RETIRED_BY_DECLINES) && restarts(entry, chain)) {
-            DL_COUNT(cache, plain_rounds);
-            outcome = run_with_polls(entry, func, slots, n_slots, owned, on_miss, chain, value);
+        if ((!plain || entry->retired) && restarts(entry, chain, slots, n_slots)) {
+            outcome = run_with_polls(cache, entry, func, slots, n_slots, owned, on_miss, scope, chain, value);
         }
     }
     else if (outcome == DL_RAN) {

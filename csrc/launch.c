@@ -445,7 +445,7 @@ retreat(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *en
     DlProgram *program = (DlProgram *)object;
     int status = 1;
     end->retreats = 0;
-    while (status == 1 && end->most != 0 && is_of_iteration(program->last_decline)) {
+    while (status == 1 && end->most != 1 && is_of_iteration(program->last_decline)) {
         end->lost += program->time;
         end->within = end->most == DL_ALL ? 0 : end->most;
         end->most = end->most == DL_ALL ? 1 : end->most / 2;

@@ -15,7 +15,7 @@ int dl_launch_register(PyObject *module);
 typedef struct {
     int exit;
     Py_ssize_t n_outputs;
-    int64_t most;    /* iterations that a loop which can be left may run, 0 for none, or DL_ALL; out: those it was left with */
+    int64_t most;    /* iterations that a loop which can be left may run, or DL_ALL; out: of the run that did not decline */
     int64_t within;  /* of so many to come it is known that the program declines in one, or 0 */
     int retreats;    /* in: where the program declines, run what comes before the iteration in which it does; out: it has */
     double lost;     /* the time of the runs that declined, as of dl_program_time() */
@@ -34,7 +34,7 @@ typedef struct {
 /* Run: 0 with new references in `outputs`, 1 when it declined (no error set), -1 with an error set.
  * program: a Program; inputs: borrowed, as many as its schedule says; outputs: room for the most that any end yields;
  * end: NULL if the program has to run to its end; world: NULL where nobody can ask. end->retreats: a program that declines
- * runs once more, with fewer iterations. Where these are 0 it declines in the next one, or in what comes before the loop. */
+ * runs once more, with fewer iterations. */
 int dl_program_run(PyObject *program, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world);
 
 /* Run a program to its end the short way, if it has one: 1 with new references in `outputs`, or 0: nothing has

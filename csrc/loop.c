@@ -483,39 +483,13 @@ close_loop(Loop *loop, DlRun *outer, DlPool *pool, DlStatus status)
     return status > 0 ? dl_decline(outer, run->reason) : status;
 }
 
-DlStatus
-dl_loop_run(DlRun *outer, DlLoopStep *step)
+/* Run the first `planned` of `length` iterations step by step. */
+static DlStatus
+run_steps(DlRun *outer, DlLoopStep *step, int64_t start, int64_t by, uint64_t length, uint64_t planned)
 {
-    int64_t start = outer->numbers[step->start].i, by = outer->numbers[step->by].i;
-    if (by == 0) {
-        return dl_decline(outer, DL_REASON_RANGE);
-    }
-    uint64_t length = range_length(start, outer->numbers[step->stop].i, by);
-    if (length == 0) {
-        return take_initial(outer, step);
-    }
     DlProgram *program = step->body;
-    if (program->never) {
-        return dl_decline(outer, program->never);
-    }
-    uint64_t planned = length;
-    DlStatus status = step->pausing.n ? plan_pause(outer, step, start, by, length, &planned) : 0;
-    if (status != 0) {
-        return status;
-    }
+    DlStatus status;
     int leaves = step->leaves && !outer->strict;
-    if (leaves && outer->outermost->most != DL_ALL && (uint64_t)outer->outermost->most < planned) {
-        planned = (uint64_t)outer->outermost->most;
-    }
-    if (planned == 0) {
-        outer->left = 1;
-        outer->taken = 0;
-        return take_initial(outer, step);
-    }
-    status = step->machine ? dl_machine_run(outer, step, start, by, length, planned) : 2;
-    if (status != 2) {
-        return status;
-    }
     DlReg small_regs[SMALL_REGISTERS], small_next[SMALL_CARRIED];
     DlNumber small_numbers[SMALL_NUMBERS];
     PyObject *small_held[SMALL_CARRIED];
@@ -568,6 +542,57 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
     }
     if (loop.held != small_held) {
         PyMem_Free(loop.held);
+    }
+    return status;
+}
+
+/* For tests, whether one of these iterations is such that the loop is to decline in it. */
+static int
+declines_in(int64_t start, int64_t by, uint64_t length)
+{
+    uint64_t every = dl_world_decline_every;
+    for (uint64_t k = 0; k < length && k < every; k++) {
+        if (((uint64_t)start + k * (uint64_t)by) % every == every - 1) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+DlStatus
+dl_loop_run(DlRun *outer, DlLoopStep *step)
+{
+    int64_t start = outer->numbers[step->start].i, by = outer->numbers[step->by].i;
+    if (by == 0) {
+        return dl_decline(outer, DL_REASON_RANGE);
+    }
+    uint64_t length = range_length(start, outer->numbers[step->stop].i, by);
+    if (length == 0) {
+        return take_initial(outer, step);
+    }
+    DlProgram *program = step->body;
+    if (program->never) {
+        return dl_decline(outer, program->never);
+    }
+    uint64_t planned = length;
+    DlStatus status = step->pausing.n ? plan_pause(outer, step, start, by, length, &planned) : 0;
+    if (status != 0) {
+        return status;
+    }
+    /* NB: with none it could not be left: what an iteration makes is handed out then. */
+    int leaves = step->leaves && !outer->strict;
+    if (leaves && outer->outermost->most != DL_ALL && (uint64_t)outer->outermost->most < planned) {
+        planned = (uint64_t)outer->outermost->most;
+    }
+    if (planned == 0) {
+        outer->left = 1;
+        outer->taken = 0;
+        return take_initial(outer, step);
+    }
+    status = step->machine ? dl_machine_run(outer, step, start, by, length, planned) : 2;
+    status = status == 2 ? run_steps(outer, step, start, by, length, planned) : status;
+    if (status == 0 && leaves && dl_world_decline_every && declines_in(start, by, planned)) {
+        return dl_decline(outer, DL_REASON_FLAGS);
     }
     return status;
 }

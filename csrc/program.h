@@ -633,6 +633,9 @@ DlStatus dl_world_look(DlRun *run, int64_t time);
 int64_t dl_world_clock(void);
 /* For tests: leave loops that may be left behind every so many iterations; 0: only when somebody waits. */
 extern unsigned dl_world_leave_every;
+/* For tests: where it is not 0, programs decline in each iteration of a loop that can be left whose number modulo this is
+   the last. */
+extern unsigned dl_world_decline_every;
 int dl_world_register(PyObject *module);
 
 /* ---- product.c ---- */

@@ -23,7 +23,7 @@ enum {
     PATIENCE_NS = 50000000, /* for how long others wait for the end of an iteration of the outermost loop */
 };
 
-unsigned dl_world_leave_every;
+unsigned dl_world_leave_every, dl_world_decline_every;
 
 int64_t
 dl_world_clock(void)
@@ -286,6 +286,18 @@ leave_loops(PyObject *Py_UNUSED(module), PyObject *every)
     Py_RETURN_NONE;
 }
 
+/* decline_loops(every): for tests, see dl_world_decline_every. */
+static PyObject *
+decline_loops(PyObject *Py_UNUSED(module), PyObject *every)
+{
+    unsigned long number = PyLong_AsUnsignedLong(every);
+    if (number == (unsigned long)-1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    dl_world_decline_every = (unsigned)number;
+    Py_RETURN_NONE;
+}
+
 /* has_other_threads(): whether this interpreter has more than one thread. */
 static PyObject *
 has_other_threads(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
@@ -298,6 +310,8 @@ static PyMethodDef functions[] = {
      "has_other_threads(): whether this interpreter has more than one thread."},
     {"leave_loops", leave_loops, METH_O,
      "leave_loops(every): for tests, leave native loops behind every so many iterations; 0: where somebody waits."},
+    {"decline_loops", decline_loops, METH_O,
+     "decline_loops(every): for tests, decline in one of so many iterations of native loops; 0: where one has to."},
     {NULL, NULL, 0, NULL},
 };
 

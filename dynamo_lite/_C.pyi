@@ -208,6 +208,7 @@ def draw_numbers(generator: Any, kind: int, a: float, b: float, out: np.ndarray[
 def draw_twin(generator: Any, function: Callable[[Any], Any], /) -> Any:
     """function(twin of the generator), whose state then is the generator's; TypeError: it has none."""
 
+def decline_loops(every: int, /) -> None: ...
 def leave_loops(every: int, /) -> None:
     """For tests: leave native loops behind every so many iterations; 0: only where a signal or a thread waits."""
 

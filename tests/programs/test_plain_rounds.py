@@ -1,0 +1,172 @@
+"""Iterations in which a program declines run plainly, the others natively: the state is plain Python's all the way.
+
+Declining is forced in some iterations for whole collections of programs; and it is caused by what causes it for users:
+a warning in the first iteration, or in one that nobody knows of before.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+from dynamo_lite import _C
+from tests.oracle import require_equal
+from tests.programs import random_effects
+from tests.programs.loop_cases import OPTIONS, Case
+from tests.programs.test_loop_leaving import CASES, RAISED
+
+MANY = {**OPTIONS, "recompile_limit": 100}
+
+
+@pytest.fixture
+def decline() -> Iterator[Callable[[int], None]]:
+    """Have programs decline in one of so many iterations."""
+    yield _C.decline_loops
+    _C.decline_loops(0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_program(name: str, decline: Callable[[int], None]) -> None:
+    case: Case = CASES[name]
+    decline(1 + sum(name.encode()) % 3)
+    require_equal(
+        case.fn,
+        lambda: case.args(7, case.sizes[0]),
+        variants=[lambda count=count: case.args(count, case.sizes[0]) for count in (0, 1, 4, 7)],  # type: ignore[misc]
+        compile=dynamo_lite.compile,
+        compile_options={"backend": "numba", "options": MANY},
+    )
+
+
+def test_many_go_on(decline: Callable[[int], None]) -> None:
+    decline(3)
+    before = _C.counters(None)["plain_rounds"]
+    for case in CASES.values():
+        fast = dynamo_lite.compile(case.fn, backend="numba", options=MANY)
+        with contextlib.suppress(*RAISED):  # test_every_program compares that
+            fast(*case.args(7, case.sizes[0]))
+    assert _C.counters(None)["plain_rounds"] - before > len(CASES)
+
+
+def relaxed(p: Any, b: Any, most: int) -> Any:
+    diff, n = 1.0, 0
+    while diff > 1e-9 and n < most:
+        pn = p.copy()
+        p[1:-1] = (pn[2:] + pn[:-2] - b[1:-1]) / 2
+        diff = np.sum(np.abs(p - pn)) / np.sum(np.abs(pn))  # 0 / 0, or x / 0, in the first iteration
+        n += 1
+    return p, n, diff
+
+
+def warned_once(x: Any, most: int, at: int) -> Any:
+    total = 0.0
+    for i in range(most):
+        x = x * 0.99 + 0.01 / (x[0] * (i - at))
+        total += x[1]
+    return x, total
+
+
+def nested(x: Any, most: int, at: int) -> Any:
+    for i in range(most):
+        for j in range(5):
+            x = x * 0.99 + 0.01 / (x[0] * (i * 5 + j - at))
+    return x
+
+
+def raising(x: Any, out: list[Any], most: int) -> Any:
+    for i in range(most):
+        x = x * 0.5 + 1.0
+        out.append(x[i])
+    return x
+
+
+def observed(fn: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What a call gives, warns of, raises, and leaves in its arguments."""
+    args = make()
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            result: Any = fn(*args)
+        except IndexError as error:
+            result = str(error)
+    return result, [(str(one.message), one.lineno) for one in found], args
+
+
+def equal(one: Any, other: Any) -> bool:
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(equal, one, other))
+    if isinstance(one, str):
+        return bool(one == other)
+    return type(one) is type(other) and np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("fn", "make"),
+    [
+        (relaxed, lambda: (np.zeros(60), np.full(60, 1e-3), 500)),
+        *((warned_once, lambda at=at: (np.ones(40), 500, at)) for at in (0, 1, 77, 499)),
+        *((nested, lambda at=at: (np.ones(40), 100, at)) for at in (0, 3, 260, 499)),
+        *((raising, lambda size=size: (np.ones(size), [], 500)) for size in (2, 40, 260)),
+    ],
+)
+def test_a_warning_does_not_end_it(fn: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
+    fast = dynamo_lite.compile(fn, options=OPTIONS)
+    for _ in range(4):
+        assert equal(observed(fast, make), observed(fn, make))
+    stats = fast.stats()
+    assert stats["plain_rounds"] >= 4
+    assert stats["retired"] == 0
+    assert stats["native_calls"] > 4
+
+
+def test_warnings_in_all_iterations_leave_the_loop_plain() -> None:
+    def f(x: Any, most: int) -> Any:
+        for _ in range(most):
+            x = x * 0.5 + np.sqrt(-x[0] - 1.0)
+        return x
+
+    fast = dynamo_lite.compile(f, options=OPTIONS)
+    make = lambda: (np.ones(30), 200)  # noqa: E731
+    for _ in range(3):
+        assert equal(observed(fast, make), observed(f, make))
+    assert fast.stats()["plain_rounds"] <= 12
+
+
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_random_effects(start: int, decline: Callable[[int], None]) -> None:
+    for seed in range(start, start + 20):
+        plain = random_effects.function(random_effects.text_of(seed))
+        fast = dynamo_lite.compile(plain, backend="numba", options=MANY)
+        for call, n in enumerate((7, 7, 3)):
+            wanted = random_effects.run(plain, plain, seed * 7 + call, n)
+            decline(1 + seed % 3)
+            got = random_effects.run(plain, fast, seed * 7 + call, n)
+            decline(0)
+            assert got == wanted, seed
+
+
+def test_the_compiled_function_dies() -> None:
+    """What entries ask keeps nothing alive."""
+    import gc
+    import weakref
+
+    def f(x: Any, most: int) -> Any:
+        for i in range(most):
+            x = x + 1.0 / (x[0] * i)
+        return x
+
+    fast = dynamo_lite.compile(f, options=OPTIONS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fast(np.ones(4), 20)
+    assert fast.stats()["plain_rounds"] == 1
+    gone = weakref.ref(fast)
+    del fast
+    gc.collect()
+    assert gone() is None
