@@ -1,8 +1,8 @@
 """Resume functions of one Compilation: what graph breaks lead to, and what running loops are entered by.
 
-Enters: a place in a function, and what its frame holds there. Leaves: a Jump, or a Continuation, to the resume
-function of that place (pycode/resume.py), which is made once. An iteration of a loop in which a program declines runs plainly, in a resume
-function that comes back at the back edge (``with_back_edges``).
+Enters: a place in a function, and what its frame holds there. Leaves: a Jump, or a Continuation, to the resume function
+of that place (pycode/resume.py), which is made once. An iteration of a loop in which a program declines runs plainly, in
+a resume function that comes back at the back edge (``with_back_edges``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from dynamo_lite import _C, budget
+from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import Beginning, place_in
 from dynamo_lite.capture.trace import empty_closure
@@ -24,6 +27,7 @@ from dynamo_lite.pycode import (
     UnsupportedResume,
     begins_at,
     decoded,
+    liveness,
     loops,
     own_cells,
     polled,
@@ -31,6 +35,7 @@ from dynamo_lite.pycode import (
     resume_code,
 )
 
+_NUMBERS = (int, float, bool, complex, type(None))
 _RANGE_ITERATOR = type(iter(range(1)))
 _EMPTY = types.CellType()
 
@@ -144,10 +149,15 @@ class Resumes:
             is_range = is_own and type(item) is _RANGE_ITERATOR
             kinds.append("range" if is_range else "value")
             items.append(_rest(item) if is_range else item)
-        cells, bound, held = own_cells(decoded(function.__code__)), {}, {}
+        code = decoded(function.__code__)
+        cells, bound, held = own_cells(code), {}, {}
+        live = frozenset(names) if reads_frame(code) else liveness(code)[header]
         for name, value, is_sole in sorted(zip(names, values, sole, strict=True)):  # in the order of graph breaks
             if name not in cells:
-                bound[name] = value
+                if name in live or not _dies_unnoticed(
+                    value
+                ):  # NB: as segments end, so that there is one resume function
+                    bound[name] = value
             elif not is_sole:
                 held[name] = value
             elif value != _EMPTY:  # no inner function has the cell: it is a variable like the others
@@ -225,6 +235,14 @@ def with_back_edges(resumes: weakref.ref[Resumes], function: types.FunctionType)
     """What an entry asks, which does not keep its Compilation alive: see there."""
     found = resumes()
     return None if found is None else found.with_back_edges(function)
+
+
+def _dies_unnoticed(value: object) -> bool:
+    """Whether nobody can tell when the frame lets go of it."""
+    if type(value) is not np.ndarray:
+        return isinstance(value, np.number | np.bool) or type(value) in _NUMBERS
+    is_own = value.base is None or (type(value.base) is np.ndarray and value.base.base is None)
+    return is_own and not value.dtype.hasobject and not weakref.getweakrefcount(value)
 
 
 def _rest(iterator: Any) -> range:
