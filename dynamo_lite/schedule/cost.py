@@ -172,7 +172,7 @@ def is_doubtful(times: Mapping[int, Times], inputs: int) -> bool:
 
 
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:
-    """The times by scale, 0 for the sizes of the example: sizes in steps of 16, and of 4 where the faster one changes.
+    """The times by scale, 0 for the sizes of the example: sizes in steps of 256, and of 4 where the faster one changes.
     Only 0 where no input is an array."""
     example = _example(graph, example_inputs)
     sizes = [symbol for symbol in graph.symbols.values() if symbol.axis is not None]
@@ -196,10 +196,12 @@ def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], ta
         return Times(elements, *_times(graph, schedule, env, target))
 
     ends = (min(found), max(found))
-    tried = {scale: times_at(scale) for scale in found if scale % 2 == 0 or scale in ends}
+    tried = {scale: times_at(scale) for scale in found if scale % 4 == 0 or scale in ends}
     for low, high in pairwise(list(tried)):
-        if tried[low].pays != tried[high].pays:
-            tried |= {scale: times_at(scale) for scale in found if low < scale < high}
+        while tried[low].pays != tried[high].pays and (between := [one for one in found if low < one < high]):
+            middle_ = between[len(between) // 2]
+            tried[middle_] = times_at(middle_)
+            low, high = (middle_, high) if tried[middle_].pays == tried[low].pays else (low, middle_)
     return dict(sorted(tried.items()))
 
 
