@@ -12,6 +12,7 @@
 
 #include "abi.h"
 #include "fpflags.h"
+#include "geometry.h"
 #include "launch.h"
 #include "numpy_api.h"
 #include "scalar.h"
@@ -534,7 +535,18 @@ void dl_reg_take_number(DlReg *reg, DlNumber number, int kind);
 /* Copy a register without what it owns; its geometry does not depend on src any more. */
 void dl_reg_copy(DlReg *dst, const DlReg *src);
 /* Whether an array's elements lie side by side, in C order. */
-int dl_reg_is_packed(const DlReg *reg);
+static inline int
+dl_reg_is_packed(const DlReg *reg)
+{
+    return dl_is_packed(PyDataType_ELSIZE(reg->descr), reg->nd, reg->shape, reg->strides);
+}
+/* Whether two arrays may have bytes in common. */
+static inline int
+dl_regs_may_share(const DlReg *one, const DlReg *other)
+{
+    return dl_bytes_meet(dl_bytes_of(one->data, PyDataType_ELSIZE(one->descr), one->nd, one->shape, one->strides),
+                         dl_bytes_of(other->data, PyDataType_ELSIZE(other->descr), other->nd, other->shape, other->strides));
+}
 /* The object of a register, made if need be: borrowed, NULL with an error set. */
 PyObject *dl_reg_make_object(DlReg *reg);
 static inline PyObject *
