@@ -2,6 +2,7 @@
  * memory, as the guard "apart" asks. */
 #include "guards.h"
 
+#include "geometry.h"
 #include "guards_table.h"
 
 int
