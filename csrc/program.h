@@ -665,8 +665,10 @@ int32_t dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_int
 int dl_accumulate_build(DlCallStep *step);
 /* Do it without a call; 2 when only the call will do. */
 DlStatus dl_accumulate_run(DlRun *run, const DlCallStep *step);
-/* The same of n elements, into packed memory; 1 where NumPy's own result is in doubt. what: DL_ACCUMULATES times the type
- * number, and DL_ACCUMULATE_MULTIPLY more for products. */
+/* Cumulative sums or products of n elements, into packed memory; 1 where NumPy's own result is in doubt. what:
+ * DL_ACCUMULATES times the type number, and DL_ACCUMULATE_MULTIPLY more for products. */
+int32_t dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_intp stride);
+
 /* ---- positions.c ---- */
 int32_t dl_positions_find(npy_intp what, int64_t *out, const char *x, npy_intp rows, npy_intp n, npy_intp row_stride,
                           npy_intp stride);
@@ -680,8 +682,6 @@ int64_t dl_positions_search(npy_intp what, const char *x, npy_intp n, npy_intp s
 /* ---- statistics.c ---- */
 /* The median of n packed doubles or integers, which are sorted; 1 where NumPy's own result is in doubt. */
 int32_t dl_statistics_median(npy_intp type_num, char *x, npy_intp n, double *out);
-
-int32_t dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_intp stride);
 
 /* ---- gather.c ---- */
 /* Note in the step, which is built, if it is x[indices] of two registers; 0 or -1. */
