@@ -185,9 +185,7 @@ typedef struct {
     DlType *types;
     PyObject *function;
     DlProduct product;   /* product.c may do it */
-    int gathers;         /* x[indices] of vectors: gather.c may do it */
-    int accumulates;     /* np.add.accumulate of a vector, say: accumulate.c may do it; which one, from 1 on */
-    int32_t left, right; /* the operands of these */
+    int32_t left, right; /* the operands of that */
     PyObject *template; /* owned: args + kwargs values, with Slots where registers and numbers go */
     PyObject *names;    /* owned: keyword names, or NULL */
     DlYields yields;    /* of one number at most: how long a result is along an axis */
@@ -661,10 +659,6 @@ int32_t dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_int
                           npy_intp a_column, npy_intp b_rows, npy_intp p, npy_intp b_row, npy_intp b_column);
 
 /* ---- accumulate.c ---- */
-/* Note in the step, which is built, if it is a cumulative sum or product of a register; 0 or -1. */
-int dl_accumulate_build(DlCallStep *step);
-/* Do it without a call; 2 when only the call will do. */
-DlStatus dl_accumulate_run(DlRun *run, const DlCallStep *step);
 /* Cumulative sums or products of n elements, into packed memory; 1 where NumPy's own result is in doubt. what:
  * DL_ACCUMULATES times the type number, and DL_ACCUMULATE_MULTIPLY more for products. */
 int32_t dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_intp stride);
@@ -684,10 +678,6 @@ int64_t dl_positions_search(npy_intp what, const char *x, npy_intp n, npy_intp s
 int32_t dl_statistics_median(npy_intp type_num, char *x, npy_intp n, double *out);
 
 /* ---- gather.c ---- */
-/* Note in the step, which is built, if it is x[indices] of two registers; 0 or -1. */
-int dl_gather_build(DlCallStep *step);
-/* Do it without a call; 2 when only the call will do. */
-DlStatus dl_gather_run(DlRun *run, const DlCallStep *step);
 /* x[indices] of vectors of n and m elements, into packed memory; 1 where an index is out of range. kind: bytes of an index,
  * negative where it is signed. */
 int32_t dl_gather_vectors(char *out, npy_intp itemsize, const char *x, npy_intp n, npy_intp stride, const char *indices,
