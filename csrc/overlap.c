@@ -238,6 +238,10 @@ copy_elements(char *dst, npy_intp dst_stride, const char *src, npy_intp src_stri
     }                                                                                                                  \
     return
     switch (itemsize) {
+    case 1:
+        COPY_ELEMENTS(1);
+    case 2:
+        COPY_ELEMENTS(2);
     case 4:
         COPY_ELEMENTS(4);
     case 8:
