@@ -68,6 +68,10 @@ int dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands,
 int dl_build_iterated(DlBuilder *builder, PyObject *schedule, DlLoopKernel **kernel);
 int dl_build_cond(DlBuilder *builder, PyObject *object, DlCondStep *step);
 int dl_build_masked(DlBuilder *builder, PyObject *object, DlMaskedStep *step);
+/* The registers that a step sets, of a tuple. */
+int dl_build_dsts(DlBuilder *builder, PyObject *object, PyObject *registers, int32_t *dsts);
+/* Check what goes into a program inside this one, from its input `first` on. */
+int dl_build_goes_in(DlBuilder *builder, PyObject *object, const DlOperand *operands, int n, const DlProgram *program, int first);
 /* Whether what goes into `inner` (from its input `first` on) are inputs of the body around it, each once, which has looked
  * already whether what it writes may share memory with another of them. */
 int dl_build_is_checked(const DlBuilder *builder, const DlOperand *operands, int n, const DlProgram *inner, int first);

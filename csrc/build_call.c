@@ -159,9 +159,7 @@ dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
         dl_build_refuse(builder, "a number has one destination", object);
         goto done;
     }
-    status = build_size(builder, object, step) < 0 || dl_product_build(step) < 0 || dl_gather_build(step) < 0
-                 ? -1
-                 : dl_accumulate_build(step);
+    status = build_size(builder, object, step) < 0 ? -1 : dl_product_build(step);
 done:
     Py_XDECREF(dsts);
     Py_XDECREF(kinds);

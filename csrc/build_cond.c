@@ -68,6 +68,48 @@ dl_build_branch(DlBuilder *builder)
     return 0;
 }
 
+int
+dl_build_dsts(DlBuilder *builder, PyObject *object, PyObject *registers, int32_t *dsts)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(registers); k++) {
+        long reg = PyLong_AsLong(PyTuple_GET_ITEM(registers, k));
+        if (reg < 0 || reg > INT32_MAX) {
+            return PyErr_Occurred() ? -1 : dl_build_refuse(builder, "no such register", object);
+        }
+        dsts[k] = (int32_t)reg;
+        if (dl_build_set(builder, (int32_t)reg, object) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int
+dl_build_goes_in(DlBuilder *builder, PyObject *object, const DlOperand *operands, int n, const DlProgram *program, int first)
+{
+    const DlScalars *inner = &program->numbers, *outer = &builder->program->numbers;
+    for (int32_t i = 0; i < inner->n_loads; i++) {
+        const DlScalarLoad *load = &inner->loads[i];
+        if (load->input < first) {
+            continue;
+        }
+        const DlOperand *operand = &operands[load->input - first];
+        int is_number = operand->kind == DL_FROM_NUMBER;
+        if (is_number != (load->axis < 0) || (is_number && outer->kinds[operand->index] != inner->kinds[load->value])) {
+            return dl_build_refuse(builder, "what goes in is of another kind", object);
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        if (operands[k].kind == DL_FROM_NUMBER && program->body->returned[first + k]) {
+            return dl_build_refuse(builder, "a number is returned as an array", object);
+        }
+        if (operands[k].kind == DL_FROM_REG) {
+            builder->shown[operands[k].index] |= program->body->returned[first + k];
+        }
+    }
+    return 0;
+}
+
 /* Whether a branch fits the step around it; 0 or -1. */
 static int
 check_branch(DlBuilder *builder, PyObject *object, const DlCondStep *step, const DlProgram *branch)
@@ -77,24 +119,8 @@ check_branch(DlBuilder *builder, PyObject *object, const DlCondStep *step, const
         || branch->body->n_numbers != step->branches[0]->body->n_numbers) {
         return dl_build_refuse(builder, "another number of values goes into a branch or comes out", object);
     }
-    for (int32_t i = 0; i < inner->n_loads; i++) {
-        const DlScalarLoad *load = &inner->loads[i];
-        if (load->input < 0) {
-            continue;
-        }
-        const DlOperand *operand = &step->operands[load->input];
-        int is_number = operand->kind == DL_FROM_NUMBER;
-        if (is_number != (load->axis < 0) || (is_number && outer->kinds[operand->index] != inner->kinds[load->value])) {
-            return dl_build_refuse(builder, "what goes into a branch is of another kind", object);
-        }
-    }
-    for (int k = 0; k < step->n_operands; k++) {
-        if (step->operands[k].kind == DL_FROM_NUMBER && branch->body->returned[k]) {
-            return dl_build_refuse(builder, "a number is returned as an array", object);
-        }
-        if (step->operands[k].kind == DL_FROM_REG) {
-            builder->shown[step->operands[k].index] |= branch->body->returned[k];
-        }
+    if (dl_build_goes_in(builder, object, step->operands, step->n_operands, branch, 0) < 0) {
+        return -1;
     }
     for (int j = 0; j < step->yields.n; j++) {
         const DlOperand *output = &branch->outputs[branch->body->n_carried + j];
@@ -176,17 +202,9 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *condition, PyObject
             return -1;
         }
     }
-    for (; step->n_dsts < n_dsts; step->n_dsts++) {
-        long reg = PyLong_AsLong(PyTuple_GET_ITEM(dsts, step->n_dsts));
-        if (reg < 0 || reg > INT32_MAX) {
-            return PyErr_Occurred() ? -1 : dl_build_refuse(builder, "no such register", object);
-        }
-        step->dsts[step->n_dsts] = (int32_t)reg;
-        if (dl_build_set(builder, (int32_t)reg, object) < 0) {
-            return -1;
-        }
-    }
-    if (dl_build_yields(builder, object, &step->yields, step->branches[0]->body->n_numbers) < 0) {
+    step->n_dsts = n_dsts;
+    if (dl_build_dsts(builder, object, dsts, step->dsts) < 0
+        || dl_build_yields(builder, object, &step->yields, step->branches[0]->body->n_numbers) < 0) {
         return -1;
     }
     if (step->branches[0]->body->n_numbers > DL_MAX_CARRIED_NUMBERS) {

@@ -321,24 +321,13 @@ static int
 check_numbers(DlBuilder *builder, PyObject *object, const DlLoopStep *step)
 {
     const DlScalars *inner = &step->body->numbers, *outer = &builder->program->numbers;
-    for (int32_t i = 0; i < inner->n_loads; i++) {
-        const DlScalarLoad *load = &inner->loads[i];
-        if (load->input <= 0) {
-            continue;
-        }
-        const DlOperand *operand = &step->operands[load->input - 1];
-        int is_number = operand->kind == DL_FROM_NUMBER;
-        if (is_number != (load->axis < 0) || (is_number && outer->kinds[operand->index] != inner->kinds[load->value])) {
-            return dl_build_refuse(builder, "what goes into the body is of another kind", object);
-        }
-    }
-    for (int k = 0; k < step->n_operands; k++) {
-        if (step->operands[k].kind == DL_FROM_NUMBER && (k < step->n_carried || step->body->body->returned[1 + k])) {
+    for (int k = 0; k < step->n_carried; k++) {
+        if (step->operands[k].kind == DL_FROM_NUMBER) {
             return dl_build_refuse(builder, "a number is carried", object);
         }
-        if (step->operands[k].kind == DL_FROM_REG) {
-            builder->shown[step->operands[k].index] |= step->body->body->returned[1 + k];
-        }
+    }
+    if (dl_build_goes_in(builder, object, step->operands, step->n_operands, step->body, 1) < 0) {
+        return -1;
     }
     for (int j = 0; j < step->body->body->n_numbers; j++) {
         const DlOperand *operand = &step->operands[step->n_operands - step->body->body->n_numbers + j];
@@ -388,17 +377,7 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *carried, PyObject *
             return -1;
         }
     }
-    for (int k = 0; k < n_results; k++) {
-        long reg = PyLong_AsLong(PyTuple_GET_ITEM(dsts, k));
-        if (reg < 0 || reg > INT32_MAX) {
-            return PyErr_Occurred() ? -1 : dl_build_refuse(builder, "no such register", object);
-        }
-        step->dsts[k] = (int32_t)reg;
-        if (dl_build_set(builder, (int32_t)reg, object) < 0) {
-            return -1;
-        }
-    }
-    return check_numbers(builder, object, step);
+    return dl_build_dsts(builder, object, dsts, step->dsts) < 0 ? -1 : check_numbers(builder, object, step);
 }
 
 /* When to pause: attribute "pause", None or a Symbol for the index and the condition; 0 or -1. */

@@ -139,18 +139,6 @@ dl_call_run(DlRun *run, const DlCallStep *step)
             return done;
         }
     }
-    if (step->gathers) {
-        DlStatus done = dl_gather_run(run, step);
-        if (done != 2) {
-            return done;
-        }
-    }
-    if (step->accumulates) {
-        DlStatus done = dl_accumulate_run(run, step);
-        if (done != 2) {
-            return done;
-        }
-    }
     PyObject *small[SMALL_ARGS + 1], **args = small + 1; /* one place in front for vectorcall */
     Py_ssize_t n = PyTuple_GET_SIZE(step->template), made = 0;
     Py_ssize_t n_names = step->names ? PyTuple_GET_SIZE(step->names) : 0;

@@ -4,12 +4,7 @@
  * values of the table, too, and what waits for them is evaluated. INVARIANT: of the branch that does not run nothing
  * happens. What a branch writes was saved by the outermost program; floating-point flags stay set for the loop around.
  */
-#include "program.h"
-
-enum {
-    SMALL_REGISTERS = 12,
-    SMALL_NUMBERS = 48,
-};
+#include "runs.h"
 
 int
 dl_cond_truth(DlRun *run, const DlOperand *condition)
@@ -89,48 +84,6 @@ dl_read_run(DlRun *run, const DlReadStep *step)
     return dl_yields_set(run, &step->yields, &number);
 }
 
-/* Fill the branch's registers and numbers from those outside. */
-static DlStatus
-load(DlRun *run, DlRun *outer, const DlCondStep *step)
-{
-    const DlProgram *program = run->program;
-    const DlScalars *table = &program->numbers;
-    for (int k = 0; k < step->n_operands; k++) {
-        if (step->operands[k].kind != DL_FROM_REG) {
-            continue;
-        }
-        DlReg *src = &outer->regs[step->operands[k].index], *dst = &run->regs[k];
-        if (program->body->returned[k] && dl_reg_object(src) == NULL) {
-            return -1;
-        }
-        dl_reg_copy(dst, src);
-        dst->object = Py_XNewRef(src->object);
-    }
-    for (int i = 0; i < program->n_constants; i++) {
-        dl_reg_take(&run->regs[program->constant_regs[i]], Py_NewRef(program->constants[i]));
-    }
-    if (table->n_values == 0) {
-        return 0;
-    }
-    memcpy(run->numbers, table->initial, (size_t)table->n_values * sizeof *run->numbers);
-    for (int32_t i = 0; i < table->n_loads; i++) {
-        const DlScalarLoad *number = &table->loads[i];
-        if (number->input < 0) {
-            continue;
-        }
-        if (number->axis < 0) {
-            run->numbers[number->value] = outer->numbers[step->operands[number->input].index];
-            continue;
-        }
-        const DlReg *reg = &run->regs[number->input];
-        if (reg->kind != DL_ARRAY || number->axis >= reg->nd) {
-            return dl_decline(run, DL_REASON_INPUT);
-        }
-        run->numbers[number->value].i = reg->shape[number->axis];
-    }
-    return dl_scalar_eval(table, 0, program->n_early, run->numbers) ? dl_decline(run, DL_REASON_NUMBER) : 0;
-}
-
 /* Hand the outputs to the registers outside. */
 static DlStatus
 take_outputs(DlRun *run, DlRun *outer, const DlCondStep *step)
@@ -154,41 +107,6 @@ take_outputs(DlRun *run, DlRun *outer, const DlCondStep *step)
     return dl_yields_set(outer, &step->yields, numbers);
 }
 
-/* Run a branch in `run`, whose registers and numbers have room for it. */
-static DlStatus
-run_branch(DlRun *run, DlRun *outer, const DlCondStep *step)
-{
-    DlProgram *program = run->program;
-    for (int i = 0; i < program->n_registers; i++) {
-        run->regs[i].kind = DL_EMPTY;
-        run->regs[i].fresh = 0;
-        run->regs[i].object = NULL;
-    }
-    DlStatus status = load(run, outer, step);
-    if (status == 0 && program->n_written && !step->checked[program == step->branches[1]]) {
-        status = dl_overlap_check_inputs(run, 0, run->program->n_inputs, 1);
-    }
-    status = status ? status : dl_steps_run(run, 0);
-    outer->flags = run->flags;
-    outer->errstate = run->errstate;
-    outer->knows_reported = run->knows_reported;
-    outer->reported = run->reported;
-    if (status == 0) {
-        status = take_outputs(run, outer, step);
-    }
-    else if (status > 0) {
-        dl_decline(outer, run->reason);
-    }
-    for (int i = 0; i < program->n_registers; i++) {
-        Py_XDECREF(run->regs[i].object);
-    }
-    if (program->never && !outer->program->never) {
-        outer->program->never = program->never;
-        Py_XSETREF(outer->program->failure, Py_XNewRef(program->failure));
-    }
-    return status;
-}
-
 DlStatus
 dl_cond_run(DlRun *outer, DlCondStep *step)
 {
@@ -200,26 +118,18 @@ dl_cond_run(DlRun *outer, DlCondStep *step)
     if (program->never) {
         return dl_decline(outer, program->never);
     }
-    DlReg small_regs[SMALL_REGISTERS];
-    DlNumber small_numbers[SMALL_NUMBERS];
-    DlRun run = *outer;
-    run.program = program;
-    run.regs = small_regs;
-    run.numbers = small_numbers;
-    run.saved = NULL;
-    if (program->n_registers > SMALL_REGISTERS) {
-        run.regs = PyMem_New(DlReg, program->n_registers);
+    DlRun run;
+    DlRoom room;
+    DlStatus status = dl_nested_open(&run, outer, program, &room);
+    if (status == 0) {
+        status = dl_nested_load(&run, outer, step->operands, 0, step->n_operands, 0, program->n_early);
+        if (status == 0 && program->n_written && !step->checked[!truth]) {
+            status = dl_overlap_check_inputs(&run, 0, program->n_inputs, 1);
+        }
+        status = status ? status : dl_steps_run(&run, 0);
+        status = dl_nested_end(&run, outer, status);
+        status = status ? status : take_outputs(&run, outer, step);
     }
-    if (program->numbers.n_values > SMALL_NUMBERS) {
-        run.numbers = PyMem_New(DlNumber, program->numbers.n_values);
-    }
-    DlStatus status = run.regs == NULL || run.numbers == NULL ? dl_decline(outer, DL_REASON_MEMORY)
-                                                              : run_branch(&run, outer, step);
-    if (run.regs != small_regs) {
-        PyMem_Free(run.regs);
-    }
-    if (run.numbers != small_numbers) {
-        PyMem_Free(run.numbers);
-    }
+    dl_run_close(&run, &room);
     return status;
 }

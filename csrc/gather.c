@@ -1,9 +1,7 @@
-/* x[indices] of vectors, without a call of NumPy: for machine code, and for a Call step that is just that. */
+/* x[indices] of vectors, without a call of NumPy: for machine code. */
 #include "program.h"
 
 #include <string.h>
-
-enum { MOST_GATHERED = 1 << 17 }; /* elements; NumPy gives other threads the GIL meanwhile */
 
 /* One element of an array of indices; 1 where it is beyond 64 bits. */
 static inline int
@@ -51,50 +49,4 @@ dl_gather_vectors(char *out, npy_intp itemsize, const char *x, npy_intp n, npy_i
     }
     npy_intp bytes = kind < 0 ? -kind : kind;
     return gather_known(out, (size_t)itemsize, x, n, stride, indices, m, index_stride, bytes, kind < 0);
-}
-
-int
-dl_gather_build(DlCallStep *step)
-{
-    PyObject *operators = PyImport_ImportModule("_operator");
-    PyObject *getitem = operators ? PyObject_GetAttrString(operators, "getitem") : NULL;
-    Py_XDECREF(operators);
-    if (getitem == NULL) {
-        return -1;
-    }
-    if (step->function == getitem && step->names == NULL && step->n_dsts == 1 && step->types[0].shape.n == 1
-        && PyTuple_GET_SIZE(step->template) == 2) {
-        const DlSlot *left = dl_slot_cast(PyTuple_GET_ITEM(step->template, 0));
-        const DlSlot *right = dl_slot_cast(PyTuple_GET_ITEM(step->template, 1));
-        if (left != NULL && right != NULL && left->kind == DL_SLOT_REG && right->kind == DL_SLOT_REG) {
-            step->gathers = 1;
-            step->left = left->index;
-            step->right = right->index;
-        }
-    }
-    Py_DECREF(getitem);
-    return 0;
-}
-
-DlStatus
-dl_gather_run(DlRun *run, const DlCallStep *step)
-{
-    const DlReg *x = &run->regs[step->left], *indices = &run->regs[step->right];
-    if (x->kind != DL_ARRAY || indices->kind != DL_ARRAY || x->nd != 1 || indices->nd != 1
-        || !PyTypeNum_ISINTEGER(indices->descr->type_num) || !PyTypeNum_ISNUMBER(x->descr->type_num)
-        || x->descr->type_num != step->types[0].descr->type_num
-        || indices->shape[0] > MOST_GATHERED) {
-        return 2;
-    }
-    PyObject *array = dl_pool_array(run, step->types[0].descr, 1, indices->shape, NULL);
-    if (array == NULL) {
-        return -1;
-    }
-    npy_intp bytes = PyDataType_ELSIZE(indices->descr);
-    npy_intp kind = PyTypeNum_ISSIGNED(indices->descr->type_num) ? -bytes : bytes;
-    int32_t failed =
-        dl_gather_vectors(PyArray_BYTES((PyArrayObject *)array), PyDataType_ELSIZE(x->descr), x->data, x->shape[0],
-                          x->strides[0], indices->data, indices->shape[0], indices->strides[0], kind);
-    dl_reg_take_fresh(&run->regs[step->dsts[0]], array);
-    return failed ? dl_decline(run, DL_REASON_INDEX) : 0;
 }

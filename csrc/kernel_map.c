@@ -164,16 +164,9 @@ static int
 flatten(DlNest *nest, int nd, const npy_intp *shape)
 {
     for (int i = 0; i < nest->n_operands; i++) {
-        DlSpread *spread = &nest->spread[i];
-        if (!spread->is_array) {
-            continue;
-        }
-        npy_intp expected = spread->itemsize;
-        for (int axis = nd - 1; axis >= 0; axis--) {
-            if (spread->strides[axis] != expected && shape[axis] != 1) {
-                return 0;
-            }
-            expected *= shape[axis];
+        const DlSpread *spread = &nest->spread[i];
+        if (spread->is_array && !dl_is_packed(spread->itemsize, nd, shape, spread->strides)) {
+            return 0;
         }
     }
     for (int i = 0; i < nest->n_operands; i++) {
@@ -291,39 +284,13 @@ run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *sh
 
 /* ---- targets ---- */
 
-/* The bytes that a spread array touches over shape: [*low, *high). */
-static void
-get_bounds(const DlSpread *spread, int nd, const npy_intp *shape, const char **low, const char **high)
-{
-    const char *first = spread->data, *last = spread->data + spread->itemsize;
-    for (int axis = 0; axis < nd; axis++) {
-        npy_intp reach = spread->strides[axis] * (shape[axis] - 1);
-        if (reach < 0) {
-            first += reach;
-        }
-        else {
-            last += reach;
-        }
-    }
-    *low = first;
-    *high = last;
-}
-
-int
-dl_map_may_share(const DlSpread *one, int nd, const npy_intp *shape, const DlSpread *other, int other_nd,
-                 const npy_intp *other_shape)
-{
-    const char *low, *high, *other_low, *other_high;
-    get_bounds(one, nd, shape, &low, &high);
-    get_bounds(other, other_nd, other_shape, &other_low, &other_high);
-    return low < other_high && other_low < high;
-}
-
 /* Whether writing `target` may change elements of `other` that belong to other positions. */
 static int
 may_clash(const DlSpread *target, const DlSpread *other, int nd, const npy_intp *shape)
 {
-    if (!other->is_array || !dl_map_may_share(target, nd, shape, other, nd, shape)) {
+    if (!other->is_array
+        || !dl_bytes_meet(dl_bytes_of(target->data, target->itemsize, nd, shape, target->strides),
+                          dl_bytes_of(other->data, other->itemsize, nd, shape, other->strides))) {
         return 0;
     }
     int same = target->data == other->data && target->itemsize == other->itemsize

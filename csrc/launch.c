@@ -11,8 +11,7 @@
 #include "program.h"
 #include "maps.h"
 #include "pyframe.h"
-
-enum { SMALL_REGISTERS = 16, SMALL_NUMBERS = 64 };
+#include "runs.h"
 
 static const char *const reason_words[DL_N_DECLINES] = {
 #define REASON(id, words) [id] = words,
@@ -326,10 +325,9 @@ static int
 run_steps(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
     DlProgram *program = (DlProgram *)object;
-    DlReg small_regs[SMALL_REGISTERS];
-    DlNumber small_numbers[SMALL_NUMBERS];
-    DlRun run = {.program = program, .inputs = inputs, .regs = small_regs, .numbers = small_numbers,
-                 .keep_gil = program->has_loops, .ends = end != NULL, .most = end ? end->most : DL_ALL, .world = world,
+    DlRoom room;
+    DlRun run = {.program = program, .inputs = inputs, .keep_gil = program->has_loops, .ends = end != NULL,
+                 .most = end ? end->most : DL_ALL, .world = world,
                  .strict = program->has_loops && (end == NULL || program->n_closed_loops > 0)};
     run.outermost = &run;
     run.switches = program->has_loops ? dl_pyframe_switches() : 0;
@@ -340,20 +338,9 @@ run_steps(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *
         status = dl_decline(&run, program->never);
         goto counted;
     }
-    if (program->n_registers > SMALL_REGISTERS) {
-        run.regs = PyMem_New(DlReg, program->n_registers);
-    }
-    if (program->numbers.n_values > SMALL_NUMBERS) {
-        run.numbers = PyMem_New(DlNumber, program->numbers.n_values);
-    }
-    if (run.regs == NULL || run.numbers == NULL) {
-        status = dl_decline(&run, DL_REASON_MEMORY);
-        goto freed;
-    }
-    for (int i = 0; i < program->n_registers; i++) {
-        run.regs[i].kind = DL_EMPTY;
-        run.regs[i].fresh = 0;
-        run.regs[i].object = NULL;
+    status = dl_run_open(&run, &room);
+    if (status != 0) {
+        goto closed;
     }
     status = load_registers(&run);
     if (status == 0) {
@@ -387,16 +374,8 @@ run_steps(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *
         status = dl_decline(&run, DL_REASON_MEMORY);
     }
     status = check_kept(&run, status);
-    for (int i = 0; i < program->n_registers; i++) {
-        Py_XDECREF(run.regs[i].object);
-    }
-freed:
-    if (run.regs != small_regs) {
-        PyMem_Free(run.regs);
-    }
-    if (run.numbers != small_numbers) {
-        PyMem_Free(run.numbers);
-    }
+closed:
+    dl_run_close(&run, &room);
     if (end != NULL) {
         end->exit = run.end ? run.end->exit : -1;
         end->n_outputs = run.end ? run.end->n_outputs + 1 : program->n_outputs;

@@ -11,10 +11,9 @@
 
 #include "machine.h"
 #include "pyframe.h"
+#include "runs.h"
 
 enum {
-    SMALL_REGISTERS = 16,
-    SMALL_NUMBERS = 64,
     SMALL_CARRIED = 4,
     TICK_NS = 1000000,      /* about how often it looks for signals and threads that wait */
     KERNEL_TRIES = 4,      /* iterations after each of which it sees whether the loop's kernel can run the others */
@@ -205,60 +204,19 @@ hand_on(Loop *loop)
 
 /* ---- before the first iteration ---- */
 
-/* Fill the body's inputs from the registers and numbers outside. */
+/* Fill the body's inputs from the registers and numbers outside, but for the index and what depends on it. */
 static DlStatus
 load_inputs(Loop *loop, DlRun *outer)
 {
     const DlLoopStep *step = loop->step;
-    const DlProgram *program = loop->run.program;
-    for (int k = 0; k < step->n_operands; k++) {
-        if (step->operands[k].kind != DL_FROM_REG) {
-            continue;
-        }
-        DlReg *src = &outer->regs[step->operands[k].index], *dst = &loop->run.regs[1 + k];
+    for (int k = 0; k < step->n_carried; k++) { /* registers, all of them */
+        DlReg *src = &outer->regs[step->operands[k].index];
         if (loop->body->returned[1 + k] && dl_reg_object(src) == NULL) {
             return -1;
         }
-        if (k < step->n_carried) {
-            hand_over(loop, k, dst, src, step->moves[k]);
-        }
-        else {
-            dl_reg_copy(dst, src);
-            dst->object = Py_XNewRef(src->object);
-        }
+        hand_over(loop, k, &loop->run.regs[1 + k], src, step->moves[k]);
     }
-    for (int i = 0; i < program->n_constants; i++) {
-        dl_reg_take(&loop->run.regs[program->constant_regs[i]], Py_NewRef(program->constants[i]));
-    }
-    return 0;
-}
-
-/* Fill the body's numbers but for the index and what depends on it. */
-static DlStatus
-load_numbers(Loop *loop, const DlRun *outer)
-{
-    DlRun *run = &loop->run;
-    const DlScalars *table = &run->program->numbers;
-    if (table->n_values == 0) {
-        return 0;
-    }
-    memcpy(run->numbers, table->initial, (size_t)table->n_values * sizeof *run->numbers);
-    for (int32_t i = 0; i < table->n_loads; i++) {
-        const DlScalarLoad *load = &table->loads[i];
-        if (load->input <= 0) {
-            continue;
-        }
-        if (load->axis < 0) {
-            run->numbers[load->value] = outer->numbers[loop->step->operands[load->input - 1].index];
-            continue;
-        }
-        const DlReg *reg = &run->regs[load->input];
-        if (reg->kind != DL_ARRAY || load->axis >= reg->nd) {
-            return dl_decline(run, DL_REASON_INPUT);
-        }
-        run->numbers[load->value].i = reg->shape[load->axis];
-    }
-    return dl_scalar_eval(table, 0, loop->body->n_fixed, run->numbers) ? dl_decline(run, DL_REASON_NUMBER) : 0;
+    return dl_nested_load(&loop->run, outer, step->operands, step->n_carried, step->n_operands, 1, loop->body->n_fixed);
 }
 
 /* ---- the iterations ---- */
@@ -457,86 +415,41 @@ take_initial(DlRun *run, const DlLoopStep *step)
     return dl_yields_set(run, &step->yields, numbers);
 }
 
-/* Let the outer run know what became of the body's, and free all that is left. */
-static DlStatus
-close_loop(Loop *loop, DlRun *outer, DlPool *pool, DlStatus status)
-{
-    DlRun *run = &loop->run;
-    DlProgram *program = run->program;
-    for (int i = 0; i < program->n_registers; i++) {
-        Py_XDECREF(run->regs[i].object);
-    }
-    for (int k = 0; k < loop->body->n_carried; k++) {
-        Py_XDECREF(loop->held[k]);
-    }
-    if (outer->pool == NULL) {
-        dl_pool_clear(pool);
-    }
-    outer->flags = run->flags;
-    outer->errstate = run->errstate;
-    outer->knows_reported = run->knows_reported;
-    outer->reported = run->reported;
-    if (program->never && !outer->program->never) {
-        outer->program->never = program->never;
-        Py_XSETREF(outer->program->failure, Py_XNewRef(program->failure));
-    }
-    return status > 0 ? dl_decline(outer, run->reason) : status;
-}
-
 /* Run the first `planned` of `length` iterations step by step. */
 static DlStatus
 run_steps(DlRun *outer, DlLoopStep *step, int64_t start, int64_t by, uint64_t length, uint64_t planned)
 {
-    DlProgram *program = step->body;
-    DlStatus status;
-    int leaves = step->leaves && !outer->strict;
-    DlReg small_regs[SMALL_REGISTERS], small_next[SMALL_CARRIED];
-    DlNumber small_numbers[SMALL_NUMBERS];
+    DlRoom room;
+    DlReg small_next[SMALL_CARRIED];
     PyObject *small_held[SMALL_CARRIED];
     DlPool pool = {0};
-    Loop loop = {.step = step, .body = program->body, .next = small_next, .held = small_held, .rest = length - planned};
-    loop.run = *outer;
-    loop.run.program = program;
-    loop.run.regs = small_regs;
-    loop.run.numbers = small_numbers;
-    loop.run.saved = NULL;
+    Loop loop = {.step = step, .body = step->body->body, .next = small_next, .held = small_held, .rest = length - planned};
+    int leaves = step->leaves && !outer->strict;
+    DlStatus status = dl_nested_open(&loop.run, outer, step->body, &room);
     if (loop.run.pool == NULL) {
         loop.run.pool = &pool;
-    }
-    if (program->n_registers > SMALL_REGISTERS) {
-        loop.run.regs = PyMem_New(DlReg, program->n_registers);
-    }
-    if (program->numbers.n_values > SMALL_NUMBERS) {
-        loop.run.numbers = PyMem_New(DlNumber, program->numbers.n_values);
     }
     if (step->n_carried > SMALL_CARRIED) {
         loop.next = PyMem_New(DlReg, step->n_carried);
         loop.held = PyMem_New(PyObject *, step->n_carried);
     }
-    if (loop.run.regs == NULL || loop.run.numbers == NULL || loop.next == NULL || loop.held == NULL) {
+    if (status == 0 && (loop.next == NULL || loop.held == NULL)) {
         status = dl_decline(outer, DL_REASON_MEMORY);
     }
-    else {
-        for (int i = 0; i < program->n_registers; i++) {
-            loop.run.regs[i].kind = DL_EMPTY;
-            loop.run.regs[i].fresh = 0;
-            loop.run.regs[i].object = NULL;
-        }
+    else if (status == 0) {
         memset(loop.held, 0, (size_t)step->n_carried * sizeof *loop.held);
         status = load_inputs(&loop, outer);
-        status = status ? status : load_numbers(&loop, outer);
         outer->outermost->leaves |= leaves;
         status = status ? status : iterate(&loop, start, by, planned, leaves);
         outer->outermost->leaves &= !leaves;
+        status = dl_nested_end(&loop.run, outer, status);
         status = status ? status : take_results(&loop, outer);
-        status = close_loop(&loop, outer, &pool, status);
+        for (int k = 0; k < step->n_carried; k++) {
+            Py_XDECREF(loop.held[k]);
+        }
     }
-    if (loop.run.regs != small_regs) {
-        PyMem_Free(loop.run.regs);
-    }
-    if (loop.run.numbers != small_numbers) {
-        PyMem_Free(loop.run.numbers);
-    }
+    dl_run_close(&loop.run, &room);
+    dl_pool_clear(&pool);
     if (loop.next != small_next) {
         PyMem_Free(loop.next);
     }
@@ -596,5 +509,3 @@ dl_loop_run(DlRun *outer, DlLoopStep *step)
     }
     return status;
 }
-
-/* ---- for tests ---- */

@@ -63,21 +63,6 @@ whole_of(const DlRun *run, const DlLoopKernel *kernel, int32_t reg)
     return &run->regs[reg];
 }
 
-/* Whether two arrays may have bytes in common; a NumPy scalar has none. */
-static int
-may_share(const DlReg *one, const DlReg *other)
-{
-    DlSpread spreads[2] = {{.data = one->data}, {.data = other->data}};
-    if (one->kind != DL_ARRAY || other->kind != DL_ARRAY) {
-        return 0;
-    }
-    spreads[0].itemsize = PyDataType_ELSIZE(one->descr);
-    spreads[1].itemsize = PyDataType_ELSIZE(other->descr);
-    memcpy(spreads[0].strides, one->strides, (size_t)one->nd * sizeof *one->strides);
-    memcpy(spreads[1].strides, other->strides, (size_t)other->nd * sizeof *other->strides);
-    return dl_map_may_share(&spreads[0], one->nd, one->shape, &spreads[1], other->nd, other->shape);
-}
-
 /* Whether result number i shares memory with nothing but the operand it follows, and rows of the array it is a row of
  * (iterate.py: those have the same elements in the same order, or none in common). */
 static int
@@ -94,7 +79,7 @@ stands_alone(const DlRun *run, const DlLoopKernel *kernel, int i)
         const DlReg *other = whole_of(run, kernel, reg);
         int rows = kernel->varies[n_operands + i] == DL_VARIES_ROW && kernel->varies[j] == DL_VARIES_ROW;
         int may = j < n_operands && (rows ? other == target : reg == map->outs[i]);
-        if (!may && may_share(target, other)) {
+        if (!may && target->kind == DL_ARRAY && other->kind == DL_ARRAY && dl_regs_may_share(target, other)) {
             return 0;
         }
     }

@@ -125,13 +125,7 @@ room(npy_intp *block, npy_intp number, npy_intp bytes)
 static int32_t
 copy(char *to, npy_intp to_stride, const char *from, npy_intp n, npy_intp stride, npy_intp itemsize)
 {
-    if (stride == itemsize && to_stride == itemsize) {
-        memcpy(to, from, (size_t)(n * itemsize));
-        return 0;
-    }
-    for (npy_intp i = 0; i < n; i++) {
-        memcpy(to + i * to_stride, from + i * stride, (size_t)itemsize);
-    }
+    dl_copy_strided(to, &to_stride, from, &stride, 1, &n, itemsize);
     return 0;
 }
 

@@ -6,19 +6,6 @@
 
 enum { SMALL_SCRATCH = 256, SMALL = 4096 }; /* bytes that are taken from the C stack; elements that no threads share */
 
-/* Whether reg's array lies packed in C order. */
-static inline int
-is_dense(const DlReg *reg, npy_intp itemsize)
-{
-    for (int axis = reg->nd - 1; axis >= 0; axis--) {
-        if (reg->strides[axis] != itemsize && reg->shape[axis] != 1) {
-            return 0;
-        }
-        itemsize *= reg->shape[axis];
-    }
-    return 1;
-}
-
 /* Where operand number i lies, and its stride in a single loop; NULL when it is neither packed over `like`'s shape nor a
  * single number. *like: the first array among the operands. */
 static inline char *
@@ -48,7 +35,7 @@ dense_operand(DlRun *run, DlMapStep *step, int i, char *cell, const DlReg **like
     }
     *stride = PyDataType_ELSIZE(descr);
     *like = *like ? *like : reg;
-    return is_dense(reg, *stride) ? reg->data : NULL;
+    return dl_reg_is_packed(reg) ? reg->data : NULL;
 }
 
 /* Call the code as for any nest, here of one axis. */

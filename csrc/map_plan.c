@@ -42,13 +42,9 @@ describe(Row *row, const DlReg *reg, const DlNest *nest, int i)
         row->shape[axis] = reg->shape[axis];
         row->strides[axis] = reg->strides[axis];
     }
-    row->low = 0;
-    row->high = spread->itemsize;
-    for (int axis = 0; axis < nest->nd; axis++) {
-        npy_intp reach = spread->strides[axis] * (nest->shape[axis] - 1);
-        row->low += reach < 0 ? reach : 0;
-        row->high += reach > 0 ? reach : 0;
-    }
+    DlBytes bytes = dl_bytes_of(spread->data, spread->itemsize, nest->nd, nest->shape, spread->strides);
+    row->low = bytes.low - spread->data;
+    row->high = bytes.high - spread->data;
 }
 
 /* Whether an array lies packed in C order. */

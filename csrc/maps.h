@@ -44,9 +44,6 @@ void dl_map_get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *n
 /* Take the array that register `reg` holds as a result of the nest, to be written. */
 DlStatus dl_map_spread_target(DlRun *run, const DlReg *reg, PyArray_Descr *descr, int nd, const npy_intp *shape,
                               DlSpread *spread);
-/* Whether two spread arrays, each over its shape, may have bytes in common. */
-int dl_map_may_share(const DlSpread *one, int nd, const npy_intp *shape, const DlSpread *other, int other_nd,
-                     const npy_intp *other_shape);
 /* Spread the operands over `shape`; numbers are converted into `cells`. */
 DlStatus dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest *nest,
                        char (*cells)[DL_CELL]);

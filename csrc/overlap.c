@@ -15,28 +15,6 @@ struct DlSaved {
     char copy[]; /* in C order of these axes */
 };
 
-/* The bytes that an array touches: [*low, *high), empty when it has no elements. */
-static void
-get_bounds(const DlReg *reg, const char **low, const char **high)
-{
-    const char *first = reg->data, *last = reg->data + PyDataType_ELSIZE(reg->descr);
-    for (int axis = 0; axis < reg->nd; axis++) {
-        npy_intp reach = reg->strides[axis] * (reg->shape[axis] - 1);
-        if (reg->shape[axis] == 0) {
-            *low = *high = reg->data;
-            return;
-        }
-        if (reach < 0) {
-            first += reach;
-        }
-        else {
-            last += reach;
-        }
-    }
-    *low = first;
-    *high = last;
-}
-
 /* Whether two elements of an array may lie on the same bytes (a sliding window). Axes by growing stride: each has to
  * step over all that the ones before it reach; an array for which this does not hold is taken to overlap. */
 static int
@@ -82,13 +60,10 @@ DlStatus
 dl_overlap_check_pair(DlRun *run, int written, int other, int same)
 {
     const DlReg *one = &run->regs[written], *two = &run->regs[other];
-    const char *low, *high, *other_low, *other_high;
     if (two->kind != DL_ARRAY || one == two || (one->object == two->object && !same)) {
         return 0;
     }
-    get_bounds(one, &low, &high);
-    get_bounds(two, &other_low, &other_high);
-    return low < other_high && other_low < high ? dl_decline(run, DL_REASON_OVERLAP) : 0;
+    return dl_regs_may_share(one, two) ? dl_decline(run, DL_REASON_OVERLAP) : 0;
 }
 
 DlStatus
@@ -263,6 +238,10 @@ copy_elements(char *dst, npy_intp dst_stride, const char *src, npy_intp src_stri
     }                                                                                                                  \
     return
     switch (itemsize) {
+    case 1:
+        COPY_ELEMENTS(1);
+    case 2:
+        COPY_ELEMENTS(2);
     case 4:
         COPY_ELEMENTS(4);
     case 8:

@@ -2,6 +2,7 @@
  * memory, as the guard "apart" asks. */
 #include "guards.h"
 
+#include "geometry.h"
 #include "guards_table.h"
 
 int
@@ -70,29 +71,11 @@ dl_guards_is_part(PyObject *part, PyObject *whole, PyObject *index)
     return axis == PyArray_NDIM(array) && PyArray_BYTES(array) == first;
 }
 
-/* The bytes that an array touches: [*low, *high), empty when it has no elements. */
-static void
-get_bounds(PyArrayObject *array, const char **low, const char **high)
-{
-    *low = *high = PyArray_BYTES(array);
-    if (PyArray_SIZE(array) == 0) {
-        return;
-    }
-    *high += PyArray_ITEMSIZE(array);
-    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
-        npy_intp reach = PyArray_STRIDE(array, axis) * (PyArray_DIM(array, axis) - 1);
-        *(reach < 0 ? low : high) += reach;
-    }
-}
-
 int
 dl_guards_are_apart(PyObject *one, PyObject *other)
 {
     if (!PyArray_CheckExact(one) || !PyArray_CheckExact(other)) {
         return 0;
     }
-    const char *low, *high, *other_low, *other_high;
-    get_bounds((PyArrayObject *)one, &low, &high);
-    get_bounds((PyArrayObject *)other, &other_low, &other_high);
-    return !(low < other_high && other_low < high);
+    return !dl_bytes_meet(dl_bytes_of_array((PyArrayObject *)one), dl_bytes_of_array((PyArrayObject *)other));
 }

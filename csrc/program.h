@@ -12,6 +12,7 @@
 
 #include "abi.h"
 #include "fpflags.h"
+#include "geometry.h"
 #include "launch.h"
 #include "numpy_api.h"
 #include "scalar.h"
@@ -184,9 +185,7 @@ typedef struct {
     DlType *types;
     PyObject *function;
     DlProduct product;   /* product.c may do it */
-    int gathers;         /* x[indices] of vectors: gather.c may do it */
-    int accumulates;     /* np.add.accumulate of a vector, say: accumulate.c may do it; which one, from 1 on */
-    int32_t left, right; /* the operands of these */
+    int32_t left, right; /* the operands of that */
     PyObject *template; /* owned: args + kwargs values, with Slots where registers and numbers go */
     PyObject *names;    /* owned: keyword names, or NULL */
     DlYields yields;    /* of one number at most: how long a result is along an axis */
@@ -535,7 +534,18 @@ void dl_reg_take_number(DlReg *reg, DlNumber number, int kind);
 /* Copy a register without what it owns; its geometry does not depend on src any more. */
 void dl_reg_copy(DlReg *dst, const DlReg *src);
 /* Whether an array's elements lie side by side, in C order. */
-int dl_reg_is_packed(const DlReg *reg);
+static inline int
+dl_reg_is_packed(const DlReg *reg)
+{
+    return dl_is_packed(PyDataType_ELSIZE(reg->descr), reg->nd, reg->shape, reg->strides);
+}
+/* Whether two arrays may have bytes in common. */
+static inline int
+dl_regs_may_share(const DlReg *one, const DlReg *other)
+{
+    return dl_bytes_meet(dl_bytes_of(one->data, PyDataType_ELSIZE(one->descr), one->nd, one->shape, one->strides),
+                         dl_bytes_of(other->data, PyDataType_ELSIZE(other->descr), other->nd, other->shape, other->strides));
+}
 /* The object of a register, made if need be: borrowed, NULL with an error set. */
 PyObject *dl_reg_make_object(DlReg *reg);
 static inline PyObject *
@@ -653,12 +663,10 @@ int32_t dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_int
                           npy_intp a_column, npy_intp b_rows, npy_intp p, npy_intp b_row, npy_intp b_column);
 
 /* ---- accumulate.c ---- */
-/* Note in the step, which is built, if it is a cumulative sum or product of a register; 0 or -1. */
-int dl_accumulate_build(DlCallStep *step);
-/* Do it without a call; 2 when only the call will do. */
-DlStatus dl_accumulate_run(DlRun *run, const DlCallStep *step);
-/* The same of n elements, into packed memory; 1 where NumPy's own result is in doubt. what: DL_ACCUMULATES times the type
- * number, and DL_ACCUMULATE_MULTIPLY more for products. */
+/* Cumulative sums or products of n elements, into packed memory; 1 where NumPy's own result is in doubt. what:
+ * DL_ACCUMULATES times the type number, and DL_ACCUMULATE_MULTIPLY more for products. */
+int32_t dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_intp stride);
+
 /* ---- positions.c ---- */
 int32_t dl_positions_find(npy_intp what, int64_t *out, const char *x, npy_intp rows, npy_intp n, npy_intp row_stride,
                           npy_intp stride);
@@ -673,13 +681,7 @@ int64_t dl_positions_search(npy_intp what, const char *x, npy_intp n, npy_intp s
 /* The median of n packed doubles or integers, which are sorted; 1 where NumPy's own result is in doubt. */
 int32_t dl_statistics_median(npy_intp type_num, char *x, npy_intp n, double *out);
 
-int32_t dl_accumulate_vector(npy_intp what, char *out, const char *x, npy_intp n, npy_intp stride);
-
 /* ---- gather.c ---- */
-/* Note in the step, which is built, if it is x[indices] of two registers; 0 or -1. */
-int dl_gather_build(DlCallStep *step);
-/* Do it without a call; 2 when only the call will do. */
-DlStatus dl_gather_run(DlRun *run, const DlCallStep *step);
 /* x[indices] of vectors of n and m elements, into packed memory; 1 where an index is out of range. kind: bytes of an index,
  * negative where it is signed. */
 int32_t dl_gather_vectors(char *out, npy_intp itemsize, const char *x, npy_intp n, npy_intp stride, const char *indices,

@@ -75,19 +75,6 @@ dl_reg_make_object(DlReg *reg)
     return view;
 }
 
-int
-dl_reg_is_packed(const DlReg *reg)
-{
-    npy_intp expected = PyDataType_ELSIZE(reg->descr);
-    for (int axis = reg->nd - 1; axis >= 0; axis--) {
-        if (reg->shape[axis] != 1 && reg->strides[axis] != expected) {
-            return 0;
-        }
-        expected *= reg->shape[axis];
-    }
-    return 1;
-}
-
 void
 dl_reg_copy(DlReg *dst, const DlReg *src)
 {

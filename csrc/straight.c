@@ -10,6 +10,7 @@
 
 #include "arrays.h"
 #include "fpflags.h"
+#include "geometry.h"
 #include "kernel_code.h"
 #include "machine.h"
 
@@ -304,18 +305,6 @@ make_output(const DlProgram *program, const Value *value, PyObject *const *input
     }
 }
 
-/* The bytes that an array touches: [*low, *high). */
-static inline void
-get_bounds(PyArrayObject *array, const char **low, const char **high)
-{
-    *low = PyArray_BYTES(array);
-    *high = *low + PyArray_ITEMSIZE(array);
-    for (int axis = 0; axis < PyArray_NDIM(array); axis++) {
-        npy_intp reach = PyArray_STRIDE(array, axis) * (PyArray_DIM(array, axis) - 1);
-        *(reach < 0 ? low : high) += reach;
-    }
-}
-
 /* Save what is written, if all of it is a few bytes that nothing else shares: whether it is. */
 static int
 save(DlStraight *self, PyObject *const *inputs)
@@ -326,16 +315,14 @@ save(DlStraight *self, PyObject *const *inputs)
         if (flags < 0 || (flags & wanted) != wanted || PyArray_NBYTES(array) > SMALL_BYTES) { /* NB: < 0: it warns */
             return 0;
         }
-        const char *low = PyArray_BYTES(array), *high = low + PyArray_NBYTES(array), *other_low, *other_high;
+        DlBytes bytes = dl_bytes_of_array(array);
         for (int k = 0; k < self->n_values; k++) {
-            if (k != self->written[i] && self->values[k].from == FROM_INPUT && self->values[k].nd >= 0) {
-                get_bounds((PyArrayObject *)inputs[self->values[k].index], &other_low, &other_high);
-                if (low < other_high && other_low < high) {
-                    return 0;
-                }
+            if (k != self->written[i] && self->values[k].from == FROM_INPUT && self->values[k].nd >= 0
+                && dl_bytes_meet(bytes, dl_bytes_of_array((PyArrayObject *)inputs[self->values[k].index]))) {
+                return 0;
             }
         }
-        memcpy(self->saved[i], low, (size_t)(high - low));
+        memcpy(self->saved[i], bytes.low, (size_t)(bytes.high - bytes.low));
     }
     return 1;
 }

@@ -78,24 +78,6 @@ transpose_view(DlRun *run, const DlViewStep *step, const DlReg *src, DlReg *dst)
     return 0;
 }
 
-/* Whether src is contiguous in C order, by NumPy's relaxed rule. */
-static int
-is_c_contiguous(const DlReg *src)
-{
-    npy_intp expected = PyDataType_ELSIZE(src->descr);
-    int contiguous = 1;
-    for (int axis = src->nd - 1; axis >= 0; axis--) {
-        if (src->shape[axis] == 0) {
-            return 1;
-        }
-        if (src->shape[axis] != 1) {
-            contiguous &= src->strides[axis] == expected;
-            expected *= src->shape[axis];
-        }
-    }
-    return contiguous;
-}
-
 /* Strides for `shape` over src's elements in C order, if no copy is needed; 0 when one is.
  * Runs of axes with equal element counts on both sides correspond; src's run must be one evenly strided stretch. */
 static int
@@ -175,7 +157,7 @@ reshape_view(DlRun *run, const DlViewStep *step, const DlReg *src, DlReg *dst)
     if (unknown < 0 && nd == src->nd && memcmp(shape, src->shape, (size_t)nd * sizeof *shape) == 0) {
         memcpy(dst->own_strides, src->strides, (size_t)nd * sizeof *shape);
     }
-    else if (is_c_contiguous(src)) {
+    else if (size == 0 || dl_reg_is_packed(src)) {
         dl_layout_contiguous(nd, shape, PyDataType_ELSIZE(src->descr), 0, dst->own_strides);
     }
     else if (!reshape_strides(src, nd, shape, dst->own_strides)) {

@@ -55,6 +55,7 @@ class _Joined:
         self.casts: set[int] = set()
         self.values: dict[int, int] = {}  # of registers that Maps have made or written
         self.targets: set[int] = set()
+        self.base: dict[int, int] = {}  # of registers of fixed views, whose memory they show
         self.rows: dict[int, int] = {}  # registers of rows, and of what
         self.forms: dict[int, tuple[Any, ...]] = {}  # of each row, which axes have which integer left out
         self.indices: dict[int, tuple[Any, ...]] = {}  # and which they are
@@ -73,6 +74,7 @@ class _Joined:
         self.readable.add(step.dst)
         if not step.scalar and not self.varies(step.params):
             self.lasting.add(step.dst)
+            self.base[step.dst] = self.base.get(step.src, step.src)
         elif not step.scalar:
             # Integers alone: two rows of one array are the same elements in the same order, or have none in common.
             if step.kind != "basic_index" or any(self.varies(part) for part in step.params if isinstance(part, tuple)):
@@ -176,11 +178,19 @@ class _Joined:
             return self.dtypes[value]
         return [dtype for op in self.ops for dtype in op.dtypes][-1 - value]
 
+    def is_read_elsewhere(self, target: int) -> bool:
+        """Whether the array that is written, or shown by what is, is read by another view, as a stencil reads it."""
+        base = self.base.get(target, target)
+        registers = {operand.index for operand in self.operands if isinstance(operand, Reg)}
+        return any(self.base.get(register, register) == base for register in registers - {target})
+
     def map(self) -> Map | None:
         """The one Map."""
         outputs = [output.index for output in self.body.outputs[: self.n_carried] if isinstance(output, Reg)]
         if not self.shape or len(set(outputs)) != len(outputs):
             return None  # single elements have little to gain
+        if any(self.is_read_elsewhere(target) for target in self.targets - self.rows.keys()):
+            return None
         results = {register: self.values[register] for register in sorted(self.targets)}
         for place, output in self.changes(outputs):
             if output in self.targets or place in self.targets or output in self.scalars:
