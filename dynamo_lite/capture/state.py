@@ -259,7 +259,8 @@ class LoopPlan:
     which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome: what became of
     it in this attempt: "native", "unrolled", "segments", "begun" with iterations before the loop, "paused" with one of
     `alone`, or "" if it was not met. guessed: paths of `steps` and `numbers` that no attempt has confirmed;
-    guesses: whether there may be such (loop_guesses.py).
+    guesses: whether there may be such (loop_guesses.py). compound: conditions of several parts are one number
+    (compound.py).
     """
 
     filename: str
@@ -283,6 +284,7 @@ class LoopPlan:
     outcome: str = ""
     guesses: bool = True
     guessed: set[tuple[Any, ...]] = field(default_factory=set)
+    compound: bool = False
 
     def knows(self, path: tuple[Any, ...]) -> bool:
         """Whether it is known that a number changes, not only guessed."""
@@ -646,7 +648,7 @@ class Tracer:
 
     def _promised(self, condition: Scalar) -> bool:
         if not self.is_owned(condition):
-            raise Undecided(condition)
+            raise Undecided(condition, require=self.require)
         place = self.owner(condition)
         region = self.regions[place]
         if str(condition) in self.plans[region.key].promises:
@@ -656,7 +658,7 @@ class Tracer:
                     for inner in self.regions[place:]:
                         inner.graph.facts.learn(condition, truth)
                     return truth
-        raise Undecided(condition, self.may_promise(condition))
+        raise Undecided(condition, self.may_promise(condition), self.require)
 
     def may_promise(self, condition: Scalar) -> bool:
         """Whether a condition on an index can be guarded to hold in every iteration, or in none, and does so now."""
