@@ -405,7 +405,7 @@ def carried(machine: Machine, value: ArrayValue) -> bool:
 def _passes_broadcast(node: Node, root: Node) -> bool:
     """Whether `node` is a read-only view of `root`."""
     while node is not root:
-        if node.op == "broadcast_to":
+        if node.op == "broadcast_to" or (node.op == "diagonal" and not node.params["writeable"]):
             return True
         parent = node.args[0]
         assert isinstance(parent, Node)
