@@ -31,7 +31,7 @@ from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.instances import get_special, make_instance
 from dynamo_lite.capture.iterators import drain, extend, iterate, next_item
 from dynamo_lite.capture.machine import OPAQUE, Machine, as_constant
-from dynamo_lite.capture.numbered import CALL
+from dynamo_lite.capture.numbered import CALL, goes_over_arrays
 from dynamo_lite.capture.numbers import (
     as_scalar,
     not_too_long,
@@ -683,8 +683,15 @@ RULES[max] = _make_extremum("max")
 
 @rule(sum)
 def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = only(args, kwargs)
-    total: Value = ConstantValue(None, 0)
+    given = [*args, *(kwargs[name] for name in kwargs if name == "start")]
+    if not 1 <= len(given) <= 2 or len(given) != len(args) + len(kwargs):
+        raise Break("python-call", "a builtin function with other arguments than it takes")
+    value, total = machine.realised(given[0]), machine.realised(given[1]) if given[1:] else ConstantValue(None, 0)
+    begin = as_scalar(total)
+    if not isinstance(total, ArrayValue) and (begin is None or kind_of(begin) not in ("int", "bool")):
+        raise Break("python-call", "sum")  # NB: a float, which CPython 3.12 adds with compensation, a list, a string
+    if isinstance(value, ArrayValue) and goes_over_arrays(value):
+        value = iterate(machine, value)
     summed = as_loop(machine, consumers.sum_of, value, total, consumers.add)
     if summed is not None:
         return summed
