@@ -630,12 +630,13 @@ class Tracer:
             self.graph.facts.learn(condition, True)
 
     def is_ordinary(self, condition: Scalar) -> bool:
-        """Whether `condition` is that a bound of a slice, which an array gives, lies inside or behind the other one."""
+        """Whether `condition` is that a bound of a slice, which an array gives or a loop carries, lies inside or behind
+        the other one."""
         normal = normal_comparison(condition) if isinstance(condition, ScalarOp) else None
         if normal is None or normal[2] != 0 or (normal[0] != "ge" and (normal[0] != "le" or len(normal[1]) == 1)):
             return False
         read = {symbol.name for node in self._yielding("scalar_number") for symbol in node.params["yields"]}
-        return not read.isdisjoint(symbols_of(condition))
+        return not (read | self.carried if self.regions else read).isdisjoint(symbols_of(condition))
 
     def _counts(self) -> list[Node]:
         return [node for node in self._yielding() if node.op != "scalar_number"]
