@@ -31,7 +31,7 @@ from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.instances import get_special, make_instance
 from dynamo_lite.capture.iterators import drain, extend, iterate, next_item
 from dynamo_lite.capture.machine import OPAQUE, Machine, as_constant
-from dynamo_lite.capture.numbered import CALL, goes_over_arrays
+from dynamo_lite.capture.numbered import CALL
 from dynamo_lite.capture.numbers import (
     as_scalar,
     not_too_long,
@@ -681,25 +681,6 @@ RULES[min] = _make_extremum("min")
 RULES[max] = _make_extremum("max")
 
 
-@rule(sum)
-def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    given = [*args, *(kwargs[name] for name in kwargs if name == "start")]
-    if not 1 <= len(given) <= 2 or len(given) != len(args) + len(kwargs):
-        raise Break("python-call", "a builtin function with other arguments than it takes")
-    value, total = machine.realised(given[0]), machine.realised(given[1]) if given[1:] else ConstantValue(None, 0)
-    begin = as_scalar(total)
-    if not isinstance(total, ArrayValue) and (begin is None or kind_of(begin) not in ("int", "bool")):
-        raise Break("python-call", "sum")  # NB: a float, which CPython 3.12 adds with compensation, a list, a string
-    if isinstance(value, ArrayValue) and goes_over_arrays(value):
-        value = iterate(machine, value)
-    summed = as_loop(machine, consumers.sum_of, value, total, consumers.add)
-    if summed is not None:
-        return summed
-    for item in drain(machine, value):
-        total = _add(machine, [total, item], {})
-    return total
-
-
 @rule(consumers.number)
 def _number(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     item = machine.realised(args[0])
@@ -722,15 +703,6 @@ def _found(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     number = as_number_here(machine, condition.node if isinstance(condition, ResultValue) else condition)
     machine.tracer.require(negate(number) if is_other else number)
     return value.second if is_other else value.first
-
-
-@rule(consumers.add)
-def _add(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    total, item = map(machine.realised, args)
-    scalar = as_scalar(item)
-    if scalar is not None and kind_of(scalar) not in ("int", "bool"):
-        raise Break("python-call", "sum")  # NB: CPython 3.12 sums floats with compensation
-    return operators.binary(machine, "+", total, item)
 
 
 def _breaks_with(reason: str, *callables: Any) -> None:

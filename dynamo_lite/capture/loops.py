@@ -520,7 +520,7 @@ class Attempt:
         if was_right:
             return
         plan.numbers.discard(path)
-        is_reset = not is_symbolic(end) and self.begins[path] == end  # each iteration ends with what the first begins with
+        is_reset = not is_symbolic(end) and self.begins[path] == end  # to what the first iteration begins with
         if end == number or not read or is_reset:
             plan.fixed.add(path)
         elif type(step) is int:

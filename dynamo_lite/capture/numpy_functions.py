@@ -86,7 +86,7 @@ def _fill_diagonal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     wraps = as_constant(machine, given.get("wrap", ConstantValue(None, False)))
     value = None if value is None else machine.realised(value)
     if not isinstance(matrix, ArrayValue) or matrix.node.array_type.ndim != 2 or wraps is not False or value is None:
-        return machine.call_python(np.fill_diagonal, constant(np.fill_diagonal), args, kwargs)
+        raise Break("op-without-rule", "np.fill_diagonal in this form")
     dtype = matrix.node.array_type.dtype
     number = as_scalar(value)
     if number is not None:

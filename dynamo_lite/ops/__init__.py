@@ -70,6 +70,7 @@ __all__ = [
     "calls",
     "creation",
     "described",
+    "diagonal",
     "diagonal_of",
     "draws",
     "elementwise",

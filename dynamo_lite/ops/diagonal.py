@@ -1,5 +1,6 @@
-"""The diagonal of two axes, a view. Params: axes, the two; offset; writeable: NumPy's own is read-only, the one by which
-np.fill_diagonal stores (capture/numpy_functions.py) is not.
+"""The diagonal of two axes, a view. Params: axes, the two; offset; writeable.
+
+NumPy's own is read-only, the one by which np.fill_diagonal stores (capture/numpy_functions.py) is not.
 
 The elements lie as far apart as both strides together (csrc/views.c).
 """
@@ -29,8 +30,8 @@ def _infer(args: tuple[Argument, ...], params: dict[str, Any], ask: Relate) -> A
 
 def _length(rows: Dim, columns: Dim, offset: int, ask: Relate) -> Dim:
     """How many elements lie on a diagonal."""
-    left = rows if offset >= 0 else make("add", rows, offset)
-    below = columns if offset <= 0 else make("sub", columns, offset)
+    left: Any = rows if offset >= 0 else make("add", rows, offset)
+    below: Any = columns if offset <= 0 else make("sub", columns, offset)
     length: Dim = left if left == below or ask(make("le", left, below)) else below
     if offset and not ask(make("ge", length, 0)):
         raise OpError("a diagonal that no element is on")
