@@ -347,9 +347,9 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
 
 
 def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
-    """The operator's call; an exponent is fixed, since NumPy's rule depends on its value. (Of a float that is computed
-    it is only asked whether it is one of those that have a rule.)"""
-    if op == "**" and is_symbolic(operands[1]) and not _is_computed_float(operands[1]):
+    """The operator's call; an int exponent is fixed, since NumPy's rule depends on its value. Of a float it is only
+    asked whether it is one of those that have a rule."""
+    if op == "**" and is_symbolic(operands[1]) and kind_of(operands[1]) != "float":
         exponent = machine.tracer.specialise(NumberValue(None, operands[1]))
         assert isinstance(exponent, ConstantValue)
         operands = (operands[0], exponent.value)
@@ -359,10 +359,6 @@ def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
     except ops.OpError as error:
         raise no_rule(error) from None
     return complete(machine, bound)
-
-
-def _is_computed_float(value: Any) -> bool:
-    return isinstance(value, ScalarOp) and value.kind == "float"
 
 
 def inplace(machine: Machine, op: str, lhs: ArrayValue, rhs: Value) -> Value:
