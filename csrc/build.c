@@ -69,6 +69,17 @@ build_view_params(DlBuilder *builder, PyObject *object, PyObject *params, DlView
         }
         return step->axes ? 0 : -1;
     }
+    if (step->kind == DL_VIEW_DIAGONAL) { /* two axes, the offset, whether it may be written to */
+        step->axes = dl_build_rows(n, sizeof *step->axes);
+        for (step->n = 0; step->axes != NULL && step->n < n; step->n++) {
+            step->axes[step->n] = (int)PyLong_AsLong(PyTuple_GET_ITEM(params, step->n));
+        }
+        if (step->axes == NULL || PyErr_Occurred()) {
+            return -1;
+        }
+        int sound = n == 4 && step->axes[0] >= 0 && step->axes[1] >= 0 && step->axes[0] != step->axes[1];
+        return sound ? 0 : dl_build_refuse(builder, "not two axes and an offset", object);
+    }
     if (step->kind == DL_VIEW_RESHAPE || step->kind == DL_VIEW_BROADCAST) {
         return dl_build_dims(builder, object, "params", &step->dims);
     }

@@ -213,6 +213,32 @@ part_view(DlRun *run, const DlViewStep *step, const DlReg *src, DlReg *dst)
     return 0;
 }
 
+/* x.diagonal(): the other axes, then the diagonal of two, whose elements lie as far apart as both strides together. */
+static DlStatus
+diagonal_view(DlRun *run, const DlViewStep *step, const DlReg *src, DlReg *dst)
+{
+    int first = step->axes[0], second = step->axes[1], offset = step->axes[2];
+    if (first >= src->nd || second >= src->nd) {
+        return dl_decline(run, DL_REASON_SHAPE);
+    }
+    for (int axis = 0; axis < src->nd; axis++) {
+        if (axis != first && axis != second) {
+            dst->own_shape[dst->nd] = src->shape[axis];
+            dst->own_strides[dst->nd++] = src->strides[axis];
+        }
+    }
+    npy_intp rows = src->shape[first] + (offset < 0 ? offset : 0);
+    npy_intp columns = src->shape[second] - (offset > 0 ? offset : 0);
+    npy_intp length = rows < columns ? rows : columns;
+    if (length > 0) {
+        dst->data += offset < 0 ? -offset * src->strides[first] : offset * src->strides[second];
+    }
+    dst->own_shape[dst->nd] = length < 0 ? 0 : length;
+    dst->own_strides[dst->nd++] = src->strides[first] + src->strides[second];
+    dst->writeable = step->axes[3] && src->writeable;
+    return 0;
+}
+
 /* Turn a 0-d view into the NumPy scalar that it shows now. */
 static DlStatus
 read_out(DlRun *run, DlReg *dst)
@@ -264,6 +290,9 @@ dl_view_run(DlRun *run, const DlViewStep *step)
         break;
     case DL_VIEW_BROADCAST:
         status = broadcast_view(run, step, src, dst);
+        break;
+    case DL_VIEW_DIAGONAL:
+        status = diagonal_view(run, step, src, dst);
         break;
     default:
         status = part_view(run, step, src, dst);

@@ -29,6 +29,7 @@ from dynamo_lite.capture.choices import (
     narrowed,
     none_condition,
 )
+from dynamo_lite.capture.compound import ends_of_condition
 from dynamo_lite.capture.leaving import index_name, way_number
 from dynamo_lite.capture.loop_code import joins, meeting, same_code
 from dynamo_lite.capture.machine import CALLEES, Machine, Returned
@@ -51,6 +52,8 @@ from dynamo_lite.graph.scalar import make, negate, simplify
 from dynamo_lite.pycode import liveness
 
 MAX_FORKS = 100  # in one iteration, written out
+SIMPLE_FORKS = 16  # with more the loop is traced again, with each condition of several parts as one number
+_END = -2  # in place of an instruction: the end of such a condition
 _IF_TRUE = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_NONE")
 _JUMPS = (*_IF_TRUE, "POP_JUMP_IF_FALSE", "POP_JUMP_IF_NOT_NONE")
 
@@ -103,6 +106,7 @@ class Walk:
     places: set[int] = field(default_factory=set)  # where it may go on behind the loop
     leaves: bool = False  # some way does
     forks: int = 0
+    ends: tuple[int, ...] = ()  # while a condition of several parts is traced, where it goes on
 
     def __post_init__(self) -> None:
         self.joins = joins(self.frame.code, self.loop, self.header)
@@ -119,6 +123,10 @@ class Walk:
                     return goes_on
                 continue
             if frame.index == join:
+                return None
+            if frame.index in self.ends:
+                frame.push(ConstantValue(None, frame.index == self.ends[1]))
+                frame.index = _END
                 return None
             if frame.index == self.header and not begins:
                 return True
@@ -183,11 +191,37 @@ class Walk:
         frame.line = instr.position[0] or frame.line
         if_true = instr.op in _IF_TRUE
         ahead = {if_true: instr.target, not if_true: index + 1}
+        join = _END if self.ends else self.joins[index]
+        key: tuple[Any, ...] = (index,)
 
         def begin(truth: bool) -> None:
             frame.index = ahead[truth]
 
-        return self._follow(condition, begin, self.joins[index], (index,))
+        while not self.ends and self._is_compound():
+            kept = self.starts.union(self.apart)
+            ends = ends_of_condition(frame.code, self.loop, self.header, (ahead[False], ahead[True]), kept)
+            if ends is None:
+                break
+            self.ends = ends
+            try:
+                self._follow(condition, begin, _END, key)
+            finally:
+                self.ends = ()
+            ahead = {False: ends[0], True: ends[1]}
+            known = frame.stack.pop()
+            truth = data_condition(self.machine, known)
+            if truth is None:
+                assert isinstance(known, ConstantValue)
+                begin(known.value)
+                return None
+            condition, key = truth, (index, "of", *ends)
+            join = meeting(frame.code, self.loop, self.header, ends)
+        return self._follow(condition, begin, join, key)
+
+    def _is_compound(self) -> bool:
+        """Whether conditions of several parts are to become one number."""
+        tracer = self.machine.tracer
+        return tracer.plans[tracer.regions[0].key].compound
 
     def _go_apart(self, ways: Ways) -> GoesOn | None:
         """Trace the ways on which an inner loop may have been left, and the one behind it, to where they meet."""
@@ -214,6 +248,9 @@ class Walk:
         machine, frame = self.machine, self.frame
         tracer = machine.tracer
         self.forks += 1
+        if self.forks > SIMPLE_FORKS and not self._is_compound():
+            tracer.plans[tracer.regions[0].key].compound = True
+            raise Retry
         if self.forks > MAX_FORKS:
             self.refuse("graph-too-large", f"more than {MAX_FORKS} choices")
         line, way, places = frame.line, self.way, self.places
@@ -287,8 +324,8 @@ class Walk:
 
         unrolled: it breaks none in a loop that is unrolled, so that one of known length does better without."""
         tracer, root = self.machine.tracer, self.machine.tracer.frames[0]
-        if self.way is not None:
-            return  # which the loop is left on
+        if self.way is not None or "of" in key:
+            return  # which the loop is left on; a condition of several parts is of no use for that
         if tracer.tells_pauses(condition) and not (unrolled and tracer.regions[0].may_be_unrolled()):
             line = root.line or root.code.firstlineno
             tracer.plans[tracer.regions[0].key].avoided[key] = reason, detail, line
@@ -387,6 +424,9 @@ class Walk:
     def _live(self, end: _End, join: int | None) -> frozenset[str]:
         """The locals that may be read behind the end of a way."""
         live = liveness(self.frame.code)
+        if join == _END:
+            around = (self.header, self.exit) if self.header >= 0 else ()
+            return frozenset().union(*(live[place] for place in (*self.ends, *around)), (self.number,))
         if join is not None:
             return live[join]
         after = frozenset((self.number, index_name(self.header))) if self.apart else frozenset()

@@ -37,7 +37,9 @@ from dynamo_lite.capture.numbers import (
     not_too_long,
     number_binary,
     number_unary,
+    rounded_to_int,
 )
+from dynamo_lite.capture.searches import index_of
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing
 from dynamo_lite.capture.value import (
@@ -226,6 +228,8 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
         if owner.kind is list and owner.source is None and name == "reverse" and not args:
             owner.items.reverse()
             return ConstantValue(None, None)
+        if name == "index" and len(args) == 1:
+            return index_of(machine, owner, args[0])
         if owner.kind is list and name == "copy" and not args:
             return SequenceValue(None, list, list(owner.items))
     if isinstance(owner, DictValue) and not kwargs:
@@ -550,9 +554,14 @@ def _complex(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(round)
 def _round(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """round(x, n) of a NumPy scalar: its round(); without an n also the int of that."""
+    """round(x, n) of a NumPy scalar: its round(); without an n also the int of that, and of arguments that are floats."""
     places = [machine.realised(arg) for arg in (*args[1:], *kwargs.values())]
     value = machine.realised(args[0]) if args else ConstantValue(None, None)
+    number = as_scalar(value)
+    if number is not None and not places:
+        whole = number if kind_of(number) == "int" else rounded_to_int(machine.tracer, number, "even")
+        if whole is not None:
+            return value if whole is number else not_too_long(machine.tracer.number(whole))
     if not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
         raise Break("c-function", "round")
     if value.node.array_type.dtype.kind not in "iuf" or len(places) > 1 or kwargs.keys() - {"ndigits"}:
@@ -681,18 +690,6 @@ RULES[min] = _make_extremum("min")
 RULES[max] = _make_extremum("max")
 
 
-@rule(sum)
-def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    value = only(args, kwargs)
-    total: Value = ConstantValue(None, 0)
-    summed = as_loop(machine, consumers.sum_of, value, total, consumers.add)
-    if summed is not None:
-        return summed
-    for item in drain(machine, value):
-        total = _add(machine, [total, item], {})
-    return total
-
-
 @rule(consumers.number)
 def _number(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     item = machine.realised(args[0])
@@ -715,15 +712,6 @@ def _found(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     number = as_number_here(machine, condition.node if isinstance(condition, ResultValue) else condition)
     machine.tracer.require(negate(number) if is_other else number)
     return value.second if is_other else value.first
-
-
-@rule(consumers.add)
-def _add(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    total, item = map(machine.realised, args)
-    scalar = as_scalar(item)
-    if scalar is not None and kind_of(scalar) not in ("int", "bool"):
-        raise Break("python-call", "sum")  # NB: CPython 3.12 sums floats with compensation
-    return operators.binary(machine, "+", total, item)
 
 
 def _breaks_with(reason: str, *callables: Any) -> None:

@@ -158,7 +158,7 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
         one, other = parts_of(tracer, value.first), parts_of(tracer, value.second)
         if one is None or other is None or isinstance(value.condition, Value):
             return None
-        is_whole = (one[1] is value.first and other[2] is value.second) or _is_number_or_none(value)
+        is_whole = (one[1] is value.first and other[2] is value.second) or _comes_first(value.first, value.second)
         if is_whole and not isinstance(value.condition, Node):
             return NumberValue(None, value.condition), value.first, value.second
         merge = Merge(tracer, break_, *_empty(tracer, value.condition))
@@ -174,16 +174,20 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
     return None
 
 
-def beside_none(parts: Parts, kept: Value | None) -> Parts:
-    """The parts of a Python number beside what is otherwise None: it stands where what the segment makes does."""
-    is_beside = kept is not None and is_none(kept) and parts[1] is None and parts[2] is not None
-    if not is_beside or as_scalar(parts[2]) is None:  # type: ignore[arg-type]
+def beside(parts: Parts, kept: Value | None) -> Parts:
+    """The parts of a Python number beside what is otherwise None, or a number of another kind that comes later in the
+    order of their names: it stands where what the segment makes does."""
+    if parts[1] is not None or parts[2] is None or kept is None or not _comes_first(parts[2], kept):
         return parts
     return ConstantValue(None, True), parts[2], None
 
 
-def _is_number_or_none(value: EitherValue) -> bool:
-    return is_none(value.second) and as_scalar(value.first) is not None
+def _comes_first(value: Value, kept: Value) -> bool:
+    """Whether a value is a Python number, and the other None or a number of a kind with a later name."""
+    one, other = as_scalar(value), as_scalar(kept)
+    if one is None or is_none(kept):
+        return one is not None
+    return other is not None and kind_of(one) < kind_of(other) and "complex" not in (kind_of(one), kind_of(other))
 
 
 def _is_numpy_scalar(value: Value) -> bool:
@@ -309,7 +313,7 @@ class Merge:
         """What is one of two kinds of value, of two such by their parts; None where these are of unlike types."""
         if first is None or second is None:
             return None
-        first, second = beside_none(first, second[2]), beside_none(second, first[2])
+        first, second = beside(first, second[2]), beside(second, first[2])
         pairs: list[tuple[Value | None, Value | None]] = []
         for one, other in zip(first, second, strict=True):
             if one is None and other is None:

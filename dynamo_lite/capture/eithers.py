@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TypeAlias
 
-from dynamo_lite.capture.choices import are_like, beside_none, parts_of, stand_in_node
+from dynamo_lite.capture.choices import are_like, beside, parts_of, stand_in_node
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import ArrayValue, ConstantValue, EitherValue, ResultValue, SequenceValue, Value
@@ -42,7 +42,7 @@ class Either:
         found = parts_of(tracer, value)
         if found is None:
             return [None, None, None]
-        parts = beside_none(found, self.inside[2])
+        parts = beside(found, self.inside[2])
         own = [one if part is None else part for one, part in zip(self.inside, parts, strict=True)]
         return [part if are_like(one, part) else None for one, part in zip(self.inside, own, strict=True)]
 
@@ -57,7 +57,7 @@ def forms_of(tracer: Tracer, before: Value | None, after: Value, unpeeled: bool)
     one, other = parts_of(tracer, before), parts_of(tracer, after)
     if one is None or other is None:
         return None
-    one, other = beside_none(one, other[2]), beside_none(other, one[2])
+    one, other = beside(one, other[2]), beside(other, one[2])
     found: list[Form] = []
     for first, second in zip(one[1:], other[1:], strict=True):
         value = second if first is None else first
@@ -84,7 +84,15 @@ def _stand_in(tracer: Tracer, form: Form) -> Value:
         return ArrayValue(None, node)
     if isinstance(form, tuple):
         return SequenceValue(None, tuple, [_stand_in(tracer, one) for one in form])
-    return ConstantValue(None, {"int": 0, "float": 0.0, "bool": False}[form]) if isinstance(form, str) else form
+    return ConstantValue(None, _NUMBERS[form]) if isinstance(form, str) else form
+
+
+def _kept(tracer: Tracer, forms: tuple[Form, Form]) -> Value | None:
+    """What a local holds otherwise, or a number of that kind."""
+    return _stand_in(tracer, forms[1]) if isinstance(forms[1], str | Value) else None
+
+
+_NUMBERS = {"int": 0, "float": 0.0, "bool": False}
 
 
 def enter_either(tracer: Tracer, value: Value, forms: tuple[Form, Form]) -> Either | None:
@@ -92,7 +100,7 @@ def enter_either(tracer: Tracer, value: Value, forms: tuple[Form, Form]) -> Eith
     parts = parts_of(tracer, value)
     if parts is None:
         return None
-    flag, *others = beside_none(parts, forms[1] if isinstance(forms[1], Value) else None)
+    flag, *others = beside(parts, _kept(tracer, forms))
     pairs = zip(others, forms, strict=True)
     return Either([flag, *(_stand_in(tracer, form) if part is None else part for part, form in pairs)])
 

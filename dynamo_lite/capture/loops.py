@@ -520,7 +520,8 @@ class Attempt:
         if was_right:
             return
         plan.numbers.discard(path)
-        if end == number or not read:
+        is_reset = not is_symbolic(end) and self.begins[path] == end  # to what the first iteration begins with
+        if end == number or not read or is_reset:
             plan.fixed.add(path)
         elif type(step) is int:
             plan.steps[path] = step

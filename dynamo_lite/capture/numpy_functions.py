@@ -12,9 +12,9 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture import masks, numpy_rules
 from dynamo_lite.capture.call_rules import Args, Kwargs, only, rule
-from dynamo_lite.capture.handlers.containers import get_item
+from dynamo_lite.capture.handlers.containers import get_item, set_item
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import number_binary
+from dynamo_lite.capture.numbers import as_scalar, number_binary
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -26,7 +26,8 @@ from dynamo_lite.capture.value import (
     Value,
     a_kind,
 )
-from dynamo_lite.graph.scalar import make
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.ops.shapes import broadcast
 
 
@@ -74,6 +75,52 @@ def _kron(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     shapes = zip(*(matrix.node.array_type.shape for matrix in matrices), strict=True)
     sizes: Args = [machine.tracer.number(make("mul", one, other)) for one, other in shapes]
     return numpy_rules.call_method(machine, product, "reshape", sizes, {})
+
+
+@rule(np.fill_diagonal)
+def _fill_diagonal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A store into the diagonal of a matrix: of a single number that the dtype holds, or of as many elements of another
+    array. NumPy goes through `a.flat` and takes fewer elements over and over."""
+    given = dict(zip(("a", "val", "wrap"), args, strict=False)) | kwargs
+    matrix, value = given.get("a"), given.get("val")
+    wraps = as_constant(machine, given.get("wrap", ConstantValue(None, False)))
+    value = None if value is None else machine.realised(value)
+    if not isinstance(matrix, ArrayValue) or matrix.node.array_type.ndim != 2 or wraps is not False or value is None:
+        raise Break("op-without-rule", "np.fill_diagonal in this form")
+    dtype = matrix.node.array_type.dtype
+    number = as_scalar(value)
+    if number is not None:
+        fits = _KINDS.index(kind_of(number)) <= _KINDS.index(_KIND_OF[dtype.kind])
+    elif isinstance(value, ArrayValue):
+        type_ = value.node.array_type
+        fits = type_.dtype == dtype and (type_.shape == () or _are_apart(value.node, matrix.node))
+    else:
+        fits = False
+    if not fits:
+        raise Break("op-without-rule", "np.fill_diagonal with such a value")
+    try:
+        bound = ops.diagonal_of(matrix.node, 0, 0, 1, writeable=True)
+        node = ops.apply(machine.tracer.graph, bound, machine.tracer.location(), machine.tracer.relate)
+    except ops.OpError as error:
+        raise numpy_rules.no_rule(error) from None
+    assert isinstance(node, Node)
+    if isinstance(value, ArrayValue) and value.node.array_type.shape != ():
+        length, shape = node.array_type.shape, value.node.array_type.shape
+        if len(shape) != 1 or not machine.tracer.relate(make("eq", shape[0], length[0])):
+            raise Break("op-without-rule", "np.fill_diagonal with another number of elements")
+    set_item(machine, ArrayValue(None, node), ConstantValue(None, ...), value)
+    return ConstantValue(None, None)
+
+
+_KINDS = ("bool", "int", "float", "complex")
+_KIND_OF = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}
+
+
+def _are_apart(one: Node, other: Node) -> bool:
+    """Whether two arrays cannot share memory, since the program makes one of them."""
+    roots = [numpy_rules.root_of(node) for node in (one, other)]
+    made = [root.kind is NodeKind.CALL and not numpy_rules.is_loop_result(root) for root in roots]
+    return roots[0] is not roots[1] and any(made)
 
 
 @rule(np._core.multiarray.count_nonzero)

@@ -268,7 +268,8 @@ def _operand(machine: Machine, value: Value, beside: Value | None = None) -> Any
         if not type_.scalar and np.result_type(type_.dtype, 1j) == value.node.array_type.dtype:
             return value.node
     found = raw(machine, value)
-    if isinstance(found, Node | int | float | complex | bool | np.generic | list | tuple) or is_symbolic(found):
+    kinds = Node | int | float | complex | bool | np.generic | list | tuple | Filled
+    if isinstance(found, kinds) or is_symbolic(found):
         return found
     raise Break("op-without-rule", f"{ops.described(found)} as an operand")
 
@@ -346,9 +347,9 @@ def unary(machine: Machine, op: str, operand: Value) -> Value:
 
 
 def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
-    """The operator's call; an exponent is fixed, since NumPy's rule depends on its value. (Of a float that is computed
-    it is only asked whether it is one of those that have a rule.)"""
-    if op == "**" and is_symbolic(operands[1]) and not _is_computed_float(operands[1]):
+    """The operator's call; an int exponent is fixed, since NumPy's rule depends on its value. Of a float it is only
+    asked whether it is one of those that have a rule."""
+    if op == "**" and is_symbolic(operands[1]) and kind_of(operands[1]) != "float":
         exponent = machine.tracer.specialise(NumberValue(None, operands[1]))
         assert isinstance(exponent, ConstantValue)
         operands = (operands[0], exponent.value)
@@ -358,10 +359,6 @@ def _operator(machine: Machine, rule: Any, op: str, *operands: Any) -> Value:
     except ops.OpError as error:
         raise no_rule(error) from None
     return complete(machine, bound)
-
-
-def _is_computed_float(value: Any) -> bool:
-    return isinstance(value, ScalarOp) and value.kind == "float"
 
 
 def inplace(machine: Machine, op: str, lhs: ArrayValue, rhs: Value) -> Value:
@@ -405,7 +402,7 @@ def carried(machine: Machine, value: ArrayValue) -> bool:
 def _passes_broadcast(node: Node, root: Node) -> bool:
     """Whether `node` is a read-only view of `root`."""
     while node is not root:
-        if node.op == "broadcast_to":
+        if node.op == "broadcast_to" or (node.op == "diagonal" and not node.params["writeable"]):
             return True
         parent = node.args[0]
         assert isinstance(parent, Node)

@@ -259,7 +259,8 @@ class LoopPlan:
     which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome: what became of
     it in this attempt: "native", "unrolled", "segments", "begun" with iterations before the loop, "paused" with one of
     `alone`, or "" if it was not met. guessed: paths of `steps` and `numbers` that no attempt has confirmed;
-    guesses: whether there may be such (loop_guesses.py).
+    guesses: whether there may be such (loop_guesses.py). compound: conditions of several parts are one number
+    (compound.py).
     """
 
     filename: str
@@ -283,6 +284,7 @@ class LoopPlan:
     outcome: str = ""
     guesses: bool = True
     guessed: set[tuple[Any, ...]] = field(default_factory=set)
+    compound: bool = False
 
     def knows(self, path: tuple[Any, ...]) -> bool:
         """Whether it is known that a number changes, not only guessed."""
@@ -628,12 +630,13 @@ class Tracer:
             self.graph.facts.learn(condition, True)
 
     def is_ordinary(self, condition: Scalar) -> bool:
-        """Whether `condition` is that a bound of a slice, which an array gives, lies inside or behind the other one."""
+        """Whether `condition` is that a bound of a slice, which an array gives or a loop carries, lies inside or behind
+        the other one."""
         normal = normal_comparison(condition) if isinstance(condition, ScalarOp) else None
         if normal is None or normal[2] != 0 or (normal[0] != "ge" and (normal[0] != "le" or len(normal[1]) == 1)):
             return False
         read = {symbol.name for node in self._yielding("scalar_number") for symbol in node.params["yields"]}
-        return not read.isdisjoint(symbols_of(condition))
+        return not (read | self.carried if self.regions else read).isdisjoint(symbols_of(condition))
 
     def _counts(self) -> list[Node]:
         return [node for node in self._yielding() if node.op != "scalar_number"]
@@ -646,7 +649,7 @@ class Tracer:
 
     def _promised(self, condition: Scalar) -> bool:
         if not self.is_owned(condition):
-            raise Undecided(condition)
+            raise Undecided(condition, require=self.require)
         place = self.owner(condition)
         region = self.regions[place]
         if str(condition) in self.plans[region.key].promises:
@@ -656,7 +659,7 @@ class Tracer:
                     for inner in self.regions[place:]:
                         inner.graph.facts.learn(condition, truth)
                     return truth
-        raise Undecided(condition, self.may_promise(condition))
+        raise Undecided(condition, self.may_promise(condition), self.require)
 
     def may_promise(self, condition: Scalar) -> bool:
         """Whether a condition on an index can be guarded to hold in every iteration, or in none, and does so now."""

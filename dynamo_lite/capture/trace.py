@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from dynamo_lite import _C, budget, ops
-from dynamo_lite.capture import handlers, item_rules, math_functions, numpy_functions, opaque
+from dynamo_lite.capture import handlers, item_rules, math_functions, numpy_functions, opaque, sums
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
@@ -472,5 +472,6 @@ __all__ = [
     "numpy_functions",
     "opaque",
     "slot_names",
+    "sums",
     "trace",
 ]

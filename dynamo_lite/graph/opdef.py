@@ -66,15 +66,32 @@ class DoesNotBroadcast(OpError):
 
 class Undecided(OpError):
     """`condition` may hold in some iterations of a loop and not in others. promising: another attempt may guard that it
-    holds in all of them."""
+    holds in all of them. require: lets the program decline where it does not hold, for rules of what NumPy refuses."""
 
-    def __init__(self, condition: Scalar, promising: bool = False) -> None:
+    def __init__(
+        self, condition: Scalar, promising: bool = False, require: Callable[[Scalar], None] | None = None
+    ) -> None:
         super().__init__(f"whether {condition} holds may change from one iteration to the next")
         self.condition = condition
         self.promising = promising
+        self.require = require
 
 
 Relate: TypeAlias = Callable[[Scalar], bool]
+
+
+def demand(ask: Relate, condition: Scalar) -> bool:
+    """Whether `condition` holds, without which NumPy raises. Where it may change from one iteration to the next, and no
+    guard can say that it holds in all of them, the program declines in the first one in which it does not."""
+    try:
+        return ask(condition)
+    except Undecided as reason:
+        if reason.promising or reason.require is None:
+            raise
+        reason.require(condition)
+        return True
+
+
 ResultType: TypeAlias = ArrayType | tuple[ArrayType, ...]
 Infer: TypeAlias = Callable[[tuple[Argument, ...], dict[str, Any], Relate], ResultType]
 Evaluate: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]

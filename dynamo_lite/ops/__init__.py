@@ -7,6 +7,7 @@ from dynamo_lite.ops import (
     borders,
     calls,
     creation,
+    diagonal,
     draws,
     elementwise,
     error_state,
@@ -23,6 +24,7 @@ from dynamo_lite.ops import (
     vector_math,
     views,
 )
+from dynamo_lite.ops.diagonal import diagonal_of
 from dynamo_lite.ops.folded import Folded, lookup_folded
 from dynamo_lite.ops.index import index, store_index
 from dynamo_lite.ops.operators import binary_operator, inplace_operator, unary_operator
@@ -68,6 +70,8 @@ __all__ = [
     "calls",
     "creation",
     "described",
+    "diagonal",
+    "diagonal_of",
     "draws",
     "elementwise",
     "error_state",

@@ -77,8 +77,9 @@ def binary_operator(symbol: str, lhs: Any, rhs: Any, relate: Relate | None = Non
     """``lhs symbol rhs`` ("+", "**", "<" ... and "divmod"), reflected operands included."""
     left, right = operand(lhs), operand(rhs)
     name = BINARY[symbol][0]
-    if (is_sequence(lhs) and not _is_array(right)) or (is_sequence(rhs) and not _is_array(left)):
-        raise OpError("an operator of a sequence and a NumPy scalar, which may repeat it")
+    repeats = (is_sequence(lhs) and not _is_array(right)) or (is_sequence(rhs) and not _is_array(left))
+    if repeats and symbol == "*":
+        raise OpError("a product of a sequence and a NumPy scalar, which may repeat it")
     if not isinstance(left, Node | np.generic) and not isinstance(right, Node | np.generic):
         raise OpError("an operator of Python numbers")
     if not _is_array(left) and not _is_array(right):

@@ -601,7 +601,7 @@ for _name, _function, _default, _summary in _VECTOR_PRODUCTS:
 
 def _diag_shape(shapes: tuple[Shape, ...], params: dict[str, Any], ask: Relate) -> Shape:
     if len(shapes[0]) != 1:
-        raise OpError("the diagonal of a matrix is a read-only view: no rule")
+        raise OpError("np.diag of other than a vector or a matrix")
     side: Any = make("add", shapes[0][0], abs(params["k"]))
     return (side, side)
 
@@ -613,11 +613,6 @@ opaque(
     "The matrix with a vector on diagonal params[k].",
     (Sample(((3,),), {"k": 0}), Sample(((3,),), {"k": -2})),
 )
-
-
-@spell("diag", "np.diag", np.diag)
-def _bind_diag(ask: Relate, v: ArrayArg, k: Int = 0) -> Bound:
-    return Bound("diag", (v,), {"k": k})
 
 
 # copies with other places

@@ -33,6 +33,7 @@ from dynamo_lite.graph.opdef import (
     Sample,
     UnknownShape,
     define,
+    demand,
 )
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, simplify
 from dynamo_lite.graph.types import GENERATOR, MAX_DIMS, ArrayType
@@ -440,7 +441,8 @@ def check_number(value: Scalar, dtype: DType, ask: Relate, assignment: bool = Fa
     if value.kind == "float" and dtype.kind in "iu":
         raise OpError(f"the float {value} as {dtype} depends on its value")
     low, high = _limits(value.kind, dtype)
-    if (low is not None and not ask(make("ge", value, low))) or (high is not None and not ask(make("le", value, high))):
+    bounds = [make(op, value, bound) for op, bound in (("ge", low), ("le", high)) if bound is not None]
+    if not all(demand(ask, bound) for bound in bounds):
         raise OpError(f"{value} does not fit {dtype}")
 
 

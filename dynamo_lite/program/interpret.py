@@ -176,4 +176,8 @@ def _view(source: Any, step: View, params: Any) -> Any:
         return np.broadcast_to(source, params)
     if step.kind == "transpose":
         return source.transpose(params)
+    if step.kind == "diagonal":
+        part = source.diagonal(params[2], *params[:2])
+        part.flags.writeable = bool(params[3]) and source.flags.writeable
+        return part
     return getattr(source, step.kind)

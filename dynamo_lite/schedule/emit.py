@@ -519,6 +519,7 @@ _VIEW_PARAMS: dict[str, Callable[[Node], tuple[Any, ...]]] = {
     "broadcast_to": lambda node: node.array_type.shape,
     "real": lambda node: (),
     "imag": lambda node: (),
+    "diagonal": lambda node: (*node.params["axes"], node.params["offset"], int(node.params["writeable"])),
 }
 _IN_PLACE: dict[str, Callable[[_Emitter, Node, int], None]] = {
     "put_masked": _Emitter.put,

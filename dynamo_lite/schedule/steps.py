@@ -76,8 +76,8 @@ class Kernel:
 class View:
     """dst becomes a view of src. kind "basic_index": params a tuple of None (newaxis), Scalar (integer index) or
     (start, stop, step) of Scalars or None; "transpose": axes; "reshape": Dims, view only: declines if a copy is due;
-    "broadcast_to": Dims; "real" / "imag": (). Out-of-range integer indices decline. scalar: the result is read out
-    into a NumPy scalar (x[0] on 1-d)."""
+    "broadcast_to": Dims; "real" / "imag": (); "diagonal": two axes, the offset, 1 if it may be written to. Out-of-range
+    integer indices decline. scalar: the result is read out into a NumPy scalar (x[0] on 1-d)."""
 
     dst: int
     src: int

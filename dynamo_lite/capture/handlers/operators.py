@@ -153,6 +153,14 @@ def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
 def inplace(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """The result of `lhs op= rhs`: an array is changed in place, other values are as for lhs op rhs."""
     if isinstance(lhs, ArrayValue) and not lhs.node.array_type.scalar:
+        if isinstance(rhs, EitherValue):
+
+            def change(one: Value) -> Value:
+                inplace(machine, op, lhs, one)
+                return ConstantValue(None, None)
+
+            split(machine, rhs, change)
+            return lhs
         return numpy_rules.inplace(machine, op, lhs, rhs)
     if isinstance(lhs, SequenceValue) and lhs.kind is list:
         if op != "+" or lhs.source is not None or _is_array(rhs) or _is_object(rhs):  # whose __radd__ is asked first
@@ -319,8 +327,12 @@ def is_op(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def _is(machine: Machine, lhs: Value, rhs: Value, wanted: bool) -> Value:
     """Whether lhs is rhs, or is not where that is wanted."""
-    if isinstance(rhs, EitherValue):
+    if isinstance(rhs, EitherValue | NumberValue):
         lhs, rhs = rhs, lhs
+    if isinstance(lhs, NumberValue) and isinstance(rhs, ConstantValue) and type(rhs.value) is bool:
+        if kind_of(lhs.expr) != "bool":
+            return ConstantValue(None, not wanted)
+        return NumberValue(None, lhs.expr if rhs.value is wanted else simplify(negate(lhs.expr)))
     if not isinstance(lhs, EitherValue):
         return ConstantValue(None, identical(machine, lhs, rhs) is wanted)
     condition = none_condition(machine, lhs) if is_none(rhs) and lhs is not rhs else None

@@ -1,0 +1,57 @@
+"""sum(): a loop over what it goes through where that is arrays or other things known by number; else item by item.
+
+Enters a call's values; leaves that of its result. NB: CPython 3.12 sums floats with compensation: there those that are
+not NumPy's break the graph.
+"""
+
+from __future__ import annotations
+
+from dynamo_lite.capture import consumers
+from dynamo_lite.capture.call_rules import Args, Kwargs, rule
+from dynamo_lite.capture.consuming import as_loop
+from dynamo_lite.capture.handlers import operators
+from dynamo_lite.capture.iterators import drain, iterate
+from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbered import goes_over_arrays
+from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.value import ArrayValue, Break, ConstantValue, SequenceValue, Value
+from dynamo_lite.graph.scalar import kind_of
+
+_SUMMED = ("int", "bool") if sum((1e16, 1.0, 1.0, -1e16)) else ("int", "bool", "float")
+
+
+@rule(sum)
+def _sum(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    given = [*args, *(kwargs[name] for name in kwargs if name == "start")]
+    if not args or len(given) > 2 or len(given) != len(args) + len(kwargs):
+        raise Break("python-call", "a builtin function with other arguments than it takes")
+    value, total = machine.realised(given[0]), machine.realised(given[1]) if given[1:] else ConstantValue(None, 0)
+    begin = as_scalar(total)
+    if not isinstance(total, ArrayValue) and (begin is None or kind_of(begin) not in _SUMMED):
+        raise Break("python-call", "sum")  # of lists or strings, or of floats
+    if isinstance(value, ArrayValue) and goes_over_arrays(value):
+        value = iterate(machine, value)
+    elif _is_floats_from_outside(machine, value):
+        raise Break("python-call", "sum")  # Python itself is faster
+    summed = as_loop(machine, consumers.sum_of, value, total, consumers.add)
+    if summed is not None:
+        return summed
+    for item in drain(machine, value):
+        total = _add(machine, [total, item], {})
+    return total
+
+
+def _is_floats_from_outside(machine: Machine, value: Value) -> bool:
+    if not isinstance(value, SequenceValue) or value.source is None:
+        return False
+    numbers = [as_scalar(machine.realised(item)) for item in value.items]
+    return any(number is not None and kind_of(number) == "float" for number in numbers)
+
+
+@rule(consumers.add)
+def _add(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    total, item = map(machine.realised, args)
+    scalar = as_scalar(item)
+    if scalar is not None and kind_of(scalar) not in _SUMMED:
+        raise Break("python-call", "sum")
+    return operators.binary(machine, "+", total, item)
