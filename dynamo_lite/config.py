@@ -9,7 +9,6 @@ a wrong one raises ConfigError that lists what is allowed. docs/options.md is ge
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -147,7 +146,7 @@ class Config:
         known = [item.metadata["env"] for item in dataclasses.fields(cls)]
         for name in environ:
             if name.startswith("DYNAMO_LITE_") and name not in known:
-                near = difflib.get_close_matches(name, known, 1, 0.9)
+                near = _like(name, known, 0.9)
                 if near:
                     raise ConfigError(f"{name} is no option; did you mean {near[0]}?")
         return cls(**values)
@@ -179,8 +178,15 @@ def row(name: str) -> dataclasses.Field[Any]:
         if item.name == name:
             return item
     names = [item.name for item in dataclasses.fields(Config)]
-    near = difflib.get_close_matches(name, names, 1)
+    near = _like(name, names)
     raise ConfigError(f"no option {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"there are {names}"))
+
+
+def _like(name: str, names: list[str], least: float = 0.6) -> list[str]:
+    """The one of `names` that is most like a `name` which is none, if one is."""
+    import difflib  # which takes 2 ms
+
+    return difflib.get_close_matches(name, names, 1, least)
 
 
 def parsed(item: dataclasses.Field[Any], text: str) -> Any:

@@ -1,40 +1,41 @@
-"""``@dataclass`` as in the standard library, at a quarter of its price.
+"""``@dataclass`` as in the standard library, at a tenth of its price.
 
 Enters: a class with fields. Leaves: the class that ``dataclasses.dataclass`` makes of it, as far as this package uses
-that. The standard library writes up to six methods of each class as text and compiles them, half a millisecond a class;
-with 130 classes that was a third of the compiler's import, which a short program waits for. Here ``__init__`` alone is
-text, and the others are closures over the fields' names. `fields`, `replace`, `field` and `FrozenInstanceError` are the
-standard library's own.
+that. The standard library writes up to six methods of each class as text and compiles them, and asks of each annotation
+what it means, half a millisecond a class; with 180 classes that was a third of the compiler's import, which a short
+program waits for. Here ``__init__`` alone is text, written when a class is first called, and the other methods are
+closures over the fields' names. `fields`, `replace`, `field` and `FrozenInstanceError` are the standard library's own.
+A class that needs more of it (class variables among the annotations, say) is made by it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from dataclasses import MISSING, Field, FrozenInstanceError, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
-    import dataclasses
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, eq=True, repr=True):
         """The decorator, with the options of ``dataclasses.dataclass`` that are named here."""
 
         def decorate(cls: type) -> type:
             own = cls.__dict__
-            made = dataclasses.dataclass(cls, init=False, repr=False, eq=False, slots=slots)
+            made = _with_fields(cls, slots)
             rows = fields(made)
-            methods = {"__init__": _init(made, rows, frozen)}
+            methods = {"__init__": _Init(made, rows, frozen)}
             if repr:
                 methods["__repr__"] = _repr(rows)
             if eq:
                 methods["__eq__"] = _eq(rows)
                 methods["__hash__"] = _hash(rows) if frozen else None
             if frozen:
-                methods["__setattr__"] = _refusal("assign to", made, object.__setattr__)
-                methods["__delattr__"] = _refusal("delete", made, object.__delattr__)
+                methods["__setattr__"] = _refusal("assign to", made, rows, object.__setattr__)
+                methods["__delattr__"] = _refusal("delete", made, rows, object.__delattr__)
             if frozen and slots:
                 methods["__getstate__"], methods["__setstate__"] = _state(rows)
             for name, method in methods.items():
@@ -48,7 +49,91 @@ else:
         return decorate if cls is None else decorate(cls)
 
 
+
+
+@dataclasses.dataclass(init=False, repr=False, eq=False)
+class _Model:
+    """Says how the standard library marks a field, and what it expects of a class that another inherits from."""
+
+    field: int
+
+
+_KIND = fields(_Model)[0]._field_type  # type: ignore[attr-defined]
+_PARAMETERS = _Model.__dataclass_params__  # type: ignore[attr-defined]
+
+
+def _with_fields(cls: type, slots: bool) -> type:
+    """The class with ``__dataclass_fields__``, and with slots if they are asked for."""
+    own = cls.__dict__
+    annotations = own.get("__annotations__", {})
+    if not _is_simple(own, annotations):
+        return dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
+    rows: dict[str, Field[Any]] = {}
+    for base in reversed(cls.__mro__[1:]):
+        rows.update(getattr(base, "__dataclass_fields__", {}))
+    for name, annotation in annotations.items():
+        value = own.get(name, MISSING)
+        row = rows[name] = value if isinstance(value, Field) else field(default=value)
+        row.name, row.type, row.kw_only = name, annotation, False
+        row._field_type = _KIND  # type: ignore[attr-defined]
+        if isinstance(value, Field):
+            if value.default is MISSING:
+                delattr(cls, name)
+            else:
+                setattr(cls, name, value.default)
+    named = tuple(name for name, row in rows.items() if row.init)
+    given = {
+        "__dataclass_fields__": rows,
+        "__dataclass_params__": _PARAMETERS,
+        "__match_args__": own.get("__match_args__", named),
+    }
+    if not slots:
+        for name, value in given.items():
+            setattr(cls, name, value)
+        return cls
+    inherited = {name for base in cls.__mro__[1:-1] for name in base.__dict__.get("__slots__", ())}
+    namespace = {name: value for name, value in own.items() if name not in rows and name not in _OF_ITS_LAYOUT}
+    namespace.update(given, __slots__=tuple(name for name in rows if name not in inherited))
+    made = type(cls)(cls.__name__, cls.__bases__, namespace)
+    made.__qualname__ = cls.__qualname__
+    return made
+
+
+_OF_ITS_LAYOUT = ("__dict__", "__weakref__")
+
+
+def _is_simple(own: Any, annotations: dict[str, str]) -> bool:
+    """Whether every annotation is the text of a field's, and no method knows the class by which it was defined."""
+    return (
+        not any(name.startswith("__annotate") for name in own)  # 3.14: they are a function
+        and all(type(one) is str and "ClassVar" not in one and "InitVar" not in one for one in annotations.values())
+        and not any("__class__" in _free(value) for value in own.values())
+    )
+
+
+def _free(value: object) -> tuple[str, ...]:
+    code = getattr(getattr(value, "__func__", getattr(value, "fget", value)), "__code__", None)
+    return () if code is None else code.co_freevars
+
+
 _Rows = tuple[Field[Any], ...]
+
+
+class _Init:
+    """Stands for ``__init__`` until somebody asks for it, which most classes of a process never are."""
+
+    def __init__(self, cls: type, rows: _Rows, frozen: bool) -> None:
+        self._of = cls, rows, frozen
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        cls, rows, frozen = self._of
+        function = _init(cls, rows, frozen)
+        function.__qualname__, function.__module__ = self.__qualname__, self.__module__
+        cls.__init__ = function  # type: ignore[misc]
+        return function if instance is None else function.__get__(instance)
+
+    __qualname__: str
+    __module__: str
 
 
 def _init(cls: type, rows: _Rows, frozen: bool) -> Callable[..., None]:
@@ -131,9 +216,9 @@ def _repr(rows: _Rows) -> Callable[[Any], str]:
     return __repr__
 
 
-def _refusal(verb: str, cls: type, usual: Callable[..., None]) -> Callable[..., None]:
+def _refusal(verb: str, cls: type, rows: _Rows, usual: Callable[..., None]) -> Callable[..., None]:
     """A frozen class's __setattr__ or __delattr__."""
-    names = frozenset(row.name for row in fields(cls))
+    names = frozenset(row.name for row in rows)
 
     def refuse(self: Any, name: str, *value: Any) -> None:
         if type(self) is cls or name in names:

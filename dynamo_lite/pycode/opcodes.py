@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from dynamo_lite.dataclass import dataclass
@@ -266,6 +267,7 @@ class Opcode:
 _ENDS = frozenset({"RETURN_VALUE", "RAISE_VARARGS", "RERAISE", "JUMP", "JUMP_NO_INTERRUPT"})
 
 
+@cache  # many effects are alike
 def _slots(side: str) -> tuple[Slot, ...]:
     slots = []
     for word in side.split():
@@ -274,6 +276,7 @@ def _slots(side: str) -> tuple[Slot, ...]:
     return tuple(slots)
 
 
+@cache
 def _effect(text: str) -> Effect:
     pops, _, pushes = text.partition("--")
     before, after = _slots(pops), _slots(pushes)
