@@ -39,7 +39,7 @@ dl_blocks_build(DlBuilder *builder, PyObject *schedule)
     DlProgram *self = builder->program;
     PyObject *blocks = dl_build_tuple(schedule, "blocks");
     Py_ssize_t n = blocks ? PyTuple_GET_SIZE(blocks) : 0;
-    self->blocks = blocks ? dl_build_rows(n, sizeof *self->blocks) : NULL;
+    self->blocks = blocks ? dl_build_rows(builder, n, sizeof *self->blocks) : NULL;
     int status = self->blocks ? 0 : -1;
     for (Py_ssize_t i = 0; i < n && status == 0; i++) {
         PyObject *object = PyTuple_GET_ITEM(blocks, i);
@@ -58,20 +58,6 @@ dl_blocks_build(DlBuilder *builder, PyObject *schedule)
     }
     Py_XDECREF(blocks);
     return status;
-}
-
-void
-dl_blocks_clear(DlProgram *self)
-{
-    for (int i = 0; i < self->n_blocks; i++) {
-        PyMem_Free(self->blocks[i].inputs);
-        PyMem_Free(self->blocks[i].made);
-        PyMem_Free(self->blocks[i].results);
-        PyMem_Free(self->blocks[i].leading.values);
-    }
-    PyMem_Free(self->blocks);
-    self->blocks = NULL;
-    self->n_blocks = 0;
 }
 
 /* ---- running ---- */
@@ -283,7 +269,7 @@ run_block(DlRun *run, const DlRowBlock *block)
         return 2;
     }
     self.inputs = PyMem_Malloc((size_t)block->n_inputs * sizeof *self.inputs);
-    self.results = dl_build_rows(block->n_results, sizeof *self.results);
+    self.results = PyMem_Calloc((size_t)block->n_results + 1, sizeof *self.results);
     DlStatus status = -1;
     if (self.inputs != NULL && self.results != NULL) {
         status = run_all(&self, few);

@@ -45,7 +45,7 @@ build_view_params(DlBuilder *builder, PyObject *object, PyObject *params, DlView
 {
     int n = (int)PyTuple_GET_SIZE(params);
     if (step->kind == DL_VIEW_INDEX) {
-        step->indices = dl_build_rows(n, sizeof *step->indices);
+        step->indices = dl_build_rows(builder, n, sizeof *step->indices);
         for (step->n = 0; step->indices != NULL && step->n < n; step->n++) {
             if (build_index(builder, PyTuple_GET_ITEM(params, step->n), &step->indices[step->n]) < 0) {
                 return -1;
@@ -57,7 +57,7 @@ build_view_params(DlBuilder *builder, PyObject *object, PyObject *params, DlView
         if (n > DL_MAX_DIMS) {
             return dl_build_refuse(builder, "too many dimensions", object);
         }
-        step->axes = dl_build_rows(n, sizeof *step->axes);
+        step->axes = dl_build_rows(builder, n, sizeof *step->axes);
         unsigned seen = 0;
         for (step->n = 0; step->axes != NULL && step->n < n; step->n++) {
             long axis = PyLong_AsLong(PyTuple_GET_ITEM(params, step->n));
@@ -121,7 +121,7 @@ build_view(DlBuilder *builder, PyObject *object, DlViewStep *step)
 static int
 build_alloc(DlBuilder *builder, PyObject *object, DlAllocStep *step)
 {
-    step->descr = dl_build_descr(object, "dtype");
+    step->descr = dl_build_descr(builder, object, "dtype");
     step->fortran = step->descr ? dl_build_is_text(object, "order", "F") : -1;
     PyObject *fill = step->fortran < 0 ? NULL : PyObject_GetAttrString(object, "fill");
     if (fill == NULL) {
@@ -135,7 +135,7 @@ build_alloc(DlBuilder *builder, PyObject *object, DlAllocStep *step)
     }
     PyObject *like = dl_build_tuple(object, "like");
     step->common = like ? dl_build_is_text(object, "order", "common") : -1;
-    step->like = like ? dl_build_rows(PyTuple_GET_SIZE(like), sizeof *step->like) : NULL;
+    step->like = like ? dl_build_rows(builder, PyTuple_GET_SIZE(like), sizeof *step->like) : NULL;
     status = step->like != NULL && step->common >= 0 ? 0 : -1;
     for (Py_ssize_t i = 0; status == 0 && i < PyTuple_GET_SIZE(like); i++) {
         step->like[i] = dl_build_int(PyTuple_GET_ITEM(like, i), "index");
@@ -208,7 +208,6 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
     case DL_STEP_ERRORS:
         return build_errors(object, &step->errors);
     default:
-        step->kind = DL_STEP_SAVE; /* owns nothing */
         return dl_build_refuse(builder, "not a step", object);
     }
 }
@@ -225,8 +224,8 @@ build_constants(DlBuilder *builder, PyObject *schedule)
         return -1;
     }
     Py_ssize_t n = PyTuple_GET_SIZE(pairs);
-    self->constants = dl_build_rows(n, sizeof *self->constants);
-    self->constant_regs = dl_build_rows(n, sizeof *self->constant_regs);
+    self->constants = dl_build_rows(builder, n, sizeof *self->constants);
+    self->constant_regs = dl_build_rows(builder, n, sizeof *self->constant_regs);
     int status = self->constants && self->constant_regs ? 0 : -1;
     for (Py_ssize_t i = 0; i < n && status == 0; i++) {
         int reg;
@@ -236,7 +235,8 @@ build_constants(DlBuilder *builder, PyObject *schedule)
             break;
         }
         self->constant_regs[i] = reg;
-        self->constants[i] = Py_NewRef(value);
+        self->constants[i] = dl_program_own(self, Py_NewRef(value));
+        status = self->constants[i] ? 0 : -1;
         self->n_constants = (int)i + 1;
     }
     Py_DECREF(pairs);
@@ -251,7 +251,7 @@ build_written(DlBuilder *builder, PyObject *schedule)
     if (written == NULL) {
         return -1;
     }
-    self->written = dl_build_rows(PyTuple_GET_SIZE(written), sizeof *self->written);
+    self->written = dl_build_rows(builder, PyTuple_GET_SIZE(written), sizeof *self->written);
     int status = self->written ? 0 : -1;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(written) && status == 0; i++) {
         long input = PyLong_AsLong(PyTuple_GET_ITEM(written, i));
@@ -275,7 +275,7 @@ build_deaths(DlBuilder *builder)
         for (int reg = 0; reg < self->n_registers; reg++) {
             n += builder->last[reg] == i && dl_build_is_mortal(builder, reg);
         }
-        self->steps[i].dead = dl_build_rows(n, sizeof *self->steps[i].dead);
+        self->steps[i].dead = dl_build_rows(builder, n, sizeof *self->steps[i].dead);
         if (self->steps[i].dead == NULL) {
             return -1;
         }
@@ -311,13 +311,13 @@ build_body(DlBuilder *builder, PyObject *schedule, PyObject *steps)
     }
     for (int i = 0; i < PyTuple_GET_SIZE(steps); i++) {
         builder->step = i;
-        self->n_steps = i + 1; /* first, so that clearing sees a step that is refused halfway */
+        self->n_steps = i + 1;
         if (build_step(builder, PyTuple_GET_ITEM(steps, i), &self->steps[i]) < 0) {
             return -1;
         }
     }
     if (builder->part == DL_LOOP_BODY || builder->part == DL_WHILE_BODY) {
-        self->body = dl_build_rows(1, sizeof *self->body);
+        self->body = dl_build_rows(builder, 1, sizeof *self->body);
         if (self->body == NULL || dl_build_iterated(builder, schedule, &self->body->kernel) < 0) {
             return -1;
         }
@@ -337,9 +337,8 @@ build_body(DlBuilder *builder, PyObject *schedule, PyObject *steps)
                  : builder->part == DL_BRANCH ? dl_build_branch(builder)
                                               : dl_build_body(builder);
     if (status == 0 && (builder->part == DL_WHOLE || builder->part == DL_BRANCH)) {
-        uint8_t *varies = dl_build_rows(self->numbers.n_values, 1);
+        uint8_t *varies = dl_build_rows(builder, self->numbers.n_values, 1);
         status = varies == NULL || dl_build_stages(builder, -1, varies) < 0 ? -1 : 0;
-        PyMem_Free(varies);
     }
     return status < 0 ? -1 : build_deaths(builder);
 }
@@ -364,21 +363,16 @@ dl_program_build(DlProgram *self, DlPart part)
     PyObject *steps = dl_build_tuple(schedule, "steps");
     int status = -1;
     if (steps != NULL) {
-        self->steps = dl_build_rows(PyTuple_GET_SIZE(steps), sizeof *self->steps);
-        builder.is_set = dl_build_rows(self->n_registers, 1);
-        builder.parent = dl_build_rows(self->n_registers, sizeof *builder.parent);
-        builder.last = dl_build_rows(self->n_registers, sizeof *builder.last);
-        builder.lasting = dl_build_rows(self->n_registers, 1);
-        builder.shown = dl_build_rows(self->n_registers, 1);
+        self->steps = dl_build_rows(&builder, PyTuple_GET_SIZE(steps), sizeof *self->steps);
+        builder.is_set = dl_build_rows(&builder, self->n_registers, 1);
+        builder.parent = dl_build_rows(&builder, self->n_registers, sizeof *builder.parent);
+        builder.last = dl_build_rows(&builder, self->n_registers, sizeof *builder.last);
+        builder.lasting = dl_build_rows(&builder, self->n_registers, 1);
+        builder.shown = dl_build_rows(&builder, self->n_registers, 1);
         if (self->steps && builder.is_set && builder.parent && builder.last && builder.lasting && builder.shown) {
             status = build_body(&builder, schedule, steps);
         }
     }
-    PyMem_Free(builder.is_set);
-    PyMem_Free(builder.parent);
-    PyMem_Free(builder.last);
-    PyMem_Free(builder.lasting);
-    PyMem_Free(builder.shown);
     Py_XDECREF(steps);
     return status;
 }

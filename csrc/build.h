@@ -1,8 +1,8 @@
 /* What the files that build a program share (build.c, build_kernel.c, build_call.c, build_loop.c,
  * build_cond.c).
  *
- * Functions return 0, or -1 with an error set, unless said otherwise; objects are borrowed. Everything a step owns hangs
- * in it as soon as it exists, so that dl_program_clear frees a program that was refused halfway.
+ * Functions return 0, or -1 with an error set, unless said otherwise; objects are borrowed. What a step holds belongs to
+ * the program (owned.c), also where that was refused halfway.
  */
 #ifndef DL_BUILD_H
 #define DL_BUILD_H
@@ -24,18 +24,18 @@ typedef struct {
 /* Set ValueError about the step being built. */
 int dl_build_refuse(const DlBuilder *builder, const char *why, PyObject *what);
 
-/* Attributes of Python objects: as a tuple or dtype (new references, NULL), as an int (INT32_MIN on error), as a truth
+/* Attributes of Python objects: as a tuple (a new reference, NULL), as an int (INT32_MIN on error), as a truth
  * value, and whether it is that text (-1 on error). */
 PyObject *dl_build_tuple(PyObject *object, const char *name);
-PyArray_Descr *dl_build_descr(PyObject *object, const char *name);
 int32_t dl_build_int(PyObject *object, const char *name);
 int dl_build_bool(PyObject *object, const char *name);
 int dl_build_is_text(PyObject *object, const char *name, const char *text);
 
-/* object as a dtype that kernels handle: a new reference, or NULL. */
-PyArray_Descr *dl_build_plain(PyObject *object);
-/* Zeroed memory for n items and one more, or NULL. */
-void *dl_build_rows(Py_ssize_t n, size_t size);
+/* object, or its attribute, as a dtype that kernels handle, which the program keeps; or NULL. */
+PyArray_Descr *dl_build_plain(const DlBuilder *builder, PyObject *object);
+PyArray_Descr *dl_build_descr(const DlBuilder *builder, PyObject *object, const char *name);
+/* Zeroed memory for n items and one more, which lives as long as the program; or NULL. */
+void *dl_build_rows(const DlBuilder *builder, Py_ssize_t n, size_t size);
 
 /* Numbers of values or registers from a tuple attribute, each below `limit`, and how many; NULL with an error set. */
 int *dl_build_numbers(const DlBuilder *builder, PyObject *object, const char *name, int limit, int *n);
@@ -96,14 +96,10 @@ int dl_build_is_mortal(const DlBuilder *builder, int reg);
 int dl_build_body(DlBuilder *builder);
 /* Find the initial values that step `index`, a loop, may free. */
 void dl_build_moves(const DlBuilder *builder, int index, DlLoopStep *step);
-void dl_build_clear_body(DlBody *body);
 /* The same for a branch. */
 int dl_build_branch(DlBuilder *builder);
 
 /* Attribute "blocks", once the steps are built. */
 int dl_blocks_build(DlBuilder *builder, PyObject *schedule);
-
-/* Free a map's kernel, operands and shape. */
-void dl_build_clear_map(DlMapStep *step);
 
 #endif

@@ -57,8 +57,8 @@ build_arguments(DlBuilder *builder, PyObject *object, DlCallStep *step)
         goto done;
     }
     Py_ssize_t n = PyTuple_GET_SIZE(args), n_names = PyTuple_GET_SIZE(kwargs);
-    step->template = PyTuple_New(n + n_names);
-    step->names = n_names ? PyTuple_New(n_names) : NULL;
+    step->template = dl_program_own(builder->program, PyTuple_New(n + n_names));
+    step->names = n_names ? dl_program_own(builder->program, PyTuple_New(n_names)) : NULL;
     if (step->template == NULL || (n_names && step->names == NULL)) {
         goto done;
     }
@@ -89,7 +89,7 @@ done:
 static int
 build_type(DlBuilder *builder, PyObject *object, DlType *type)
 {
-    type->descr = dl_build_descr(object, "dtype");
+    type->descr = dl_build_descr(builder, object, "dtype");
     type->scalar = type->descr ? dl_build_bool(object, "scalar") : -1;
     return type->scalar < 0 ? -1 : dl_build_dims(builder, object, "shape", &type->shape);
 }
@@ -119,7 +119,7 @@ build_size(DlBuilder *builder, PyObject *object, DlCallStep *step)
 int
 dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
 {
-    step->function = PyObject_GetAttrString(object, "function");
+    step->function = dl_program_own(builder->program, PyObject_GetAttrString(object, "function"));
     step->number = step->function ? dl_build_bool(object, "number") : -1;
     step->invalid_alone = step->number < 0 ? -1 : dl_build_bool(object, "invalid_alone");
     if (step->invalid_alone < 0 || build_arguments(builder, object, step) < 0) {
@@ -136,8 +136,8 @@ dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
         dl_build_refuse(builder, "as many types as destinations are needed", object);
         goto done;
     }
-    step->dsts = dl_build_rows(n, sizeof *step->dsts);
-    step->types = dl_build_rows(n, sizeof *step->types);
+    step->dsts = dl_build_rows(builder, n, sizeof *step->dsts);
+    step->types = dl_build_rows(builder, n, sizeof *step->types);
     if (step->dsts == NULL || step->types == NULL) {
         goto done;
     }

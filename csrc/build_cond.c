@@ -41,9 +41,9 @@ int
 dl_build_branch(DlBuilder *builder)
 {
     DlProgram *self = builder->program;
-    DlBody *body = self->body = dl_build_rows(1, sizeof *body);
-    if (body == NULL || (body->returned = dl_build_rows(self->n_inputs, 1)) == NULL
-        || (body->needs_object = dl_build_rows(self->n_outputs, 1)) == NULL) {
+    DlBody *body = self->body = dl_build_rows(builder, 1, sizeof *body);
+    if (body == NULL || (body->returned = dl_build_rows(builder, self->n_inputs, 1)) == NULL
+        || (body->needs_object = dl_build_rows(builder, self->n_outputs, 1)) == NULL) {
         return -1;
     }
     while (body->n_numbers < self->n_outputs
@@ -172,6 +172,7 @@ build_branch(DlBuilder *builder, PyObject *object, const char *name, DlProgram *
         return -1;
     }
     *branch = dl_program_make(schedule, builder->program->compile_kernel, DL_BRANCH);
+    *branch = (DlProgram *)dl_program_own(builder->program, (PyObject *)*branch);
     Py_LeaveRecursiveCall();
     Py_DECREF(schedule);
     if (*branch == NULL) {
@@ -188,8 +189,8 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *condition, PyObject
              DlCondStep *step)
 {
     int n_operands = (int)PyTuple_GET_SIZE(operands), n_dsts = (int)PyTuple_GET_SIZE(dsts);
-    step->operands = dl_build_rows(n_operands, sizeof *step->operands);
-    step->dsts = dl_build_rows(n_dsts, sizeof *step->dsts);
+    step->operands = dl_build_rows(builder, n_operands, sizeof *step->operands);
+    step->dsts = dl_build_rows(builder, n_dsts, sizeof *step->dsts);
     if (step->operands == NULL || step->dsts == NULL || dl_build_input(builder, condition, &step->condition) < 0) {
         return -1;
     }

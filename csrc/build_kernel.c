@@ -67,7 +67,7 @@ build_kernel_op(DlBuilder *builder, DlKernel *kernel, PyObject *op, DlKernelOp *
     PyObject *dtypes = dl_build_tuple(op, "dtypes");
     int status = dtypes ? 0 : -1;
     for (Py_ssize_t i = 0; status == 0 && i < PyTuple_GET_SIZE(dtypes); i++) {
-        PyArray_Descr *descr = dl_build_plain(PyTuple_GET_ITEM(dtypes, i));
+        PyArray_Descr *descr = dl_build_plain(builder, PyTuple_GET_ITEM(dtypes, i));
         if (descr == NULL) {
             status = -1;
             break;
@@ -82,7 +82,7 @@ build_kernel_op(DlBuilder *builder, DlKernel *kernel, PyObject *op, DlKernelOp *
     Py_XDECREF(forward);
     for (int i = 0; is_forward > 0 && i < row->n_operands; i++) {
         if (row->operands[i] < n_operands) {
-            if (kernel->forward == NULL && (kernel->forward = dl_build_rows(n_operands, 1)) == NULL) {
+            if (kernel->forward == NULL && (kernel->forward = dl_build_rows(builder, n_operands, 1)) == NULL) {
                 return -1;
             }
             kernel->forward[row->operands[i]] = 1;
@@ -120,15 +120,15 @@ build_kernel(DlBuilder *builder, PyObject *object, DlKernel *kernel)
         goto done;
     }
     Py_ssize_t n_operands = PyTuple_GET_SIZE(dtypes);
-    kernel->object = Py_NewRef(object);
-    kernel->itemsizes = dl_build_rows(n_operands + made, sizeof *kernel->itemsizes);
-    kernel->ops = dl_build_rows(PyTuple_GET_SIZE(ops), sizeof *kernel->ops);
-    descrs = dl_build_rows(n_operands + made, sizeof *descrs);
-    if (kernel->itemsizes == NULL || kernel->ops == NULL || descrs == NULL) {
+    kernel->object = dl_program_own(builder->program, Py_NewRef(object));
+    kernel->itemsizes = dl_build_rows(builder, n_operands + made, sizeof *kernel->itemsizes);
+    kernel->ops = dl_build_rows(builder, PyTuple_GET_SIZE(ops), sizeof *kernel->ops);
+    descrs = dl_build_rows(builder, n_operands + made, sizeof *descrs);
+    if (kernel->object == NULL || kernel->itemsizes == NULL || kernel->ops == NULL || descrs == NULL) {
         goto done;
     }
     for (; kernel->n_values < n_operands; kernel->n_values++) {
-        PyArray_Descr *descr = dl_build_plain(PyTuple_GET_ITEM(dtypes, kernel->n_values));
+        PyArray_Descr *descr = dl_build_plain(builder, PyTuple_GET_ITEM(dtypes, kernel->n_values));
         if (descr == NULL) {
             goto done;
         }
@@ -151,17 +151,17 @@ build_kernel(DlBuilder *builder, PyObject *object, DlKernel *kernel)
         dl_build_refuse(builder, "a kernel has too many operands and results", object);
         goto done;
     }
-    kernel->descrs = dl_build_rows(n_operands + kernel->n_results, sizeof *kernel->descrs);
+    kernel->descrs = dl_build_rows(builder, n_operands + kernel->n_results, sizeof *kernel->descrs);
     if (kernel->descrs == NULL) {
         goto done;
     }
     kernel->n_operands = (int)n_operands;
     for (int i = 0; i < n_operands; i++) {
-        kernel->descrs[i] = (PyArray_Descr *)Py_NewRef((PyObject *)descrs[i]);
+        kernel->descrs[i] = descrs[i];
     }
     for (int i = 0; i < kernel->n_results; i++) {
         int number = kernel->results[i];
-        kernel->descrs[n_operands + i] = (PyArray_Descr *)Py_NewRef((PyObject *)descrs[number]);
+        kernel->descrs[n_operands + i] = descrs[number];
         kernel->copies |= number < n_operands;
         for (int j = 0; j < kernel->n_ops; j++) {
             kernel->copies |= kernel->ops[j].first_out == number && kernel->ops[j].rule == DL_LAYOUT_CAST;
@@ -169,10 +169,6 @@ build_kernel(DlBuilder *builder, PyObject *object, DlKernel *kernel)
     }
     status = 0;
 done:
-    for (int i = 0; descrs != NULL && i < kernel->n_values; i++) {
-        Py_XDECREF(descrs[i]);
-    }
-    PyMem_Free(descrs);
     Py_XDECREF(dtypes);
     Py_XDECREF(ops);
     return status;
@@ -195,7 +191,7 @@ build_map_inputs(DlBuilder *builder, PyObject *object, DlMapStep *step)
     if (PyTuple_GET_SIZE(operands) != step->kernel.n_operands) {
         dl_build_refuse(builder, "the kernel takes another number of operands", object);
     }
-    else if ((step->operands = dl_build_rows(step->kernel.n_operands, sizeof *step->operands)) != NULL) {
+    else if ((step->operands = dl_build_rows(builder, step->kernel.n_operands, sizeof *step->operands)) != NULL) {
         status = 0;
         for (int i = 0; i < step->kernel.n_operands && status == 0; i++) {
             status = dl_build_operand(builder, PyTuple_GET_ITEM(operands, i), step->kernel.descrs[i], &step->operands[i]);
@@ -220,9 +216,9 @@ build_map_outs(DlBuilder *builder, PyObject *object, DlMapStep *step)
         dl_build_refuse(builder, "the kernel has another number of results", object);
         goto done;
     }
-    step->outs = dl_build_rows(n, sizeof *step->outs);
-    step->into = dl_build_rows(n, 1);
-    step->scalar = dl_build_rows(n, 1);
+    step->outs = dl_build_rows(builder, n, sizeof *step->outs);
+    step->into = dl_build_rows(builder, n, 1);
+    step->scalar = dl_build_rows(builder, n, 1);
     if (step->outs == NULL || step->into == NULL || step->scalar == NULL) {
         goto done;
     }
@@ -270,8 +266,8 @@ build_iterated_outs(DlBuilder *builder, PyObject *object, DlMapStep *map)
     if (status == 0 && (PyTuple_GET_SIZE(outs) != n || PyTuple_GET_SIZE(into) != n)) {
         status = dl_build_refuse(builder, "the kernel has another number of results", object);
     }
-    map->outs = status == 0 ? dl_build_rows(n, sizeof *map->outs) : NULL;
-    map->into = status == 0 ? dl_build_rows(n, 1) : NULL;
+    map->outs = status == 0 ? dl_build_rows(builder, n, sizeof *map->outs) : NULL;
+    map->into = status == 0 ? dl_build_rows(builder, n, 1) : NULL;
     if (map->outs == NULL || map->into == NULL) {
         status = -1;
     }
@@ -299,12 +295,12 @@ dl_build_iterated(DlBuilder *builder, PyObject *schedule, DlLoopKernel **made)
         Py_XDECREF(object);
         return object ? 0 : -1;
     }
-    DlLoopKernel *kernel = *made = dl_build_rows(1, sizeof *kernel);
+    DlLoopKernel *kernel = *made = dl_build_rows(builder, 1, sizeof *kernel);
     int status = kernel ? build_map_inputs(builder, object, &kernel->map) : -1;
     status = status < 0 ? -1 : build_iterated_outs(builder, object, &kernel->map);
     if (status == 0) {
         kernel->map.kernel.iterates = 1;
-        kernel->varies = dl_build_rows(kernel->map.kernel.n_operands + kernel->map.kernel.n_results, 1);
+        kernel->varies = dl_build_rows(builder, kernel->map.kernel.n_operands + kernel->map.kernel.n_results, 1);
         status = kernel->varies ? 0 : -1;
     }
     Py_DECREF(object);
@@ -328,10 +324,10 @@ dl_build_reduce(DlBuilder *builder, PyObject *object, DlReduceStep *step)
     }
     step->map.kernel.folds = fold != Py_None;
     Py_DECREF(fold);
-    step->map.outs = &no_register; /* shared, never freed: dl_map_fresh makes one fresh array */
+    step->map.outs = &no_register; /* shared: dl_map_fresh makes one fresh array */
     step->map.into = &no;
     step->map.scalar = &no;
-    step->descr = dl_build_descr(object, "dtype");
+    step->descr = dl_build_descr(builder, object, "dtype");
     step->keepdims = step->descr ? dl_build_bool(object, "keepdims") : -1;
     step->scalar = step->keepdims < 0 ? -1 : dl_build_bool(object, "scalar");
     PyObject *ufunc = step->scalar < 0 ? NULL : PyObject_GetAttrString(object, "ufunc");
@@ -350,10 +346,11 @@ dl_build_reduce(DlBuilder *builder, PyObject *object, DlReduceStep *step)
         }
         step->reduced[axis] = 1;
     }
-    step->reduce = PyObject_GetAttrString(ufunc, "reduce");
-    step->args_tail = step->reduce ? Py_BuildValue("(OOOO)", axes, step->descr, Py_None,
-                                                   step->keepdims ? Py_True : Py_False)
-                                   : NULL;
+    step->reduce = dl_program_own(builder->program, PyObject_GetAttrString(ufunc, "reduce"));
+    PyObject *tail = step->reduce ? Py_BuildValue("(OOOO)", axes, step->descr, Py_None,
+                                                  step->keepdims ? Py_True : Py_False)
+                                  : NULL;
+    step->args_tail = dl_program_own(builder->program, tail);
     PyObject *name = step->args_tail ? PyObject_GetAttrString(ufunc, "__name__") : NULL;
     if (name == NULL) {
         goto done;
@@ -369,27 +366,3 @@ done:
     Py_XDECREF(axes);
     return status;
 }
-
-/* Free a map's kernel, operands and shape. */
-void
-dl_build_clear_map(DlMapStep *step)
-{
-    DlKernel *kernel = &step->kernel;
-    dl_kernel_clear_code(kernel);
-    for (int i = 0; kernel->descrs != NULL && i < kernel->n_operands + kernel->n_results; i++) {
-        Py_XDECREF(kernel->descrs[i]);
-    }
-    for (int i = 0; i < kernel->n_ops; i++) {
-        PyMem_Free(kernel->ops[i].operands);
-    }
-    PyMem_Free(kernel->descrs);
-    PyMem_Free(kernel->itemsizes);
-    PyMem_Free(kernel->results);
-    PyMem_Free(kernel->ops);
-    PyMem_Free(kernel->forward);
-    Py_XDECREF(kernel->object);
-    PyMem_Free(step->operands);
-    PyMem_Free(step->shape.values);
-    PyMem_Free(step->plan);
-}
-

@@ -82,7 +82,7 @@ static int
 find_fixed(DlBuilder *builder, DlBody *body)
 {
     DlProgram *self = builder->program;
-    uint8_t *varies = dl_build_rows(self->numbers.n_values, 1);
+    uint8_t *varies = dl_build_rows(builder, self->numbers.n_values, 1);
     if (varies == NULL) {
         return -1;
     }
@@ -99,7 +99,6 @@ find_fixed(DlBuilder *builder, DlBody *body)
         }
         if (load->input == 0) {
             if (load->axis >= 0 || self->numbers.kinds[load->value] != DL_INT) {
-                PyMem_Free(varies);
                 return dl_build_refuse(builder, "the index of a loop is an int", self->schedule);
             }
             body->index = load->value;
@@ -119,7 +118,6 @@ find_fixed(DlBuilder *builder, DlBody *body)
             builder->lasting[step->view.dst] = 1;
         }
     }
-    PyMem_Free(varies);
     return body->n_fixed < 0 ? -1 : 0;
 }
 
@@ -175,7 +173,7 @@ check_kernel(DlBuilder *builder)
     }
     const DlMapStep *map = &kernel->map;
     int n_operands = map->kernel.n_operands, fits = 1;
-    kernel->views = dl_build_rows(self->n_steps, sizeof *kernel->views);
+    kernel->views = dl_build_rows(builder, self->n_steps, sizeof *kernel->views);
     if (kernel->views == NULL) {
         return -1;
     }
@@ -240,10 +238,10 @@ dl_build_body(DlBuilder *builder)
     }
     body->n_carried = n_results - body->n_numbers;
     body->simple = 1;
-    body->returned = dl_build_rows(self->n_inputs, 1);
-    body->needs_object = dl_build_rows(self->n_outputs, 1);
-    body->moved = dl_build_rows(self->n_outputs, 1);
-    body->left = dl_build_rows(self->n_registers, sizeof *body->left);
+    body->returned = dl_build_rows(builder, self->n_inputs, 1);
+    body->needs_object = dl_build_rows(builder, self->n_outputs, 1);
+    body->moved = dl_build_rows(builder, self->n_outputs, 1);
+    body->left = dl_build_rows(builder, self->n_registers, sizeof *body->left);
     if (body->returned == NULL || body->needs_object == NULL || body->moved == NULL || body->left == NULL) {
         return -1;
     }
@@ -292,26 +290,6 @@ dl_build_body(DlBuilder *builder)
         }
     }
     return 0;
-}
-
-void
-dl_build_clear_body(DlBody *body)
-{
-    if (body != NULL) {
-        PyMem_Free(body->returned);
-        PyMem_Free(body->needs_object);
-        PyMem_Free(body->moved);
-        PyMem_Free(body->left);
-        if (body->kernel != NULL) {
-            dl_build_clear_map(&body->kernel->map);
-            PyMem_Free(body->kernel->map.outs);
-            PyMem_Free(body->kernel->map.into);
-            PyMem_Free(body->kernel->varies);
-            PyMem_Free(body->kernel->views);
-            PyMem_Free(body->kernel);
-        }
-        PyMem_Free(body);
-    }
 }
 
 /* ---- the step ---- */
@@ -363,9 +341,9 @@ build_values(DlBuilder *builder, PyObject *object, PyObject *carried, PyObject *
         || step->body->body->n_numbers > n_captured || PyTuple_GET_SIZE(dsts) != n_results) {
         return dl_build_refuse(builder, "another number of values goes into the body or comes out", object);
     }
-    step->operands = dl_build_rows(n_carried + n_captured, sizeof *step->operands);
-    step->moves = dl_build_rows(n_carried, 1);
-    step->dsts = dl_build_rows(n_results, sizeof *step->dsts);
+    step->operands = dl_build_rows(builder, n_carried + n_captured, sizeof *step->operands);
+    step->moves = dl_build_rows(builder, n_carried, 1);
+    step->dsts = dl_build_rows(builder, n_results, sizeof *step->dsts);
     if (step->operands == NULL || step->moves == NULL || step->dsts == NULL) {
         return -1;
     }
@@ -391,7 +369,7 @@ build_pause(DlBuilder *builder, PyObject *object, DlLoopStep *step)
         if (builder->part != DL_WHOLE || step->yields.n || !PyTuple_Check(pause) || PyTuple_GET_SIZE(pause) != 2) {
             status = dl_build_refuse(builder, "such a loop does not pause", object);
         }
-        else if ((step->pausing.values = dl_build_rows(1, sizeof *step->pausing.values)) == NULL
+        else if ((step->pausing.values = dl_build_rows(builder, 1, sizeof *step->pausing.values)) == NULL
                  || (step->pausing.values[0] = dl_scalar_add(table, PyTuple_GET_ITEM(pause, 0))) < 0
                  || (step->pause = dl_scalar_add(table, PyTuple_GET_ITEM(pause, 1))) < 0) {
             status = -1;
@@ -422,6 +400,7 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
     }
     DlPart part = has_condition ? DL_WHILE_BODY : DL_LOOP_BODY;
     step->body = dl_program_make(schedule, builder->program->compile_kernel, part);
+    step->body = (DlProgram *)dl_program_own(builder->program, (PyObject *)step->body);
     Py_LeaveRecursiveCall();
     Py_DECREF(schedule);
     if (step->body == NULL) {
@@ -436,7 +415,7 @@ dl_build_loop(DlBuilder *builder, PyObject *object, DlLoopStep *step)
     int status = dsts ? build_values(builder, object, carried, captured, dsts, step) : -1;
     step->checked = status == 0 && dl_build_is_checked(builder, step->operands, step->n_operands, step->body, 1);
     PyObject *machine = status == 0 ? PyObject_GetAttrString(object, "machine") : NULL;
-    if (machine == NULL || (machine != Py_None && dl_machine_build(machine, step, &step->machine) < 0)) {
+    if (machine == NULL || (machine != Py_None && dl_machine_build(builder->program, machine, step) < 0)) {
         status = -1;
     }
     Py_XDECREF(machine);

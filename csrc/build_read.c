@@ -89,9 +89,8 @@ dl_build_is_text(PyObject *object, const char *name, const char *text)
     return same;
 }
 
-/* object as a plain dtype: a new reference, or NULL with an error set. */
 PyArray_Descr *
-dl_build_plain(PyObject *object)
+dl_build_plain(const DlBuilder *builder, PyObject *object)
 {
     PyArray_Descr *descr;
     if (!PyArray_DescrConverter(object, &descr)) {
@@ -101,28 +100,22 @@ dl_build_plain(PyObject *object)
         PyErr_Format(PyExc_ValueError, "dtype %R is not supported natively", descr);
         Py_CLEAR(descr);
     }
-    return descr;
+    return (PyArray_Descr *)dl_program_own(builder->program, (PyObject *)descr);
 }
 
-/* Attribute `name` as a plain dtype: a new reference. */
 PyArray_Descr *
-dl_build_descr(PyObject *object, const char *name)
+dl_build_descr(const DlBuilder *builder, PyObject *object, const char *name)
 {
     PyObject *value = PyObject_GetAttrString(object, name);
-    PyArray_Descr *descr = value ? dl_build_plain(value) : NULL;
+    PyArray_Descr *descr = value ? dl_build_plain(builder, value) : NULL;
     Py_XDECREF(value);
     return descr;
 }
 
-/* Zeroed memory for n items, never NULL but with MemoryError set. */
 void *
-dl_build_rows(Py_ssize_t n, size_t size)
+dl_build_rows(const DlBuilder *builder, Py_ssize_t n, size_t size)
 {
-    void *memory = PyMem_Calloc((size_t)n + 1, size);
-    if (memory == NULL) {
-        PyErr_NoMemory();
-    }
-    return memory;
+    return dl_program_take(builder->program, (size_t)n + 1, size);
 }
 
 /* ---- registers and liveness ---- */
@@ -169,7 +162,7 @@ dl_build_dims(DlBuilder *builder, PyObject *object, const char *name, DlDims *di
         dl_build_refuse(builder, "too many dimensions", object);
         goto done;
     }
-    dims->values = dl_build_rows(n, sizeof *dims->values);
+    dims->values = dl_build_rows(builder, n, sizeof *dims->values);
     if (dims->values == NULL) {
         goto done;
     }
@@ -233,14 +226,13 @@ int *
 dl_build_numbers(const DlBuilder *builder, PyObject *object, const char *name, int limit, int *n)
 {
     PyObject *tuple = dl_build_tuple(object, name);
-    int *numbers = tuple ? dl_build_rows(PyTuple_GET_SIZE(tuple), sizeof *numbers) : NULL;
+    int *numbers = tuple ? dl_build_rows(builder, PyTuple_GET_SIZE(tuple), sizeof *numbers) : NULL;
     for (Py_ssize_t i = 0; numbers != NULL && i < PyTuple_GET_SIZE(tuple); i++) {
         long number = PyLong_AsLong(PyTuple_GET_ITEM(tuple, i));
         if (number < 0 || number >= limit) {
             if (!PyErr_Occurred()) {
                 dl_build_refuse(builder, "no such value or register", object);
             }
-            PyMem_Free(numbers);
             numbers = NULL;
             break;
         }
@@ -288,8 +280,8 @@ build_output(DlBuilder *builder, PyObject *object, DlOperand *output, PyObject *
     int symbolic = builder->part != DL_WHOLE ? 1 : dl_scalar_is_symbolic(object);
     if (symbolic <= 0) {
         output->kind = DL_FROM_CELL;
-        *constant = Py_NewRef(object);
-        return symbolic;
+        *constant = dl_program_own(self, Py_NewRef(object));
+        return *constant ? symbolic : -1;
     }
     output->kind = DL_FROM_NUMBER;
     output->index = dl_scalar_add(&self->numbers, object);
@@ -312,8 +304,8 @@ dl_build_outputs(DlBuilder *builder, PyObject *object, DlOperand **operands, PyO
         return -1;
     }
     Py_ssize_t n = PyTuple_GET_SIZE(outputs);
-    *operands = dl_build_rows(n, sizeof **operands);
-    *objects = dl_build_rows(n, sizeof **objects);
+    *operands = dl_build_rows(builder, n, sizeof **operands);
+    *objects = dl_build_rows(builder, n, sizeof **objects);
     int status = *operands && *objects ? 0 : -1;
     for (Py_ssize_t i = 0; i < n && status == 0; i++) {
         *count = (int)i + 1;
@@ -331,7 +323,7 @@ dl_build_yields(DlBuilder *builder, PyObject *object, DlYields *yields, int n)
         return -1;
     }
     int count = (int)PyTuple_GET_SIZE(symbols), status = 0;
-    yields->values = dl_build_rows(count, sizeof *yields->values);
+    yields->values = dl_build_rows(builder, count, sizeof *yields->values);
     if (yields->values == NULL || (count != 0 && count != n)) {
         status = yields->values == NULL ? -1 : dl_build_refuse(builder, "another number of symbols", object);
     }

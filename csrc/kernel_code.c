@@ -196,24 +196,6 @@ fail:
 
 /* ---- variants ---- */
 
-static void
-free_variant(DlVariant *variant)
-{
-    PyMem_Free(variant->loops);
-    Py_XDECREF(variant->keep);
-    PyMem_Free(variant);
-}
-
-void
-dl_kernel_clear_code(DlKernel *kernel)
-{
-    while (kernel->variants != NULL) {
-        DlVariant *next = kernel->variants->next;
-        free_variant(kernel->variants);
-        kernel->variants = next;
-    }
-}
-
 /* Read an integer attribute. */
 static npy_intp
 int_attribute(PyObject *object, const char *name)
@@ -224,13 +206,13 @@ int_attribute(PyObject *object, const char *name)
     return number;
 }
 
-/* A variant, for n classes, from what compile_kernel returned (borrowed), or NULL with an error set. */
+/* A variant of a program's kernel, for n classes, from what compile_kernel returned (borrowed), or NULL with an error
+ * set. */
 static DlVariant *
-new_variant(PyObject *code, int n)
+new_variant(DlProgram *program, PyObject *code, int n)
 {
-    DlVariant *variant = PyMem_Calloc(1, sizeof *variant + (size_t)n);
+    DlVariant *variant = dl_program_take(program, 1, sizeof *variant + (size_t)n);
     if (variant == NULL) {
-        PyErr_NoMemory();
         return NULL;
     }
     PyObject *loops = PyObject_GetAttrString(code, "loops");
@@ -243,20 +225,17 @@ new_variant(PyObject *code, int n)
         goto fail;
     }
     variant->n_loops = (int)PyTuple_GET_SIZE(sequence);
-    variant->keep = PyList_New(0);
-    variant->loops = PyMem_Calloc((size_t)variant->n_loops + 1, DL_LOOP_WORDS * sizeof *variant->loops);
-    if (variant->keep == NULL || variant->loops == NULL || PyList_Append(variant->keep, code) < 0) {
+    variant->loops = dl_program_take(program, (size_t)variant->n_loops, DL_LOOP_WORDS * sizeof *variant->loops);
+    if (variant->loops == NULL || dl_program_own(program, Py_NewRef(code)) == NULL) {
         goto fail;
     }
     for (int i = 0; i < variant->n_loops; i++) {
         PyObject *held =
             dl_loop_resolve(PyTuple_GET_ITEM(sequence, i), variant->loops + DL_LOOP_WORDS * i, &variant->needs_gil,
                             &variant->one_thread);
-        if (held == NULL || PyList_Append(variant->keep, held) < 0) {
-            Py_XDECREF(held);
+        if (dl_program_own(program, held) == NULL) {
             goto fail;
         }
-        Py_DECREF(held);
     }
     Py_DECREF(sequence);
     return variant;
@@ -265,7 +244,6 @@ fail:
         PyErr_NoMemory();
     }
     Py_XDECREF(sequence);
-    free_variant(variant);
     return NULL;
 }
 
@@ -318,7 +296,7 @@ compile(DlRun *run, DlKernel *kernel, const uint8_t *classes, int rows, DlVarian
     int64_t began = dl_world_clock();
     dl_thread.asked++;
     PyObject *code = PyObject_CallFunction(program->compile_kernel, "Os", kernel->object, letters);
-    DlVariant *variant = code ? new_variant(code, n) : NULL;
+    DlVariant *variant = code ? new_variant(program, code, n) : NULL;
     int64_t ended = dl_world_clock();
     run->outermost->began += ended - began;
     run->outermost->compiling += ended - began;

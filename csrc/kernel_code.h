@@ -93,9 +93,6 @@ PyObject *dl_loop_resolve(PyObject *item, npy_intp *words, int *needs_gil, int *
 DlBlock *dl_blocks_open(int threads, const DlVariant *variant, int n, const DlIterations *iterations);
 DlStatus dl_blocks_close(DlBlock *blocks, int threads, DlRun *run, const DlVariant *variant, int32_t failed);
 
-/* Free the variants of a kernel. */
-void dl_kernel_clear_code(DlKernel *kernel);
-
 /* Add the type CompiledKernel and the constant INVOKE_LOOP to the module; 0 or -1. */
 int dl_kernel_register(PyObject *module);
 

@@ -18,8 +18,8 @@ build_item(DlBuilder *builder, PyObject *value, DlItem *item)
     int symbolic = dl_build_is_reg(value) ? 1 : dl_scalar_is_symbolic(value);
     if (symbolic <= 0) {
         item->operand.kind = DL_FROM_CELL;
-        item->constant = Py_NewRef(value);
-        return symbolic;
+        item->constant = dl_program_own(builder->program, Py_NewRef(value));
+        return item->constant ? symbolic : -1;
     }
     if (dl_build_input(builder, value, &item->operand) < 0) {
         return -1;
@@ -43,12 +43,6 @@ build_attribute(DlBuilder *builder, PyObject *object, const char *name, DlItem *
     return status;
 }
 
-void
-dl_list_clear_item(DlItem *item)
-{
-    Py_CLEAR(item->constant);
-}
-
 /* The items of the attribute `name` of a step, a tuple: how many, or -1 with an error set; *n counts those that are
  * there. */
 static int
@@ -57,7 +51,7 @@ build_items(DlBuilder *builder, PyObject *object, const char *name, DlItem **ite
     PyObject *values = dl_build_tuple(object, name);
     int count = values ? (int)PyTuple_GET_SIZE(values) : 0, status = values ? 0 : -1;
     if (status == 0) {
-        *items = dl_build_rows(count, sizeof **items);
+        *items = dl_build_rows(builder, count, sizeof **items);
         status = *items ? 0 : -1;
     }
     for (int i = 0; i < count && status == 0; i++) {
@@ -105,8 +99,10 @@ dl_build_put(DlBuilder *builder, PyObject *object, DlPutStep *step)
     if (packed == NULL) {
         return -1;
     }
-    step->packed = packed == Py_None ? NULL : Py_NewRef(packed);
-    Py_DECREF(packed);
+    if (dl_program_own(builder->program, packed) == NULL) {
+        return -1;
+    }
+    step->packed = packed == Py_None ? NULL : packed;
     int known = packed == (PyObject *)&PyTuple_Type || packed == (PyObject *)&PyList_Type || PyUnicode_CheckExact(packed);
     int n = build_items(builder, object, "values", &step->values, &step->n);
     int n_tags = n < 0 ? -1 : build_items(builder, object, "tags", &step->tags, &step->n_tags);

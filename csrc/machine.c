@@ -343,11 +343,11 @@ dl_machine_register(PyObject *module)
 
 /* Read the kinds of the values; 0 or -1. */
 static int
-read_values(DlMachine *self, PyObject *dtypes, PyObject *ndims)
+read_values(DlProgram *program, DlMachine *self, PyObject *dtypes, PyObject *ndims)
 {
     int n = (int)PyTuple_GET_SIZE(dtypes);
-    self->ndims = dl_build_rows(n, sizeof *self->ndims);
-    self->types = dl_build_rows(n, sizeof *self->types);
+    self->ndims = dl_program_take(program, (size_t)n, sizeof *self->ndims);
+    self->types = dl_program_take(program, (size_t)n, sizeof *self->types);
     if (self->ndims == NULL || self->types == NULL) {
         return -1;
     }
@@ -370,11 +370,11 @@ read_values(DlMachine *self, PyObject *dtypes, PyObject *ndims)
 
 /* Read what has to be short, or in order; 0 or -1. */
 static int
-read_vectors(DlMachine *self, PyObject *object)
+read_vectors(DlProgram *program, DlMachine *self, PyObject *object)
 {
     PyObject *rows = dl_build_tuple(object, "vectors");
     int n = rows ? (int)PyTuple_GET_SIZE(rows) : 0, status = rows ? 0 : -1;
-    self->vectors = rows ? dl_build_rows(DL_VECTOR_WORDS * n, sizeof *self->vectors) : NULL;
+    self->vectors = rows ? dl_program_take(program, (size_t)n, DL_VECTOR_WORDS * sizeof *self->vectors) : NULL;
     status = self->vectors ? status : -1;
     for (int i = 0; i < n && status == 0; i++, self->n_vectors++) {
         int *row = self->vectors + DL_VECTOR_WORDS * i;
@@ -400,21 +400,20 @@ read_vectors(DlMachine *self, PyObject *object)
 }
 
 int
-dl_machine_build(PyObject *object, const DlLoopStep *step, DlMachine **machine)
+dl_machine_build(DlProgram *program, PyObject *object, DlLoopStep *step)
 {
-    DlMachine *self = *machine = dl_build_rows(1, sizeof *self);
-    if (self == NULL) {
+    DlMachine *self = step->machine = dl_program_take(program, 1, sizeof *self);
+    if (self == NULL || (self->kernel.object = dl_program_own(program, Py_NewRef(object))) == NULL) {
         return -1;
     }
-    self->kernel.object = Py_NewRef(object);
     PyObject *dtypes = PyObject_GetAttrString(object, "dtypes");
     PyObject *ndims = dtypes ? PyObject_GetAttrString(object, "ndims") : NULL;
     int status = -1;
     if (ndims != NULL) {
         if (PyTuple_Check(dtypes) && PyTuple_Check(ndims) && PyTuple_GET_SIZE(dtypes) == step->n_operands
             && PyTuple_GET_SIZE(ndims) == step->n_operands && step->n_operands <= DL_MAX_OPERANDS) {
-            status = read_values(self, dtypes, ndims);
-            status = status ? status : read_vectors(self, object);
+            status = read_values(program, self, dtypes, ndims);
+            status = status ? status : read_vectors(program, self, object);
             self->n_rooms = status ? 0 : dl_build_int(object, "rooms");
             if (self->n_rooms < 0 || self->n_rooms > DL_MOST_ROOMS) {
                 if (!PyErr_Occurred()) {
@@ -434,31 +433,6 @@ dl_machine_build(PyObject *object, const DlLoopStep *step, DlMachine **machine)
     Py_XDECREF(dtypes);
     Py_XDECREF(ndims);
     return status;
-}
-
-int
-dl_machine_traverse(const DlMachine *self, visitproc visit, void *arg)
-{
-    if (self != NULL) {
-        Py_VISIT(self->kernel.object);
-        for (DlVariant *variant = self->kernel.variants; variant != NULL; variant = variant->next) {
-            Py_VISIT(variant->keep);
-        }
-    }
-    return 0;
-}
-
-void
-dl_machine_clear(DlMachine *self)
-{
-    if (self != NULL) {
-        dl_kernel_clear_code(&self->kernel);
-        Py_XDECREF(self->kernel.object);
-        PyMem_Free(self->ndims);
-        PyMem_Free(self->types);
-        PyMem_Free(self->vectors);
-        PyMem_Free(self);
-    }
 }
 
 /* ---- for straight.c ---- */

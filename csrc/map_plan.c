@@ -67,8 +67,9 @@ dl_plan_note(const DlRun *run, DlMapStep *step, const DlNest *nest, DlVariant *v
     struct DlPlan *plan = step->plan;
     int n = kernel->n_operands + kernel->n_results;
     if (plan == NULL) {
-        plan = step->plan = PyMem_Malloc(sizeof *plan + (size_t)n * sizeof *plan->rows);
+        plan = step->plan = dl_program_take(run->program, 1, sizeof *plan + (size_t)n * sizeof *plan->rows);
         if (plan == NULL) {
+            PyErr_Clear();
             return; /* it goes without */
         }
         plan->failures = 0;

@@ -99,13 +99,10 @@ dl_single_build(DlProgram *program)
     if (!fits(program)) {
         return 0;
     }
-    DlSingle *single = NULL;
-    void *room = NULL;
-    if (posix_memalign(&room, DL_SCRATCH_ALIGNMENT, sizeof *single) != 0) {
-        PyErr_NoMemory();
+    DlSingle *single = dl_program_take(program, 1, sizeof *single);
+    if (single == NULL) {
         return -1;
     }
-    single = memset(room, 0, sizeof *single);
     const DlMapStep *step = &program->steps[0].map;
     const DlKernel *kernel = &step->kernel;
     const DlScalars *table = &program->numbers;
@@ -141,13 +138,6 @@ dl_single_build(DlProgram *program)
     single->words[dl_word_scratch(kernel->n_operands + kernel->n_results)] = (npy_intp)single->scratch;
     program->single = single;
     return 0;
-}
-
-void
-dl_single_clear(DlProgram *program)
-{
-    free(program->single);
-    program->single = NULL;
 }
 
 /* Whether the code last used for packed arrays is for just these operands; it is kept in mind. */

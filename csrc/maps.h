@@ -25,15 +25,13 @@ typedef struct {
 DlStatus dl_map_run(DlRun *run, DlMapStep *step);
 /* Run a map of packed arrays and single numbers into fresh arrays (map_dense.c); 2 when it is not one. */
 DlStatus dl_map_dense(DlRun *run, DlMapStep *step);
-/* Prepare the short way of a program that is one map, if it is one: 0, or -1 with MemoryError; and free that. */
+/* Prepare the short way of a program that is one map, if it is one: 0, or -1 with MemoryError. */
 int dl_single_build(DlProgram *program);
-void dl_single_clear(DlProgram *program);
 /* Run it if its inputs are small packed arrays of one shape: 1 with new references in `outputs`, or 0 (no error set, and
  * nothing happened) when it is to be run the long way (map_single.c). */
 int dl_single_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs);
 /* The same of a program that one call of machine code does (straight.c). */
 int dl_straight_build(DlProgram *program);
-void dl_straight_clear(DlProgram *program);
 int dl_straight_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs);
 /* Whether no operand is reversed that must not be. */
 int dl_map_lies_forward(const DlRun *run, const DlMapStep *step);

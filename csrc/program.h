@@ -1,7 +1,7 @@
 /* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
  * layout.c, kernel_map.c, reduce.c, calls.c, loop.c, cond.c, masked.c and lists.c carry out one kind each, blocks.c
  * several by rows; draws.c has the random generators; registers.c and errstate.c serve them all; world.c lets others
- * run in between.
+ * run in between. What steps and kernels hold, memory and objects, belongs to their program (owned.c).
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
  * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
@@ -68,7 +68,6 @@ typedef struct DlVariant {
     double guess;     /* nanoseconds that an element takes, roughly */
     DlPaces trials;  /* whether it gains by threads */
     npy_intp *loops;  /* six words each; the flags pointer is filled in at the call */
-    PyObject *keep;   /* owned: the CompiledKernel and the loops' contexts */
     uint8_t classes[]; /* of the strides, one an operand and result */
 } DlVariant;
 
@@ -83,14 +82,14 @@ typedef struct {
 } DlKernelOp;
 
 typedef struct DlKernel {
-    PyObject *object; /* owned: the Kernel */
+    PyObject *object; /* the Kernel */
     int care;         /* how careful code for its data has to be (kernel_code.h) */
     int n_operands, n_results, n_ops, n_values;
     int copies;       /* some result's layout is that of a copy, not of an operation */
     uint8_t *forward; /* which operands a loop reads for which NumPy computes otherwise if they are reversed; NULL: none */
     int iterates;     /* results are what is carried: one that is an operand keeps that array */
     int folds;        /* it has code that folds its values itself */
-    PyArray_Descr **descrs; /* owned: of the operands, then of the results; NULL until all else is built */
+    PyArray_Descr **descrs; /* of the operands, then of the results; NULL until all else is built */
     int *itemsizes;   /* of each value */
     int *results;     /* value numbers */
     DlKernelOp *ops;
@@ -131,7 +130,7 @@ typedef struct {
 
 typedef struct {
     int32_t dst;
-    PyArray_Descr *descr; /* owned */
+    PyArray_Descr *descr;
     DlDims shape;
     int filled, fortran;
     int n_like;           /* so many arrays say in which order the new one's axes lie; 0: C or Fortran order */
@@ -148,7 +147,7 @@ typedef struct {
     uint8_t *into, *scalar;
     int quick;          /* results are fresh, and lie packed in C order if all operands do */
     DlVariant *dense;   /* the code last used for packed arrays and single numbers (borrowed from the kernel) */
-    struct DlPlan *plan; /* owned: how the last geometry is run (map_plan.c), or NULL */
+    struct DlPlan *plan; /* how the last geometry is run (map_plan.c), or NULL */
 } DlMapStep;
 
 typedef struct {
@@ -156,16 +155,16 @@ typedef struct {
     const struct DlFold *fold; /* how to do it here; NULL: only NumPy can */
     int same_type;        /* the kernel's result is of the accumulator's dtype */
     DlPaces trials;      /* whether reading memory gains by threads */
-    PyObject *reduce;     /* owned: the bound ufunc.reduce */
-    PyObject *args_tail;  /* owned: (axes, dtype, None, keepdims) */
-    PyArray_Descr *descr; /* owned */
+    PyObject *reduce;     /* the bound ufunc.reduce */
+    PyObject *args_tail;  /* (axes, dtype, None, keepdims) */
+    PyArray_Descr *descr;
     uint8_t reduced[DL_MAX_DIMS];
     int keepdims, scalar;
     int32_t dst;
 } DlReduceStep;
 
 typedef struct {
-    PyArray_Descr *descr; /* owned */
+    PyArray_Descr *descr;
     int scalar;
     DlDims shape;
 } DlType;
@@ -186,8 +185,8 @@ typedef struct {
     PyObject *function;
     DlProduct product;   /* product.c may do it */
     int32_t left, right; /* the operands of that */
-    PyObject *template; /* owned: args + kwargs values, with Slots where registers and numbers go */
-    PyObject *names;    /* owned: keyword names, or NULL */
+    PyObject *template; /* args + kwargs values, with Slots where registers and numbers go */
+    PyObject *names;    /* keyword names, or NULL */
     DlYields yields;    /* of one number at most: how long a result is along an axis */
     int size_of, axis;
     int number;         /* it gives a Python number, where a NumPy scalar of that value is meant */
@@ -214,8 +213,8 @@ typedef struct {
 } DlLoopKernel;
 
 typedef struct {
-    DlProgram *body;         /* owned */
-    DlMachine *machine;      /* owned: how it runs as machine code (machine.c), or NULL */
+    DlProgram *body;
+    DlMachine *machine;      /* how it runs as machine code (machine.c), or NULL */
     int32_t start, stop, by; /* numbers */
     int n_carried, n_operands;
     DlOperand *operands;     /* the initial carried values, then what the body captures: registers and numbers */
@@ -239,11 +238,11 @@ typedef struct {
 typedef struct {
     int exit, n_outputs;
     DlOperand *outputs;
-    PyObject **objects; /* owned: of those that are constant */
+    PyObject **objects; /* of those that are constant */
 } DlLeaveStep;
 
 typedef struct {
-    DlProgram *branches[2];  /* owned: of a true and of a false condition */
+    DlProgram *branches[2];  /* of a true and of a false condition */
     DlOperand condition;
     int checked[2];          /* of each branch: as of a loop */
     int n_operands, n_dsts;
@@ -262,7 +261,7 @@ typedef struct {
 /* What a list or dict gets: the object of a register, a number, or a constant. */
 typedef struct {
     DlOperand operand;
-    PyObject *constant; /* owned, or NULL */
+    PyObject *constant; /* or NULL */
 } DlItem;
 
 /* A register gets a new list or dict: an empty one, or a list of `count` times one item; or a table of numbers' objects
@@ -282,7 +281,7 @@ typedef struct {
     int n, has_key;
     DlItem *values;
     DlItem key;
-    PyObject *packed; /* owned: the type of tuples or lists, or a format; or NULL */
+    PyObject *packed; /* the type of tuples or lists, or a format; or NULL */
     int32_t table;    /* of the objects of numbers, or -1 */
     int n_tags;       /* n and has_key, or 0 */
     DlItem *tags;     /* of the key, then of the values */
@@ -345,7 +344,7 @@ typedef struct {
     int simple;            /* all outputs are moved, and none is a view */
     int n_left;            /* registers that are still full behind the last step */
     int32_t *left;
-    DlLoopKernel *kernel;  /* owned, or NULL */
+    DlLoopKernel *kernel;  /* or NULL */
     int has_condition;
     DlOperand condition;   /* to go on: a number or a register */
     int drops_condition;   /* whose register nobody needs any more, and hand_on does not empty */
@@ -375,18 +374,20 @@ struct DlProgram {
     DlStep *steps;
     DlScalars numbers;
     DlOperand *outputs;
-    PyObject **output_objects; /* owned: constant outputs; NULL where it is a register or number */
+    PyObject **output_objects; /* constant outputs; NULL where it is a register or number */
     int32_t *written;
     int32_t *constant_regs;
-    PyObject **constants; /* owned */
+    PyObject **constants;
     PyObject *schedule, *compile_kernel;
     unsigned long long declines[DL_N_DECLINES];
     DlDecline last_decline;
     double time; /* of the last run: nanoseconds where it has loops, else 1 */
     DlRowBlock *blocks;
     int n_blocks;
-    DlSingle *single; /* owned: it is one map, for which the short way is prepared (map_single.c); or NULL */
-    DlStraight *straight; /* owned: it is one call of machine code, the same (straight.c); or NULL */
+    struct DlMemory *memory; /* what all of the above, and the steps, consist of (owned.c) */
+    struct DlOwned *owned;   /* and the objects there */
+    DlSingle *single; /* it is one map, for which the short way is prepared (map_single.c); or NULL */
+    DlStraight *straight; /* it is one call of machine code, the same (straight.c); or NULL */
     int tries_short;   /* that way is tried first */
     DlBody *body;      /* NULL but for the body of a loop, or a branch */
 };
@@ -700,7 +701,6 @@ int dl_cond_truth(DlRun *run, const DlOperand *condition);
 /* ---- blocks.c ---- */
 /* Run the block that begins with step number `first`, if there is one and it can run by rows: *count is its steps. */
 DlStatus dl_blocks_run(DlRun *run, int first, int *count);
-void dl_blocks_clear(DlProgram *self);
 int dl_blocks_register(PyObject *module);
 
 /* ---- masked.c ---- */
@@ -713,7 +713,6 @@ DlStatus dl_list_put(DlRun *run, const DlPutStep *step);
 void dl_list_note(DlReg *reg);
 void dl_list_undo(DlRun *run);
 void dl_list_end(DlRun *run);
-void dl_list_clear_item(DlItem *item);
 
 /* ---- draws.c ---- */
 /* Whether an input is a random generator; put its twin into the register. */
@@ -726,10 +725,14 @@ void dl_draws_end(DlRun *run);
 bitgen_t *dl_draws_interface(const DlRun *run, PyObject *generator, char **kept);
 int dl_draws_register(PyObject *module);
 
-/* ---- build.c, garbage.c ---- */
+/* ---- build.c, owned.c ---- */
 
 /* Fill self from its schedule; 0 or -1. What is built so far is freed by dl_program_clear in any case. */
 int dl_program_build(DlProgram *self, DlPart part);
+/* Zeroed memory for n items that lives as long as the program, or NULL with an error set. */
+void *dl_program_take(DlProgram *self, size_t n, size_t size);
+/* Have the program keep an object, whose reference is stolen (NULL: an error is set): the object, or NULL. */
+PyObject *dl_program_own(DlProgram *self, PyObject *object);
 int dl_program_traverse(DlProgram *self, visitproc visit, void *arg);
 void dl_program_clear(DlProgram *self);
 

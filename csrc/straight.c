@@ -167,17 +167,14 @@ dl_straight_build(DlProgram *program)
     if (loop == NULL) {
         return 0;
     }
-    void *room = NULL;
     int first[3 * DL_MAX_OPERANDS], n_words = dl_machine_layout(loop, first);
-    if (posix_memalign(&room, DL_SCRATCH_ALIGNMENT, sizeof(DlStraight)) != 0) {
-        PyErr_NoMemory();
+    DlStraight *self = dl_program_take(program, 1, sizeof *self);
+    if (self == NULL) {
         return -1;
     }
-    DlStraight *self = program->straight = memset(room, 0, sizeof *self);
-    self->values = PyMem_Calloc((size_t)loop->n_operands + 1, sizeof *self->values);
-    self->words = PyMem_Calloc((size_t)n_words + 1, sizeof *self->words);
+    self->values = dl_program_take(program, (size_t)loop->n_operands, sizeof *self->values);
+    self->words = dl_program_take(program, (size_t)n_words + 1, sizeof *self->words);
     if (self->values == NULL || self->words == NULL) {
-        PyErr_NoMemory();
         return -1;
     }
     self->machine = loop->machine;
@@ -189,23 +186,12 @@ dl_straight_build(DlProgram *program)
         }
     }
     if (!find_values(self, program, loop, first) || !find_outputs(self, program, loop, first)) {
-        dl_straight_clear(program);
         return 0;
     }
+    program->straight = self;
     dl_machine_fill_head(self->words);
     self->words[n_words] = (npy_intp)self->scratch;
     return 0;
-}
-
-void
-dl_straight_clear(DlProgram *program)
-{
-    if (program->straight != NULL) {
-        PyMem_Free(program->straight->values);
-        PyMem_Free(program->straight->words);
-        free(program->straight);
-        program->straight = NULL;
-    }
 }
 
 /* ---- running ---- */

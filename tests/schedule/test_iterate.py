@@ -78,6 +78,20 @@ def test_rows_and_elements() -> None:
     assert found is not None and len(found.kernel.rows) == 1
 
 
+def test_what_is_read_at_other_places_than_it_is_written() -> None:
+    def function(n: Any, x: Any, y: Any) -> None:
+        def body(i: Any) -> Any:
+            y[1:-1] = x[:-2] + x[2:]
+            x[1:-1] = y[:-2] + y[2:]
+            return ()
+
+        for_range((0, n, 1), (), body)
+
+    steps = schedule(lower(trace(function, 5, rand(6), rand(6))), TARGET).steps
+    (loop,) = (step for step in steps if isinstance(step, Loop))
+    assert loop.body.iterated is None and loop.machine is not None
+
+
 NOT: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
     "a neighbour": (lambda i, x: (x[::-1] * 0.5,), (rand(5),), ()),
     "a sum": (lambda i, x: (x - x.sum(),), (rand(5),), ()),
