@@ -70,7 +70,7 @@ build_view_params(DlBuilder *builder, PyObject *object, PyObject *params, DlView
         return step->axes ? 0 : -1;
     }
     if (step->kind == DL_VIEW_DIAGONAL) { /* two axes, the offset, whether it may be written to */
-        step->axes = dl_build_rows(n, sizeof *step->axes);
+        step->axes = dl_build_rows(builder, n, sizeof *step->axes);
         for (step->n = 0; step->axes != NULL && step->n < n; step->n++) {
             step->axes[step->n] = (int)PyLong_AsLong(PyTuple_GET_ITEM(params, step->n));
         }
