@@ -73,6 +73,22 @@ typedef struct DlIterations {
     npy_intp n, row_bytes;
 } DlIterations;
 
+/* Call code on a block that is filled, without NumPy loops: whether it has done its work and met nothing to report. */
+static inline int
+dl_variant_try(const DlVariant *variant, npy_intp *block, npy_intp n)
+{
+    unsigned before = dl_fp_get();
+    if (before != 0) {
+        dl_fp_set(0);
+    }
+    int failed = variant->address(block, n) != 0;
+    unsigned raised = dl_fp_get();
+    if (raised != before) {
+        dl_fp_set(before);
+    }
+    return !failed && raised == 0;
+}
+
 /* Fill the words behind n operands and results (iterations NULL: a kernel that does not); 0 or -1 with MemoryError. */
 int dl_block_open(DlBlock *block, const DlVariant *variant, int n, const DlIterations *iterations);
 

@@ -8,7 +8,6 @@
 #include "maps.h"
 
 #include "arrays.h"
-#include "fpflags.h"
 #include "kernel_code.h"
 
 enum { SMALL_SCRATCH = 256, SMALL = DL_ARRAY_SMALL, MOST_NUMBERS = 32 }; /* bytes; elements; values of the table */
@@ -163,13 +162,7 @@ static int
 load_numbers(DlSingle *single, const DlScalars *table, PyObject *const *inputs)
 {
     DlNumber values[MOST_NUMBERS];
-    memcpy(values, table->initial, (size_t)table->n_values * sizeof *values);
-    for (int32_t i = 0; i < table->n_loads; i++) {
-        if (dl_scalar_load(table, &table->loads[i], inputs[table->loads[i].input], values)) {
-            return 1;
-        }
-    }
-    if (table->n_instrs && dl_scalar_eval(table, 0, table->n_instrs, values)) {
+    if (dl_scalar_load_all(table, inputs, values)) {
         return 1;
     }
     for (int i = 0; i < single->n_numbers; i++) {
@@ -254,16 +247,7 @@ dl_single_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
         words[dl_word_pointer(result->place)] = (npy_intp)PyArray_BYTES((PyArrayObject *)array);
     }
     if (!failed) {
-        unsigned before = dl_fp_get();
-        if (before != 0) {
-            dl_fp_set(0);
-        }
-        failed = single->variant->address(words, size) != 0;
-        unsigned raised = dl_fp_get();
-        failed |= raised != 0;
-        if (raised != before) {
-            dl_fp_set(before);
-        }
+        failed = !dl_variant_try(single->variant, words, size);
         program->tries_short = !failed; /* NB: what has set a flag once will do so again, and then each call computes twice */
     }
     for (int i = 0; failed && i < made; i++) {

@@ -721,6 +721,25 @@ dl_scalar_load(const DlScalars *table, const DlScalarLoad *load, PyObject *input
     Py_UNREACHABLE();
 }
 
+int
+dl_scalar_load_all(const DlScalars *table, PyObject *const *inputs, DlNumber *values)
+{
+    if (table->n_values) {
+        memcpy(values, table->initial, (size_t)table->n_values * sizeof *values);
+    }
+    for (int32_t i = 0; i < table->n_loads; i++) {
+        const DlScalarLoad *load = &table->loads[i];
+        PyObject *input = inputs[load->input];
+        if (table->kinds[load->value] == DL_FLOAT && PyFloat_CheckExact(input)) {
+            values[load->value].f = PyFloat_AS_DOUBLE(input);
+        }
+        else if (dl_scalar_load(table, load, input, values)) {
+            return 1;
+        }
+    }
+    return table->n_instrs && dl_scalar_eval(table, 0, table->n_instrs, values);
+}
+
 PyObject *
 dl_scalar_object(const DlScalars *table, int32_t value, const DlNumber *values)
 {

@@ -91,6 +91,9 @@ int32_t dl_scalar_split(DlScalars *table, int32_t value, uint8_t *varies);
 /* Read the number that `load` asks for from input (borrowed); 0, or 1 when it is not of that kind. */
 int dl_scalar_load(const DlScalars *table, const DlScalarLoad *load, PyObject *input, DlNumber *values);
 
+/* Read all of them, each from its input, and evaluate all instructions: 0, or 1 to decline. */
+int dl_scalar_load_all(const DlScalars *table, PyObject *const *inputs, DlNumber *values);
+
 /* The Python number a value stands for: a new reference. */
 PyObject *dl_scalar_object(const DlScalars *table, int32_t value, const DlNumber *values);
 

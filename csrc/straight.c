@@ -9,7 +9,6 @@
 #include "maps.h"
 
 #include "arrays.h"
-#include "fpflags.h"
 #include "geometry.h"
 #include "kernel_code.h"
 #include "machine.h"
@@ -196,26 +195,6 @@ dl_straight_build(DlProgram *program)
 
 /* ---- running ---- */
 
-/* Read the numbers and evaluate all expressions: 0, or 1 where one declines. */
-static int
-load_numbers(const DlScalars *table, PyObject *const *inputs, DlNumber *values)
-{
-    if (table->n_values) {
-        memcpy(values, table->initial, (size_t)table->n_values * sizeof *values);
-    }
-    for (int32_t i = 0; i < table->n_loads; i++) {
-        const DlScalarLoad *load = &table->loads[i];
-        PyObject *input = inputs[load->input];
-        if (table->kinds[load->value] == DL_FLOAT && PyFloat_CheckExact(input)) {
-            values[load->value].f = PyFloat_AS_DOUBLE(input);
-        }
-        else if (dl_scalar_load(table, load, input, values)) {
-            return 1;
-        }
-    }
-    return table->n_instrs && dl_scalar_eval(table, 0, table->n_instrs, values);
-}
-
 /* Make an array of few elements: a new reference, or NULL without an error. */
 static PyObject *
 make_array(const DlAllocStep *step, const DlNumber *values)
@@ -344,16 +323,7 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
         return 0;
     }
     dl_machine_fill_range(self->words);
-    unsigned before = dl_fp_get();
-    if (before != 0) {
-        dl_fp_set(0);
-    }
-    int done = variant->address(self->words, 0) == 0;
-    unsigned raised = dl_fp_get();
-    done &= raised == 0 && self->words[DL_WORD_OVERFLOW] == 0;
-    if (raised != before) {
-        dl_fp_set(before);
-    }
+    int done = dl_variant_try(variant, self->words, 0) && self->words[DL_WORD_OVERFLOW] == 0;
     program->tries_short = done; /* NB: what has declined once will do so again, and then each call computes twice */
     for (int i = 0; i < self->n_outputs && done; i++) {
         if (self->outputs[i].from == FROM_RESULT) { /* an object that went in is none that is made */
@@ -374,7 +344,7 @@ dl_straight_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs)
     DlNumber numbers[MOST_NUMBERS];
     PyObject *made[MOST_ARRAYS];
     if (variant == NULL || variant->n_loops != 0 || variant->scratch_bytes > SMALL_SCRATCH
-        || load_numbers(&program->numbers, inputs, numbers)) {
+        || dl_scalar_load_all(&program->numbers, inputs, numbers)) {
         return 0;
     }
     int n_made = 0, n = 0, done = 0;
