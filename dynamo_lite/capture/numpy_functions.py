@@ -115,7 +115,7 @@ def _fill_diagonal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(np.digitize)
 def _digitize(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """np.searchsorted, for bins that grow: NumPy asks compiled code whether they do. For others the program declines."""
+    """np.searchsorted, for bins that grow, which NumPy asks compiled code. For others the program declines."""
     given = dict(zip(("x", "bins", "right"), args, strict=False)) | kwargs
     x, bins = given.get("x"), given.get("bins")
     right = as_constant(machine, given.get("right", ConstantValue(None, False)))

@@ -250,7 +250,7 @@ class EitherValue(Value):
     condition: Any = None
     first: Value = field(default_factory=Value)
     second: Value = field(default_factory=Value)
-    whole: tuple[Any, Value] | None = None
+    whole: tuple[Any, Value] | None = field(default=None, kw_only=True)
 
 
 def is_computed(value: Value) -> bool:

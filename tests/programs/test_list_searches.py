@@ -44,9 +44,7 @@ def test_where_a_number_is(backend: str) -> None:
     arrays: list[Any] = [rng.random(12), rng.random(12).tolist(), rng.integers(0, 9, 12), np.array([np.nan, 0.2, -0.0])]
     for x in arrays:
         for centres in ([0.1, 0.5, 0.9], (0.5,), [0.0, -0.0, 0.0], [1, 5, 7]):
-            require_equal(
-                nearest, copies_of(x, centres, len(x)), compile=dynamo_lite.compile, compile_options=options
-            )
+            require_equal(nearest, copies_of(x, centres, len(x)), compile=dynamo_lite.compile, compile_options=options)
         for wanted in (2, 1, 1.0, 7.5, 0, float("nan"), np.float64(2.0), np.int64(1), True, None, "x"):
             require_equal(among, copies_of(x, wanted, len(x)), compile=dynamo_lite.compile, compile_options=options)
     require_equal(known, copies_of(np.ones(3)), compile=dynamo_lite.compile, compile_options=options)
@@ -56,7 +54,7 @@ def test_where_a_number_is(backend: str) -> None:
 
 
 def rounded(value: Any, step: Any) -> Any:
-    return round(value / step), np.zeros(abs(int(round(value / step))) % 100), round(value), round(value, 1), round(3)
+    return round(value / step), np.zeros(abs(round(value / step)) % 100), round(value), round(value, 1), 3
 
 
 def test_round() -> None:
@@ -143,9 +141,7 @@ def test_indices_of_either_kind(backend: str) -> None:
         (np.ones(1), rng.random(3)),
         (np.zeros(0), rng.random(2)),
     ):
-        require_equal(
-            clipped_places, copies_of(x, y, len(y)), compile=dynamo_lite.compile, compile_options=options
-        )
+        require_equal(clipped_places, copies_of(x, y, len(y)), compile=dynamo_lite.compile, compile_options=options)
     for shape in ((8, 8), (1, 1), (2, 9), (0, 5)):
         require_equal(
             neighbours, copies_of(rng.random(shape), shape[0]), compile=dynamo_lite.compile, compile_options=options
@@ -175,7 +171,7 @@ def test_bins() -> None:
     for one in (*arrays, [0.0, 1.0, 2.0], np.ones((2, 2))):
         for x in (rng.random(6) * 5, np.array([np.nan, np.inf, -np.inf, -0.0, 1.0]), np.arange(5), np.float64(1), 2.5):
             for right in (False, True):
-                require_equal(
-                    binned, copies_of(x, one, right), compile=dynamo_lite.compile, compile_options=options
-                )
-        require_equal(counted, copies_of(rng.random(9) * 5, one, 9), compile=dynamo_lite.compile, compile_options=options)
+                require_equal(binned, copies_of(x, one, right), compile=dynamo_lite.compile, compile_options=options)
+        require_equal(
+            counted, copies_of(rng.random(9) * 5, one, 9), compile=dynamo_lite.compile, compile_options=options
+        )

@@ -316,7 +316,7 @@ def constant_index(machine: Machine, index: Value) -> int | slice:
 
 
 def _as_index(machine: Machine, index: Value) -> Value:
-    """An index of an array in which an integer that is Python's or NumPy's, `min(k, n - 1)` say, is the number it is."""
+    """An index of an array, in which an integer that is Python's or NumPy's, `min(k, n)` say, is the number it is."""
     if isinstance(index, EitherValue):
         graph = machine.tracer.graph
         if index.whole is None or index.whole[0] is not graph:  # `x[i:j] *= 2` asks twice
