@@ -554,7 +554,7 @@ def _complex(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @rule(round)
 def _round(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """round(x, n) of a NumPy scalar: its round(); without an n also the int of that, and of arguments that are floats."""
+    """round(x, n) of a NumPy scalar: its round(); without an n also the int of that, and of a float from arguments."""
     places = [machine.realised(arg) for arg in (*args[1:], *kwargs.values())]
     value = machine.realised(args[0]) if args else ConstantValue(None, None)
     number = as_scalar(value)

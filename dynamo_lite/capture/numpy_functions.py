@@ -12,6 +12,7 @@ import numpy as np
 from dynamo_lite import ops
 from dynamo_lite.capture import masks, numpy_rules
 from dynamo_lite.capture.call_rules import Args, Kwargs, only, rule
+from dynamo_lite.capture.choices import as_number_here, data_condition
 from dynamo_lite.capture.handlers.containers import get_item, set_item
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar, number_binary
@@ -110,6 +111,35 @@ def _fill_diagonal(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             raise Break("op-without-rule", "np.fill_diagonal with another number of elements")
     set_item(machine, ArrayValue(None, node), ConstantValue(None, ...), value)
     return ConstantValue(None, None)
+
+
+@rule(np.digitize)
+def _digitize(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """np.searchsorted, for bins that grow, which NumPy asks compiled code. For others the program declines."""
+    given = dict(zip(("x", "bins", "right"), args, strict=False)) | kwargs
+    x, bins = given.get("x"), given.get("bins")
+    right = as_constant(machine, given.get("right", ConstantValue(None, False)))
+    if x is None or bins is None or type(right) is not bool or given.keys() - {"x", "bins", "right"} or len(args) > 3:
+        raise Break("op-without-rule", "np.digitize in this form")
+    x, bins = machine.realised(x), machine.realised(bins)
+    types = [one.node.array_type if isinstance(one, ArrayValue) else None for one in (x, bins)]
+    if types[1] is None or types[1].ndim != 1 or types[1].dtype.kind not in "iuf":
+        raise Break("op-without-rule", "np.digitize with bins that are no array of numbers")
+    if types[0] is None or types[0].dtype.kind not in "iuf":
+        raise Break("op-without-rule", "np.digitize of what is no array of real numbers")
+    none, one = ConstantValue(None, None), ConstantValue(None, 1)
+    later = get_item(machine, bins, SliceValue(None, one, none, none))
+    earlier = get_item(machine, bins, SliceValue(None, none, ConstantValue(None, -1), none))
+    grows = numpy_rules.call_numpy(machine, np.all, [numpy_rules.compare(machine, ">=", later, earlier)], {})
+    assert grows is not None
+    condition = data_condition(machine, grows)
+    if condition is None:
+        raise Break("op-without-rule", "np.digitize in this form")
+    machine.tracer.require(as_number_here(machine, condition))
+    side = ConstantValue(None, "left" if right else "right")
+    result = numpy_rules.call_numpy(machine, np.searchsorted, [bins, x], {"side": side})
+    assert result is not None
+    return result
 
 
 _KINDS = ("bool", "int", "float", "complex")

@@ -268,8 +268,9 @@ def _operand(machine: Machine, value: Value, beside: Value | None = None) -> Any
         if not type_.scalar and np.result_type(type_.dtype, 1j) == value.node.array_type.dtype:
             return value.node
     found = raw(machine, value)
-    kinds = Node | int | float | complex | bool | np.generic | list | tuple | Filled
-    if isinstance(found, kinds) or is_symbolic(found):
+    if isinstance(found, Node | int | float | complex | bool | np.generic) or is_symbolic(found):
+        return found
+    if isinstance(found, list | tuple | Filled):
         return found
     raise Break("op-without-rule", f"{ops.described(found)} as an operand")
 

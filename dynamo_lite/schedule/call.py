@@ -69,6 +69,7 @@ _LINALG: dict[str, tuple[str, str]] = {
 }
 _GUFUNCS = {name: getattr(np.linalg._umath_linalg, beneath, None) for name, (beneath, _) in _LINALG.items()}
 _INTERP = getattr(np.interp, "_implementation", np.interp).__globals__.get("compiled_interp")
+_EINSUM = getattr(np._core.multiarray, "c_einsum", None)
 _UFUNC_METHODS = {"reduce": {"axes": "axis"}, "accumulate": {}, "outer": {}}  # with how params are called there
 
 
@@ -137,6 +138,8 @@ def _beneath(node: Node) -> Direct | None:
         return None if function is None else (function, node.args, {"signature": _LINALG[name][1]})
     if node.op == "interp" and _INTERP is not None and _has_doubles(node.args[1:], 1):
         return _INTERP, node.args, {}
+    if node.op == "einsum" and _EINSUM is not None:  # which params have it unoptimised
+        return _EINSUM, (node.params["subscripts"], *node.args), {}
     is_whole = node.op == "median" and node.params == {"axis": None, "keepdims": False}
     if is_whole and _has_doubles(node.args, 1):
         return _C.median, node.args, {}

@@ -108,9 +108,7 @@ def test_diagonals_in_loops_and_of_more_axes(backend: str) -> None:
     for n in (0, 1, 5):
         require_equal(in_loop, copies_of(BASE, n), compile=dynamo_lite.compile, compile_options=options)
     for shape in ((3, 4, 5), (2, 2, 2), (4, 3, 3)):
-        require_equal(
-            of_three_axes, copies_of(RNG.random(shape)), compile=dynamo_lite.compile, compile_options=options
-        )
+        require_equal(of_three_axes, copies_of(RNG.random(shape)), compile=dynamo_lite.compile, compile_options=options)
 
 
 def test_it_is_one_graph() -> None:

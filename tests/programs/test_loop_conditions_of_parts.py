@@ -37,13 +37,13 @@ def near(x: Any, out: Any) -> Any:
     """A part is asked for only where the parts before it leave the answer open: x[i - 1] may not be there."""
     n = len(x)
     for i in range(n):
-        if i > 0 and x[i - 1] < x[i] or i + 1 < n and x[i + 1] < x[i]:
+        if (i > 0 and x[i - 1] < x[i]) or (i + 1 < n and x[i + 1] < x[i]):
             out[i] = 1.0
         if (i == 0 or x[i - 1] >= x[i]) and (i == n - 1 or x[i + 1] >= x[i]) and (x[i] > 1 or x[i] < -1):
             out[i] += 2.0
-        if i > 1 and (x[i - 2] > 0 or x[i - 1] > 0) or i < 1 and (x[i] > 0 or x[i] < -2):
+        if (i > 1 and (x[i - 2] > 0 or x[i - 1] > 0)) or (i < 1 and (x[i] > 0 or x[i] < -2)):
             out[i] += 4.0
-        if x[i] > 0.5 and (i < 2 or x[i - 2] < 0.5) or x[i] < -0.5 and (i < 2 or x[i - 2] > -0.5):
+        if (x[i] > 0.5 and (i < 2 or x[i - 2] < 0.5)) or (x[i] < -0.5 and (i < 2 or x[i - 2] > -0.5)):
             out[i] += 8.0
     return out
 
@@ -58,9 +58,9 @@ def searched(x: Any, lo: float, hi: float) -> Any:
         if lo < v < hi or v == 7.0 or -hi < v < -lo or v == -7.0:
             hits += 1
             continue
-        if (v > 9.0 or v < -9.0) and (hits > 5 or total > 40.0) or (v > 99.0 and hits > 0):
+        if ((v > 9.0 or v < -9.0) and (hits > 5 or total > 40.0)) or (v > 99.0 and hits > 0):
             break
-        if v > 0 and (v < 3.0 or v > 6.0) or (v < -3.0 and (v > -4.0 or v < -6.0)):
+        if (v > 0 and (v < 3.0 or v > 6.0)) or (v < -3.0 and (v > -4.0 or v < -6.0)):
             total += v * v
     return i, hits, total
 
@@ -69,7 +69,7 @@ def drawn(n: int, out: Any) -> Any:
     """Numbers are drawn in the second part of a condition, as often as plain Python draws them."""
     for i in range(n):
         a = np.random.random()
-        if a < 0.25 or np.random.random() < a or a > 0.9 and np.random.random() < 0.5:
+        if a < 0.25 or np.random.random() < a or (a > 0.9 and np.random.random() < 0.5):
             out[i] = a
         elif (a < 0.5 and np.random.random() < 0.5) or (a > 0.7 and np.random.random() < 0.1) or a == 0.0:
             out[i] = -a
@@ -205,7 +205,10 @@ def test_slices_that_come_to_begin_before_the_first_element() -> None:
     for k in (9, 5, 2, 0, -1, -20):
         for step in (1, 2, -1, 0):
             require_equal(
-                backwards, copies_of(np.arange(12.0), k, step), compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
+                backwards,
+                copies_of(np.arange(12.0), k, step),
+                compile=dynamo_lite.compile,
+                compile_options={"options": OPTIONS},
             )
 
 

@@ -12,6 +12,7 @@ from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
 from dynamo_lite.capture.iterators import drain
 from dynamo_lite.capture.machine import Machine, as_constant, handles
+from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
@@ -232,7 +233,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
     """container[index]."""
     match container:
         case ArrayValue():
-            return numpy_rules.get_item(machine, container, index)
+            return numpy_rules.get_item(machine, container, _as_index(machine, index))
         case NumberedValue() | NestedValue() if (found := columns.item(machine, container, index)) is not None:
             return found
         case NumberedValue() if not isinstance(index, SliceValue):
@@ -314,6 +315,32 @@ def constant_index(machine: Machine, index: Value) -> int | slice:
     return key
 
 
+def _as_index(machine: Machine, index: Value) -> Value:
+    """An index of an array, in which an integer that is Python's or NumPy's, `min(k, n)` say, is the number it is."""
+    if isinstance(index, EitherValue):
+        graph = machine.tracer.graph
+        if index.whole is None or index.whole[0] is not graph:  # `x[i:j] *= 2` asks twice
+            index.whole = graph, split(machine, index, lambda one: _whole(machine, one))
+        return index.whole[1]
+    if isinstance(index, SliceValue) and any(isinstance(one, EitherValue) for one in (index.start, index.stop)):
+        return SliceValue(None, _as_index(machine, index.start), _as_index(machine, index.stop), index.step)
+    if isinstance(index, SequenceValue) and index.kind is tuple and index.source is None:
+        found = [_as_index(machine, machine.realised(item)) for item in index.items]
+        same = all(one is machine.realised(item) for one, item in zip(found, index.items, strict=True))
+        return index if same else SequenceValue(None, tuple, found)
+    return index
+
+
+def _whole(machine: Machine, value: Value) -> Value:
+    """An integer of Python's or NumPy's as a number."""
+    if isinstance(value, ArrayValue) and value.node.array_type.scalar and value.node.array_type.dtype.kind in "iu":
+        value = numpy_rules.read_number(machine, value, asked=True) or value
+    number = as_scalar(value)
+    if number is None or kind_of(number) != "int":
+        raise Break("op-without-rule", "an index that is no integer in some iterations")
+    return value
+
+
 def set_item(machine: Machine, container: Value, index: Value, value: Value) -> None:
     """container[index] = value."""
     if isinstance(value, EitherValue) and isinstance(container, ArrayValue):
@@ -327,7 +354,7 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
     reason = "side-effect-container", f"item assignment to {a_kind(container)}"
     match container:
         case ArrayValue():
-            numpy_rules.set_item(machine, container, index, value)
+            numpy_rules.set_item(machine, container, _as_index(machine, index), value)
             return
         case SequenceValue() | DictValue() if lists.put(machine, container, index, value):
             return
