@@ -21,6 +21,7 @@ typedef struct {
     int64_t most;      /* iterations that the next program may run of it, and how many of these it is known not to (DlEnd) */
     int64_t within;
     int barren;        /* programs on end that declined in the first iteration they were to run */
+    int for_good;      /* behind the iteration in which the last one that declined does, the loop stays plain */
     PyObject *restart; /* owned: the next segment runs plainly up to the end of the iteration, with what this gives; or NULL */
 } DlChain;
 
@@ -175,9 +176,12 @@ note_end(DlCache *cache, DlEntry *entry, const DlEnd *end, DlChain *chain)
                   : within > 0                                                       ? within / 2
                                                                                      : 4 * end->most;
     chain->within = is_plain || chain->most == DL_ALL ? 0 : within;
+    if (end->retreats) {
+        chain->for_good = !dl_program_may_go_on(entry->program);
+    }
     if (is_plain) {
         DL_COUNT(cache, plain_rounds);
-        Py_XSETREF(chain->restart, Py_NewRef(entry->restart ? entry->restart : Py_None));
+        Py_XSETREF(chain->restart, Py_NewRef(entry->restart && !chain->for_good ? entry->restart : Py_None));
     }
 }
 
@@ -462,6 +466,7 @@ restarts(const DlEntry *entry, const DlChain *chain, PyObject *const *slots, Py_
         }
     }
     return entry->restart != NULL && chain->barren < MOST_BARREN && entry->plain_on_decline
+           && dl_program_may_go_on(entry->program)
            && (!entry->retired || (entry->retired == DL_RETIRED_BY_DECLINES && !entry->at_loop));
 }
 
