@@ -1,7 +1,7 @@
 /* Frames that hand over at the back edge of a loop, to compiled code (on-stack replacement).
 
    The code of such a frame has questions at its back edges (pycode/polls.py): polls, of a program that is watched
-   (watch.c), or BackEdges, where one iteration of a loop runs plainly in the middle of a chain of segments (resumed.c).
+   (watch.c), or BackEdges, where some iterations of a loop run plainly in the middle of a chain of segments (resumed.c).
    What is asked is called in the frame, and says what that is to return, or GO_ON. */
 #include "back_edge.h"
 
@@ -71,7 +71,7 @@ dl_back_edge_take_over(PyObject *answer, DlFrame *frame, int depth, DlCache *cac
 
 /* ---- BackEdge ---- */
 
-/* Asked at the back edge of a loop (pycode/polls.py) of which one iteration is to run plainly: always true. */
+/* Asked at the back edge of a loop (pycode/polls.py) of which some iterations are to run plainly: true behind the last. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
@@ -155,6 +155,14 @@ back_edge_dealloc(DlBackEdge *self)
     Py_TYPE(self)->tp_free(self);
 }
 
+static int
+back_edge_bool(PyObject *Py_UNUSED(self))
+{
+    return dl_resumed_is_over();
+}
+
+static PyNumberMethods back_edge_number = {.nb_bool = back_edge_bool};
+
 static PyMemberDef back_edge_members[] = {
     {"place", T_OBJECT, offsetof(DlBackEdge, place), READONLY, "the loop"},
     {NULL, 0, 0, 0, NULL},
@@ -168,6 +176,7 @@ static PyTypeObject back_edge_type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(DlBackEdge, vectorcall),
     .tp_call = PyVectorcall_Call,
+    .tp_as_number = &back_edge_number,
     .tp_new = back_edge_new,
     .tp_dealloc = (destructor)back_edge_dealloc,
     .tp_traverse = (traverseproc)back_edge_traverse,

@@ -107,6 +107,7 @@ typedef struct {
     DlVisits visits;
     uint64_t cool_until; /* nobody is asked for an entry before */
     PyObject *rewritten; /* stress mode "rewrite": the re-encoded code, None when there is none, NULL not yet asked */
+    int64_t round_length;  /* iterations of the first plain round of a call, as the last calls have found; 0: one */
 } DlCache;
 
 extern PyTypeObject dl_entry_type;

@@ -1,6 +1,7 @@
 /* The dispatch loop (see dispatch.h): segments, one after the other, without deepening any stack. */
 #include "dispatch.h"
 
+#include "chain.h"
 #include "eval_hook.h"
 #include "guards.h"
 #include "interrupts.h"
@@ -15,18 +16,6 @@
 PyObject *dl_declined_error;
 
 static PyTypeObject *guards_type, *program_type; /* borrowed from the module */
-
-/* What a chain of segments knows of the loop that it is in. */
-typedef struct {
-    int64_t most;      /* iterations that the next program may run of it, and how many of these it is known not to (DlEnd) */
-    int64_t within;
-    int barren;        /* programs on end that declined in the first iteration they were to run */
-    PyObject *restart; /* owned: the next segment runs plainly up to the end of the iteration, with what this gives; or NULL */
-} DlChain;
-
-enum { MOST_BARREN = 3, MOST_CAREFUL = 1 << 20 };
-
-static const DlChain new_chain = {.most = DL_ALL};
 
 /* ---- values ---- */
 
@@ -163,24 +152,6 @@ note_decline(DlCache *cache, DlEntry *entry, double time)
     return outcome;
 }
 
-/* Note how a run ended in which a loop could be left: what the chain does next. */
-static void
-note_end(DlCache *cache, DlEntry *entry, const DlEnd *end, DlChain *chain)
-{
-    int64_t within = end->within ? end->within - end->most : 0;
-    int is_plain = end->exit >= 0 && within == 1;
-    chain->barren = 0;
-    chain->most = end->exit < 0 || end->most == DL_ALL || end->most > MOST_CAREFUL ? DL_ALL
-                  : is_plain                                                         ? 1
-                  : within > 0                                                       ? within / 2
-                                                                                     : 4 * end->most;
-    chain->within = is_plain || chain->most == DL_ALL ? 0 : within;
-    if (is_plain) {
-        DL_COUNT(cache, plain_rounds);
-        Py_XSETREF(chain->restart, Py_NewRef(entry->restart ? entry->restart : Py_None));
-    }
-}
-
 /* Run entry's program on inputs, for the call that world tells: DL_RAN with *outputs and what takes them, DL_PLAIN when it declined, DL_ERROR. */
 static DlOutcome
 run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inputs, DlValues *outputs,
@@ -197,17 +168,19 @@ run_program(DlCache *cache, DlEntry *entry, const DlWorld *world, DlValues *inpu
             return DL_ERROR;
         }
         DlEnd end = {-1, entry->n_outputs, .most = chain->most, .within = chain->within,
-                     .retreats = entry->plain_on_decline && chain->barren < MOST_BARREN};
+                     .retreats = entry->plain_on_decline && dl_chain_retreats(chain)};
         int status = dl_program_run(entry->program, inputs->items, outputs->items, entry->exits ? &end : NULL,
                                     entry->guards_native ? world : NULL);
         time = dl_program_time(entry->program);
         if (status != 0) {
             dl_values_clear(outputs);
-            return status < 0 ? DL_ERROR : note_decline(cache, entry, time + end.lost);
+            /* NB: where the chain goes on, it is the chain that asks what is gained. */
+            int goes_on = entry->at_loop && chain->barren == 0 && dl_chain_goes_on(chain, entry);
+            return status < 0 ? DL_ERROR : note_decline(cache, entry, goes_on ? 0.0 : time + end.lost);
         }
         outputs->n = end.n_outputs;
         if (entry->exits != NULL) {
-            note_end(cache, entry, &end, chain);
+            dl_chain_note_end(chain, cache, entry, &end);
         }
         if (end.exit >= 0) {
             *residual = PyTuple_GetItem(entry->exits, end.exit);
@@ -443,7 +416,9 @@ run_with_polls(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots,
     int goes_on;
     uint64_t gains = dl_thread.gains;
     int tried = dl_hook_try(&cache->watch, scope, on_miss);
-    *value = dl_resumed_call(polled, args.items, n_slots, on_miss, &goes_on);
+    DlRounds rounds = dl_chain_begin_round(chain);
+    *value = dl_resumed_call(polled, args.items, n_slots, on_miss, &rounds, &goes_on);
+    dl_chain_end_round(chain, &rounds);
     if (tried) {
         dl_hook_judge(&cache->watch, gains);
     }
@@ -461,7 +436,7 @@ restarts(const DlEntry *entry, const DlChain *chain, PyObject *const *slots, Py_
             return 0;
         }
     }
-    return entry->restart != NULL && chain->barren < MOST_BARREN && entry->plain_on_decline
+    return dl_chain_goes_on(chain, entry)
            && (!entry->retired || (entry->retired == DL_RETIRED_BY_DECLINES && !entry->at_loop));
 }
 
@@ -563,7 +538,7 @@ run_segment(DlCache *cache, PyObject *func, PyObject **slots, Py_ssize_t n_slots
 
 /* Call resume plainly; its frame gets what state holds. *goes_on: what it gives is a Continuation behind it. */
 static PyObject *
-call_resumed(PyObject *resume, DlContinuation *state, PyObject *on_miss, int *goes_on)
+call_resumed(PyObject *resume, DlContinuation *state, PyObject *on_miss, DlRounds *rounds, int *goes_on)
 {
     DlValues args;
     if (dl_values_init(&args, Py_SIZE(state)) < 0) {
@@ -571,7 +546,7 @@ call_resumed(PyObject *resume, DlContinuation *state, PyObject *on_miss, int *go
     }
     memcpy(args.items, state->args, (size_t)Py_SIZE(state) * sizeof *args.items);
     memset(state->args, 0, (size_t)Py_SIZE(state) * sizeof *args.items);
-    PyObject *value = dl_resumed_call(resume, args.items, Py_SIZE(state), on_miss, goes_on);
+    PyObject *value = dl_resumed_call(resume, args.items, Py_SIZE(state), on_miss, rounds, goes_on);
     dl_values_clear(&args);
     return value;
 }
@@ -622,7 +597,8 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
             PyObject *iterator = counts ? state->args[next->iterator] : NULL;
             int goes_on = next->round == NULL || dl_round_note(next->round, &next->visits, run, iterator);
             int cold = dl_cache_is_cold(next);
-            if (chain->restart != NULL) {
+            int is_round = chain->restart != NULL;
+            if (is_round) {
                 outcome = take_polls(chain, &resume, user) < 0 ? DL_ERROR : DL_PLAIN;
             }
             else if (goes_on && !cold && next->n_slots == Py_SIZE(state)
@@ -639,7 +615,11 @@ run_continuations(DlCache *cache, PyObject *func, PyObject *on_miss, DlHookScope
                 if (cold) {
                     dl_cache_start_heating(&heating, 1);
                 }
-                *value = call_resumed(resume, state, on_miss, &goes_on_behind);
+                DlRounds rounds = is_round ? dl_chain_begin_round(chain) : (DlRounds){.wanted = 1};
+                *value = call_resumed(resume, state, on_miss, &rounds, &goes_on_behind);
+                if (is_round) {
+                    dl_chain_end_round(chain, &rounds);
+                }
                 if (cold) {
                     dl_cache_end_heating(next, &heating);
                 }
@@ -717,9 +697,10 @@ dispatch_quickly(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssiz
     Py_INCREF(cache);
     Py_INCREF(entry);
     DlHookScope scope = {0}; /* which nobody enters: there is no residual code */
-    DlChain chain = new_chain;
+    DlChain chain = dl_chain_begin(cache);
     DlOutcome outcome =
         run_entry(cache, entry, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, &inputs, &chain, value);
+    dl_chain_end(&chain, cache);
     if (outcome == DL_PLAIN) {
         DL_COUNT(cache, plain_calls);
     }
@@ -737,14 +718,14 @@ dl_dispatch(DlCache *cache, PyObject *func, PyObject *const *slots, Py_ssize_t n
         return (DlOutcome)quick;
     }
     DlHookScope scope = {0};
-    DlChain chain = new_chain;
+    DlChain chain = dl_chain_begin(cache);
     Py_INCREF(cache);
     DlOutcome outcome = run_segment(cache, func, (PyObject **)slots, n_slots, 0, on_miss, &scope, &chain, value);
     if (outcome == DL_RAN && Py_IS_TYPE(*value, &dl_continuation_type)) {
         dl_dispatch_try(cache, on_miss);
         outcome = run_continuations(cache, func, on_miss, &scope, &chain, value);
     }
-    Py_CLEAR(chain.restart);
+    dl_chain_end(&chain, cache);
     if (outcome == DL_PLAIN) {
         DL_COUNT(cache, plain_calls);
     }
@@ -760,10 +741,10 @@ dl_dispatch_go_on(DlCache *cache, PyObject *func, PyObject *on_miss, PyObject *v
         return value;
     }
     DlHookScope scope = {0};
-    DlChain chain = new_chain;
+    DlChain chain = dl_chain_begin(cache);
     Py_INCREF(cache);
     DlOutcome outcome = run_continuations(cache, func, on_miss, &scope, &chain, &value);
-    Py_CLEAR(chain.restart);
+    dl_chain_end(&chain, cache);
     dl_hook_leave(&scope);
     Py_DECREF(cache);
     return outcome == DL_RAN ? value : NULL;

@@ -477,6 +477,14 @@ dl_program_time(PyObject *program)
     return ((DlProgram *)program)->time;
 }
 
+int
+dl_program_may_go_on(PyObject *object)
+{
+    DlProgram *program = (DlProgram *)object;
+    /* NB: an int that no longer fits 64 bits rarely gets smaller, and each that is larger would be a constant to a guard. */
+    return is_of_iteration(program->last_decline) && program->last_decline != DL_REASON_NUMBER;
+}
+
 /* ---- the Python type ---- */
 
 static PyTypeObject program_type;

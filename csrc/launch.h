@@ -44,6 +44,9 @@ int dl_program_run_short(PyObject *program, PyObject *const *inputs, PyObject **
 /* How long the run that ended last took: nanoseconds where the program has loops, else 1. */
 double dl_program_time(PyObject *program);
 
+/* Whether what a program has last declined for may lie in one iteration of its loop alone, and be over behind it. */
+int dl_program_may_go_on(PyObject *program);
+
 /* How many outputs a run to the end yields, and how many the end with the most. */
 Py_ssize_t dl_program_n_outputs(PyObject *program);
 Py_ssize_t dl_program_n_most_outputs(PyObject *program);

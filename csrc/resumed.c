@@ -13,6 +13,7 @@ typedef struct {
     PyObject *function; /* of the frame that was called; NULL: none */
     DlFrame *caller;    /* the frame below it */
     PyObject *on_miss;
+    DlRounds *rounds;
     PyObject *handed;   /* the Continuation that dl_resumed_relay() has let pass */
 } Awaited;
 
@@ -29,14 +30,29 @@ dl_resumed_relay(PyObject *function, DlFrame *caller, PyObject *on_miss, PyObjec
     return 1;
 }
 
+int
+dl_resumed_is_over(void)
+{
+    DlRounds *rounds = awaited.rounds;
+    if (rounds == NULL) {
+        return 1;
+    }
+    int64_t done = ++rounds->done;
+    if (done == 1 || done == rounds->wanted) {
+        *(done == 1 ? &rounds->first : &rounds->last) = dl_now();
+    }
+    return done >= rounds->wanted;
+}
+
 PyObject *
-dl_resumed_call(PyObject *function, PyObject **args, Py_ssize_t n, PyObject *on_miss, int *goes_on)
+dl_resumed_call(PyObject *function, PyObject **args, Py_ssize_t n, PyObject *on_miss, DlRounds *rounds, int *goes_on)
 {
     static uint64_t n_segments;
     uint64_t around = dl_thread.segment;
     Awaited outer = awaited;
     dl_thread.segment = ++n_segments << 32; /* NB: calls are added to it (watch.c) */
-    awaited = (Awaited){.function = function, .caller = dl_pyframe_running(PyThreadState_Get()), .on_miss = on_miss};
+    awaited = (Awaited){.function = function, .caller = dl_pyframe_running(PyThreadState_Get()), .on_miss = on_miss,
+                        .rounds = rounds};
     PyObject *value = dl_hook_call_plainly(function, args, (size_t)n, NULL, 1);
     *goes_on = value != NULL && value == awaited.handed;
     awaited = outer;

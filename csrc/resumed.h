@@ -5,9 +5,19 @@
 #include "jump.h"
 #include "pyframe.h"
 
+/* Of a frame with BackEdges, the iterations that it is to run and has run, and when the first and the last of these ended. */
+typedef struct {
+    int64_t wanted, done;
+    uint64_t first, last;
+} DlRounds;
+
 /* Call function plainly with these references, which its frame gets. *goes_on: what it gives is a Continuation, with which
    the chain of segments goes on. */
-PyObject *dl_resumed_call(PyObject *function, PyObject **args, Py_ssize_t n, PyObject *on_miss, int *goes_on);
+PyObject *dl_resumed_call(PyObject *function, PyObject **args, Py_ssize_t n, PyObject *on_miss, DlRounds *rounds,
+                          int *goes_on);
+
+/* At a back edge of the frame that was called so: whether it has run its iterations. */
+int dl_resumed_is_over(void);
 
 /* Let value, a Continuation, pass as what the running frame, of `function`, gives to its caller: 0 where nobody there goes
    on with it. */

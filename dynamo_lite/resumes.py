@@ -35,7 +35,9 @@ from dynamo_lite.pycode import (
     resume_code,
 )
 
-_NUMBERS = (int, float, bool, complex, type(None))
+_NUMBERS = {int, float, bool, complex, type(None)} | {
+    one for one in np.sctypeDict.values() if issubclass(one, np.number | np.bool)
+}
 _RANGE_ITERATOR = type(iter(range(1)))
 _EMPTY = types.CellType()
 
@@ -240,9 +242,11 @@ def with_back_edges(resumes: weakref.ref[Resumes], function: types.FunctionType)
 def _dies_unnoticed(value: object) -> bool:
     """Whether nobody can tell when the frame lets go of it."""
     if type(value) is not np.ndarray:
-        return isinstance(value, np.number | np.bool) or type(value) in _NUMBERS
-    is_own = value.base is None or (type(value.base) is np.ndarray and value.base.base is None)
-    return is_own and not value.dtype.hasobject and not weakref.getweakrefcount(value)
+        return type(value) in _NUMBERS
+    base = value.base
+    if base is not None and (type(base) is not np.ndarray or base.base is not None):
+        return False
+    return not any(one.dtype.hasobject or weakref.getweakrefcount(one) for one in (value, base) if one is not None)
 
 
 def _rest(iterator: Any) -> range:

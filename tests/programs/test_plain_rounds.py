@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -101,7 +102,7 @@ def observed(fn: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> tup
 def equal(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple):
         return len(one) == len(other) and all(map(equal, one, other))
-    if isinstance(one, str):
+    if isinstance(one, str | int):
         return bool(one == other)
     return type(one) is type(other) and np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
 
@@ -154,7 +155,6 @@ def test_random_effects(start: int, decline: Callable[[int], None]) -> None:
 def test_the_compiled_function_dies() -> None:
     """What entries ask keeps nothing alive."""
     import gc
-    import weakref
 
     def f(x: Any, most: int) -> Any:
         for i in range(most):
@@ -170,3 +170,59 @@ def test_the_compiled_function_dies() -> None:
     del fast
     gc.collect()
     assert gone() is None
+
+
+def test_an_int_that_outgrows_64_bits_leaves_the_rest_plain() -> None:
+    """Otherwise each larger one would be a constant to a segment of its own."""
+
+    def f(x: Any, most: int) -> Any:
+        k = 1
+        for _ in range(most):
+            k = k * 2 + 1
+            x = x + 1.0
+        return x, k
+
+    fast = dynamo_lite.compile(f, options=OPTIONS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of recompiling
+        for most in (20, 200, 90):
+            assert equal(fast(np.ones(30), most), f(np.ones(30), most))
+    stats = fast.stats()
+    assert stats["plain_rounds"] == 2
+    assert stats["compiles"] == 2
+
+
+class Float(np.float64):
+    """A number whose death is noticed."""
+
+    log: list[Any]
+
+    def __del__(self) -> None:
+        self.log.append("dead")
+
+
+def watched_number(log: list[Any]) -> Any:
+    value = Float(3.0)
+    value.log = log
+    return value
+
+
+def watched_part(log: list[Any]) -> Any:
+    whole = np.ones(4)
+    weakref.finalize(whole, log.append, "dead")
+    return whole[1:]
+
+
+@pytest.mark.parametrize("make", [watched_number, watched_part])
+def test_locals_whose_death_is_noticed_are_kept(make: Callable[[list[Any]], Any]) -> None:
+    def f(x: Any, most: int, log: list[Any]) -> Any:
+        kept = make(log)  # noqa: F841
+        for i in range(most):
+            x = x * 0.9 + 1.0 / (x[0] * i)
+            log.append(i)
+        return x
+
+    fast = dynamo_lite.compile(f, options=OPTIONS)
+    for _ in range(3):
+        assert equal(observed(fast, lambda: (np.ones(4), 9, [])), observed(f, lambda: (np.ones(4), 9, [])))
+    assert fast.stats()["plain_rounds"]
