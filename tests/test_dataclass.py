@@ -123,6 +123,6 @@ def test_what_needs_more_of_the_standard_library_is_made_by_it() -> None:
         more: int = 2
 
         def own(self) -> type:
-            return __class__  # type: ignore[name-defined, no-any-return]  # noqa: F821
+            return __class__  # type: ignore[name-defined, no-any-return]
 
     assert (Knows(5).number, Knows(5).more, Knows.__match_args__) == (5, 2, ("number", "more"))

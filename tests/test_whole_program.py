@@ -404,7 +404,6 @@ def test_how_long_an_iterator_lasts() -> None:
     assert first() is None  # looking has kept nothing alive
 
 
-
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
     watch = Watch(policy.Thresholds(heart=0.0, heart_waits=2))
     codes = [f.__code__ for f in (loop, until, nested, sharing)]
@@ -541,9 +540,7 @@ def test_a_budget_grows_with_the_time_that_has_passed() -> None:
 
 def test_what_goes_beyond_a_stake_has_to_be_saved() -> None:
     budget = policy.Budget(
-        policy.Thresholds(
-            budget_share=0.05, budget_stake=0.5, budget_trust=1e9, budget_later=0.01, budget_gains=0.5
-        )
+        policy.Thresholds(budget_share=0.05, budget_stake=0.5, budget_trust=1e9, budget_later=0.01, budget_gains=0.5)
     )
     budget.expects("loop", 10_000.0 - time.process_time())
     assert budget.allows(cost=5.0)  # 0.5 s and a hundredth of 500 s
@@ -572,7 +569,9 @@ def test_questions_count_as_time_for_compiling() -> None:
 
 @pytest.mark.skipif(not FACTS.prefixes, reason="functions have polls from the start")
 def test_a_function_without_loops_gets_polls_once_it_has_taken_time() -> None:
-    source = "def short(x):\n    return x * 2 + x[0] - x[1]\ndef looping(x):\n    for _ in range(2):\n        x = x * 2\n"
+    source = (
+        "def short(x):\n    return x * 2 + x[0] - x[1]\ndef looping(x):\n    for _ in range(2):\n        x = x * 2\n"
+    )
     watch = Watch(policy.Thresholds(polls_after=0.02, hot_function=1e6, hot_loop=1e6))
     names: dict[str, Any] = {}
     exec(watch.watched(compile(source + "import numpy\n", "mine.py", "exec")), names)
