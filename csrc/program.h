@@ -3,9 +3,9 @@
  * several by rows; draws.c has the random generators; registers.c and errstate.c serve them all; world.c lets others
  * run in between. What steps and kernels hold, memory and objects, belongs to their program (owned.c).
  *
- * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL).
- * All state of one run stands in a DlRun on the C stack, so that a program may run in several threads and re-enter.
- * The body of a loop (loop.c) is a program of its own, run by the same code in a run of its own; so is a branch (cond.c).
+ * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL). All
+ * state of one run stands in a DlRun on the C stack: a program may run in several threads and re-enter. The body of a loop
+ * (loop.c) is a program of its own, run by the same code in a run of its own; so is a branch (cond.c).
  */
 #ifndef DL_PROGRAM_H
 #define DL_PROGRAM_H
@@ -642,11 +642,9 @@ DlStatus dl_world_let_in(DlRun *run, int64_t time, DlDecline reason);
 DlStatus dl_world_look(DlRun *run, int64_t time);
 /* Nanoseconds since some time in the past. */
 int64_t dl_world_clock(void);
-/* For tests: leave loops that may be left behind every so many iterations; 0: only when somebody waits. */
-extern unsigned dl_world_leave_every;
-/* For tests: where it is not 0, programs decline in each iteration of a loop that can be left whose number modulo this is
-   the last. */
-extern unsigned dl_world_decline_every;
+/* For tests: leave loops that may be left behind every so many iterations, and decline in each of theirs whose number
+ * modulo this is the last; 0: neither. */
+extern unsigned dl_world_leave_every, dl_world_decline_every;
 int dl_world_register(PyObject *module);
 
 /* ---- product.c ---- */

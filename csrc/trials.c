@@ -22,6 +22,7 @@ static const struct {
     {"hot_function", &dl_thresholds.hot_function, 1e9},
     {"hot_loop", &dl_thresholds.hot_loop, 1e9},
     {"hot_callee", &dl_thresholds.hot_callee, 1e9},
+    {"polls_after", &dl_thresholds.polls_after, 1e9},
     {"look", &dl_thresholds.look, 1e9},
     {"short_function", &dl_thresholds.short_function, 1e9},
     {"short_call", &dl_thresholds.short_call, 1e9},

@@ -13,7 +13,7 @@
 
 /* What policy.Thresholds says, times in ns. */
 typedef struct {
-    double hot_function, hot_loop, hot_callee, look, nudges;
+    double hot_function, hot_loop, hot_callee, polls_after, look, nudges;
     double short_function, short_call, tried_short, tried_compiled, tried_plain, tried_unclear, sample_every;
     double rounds_judged, worth;
     double tried_time, clear, close, long_call, vouched, long_program, unsettled;

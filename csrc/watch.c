@@ -37,7 +37,8 @@ typedef struct DlPoll {
     PyObject *without;     /* of a function: its code without polls; or NULL */
     PyObject *alone;       /* of a function with loops: gives its code with this poll and none in its loops; or NULL */
     PyObject *whole;       /* of one that runs without polls in its loops: its code with them; or NULL */
-    PyObject *make;        /* of a function that has not been called: gives its code with polls; or NULL */
+    PyObject *make;        /* of a function that has no polls yet: gives its code with them; or NULL */
+    char waits;            /* and it has no loops: its calls are to take some time before */
     uint64_t cells;        /* of a function: a bit for each argument slot that holds a cell */
     /* of a loop */
     DlFrame *frame;        /* whose rounds were counted last; compared only, as the next call may have its memory */
@@ -185,6 +186,15 @@ entry_is_due(DlPoll *poll)
     return 1;
 }
 
+/* Give a function other code, with other polls. */
+static void
+exchange(PyObject *function, PyObject *code)
+{
+    if (PyObject_SetAttrString(function, "__code__", code) < 0) {
+        PyErr_Clear(); /* an audit hook has refused it */
+    }
+}
+
 /* Let a function that takes little more than the question run without it from its next call on: where it matters, it is
  * called from a loop that does ask. */
 static void
@@ -193,18 +203,8 @@ go_without(DlPoll *poll, PyObject *function, PyCodeObject *code)
     poll->hot = 0;
     poll->off = 1;
     poll->stride = LONGEST_STRIDE;
-    if (PyFunction_GET_CODE(function) == (PyObject *)code
-        && PyObject_SetAttrString(function, "__code__", poll->without) < 0) {
-        PyErr_Clear(); /* an audit hook has refused it */
-    }
-}
-
-/* Give a function other code, with other polls. */
-static void
-exchange(PyObject *function, PyObject *code)
-{
-    if (PyObject_SetAttrString(function, "__code__", code) < 0) {
-        PyErr_Clear(); /* an audit hook has refused it */
+    if (PyFunction_GET_CODE(function) == (PyObject *)code) {
+        exchange(function, poll->without);
     }
 }
 
@@ -352,11 +352,16 @@ run_entry(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 }
 
 /* Give a function that is called for the first time its polls, and run it anew with them in place of the frame that has
-   just begun. What has the same code but is another function goes on without. */
+   just begun. What has the same code but is another function goes on without. One without loops gets them once it has
+   taken some time: most functions never do, and to write polls takes as long as a thousand short calls. */
 static PyObject *
 begin_watching(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
 {
     PyObject *function = Py_NewRef(dl_pyframe_function(frame)), *value = NULL;
+    if (poll->waits && (double)poll->spent < dl_thresholds.polls_after) {
+        value = call_timed(poll, &poll->trials[0], frame, function, code);
+        goto done;
+    }
     DlDeferral deferral;
     uint64_t began = dl_now();
     dl_hook_pause();
@@ -364,13 +369,12 @@ begin_watching(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     PyObject *made = dl_interrupts_resume(&deferral, PyObject_CallNoArgs(poll->make));
     dl_hook_resume();
     dl_thread.answering += dl_now() - began;
-    int is_given = made != NULL && PyFunction_GET_CODE(function) == (PyObject *)code;
-    if (is_given && PyObject_SetAttrString(function, "__code__", made) < 0) {
-        PyErr_Clear(); /* an audit hook has refused it */
-        poll->off = 1;
-        is_given = 0;
+    int is_own = made != NULL && PyFunction_GET_CODE(function) == (PyObject *)code;
+    if (is_own) {
+        exchange(function, made);
+        poll->off = PyFunction_GET_CODE(function) != made;
     }
-    if (is_given) {
+    if (is_own && !poll->off) {
         PyThreadState *tstate = PyThreadState_Get();
         dl_hook_lend(tstate);
         value = call_with_slots(poll, frame, function, code);
@@ -380,6 +384,7 @@ begin_watching(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         value = Py_NewRef(dl_go_on);
     }
     Py_XDECREF(made);
+done:
     Py_DECREF(function);
     return value;
 }
@@ -488,8 +493,6 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     return answer;
 }
 
-/* ---- Poll ---- */
-
 static int
 poll_bool(DlPoll *poll)
 {
@@ -523,16 +526,16 @@ poll_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     return value;
 }
 
-/* Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0, make=None): round is None at a function's entry. */
+/* Poll(...), see its tp_doc: round is None at a function's entry. */
 static PyObject *
 poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"place", "depth", "outer", "round", "rounds", "entry", "cells", "make", NULL};
+    static char *names[] = {"place", "depth", "outer", "round", "rounds", "entry", "cells", "make", "waits", NULL};
     PyObject *place, *outer = Py_None, *round = Py_None, *entry = Py_None, *make = Py_None;
-    int depth = 0, rounds = 1;
+    int depth = 0, rounds = 1, waits = 0;
     unsigned long long cells = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOiOKO:Poll", names, &place, &depth, &outer, &round, &rounds, &entry,
-                                     &cells, &make)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|iOOiOKOp:Poll", names, &place, &depth, &outer, &round, &rounds, &entry,
+                                     &cells, &make, &waits)) {
         return NULL;
     }
     if (round != Py_None && !Py_IS_TYPE(round, &dl_round_type)) {
@@ -557,6 +560,7 @@ poll_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->round = round == Py_None ? NULL : (DlRound *)Py_NewRef(round);
         self->place = Py_NewRef(place);
         self->make = make == Py_None ? NULL : Py_NewRef(make);
+        self->waits = (char)waits;
         self->outer = outer == Py_None ? NULL : (DlPoll *)Py_NewRef(outer);
         self->entry = entry == Py_None ? NULL : (DlPoll *)Py_NewRef(entry);
     }
@@ -653,8 +657,8 @@ static PyNumberMethods poll_number = {.nb_bool = (inquiry)poll_bool};
 static PyTypeObject poll_type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "dynamo_lite._C.Poll",
-    .tp_doc = "Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0, make=None): asked at a loop's back edge,"
-              " or a function's entry.",
+    .tp_doc = "Poll(place, depth=0, outer=None, round=None, rounds=1, entry=None, cells=0, make=None, waits=False): asked at a loop's"
+              " back edge, or a function's entry.",
     .tp_basicsize = sizeof(DlPoll),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(DlPoll, vectorcall),
@@ -668,8 +672,6 @@ static PyTypeObject poll_type = {
     .tp_getset = poll_getset,
     .tp_methods = poll_methods,
 };
-
-/* ---- Python functions ---- */
 
 static PyObject *
 watch_code(PyObject *module, PyObject *args, PyObject *kwargs)

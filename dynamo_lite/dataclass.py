@@ -49,8 +49,6 @@ else:
         return decorate if cls is None else decorate(cls)
 
 
-
-
 @dataclasses.dataclass(init=False, repr=False, eq=False)
 class _Model:
     """Says how the standard library marks a field, and what it expects of a class that another inherits from."""
@@ -73,9 +71,9 @@ def _with_fields(cls: type, slots: bool) -> type:
         rows.update(getattr(base, "__dataclass_fields__", {}))
     for name, annotation in annotations.items():
         value = own.get(name, MISSING)
-        row = rows[name] = value if isinstance(value, Field) else field(default=value)
-        row.name, row.type, row.kw_only = name, annotation, False
-        row._field_type = _KIND  # type: ignore[attr-defined]
+        row: Any = value if isinstance(value, Field) else field(default=value)
+        row.name, row.type, row.kw_only, row._field_type = name, annotation, False, _KIND
+        rows[name] = row
         if isinstance(value, Field):
             if value.default is MISSING:
                 delattr(cls, name)

@@ -8,6 +8,7 @@ what kernels repeat to the last bit: then ``compile`` leaves functions plain, as
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from functools import cache
@@ -33,9 +34,11 @@ def installed(package: str) -> str | None:
     """The version of `package`; None where it came without saying."""
     spec = find_spec(package)
     folder = None if spec is None or spec.origin is None else Path(spec.origin).parent.parent
-    said = [] if folder is None else list(folder.glob(f"{package}-*.dist-info"))
+    begin, end = f"{package}-", ".dist-info"
+    names = os.listdir(folder) if folder is not None and folder.is_dir() else []  # NB: Path.glob takes 2 ms
+    said = [name for name in names if name.startswith(begin) and name.endswith(end)]
     if len(said) == 1:  # as pip leaves it
-        return said[0].name.removeprefix(f"{package}-").removesuffix(".dist-info")
+        return said[0].removeprefix(begin).removesuffix(end)
     from importlib.metadata import PackageNotFoundError, version  # which takes 40 ms
 
     try:

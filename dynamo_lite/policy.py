@@ -29,7 +29,7 @@ class Thresholds:
     """Seconds, shares of 1, numbers of calls and rounds. csrc/trials.c reads the second part, by these names."""
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
-    budget_stake: float = 0.5  # seconds; of what goes beyond, only a part is there until compiled code has saved some
+    budget_stake: float = 0.25  # seconds; of what goes beyond, only a part is there until compiled code has saved some
     budget_trust: float = 0.32  # seconds, and what was saved; beyond that only time that has passed counts
     budget_known: float = 1.6  # times as much counts as a loop is known to take that has begun
     budget_numbers: float = 3.0  # and of one of numbers and elements alone, which wins nearly all of it
@@ -42,7 +42,7 @@ class Thresholds:
     heart_below: float = 0.7  # of what it takes, spent in a function that it calls, makes that one wanted instead
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
-    compiler: float = 0.105  # CPU seconds that importing the compiler takes, about
+    compiler: float = 0.085  # CPU seconds that importing the compiler takes, about
     first: float = 0.05  # and compiling something with it, without which it is of no use
 
     earned_share: float = 0.25  # of the plain time of what compile_budget did not suffice for goes into compiling it
@@ -53,6 +53,7 @@ class Thresholds:
     short_loop: float = 0.0001  # plain time of what is left of an inner loop that is not worth the way in
     way_in: float = 10.0  # times what the way in has taken, which what is left of an inner loop takes at least
     hot_callee: float = 0.003  # plain time of what a compiled function calls, or goes on with, until it is compiled
+    polls_after: float = 0.002  # plain time of the calls of a function without loops, until it gets polls at all
     ask_again: float = 0.1  # of the process's time pass, as long as nothing may be compiled, until one asks again
     look: float = 0.0005  # how often a running loop looks at the clock, about
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
@@ -91,6 +92,7 @@ AT_ONCE = Thresholds(
     short_loop=0.0,
     way_in=0.0,
     hot_callee=0.0,
+    polls_after=0.0,
     look=0.0,
     operations=1,
     together=0,
@@ -174,6 +176,18 @@ class Budget:
         saved: seconds that compiled code has saved. goes_on: it is the rest of what is compiled, which alone is of
         little use.
         """
+        return self._missing(cost, saved, goes_on) <= 0.0
+
+    def wait(self, saved: float = 0.0) -> float:
+        """Seconds after which one who was refused may ask again: half of those in which what is missing is there, if
+        nothing more is saved, but no more than a share of the time that has passed."""
+        limits = self._thresholds
+        most = limits.ask_again * time.process_time()
+        pace = limits.budget_share * (limits.budget_later if self.spent > limits.budget_stake else 1.0)
+        return min(most, self._missing(0.0, saved, False) / (2.0 * pace)) if pace > 0.0 else most
+
+    def _missing(self, cost: float, saved: float, goes_on: bool) -> float:
+        """Seconds by which what is asked for goes beyond what may be spent."""
         limits = self._thresholds
         passed = time.process_time()
         ahead = max(self._ahead.values(), default=0.0)
@@ -181,4 +195,4 @@ class Budget:
         share = max(limits.budget_share * passed, trusted)
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
         limit += min(share, limits.budget_stake + limits.budget_later * share)
-        return self.spent + cost + self._usual <= limit * (limits.rest_factor if goes_on else 1.0)
+        return self.spent + cost + self._usual - limit * (limits.rest_factor if goes_on else 1.0)

@@ -61,6 +61,7 @@ class Watch:
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
+        self.watched_code: set[tuple[str, int]] = set()  # functions that have polls, or get them
         self.asked: set[tuple[str, int]] = set()  # functions for which code was asked, by file and line
         self.waited: dict[tuple[str, int], int] = {}  # how often others have waited for one
         self.from_outside: set[tuple[str, int]] = set()  # functions that code which is not watched was seen to call
@@ -81,15 +82,16 @@ class Watch:
         return self._polled(code, entries=False) if may_loop(code) else code
 
     def _first_call(self, code: types.CodeType) -> _C.Poll:
-        """The poll that gives the functions of `code` theirs, once one is called."""
+        """The poll that gives the functions of `code` theirs, once one is called, or has taken some time."""
+        self.watched_code.add(_key(code))
         made: list[types.CodeType] = []
 
         def make() -> types.CodeType:
-            if not made:
-                made.append(self._polled(code, entries=True))
+            if not made:  # NB: what is remembered of each function's code would be gone over at each full collection
+                made.append(_C.set_apart(lambda: self._polled(code, entries=True)))
             return made[0]
 
-        return _C.Poll(code, make=make)
+        return _C.Poll(code, make=make, waits=not may_loop(code))
 
     def with_polls(self, code: types.CodeType) -> types.CodeType:
         """The code of a resume function with polls in its loops, which are the user's loops. The code of inner
@@ -106,6 +108,7 @@ class Watch:
                 entry = _C.Poll(of.qualname, cells=_cell_arguments(of))
                 self.entries.append((entry, of.filename, of.firstlineno, of.qualname))
                 self.names[of.filename, of.firstlineno] = of.names
+                self.watched_code.add((of.filename, of.firstlineno))
                 polls[id(of), None] = entry
                 return entry
             outer = None if loop.outer is None else polls.get((id(of), loop.outer))
@@ -221,23 +224,29 @@ class Watch:
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
+        with budget.timed():  # the question itself is part of the price
+            return self._entry(function, slots)
+
+    def _entry(self, function: types.FunctionType, slots: tuple[Any, ...]) -> _C.CacheEntry | None:
         compiler, code = self._compiler(), function.__code__
         if self._is_called_from_outside(code):
             self.from_outside.add(_key(code))
-        allowed = compiler is not None and self.budget.allows(
-            saved=self._known_savings(), goes_on=compiler.is_resumed(code)
-        )
+        saved = self._known_savings() if compiler is not None else 0.0
+        allowed = compiler is not None and self.budget.allows(saved=saved, goes_on=compiler.is_resumed(code))
         if compiler is None or not allowed or self._waits(code, self._running()):
             self.put_off += 1
-            _C.cool(function, self._pause())
+            _C.cool(function, self._pause(allowed, saved))
             return None
         self.asked.add(_key(code))
         with self.budget.attempt():
             return compiler.miss(function, slots)
 
-    def _pause(self) -> float:
-        """Seconds until one who was refused may ask again: at first, when nobody may be compiled, more and more."""
-        return self.limits.ask_again * time.process_time() if self.compilation is None else 0.0
+    def _pause(self, allowed: bool, saved: float) -> float:
+        """Seconds until one who was refused may ask again; where the budget did not refuse it, others only have to be
+        asked for first."""
+        if self.compilation is None:
+            return self.limits.ask_again * time.process_time()
+        return 0.0 if allowed else self.budget.wait(saved)
 
     def _running(self) -> float:
         """CPU seconds that the program has run, without compiling."""
@@ -264,7 +273,7 @@ class Watch:
         frame = sys._getframe(1).f_back  # of miss(); None in a thread of C's
         while frame is not None and _key(frame.f_code) == _key(code):
             frame = frame.f_back
-        return frame is not None and _key(frame.f_code) not in self.names
+        return frame is not None and _key(frame.f_code) not in self.watched_code
 
     def _heart(self, most: float) -> tuple[str, int] | None:
         """The function with more than so many nanoseconds: of those that call each other the innermost that has nearly
@@ -331,16 +340,30 @@ class Watch:
         stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
         holds.
         """
+        with budget.timed():  # the question itself is part of the price
+            return self._continuation(poll, function, stack, own, names, values, sole)
+
+    def _continuation(
+        self,
+        poll: _C.Poll,
+        function: types.FunctionType,
+        stack: Sequence[Any],
+        own: Sequence[bool],
+        names: list[str],
+        values: list[Any],
+        sole: list[bool],
+    ) -> Any:
         began = time.perf_counter()
         if not self._look_ahead(poll, function, stack):
             return 0.0
         is_known = poll.round is not None and poll.round.entered > 0
         compiler = self._compiler()
-        allowed = compiler is not None and (is_known or self.budget.allows(saved=self._known_savings()))
+        saved = self._known_savings() if compiler is not None and not is_known else 0.0
+        allowed = compiler is not None and (is_known or self.budget.allows(saved=saved))
         taken = self._running() if poll.round is None else min(self._running(), poll.round.plain * 1e-9)
         if compiler is None or not allowed or (not is_known and self._waits(function.__code__, taken)):
             self.put_off += 1
-            return self._pause()
+            return self._pause(allowed, saved)
         taken_over = compiler.resumes.entered(function, poll.place.header, stack, own, names, values, sole)
         if taken_over is None:
             return None

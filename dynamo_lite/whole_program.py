@@ -42,14 +42,18 @@ class Program:
             return code
         if self.watch is None:
             from dynamo_lite import _C
-            from dynamo_lite.watching import Watch
 
             self.refusal = _C.hook_refusal()
             if self.refusal:
                 return code
-            self.watch = Watch(self.limits)
+            self.watch = _C.set_apart(self._watch)
             _C.memory_install(config.pool_bytes, fill=config.check > 0, stay=True)
         return self.watch.watched(code)
+
+    def _watch(self) -> Watch:
+        from dynamo_lite.watching import Watch
+
+        return Watch(self.limits)
 
     def end(self) -> None:
         """Watch no more; what is compiled stays, and so does the pool."""

@@ -8,7 +8,7 @@ import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -101,3 +101,28 @@ class Kept:
 
 def test_pickles_and_post_init() -> None:
     assert pickle.loads(pickle.dumps(Kept(3))) == Kept(3) and Kept(3).after == 4
+
+
+def test_init_is_written_when_somebody_asks() -> None:
+    kind = point(dataclass, {"slots": True})
+    assert not inspect.isfunction(vars(kind)["__init__"])
+    assert kind(1).self == 1
+    assert inspect.isfunction(vars(kind)["__init__"]) and kind.__init__.__qualname__.endswith("Point.__init__")
+
+
+def test_what_needs_more_of_the_standard_library_is_made_by_it() -> None:
+    @dataclass(slots=True)
+    class Counted:
+        count: ClassVar[int] = 3
+        number: int = 1
+
+    assert [row.name for row in dataclasses.fields(Counted)] == ["number"] and Counted.count == 3
+
+    @dataclass(slots=True)
+    class Knows(Counted):
+        more: int = 2
+
+        def own(self) -> type:
+            return __class__  # type: ignore[name-defined, no-any-return]
+
+    assert (Knows(5).number, Knows(5).more, Knows.__match_args__) == (5, 2, ("number", "more"))

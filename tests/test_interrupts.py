@@ -29,6 +29,7 @@ import dynamo_lite
 from dynamo_lite import _C
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.compilation import Compilation
+from dynamo_lite.resumes import Resumes
 from tests import watched
 
 X = np.linspace(0.25, 4.0, 8)
@@ -306,16 +307,16 @@ def test_an_interrupt_while_a_running_loop_is_taken_over_is_of_a_line_in_it(monk
         seen.append(True)
         time.sleep(0.06)  # longer than interrupts wait
 
-    jump = Compilation.jump
+    jump = Resumes.jump
 
-    def sends(self: Compilation, *place: Any) -> Any:
+    def sends(self: Resumes, *place: Any) -> Any:
         send_and_wait()
         _C.safe_point()
         send_and_wait()
         _C.safe_point()
         return jump(self, *place)
 
-    monkeypatch.setattr(Compilation, "jump", sends)
+    monkeypatch.setattr(Resumes, "jump", sends)
     try:
         with pytest.raises(Timeout) as raised:
             fast(X, 50)

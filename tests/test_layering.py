@@ -39,6 +39,7 @@ LAZY = {"numba", "llvmlite", "rich", "bytecode"}
 LAZY_OWN = {
     ("dynamo_lite.graph.graph", "dynamo_lite.graph.text"),
     ("dynamo_lite.installation", "importlib.metadata"),
+    ("dynamo_lite.config", "difflib"),
     ("dynamo_lite.program.element_ops", "fractions"),
     ("dynamo_lite.backends", "importlib.metadata"),
     ("dynamo_lite.report.records", "dynamo_lite.report.render"),

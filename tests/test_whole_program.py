@@ -23,7 +23,7 @@ import pytest
 
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
-from dynamo_lite.pycode import decode, decoded, loops, runs_out
+from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
 from dynamo_lite.watching import Watch, _is_of_numbers, _rounds_left
 from dynamo_lite.whole_program import Program
 from tests import watched
@@ -404,7 +404,6 @@ def test_how_long_an_iterator_lasts() -> None:
     assert first() is None  # looking has kept nothing alive
 
 
-
 def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
     watch = Watch(policy.Thresholds(heart=0.0, heart_waits=2))
     codes = [f.__code__ for f in (loop, until, nested, sharing)]
@@ -541,14 +540,68 @@ def test_a_budget_grows_with_the_time_that_has_passed() -> None:
 
 def test_what_goes_beyond_a_stake_has_to_be_saved() -> None:
     budget = policy.Budget(
-        policy.Thresholds(
-            budget_share=0.05, budget_stake=0.5, budget_trust=1e9, budget_later=0.01, budget_gains=0.5
-        )
+        policy.Thresholds(budget_share=0.05, budget_stake=0.5, budget_trust=1e9, budget_later=0.01, budget_gains=0.5)
     )
     budget.expects("loop", 10_000.0 - time.process_time())
     assert budget.allows(cost=5.0)  # 0.5 s and a hundredth of 500 s
     assert not budget.allows(cost=6.0)
     assert budget.allows(cost=6.0, saved=4.0)
+
+
+def test_who_was_refused_waits_until_half_of_what_is_missing_is_there() -> None:
+    limits = policy.Thresholds(budget_base=0.0, budget_share=0.5, ask_again=1e6, budget_stake=1e6, budget_trust=0.0)
+    slow = policy.Budget(replace(limits, budget_base=-1e3))
+    assert slow.wait() == pytest.approx(1e3 - 0.5 * time.process_time(), rel=0.01)  # 500 s of which half is share
+    assert policy.Budget(replace(limits, budget_base=-1e3, ask_again=0.1)).wait() <= 0.1 * time.process_time()
+    assert policy.Budget(replace(limits, budget_share=0.0, ask_again=0.0)).wait() == 0.0
+
+
+def test_questions_count_as_time_for_compiling() -> None:
+    watch = Watch(policy.Thresholds(hot_function=0.0, hot_loop=0.0, look=0.0, budget_share=0.0, ask_again=0.0))
+    ready: Any = types.FunctionType(watch.watched(loop.__code__), globals())
+    try:
+        for _ in range(50):
+            ready(np.ones(4), 20)
+    finally:
+        watch.end()
+    assert watch.put_off > 10 and watch.budget.spent > 0.0
+
+
+@pytest.mark.skipif(not FACTS.prefixes, reason="functions have polls from the start")
+def test_a_function_without_loops_gets_polls_once_it_has_taken_time() -> None:
+    source = (
+        "def short(x):\n    return x * 2 + x[0] - x[1]\ndef looping(x):\n    for _ in range(2):\n        x = x * 2\n"
+    )
+    watch = Watch(policy.Thresholds(polls_after=0.02, hot_function=1e6, hot_loop=1e6))
+    names: dict[str, Any] = {}
+    exec(watch.watched(compile(source + "import numpy\n", "mine.py", "exec")), names)
+    short, looping = names["short"], names["looping"]
+    code = short.__code__
+    try:
+        small = np.ones(3)
+        assert [short(small).tolist() for _ in range(20)] == [[2.0] * 3] * 20
+        before = looping.__code__
+        looping(small)
+        assert short.__code__ is code and looping.__code__ is not before
+        large, began = np.ones(1_000_000), time.process_time()
+        while short.__code__ is code and time.process_time() < began + 10:
+            short(large)
+        assert short.__code__ is not code and short(small).tolist() == [2.0] * 3
+    finally:
+        watch.end()
+
+
+@pytest.mark.skipif(not _C.SETS_APART, reason="this Python's lists are not known")
+def test_what_is_remembered_of_code_is_not_gone_over_by_the_collector() -> None:
+    watch = Watch(policy.Thresholds(hot_function=1e6, hot_loop=1e6))
+    names: dict[str, Any] = {}
+    exec(watch.watched(compile("def f(x):\n    for i in range(3):\n        x += i\n", "mine.py", "exec")), names)
+    before = sum(type(one) is Instr for one in gc.get_objects())
+    try:
+        names["f"](1)
+    finally:
+        watch.end()
+    assert sum(type(one) is Instr for one in gc.get_objects()) == before
 
 
 def test_who_was_refused_asks_again_more_and_more_seldom() -> None:

@@ -228,19 +228,21 @@ def _walk(code: Code) -> tuple[list[int | None], int]:
             depths[index] = depth
             instr = instrs[index]
             row = OPCODES[instr.op]
-            handler = handlers[index]
+            effect, handler = row.effect, handlers[index]
             if handler is not None:
                 deepest = max(deepest, handler[1])
                 work.append(handler)
             if instr.op in _RISING:
                 deepest = max(deepest, depth + RISES.get((instr.op, instr.arg), 0))
-            below = depth - row.effect.popped(instr.arg)
+            # NB: without the calls for what is fixed: this is asked of each instruction of each function.
+            below = depth - (effect.popped(instr.arg) if effect.takes is None else effect.takes)
             if below < 0:
                 raise UnsupportedCode(f"{code.qualname}: instruction {index}, {instr}, pops an empty stack")
             if instr.target is not None:
                 work.append((instr.target, depth - row.jump_effect.popped(None) + row.jump_effect.pushed(None)))
-            depth = below + row.effect.pushed(instr.arg)
-            deepest = max(deepest, depth)
+            depth = below + (effect.pushed(instr.arg) if effect.leaves is None else effect.leaves)
+            if depth > deepest:
+                deepest = depth
             if row.ends:
                 break
             index += 1

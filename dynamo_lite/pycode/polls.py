@@ -80,11 +80,13 @@ def loops(code: Code, together: int = 0) -> list[Loop]:
 
 @remembered
 def _loops(code: Code, together: int) -> list[Loop]:
-    depths = stack_depth(code)
     edges: dict[int, list[int]] = {}
     for index, instr in enumerate(code.instrs):
         if instr.target is not None and instr.target <= index and index in reached(code, instr.target, True):
             edges.setdefault(instr.target, []).append(index)
+    if not edges:
+        return []
+    depths = stack_depth(code)
     found: list[Loop] = []
     for header in sorted(edges):
         if depths[header] is None:
