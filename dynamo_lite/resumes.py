@@ -1,8 +1,8 @@
 """Resume functions of one Compilation: what graph breaks lead to, and what running loops are entered by.
 
 Enters: a place in a function, and what its frame holds there. Leaves: a Jump, or a Continuation, to the resume function
-of that place (pycode/resume.py), which is made once. An iteration of a loop in which a program declines runs plainly, in
-a resume function that comes back at the back edge (``with_back_edges``).
+of that place (pycode/resume.py), which is made once. Iterations of a loop in which programs decline run plainly in a
+resume function that comes back at the back edge (``with_back_edges``).
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from dynamo_lite import _C
 from tests.oracle import Conditions, require_equal
 from tests.programs.loop_cases import BACKENDS, OPTIONS, relaxed, rng
 
