@@ -16,6 +16,7 @@ from dynamo_lite.graph.scalar import Dim, make
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.parameters import ArrayArg, Int, axis_of, type_of
 from dynamo_lite.ops.registry import Bound, OpDef, OpError, OpKind, Relate, Sample, define, spell
+from dynamo_lite.ops.shapes import settle
 from dynamo_lite.ops.views import view_operand
 
 
@@ -34,8 +35,8 @@ def _length(rows: Dim, columns: Dim, offset: int, ask: Relate) -> Dim:
     below: Any = columns if offset <= 0 else make("sub", columns, offset)
     length: Dim = left if left == below or ask(make("le", left, below)) else below
     if offset and not ask(make("ge", length, 0)):
-        raise OpError("a diagonal that no element is on")
-    return length
+        return 0  # it lies beside the matrix
+    return settle(length, ask)
 
 
 def _evaluate(args: tuple[Any, ...], params: dict[str, Any]) -> Any:

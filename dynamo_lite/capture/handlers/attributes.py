@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import types
 from typing import Any
 
@@ -125,6 +126,9 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
     raise Break("unsupported-operation", f"attribute {name} of {a_kind(owner)}")
 
 
+_OF_ENUMS = {"value": "_value_", "name": "_name_"}
+
+
 def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Value:
     obj = owner.value
     source = owner.source or constant(obj)
@@ -166,6 +170,8 @@ def _frozen_attribute(obj: Any, name: str) -> Value:
 
 def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Value:
     """A class's attribute read from the class: plain data and functions; the version guard covers all bases."""
+    if type(cls) is enum.EnumMeta and (member := _enum_member(machine, cls, source, name)) is not None:
+        return member
     if type(cls) is not type or name in vars(type):
         raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__} with a metaclass")
     machine.tracer.state_class("class_version", source, cls)
@@ -181,6 +187,20 @@ def _class_attribute(machine: Machine, cls: type, source: Any, name: str) -> Val
     if found is MISSING or hasattr(type(found), "__get__"):
         raise Break("unsupported-operation", f"attribute {name} of class {cls.__qualname__}")
     return LazyValue(source.attr(name), found)
+
+
+def _enum_member(machine: Machine, cls: type, source: Source, name: str) -> Value | None:
+    """A member of an Enum that its class has by that name; None for other attributes. NB: before CPython 3.12 a
+    descriptor in the class hands it out."""
+    found = class_lookup(cls, name)
+    place = constant(found)
+    if type(found) is enum.property and "member" in vars(found):
+        found, place = vars(found)["member"], place.attr("member")
+    if type(found) is not cls or class_lookup(enum.EnumMeta, name) is not MISSING or getattr(cls, name) is not found:
+        return None
+    machine.tracer.state_class("class_version", constant(enum.EnumMeta), enum.EnumMeta)
+    machine.tracer.state_class("class_version", source, cls)
+    return LazyValue(place, found)
 
 
 def _missing(machine: Machine, source: Source, name: str) -> AttributeMissing:
@@ -229,6 +249,10 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     machine.tracer.state_class("type_version", source, cls)
     found = class_lookup(cls, name)
     kind = type(found)
+    if name in _OF_ENUMS and found is vars(enum.Enum)[name]:
+        name = _OF_ENUMS[name]  # which is what it gets
+        found = class_lookup(cls, name)
+        kind = type(found)
     if isinstance(found, property):
         if not isinstance(found.fget, types.FunctionType):
             raise Break("unsupported-operation", f"property {name} of {cls.__qualname__}")
