@@ -10,6 +10,7 @@
 #include "dispatch.h"
 #include "eval_hook.h"
 #include "interrupts.h"
+#include "jump.h"
 #include "resumed.h"
 #include "trials.h"
 
@@ -63,7 +64,8 @@ dl_back_edge_take_over(PyObject *answer, DlFrame *frame, int depth, DlCache *cac
 {
     dl_pyframe_clear_state(frame, depth);
     /* NB: frame is hidden, so the one that runs is its caller. */
-    if (dl_resumed_relay(function, dl_pyframe_running(PyThreadState_Get()), on_miss, answer)) {
+    if (Py_IS_TYPE(answer, &dl_continuation_type)
+        && dl_resumed_relay(function, dl_pyframe_running(PyThreadState_Get()), on_miss, answer)) {
         return answer;
     }
     return dl_dispatch_go_on(cache, function, on_miss, answer);

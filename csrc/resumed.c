@@ -22,8 +22,7 @@ static _Thread_local Awaited awaited;
 int
 dl_resumed_relay(PyObject *function, DlFrame *caller, PyObject *on_miss, PyObject *value)
 {
-    if (awaited.function != function || awaited.caller != caller || awaited.on_miss != on_miss
-        || !Py_IS_TYPE(value, &dl_continuation_type)) {
+    if (awaited.function != function || awaited.caller != caller || awaited.on_miss != on_miss) {
         return 0;
     }
     awaited.handed = value;

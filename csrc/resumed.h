@@ -2,7 +2,6 @@
 #ifndef DL_RESUMED_H
 #define DL_RESUMED_H
 
-#include "jump.h"
 #include "pyframe.h"
 
 /* Of a frame with BackEdges, the iterations that it is to run and has run, and when the first and the last of these ended. */
