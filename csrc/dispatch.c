@@ -447,7 +447,8 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
           DlHookScope *scope, DlValues *inputs, DlChain *chain, PyObject **value)
 {
     int plain = entry->retired || is_out_of_range(entry, inputs);
-    note_plain(cache, slots, n_slots, on_miss, plain);
+    int with_polls = entry->retired && restarts(entry, chain, slots, n_slots);
+    note_plain(cache, slots, n_slots, on_miss, plain && !with_polls);
     DlValues outputs;
     PyObject *residual = NULL;
     DlWorld world = {entry->guards, func, slots, n_slots, entry->stores};
@@ -460,7 +461,7 @@ run_entry(DlCache *cache, DlEntry *entry, PyObject *func, PyObject **slots, Py_s
     dl_values_clear(inputs);
     if (outcome == DL_PLAIN) {
         dl_thread.why_plain = plain ? DL_REASON_RETIRED : DL_REASON_DECLINED;
-        if ((!plain || entry->retired) && restarts(entry, chain, slots, n_slots)) {
+        if (with_polls || (!plain && restarts(entry, chain, slots, n_slots))) {
             outcome = run_with_polls(cache, entry, func, slots, n_slots, owned, on_miss, scope, chain, value);
         }
     }

@@ -226,3 +226,33 @@ def test_locals_whose_death_is_noticed_are_kept(make: Callable[[list[Any]], Any]
     for _ in range(3):
         assert equal(observed(fast, lambda: (np.ones(4), 9, [])), observed(f, lambda: (np.ones(4), 9, [])))
     assert fast.stats()["plain_rounds"]
+
+
+def test_many_warnings_make_plain_rounds_longer() -> None:
+    """Each costs as much as many iterations of a small loop."""
+
+    def f(x: Any, z: Any) -> Any:
+        s = 0.0
+        for i in range(len(z)):
+            s = s * 0.5 + x[0] / z[i]
+        return s
+
+    z = np.ones(30000)
+    z[::3] = 0
+    fast = dynamo_lite.compile(f, options=OPTIONS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(3):
+            assert equal(fast(np.ones(9), z), f(np.ones(9), z))
+    assert fast.stats()["plain_rounds"] < 60  # of 30000
+
+
+def test_a_warning_in_the_first_iteration_of_each_call() -> None:
+    """The entry that begins calls is retired; they are begun plainly and go on natively, however many they are."""
+    fast = dynamo_lite.compile(warned_once, options=OPTIONS)
+    make = lambda: (np.ones(40), 300, 0)  # noqa: E731
+    for _ in range(40):
+        assert equal(observed(fast, make), observed(warned_once, make))
+    before = fast.stats()["native_calls"]
+    assert equal(observed(fast, make), observed(warned_once, make))
+    assert fast.stats()["native_calls"] > before
