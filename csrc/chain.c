@@ -4,6 +4,7 @@
    been faster from one round to the next, the next one has twice as many iterations, and half as many where it gains. */
 #include "chain.h"
 
+#include "program.h"
 #include "trials.h"
 
 enum { MOST_BARREN = 3, MOST_CAREFUL = 1 << 20, LONGEST_ROUND = 1 << 30, TIMED_ROUND = 4 };
@@ -18,7 +19,7 @@ void
 dl_chain_end(DlChain *chain, DlCache *cache)
 {
     Py_CLEAR(chain->restart);
-    if (chain->rounds > 0) {
+    if (chain->rounds > 0 && dl_world_decline_every == 0) { /* NB: tests are to see each iteration */
         cache->round_length = chain->rounds > 1 ? chain->length : chain->length / 2;
     }
 }
@@ -66,7 +67,7 @@ DlRounds
 dl_chain_begin_round(DlChain *chain)
 {
     uint64_t now = dl_now();
-    if (chain->rounds++ > 0 && chain->began != 0) {
+    if (chain->rounds++ > 0 && chain->began != 0 && dl_world_decline_every == 0) {
         double taken = (double)(now - chain->began) - (double)(dl_thread.answering - chain->answering);
         if (chain->each == 0) {
             chain->length = chain->length < TIMED_ROUND ? TIMED_ROUND : chain->length;

@@ -49,6 +49,7 @@ LAZY_OWN = {
     ("dynamo_lite.watching", "dynamo_lite.backends"),
     ("dynamo_lite.watching", "dynamo_lite.capture.residual"),
     ("dynamo_lite.cli.command", "argparse"),
+    ("dynamo_lite.config", "difflib"),
     ("dynamo_lite.cli.command", "dynamo_lite.cli.doctor"),
     ("dynamo_lite.cli.command", "dynamo_lite.backends"),
     ("dynamo_lite.cli.command", "dynamo_lite.stress"),

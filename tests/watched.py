@@ -50,6 +50,7 @@ LOOPS_AT_ONCE = Thresholds(
     short_loop=0.0,
     way_in=0.0,
     look=0.0,
+    polls_after=0.0,
     operations=1,
     together=0,
     short_function=0.0,
