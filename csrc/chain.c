@@ -54,7 +54,9 @@ dl_chain_note_end(DlChain *chain, DlCache *cache, DlEntry *entry, const DlEnd *e
                   : within > 0                                                       ? within / 2
                                                                                      : 4 * end->most;
     chain->within = is_plain || chain->most == DL_ALL ? 0 : within;
-    if (end->retreats) {
+    if (end->retreats) { /* which costs the call nothing but time, so that the entry is not retired for it */
+        DL_COUNT(cache, declines);
+        entry->declines++;
         chain->for_good = !dl_program_may_go_on(entry->program);
     }
     if (is_plain) {
