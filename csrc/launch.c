@@ -422,12 +422,20 @@ static int
 retreat(PyObject *object, PyObject *const *inputs, PyObject **outputs, DlEnd *end, const DlWorld *world)
 {
     DlProgram *program = (DlProgram *)object;
-    int status = 1;
+    int status = 1, learns = 1;
     end->retreats = 0;
-    while (status == 1 && end->most != 1 && is_of_iteration(program->last_decline)) {
+    while (status == 1 && is_of_iteration(program->last_decline)) {
+        int has_learnt = program->last_decline == DL_REASON_NAN || program->last_decline == DL_REASON_DOUBT;
+        int is_stricter = learns && has_learnt; /* the code that declined, from now on */
+        if (end->most == 1 && !is_stricter) {
+            break;
+        }
         end->lost += program->time;
-        end->within = end->most == DL_ALL ? 0 : end->most;
-        end->most = end->most == DL_ALL ? 1 : end->most / 2;
+        if (!is_stricter) {
+            end->within = end->most == DL_ALL ? 0 : end->most;
+            end->most = end->most == DL_ALL ? 1 : end->most / 2;
+        }
+        learns = learns && !is_stricter;
         status = run_steps(object, inputs, outputs, end, world);
     }
     end->retreats = status == 0;
