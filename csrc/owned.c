@@ -30,12 +30,12 @@ struct DlOwned {
 void *
 dl_program_take(DlProgram *self, size_t n, size_t size)
 {
-    size_t bytes = n * size, align = bytes < CHUNK / 8 ? _Alignof(max_align_t) : ALIGNMENT;
+    size_t bytes = n * size, align = bytes > CHUNK / 8 ? ALIGNMENT : _Alignof(max_align_t);
     struct DlMemory *chunk = self->memory;
     size_t at = chunk ? (chunk->used + align - 1) / align * align : 0;
     if (chunk == NULL || at > chunk->size || bytes > chunk->size - at) {
         void *room = NULL;
-        size_t whole = bytes < CHUNK ? CHUNK : bytes;
+        size_t whole = bytes > CHUNK ? bytes : CHUNK;
         if (whole > PY_SSIZE_T_MAX / 2 || posix_memalign(&room, ALIGNMENT, sizeof *chunk + whole) != 0) {
             PyErr_NoMemory();
             return NULL;

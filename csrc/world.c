@@ -274,28 +274,28 @@ dl_world_look(DlRun *run, int64_t time)
     return outermost->stale != DL_REASON_NONE ? dl_decline(run, outermost->stale) : dl_world_let_in(run, time, reason);
 }
 
-/* leave_loops(every): for tests, see dl_world_leave_every. */
+/* For tests: take a number for one of dl_world_..._every. */
 static PyObject *
-leave_loops(PyObject *Py_UNUSED(module), PyObject *every)
+take_every(PyObject *number, unsigned *every)
 {
-    unsigned long number = PyLong_AsUnsignedLong(every);
-    if (number == (unsigned long)-1 && PyErr_Occurred()) {
+    unsigned long value = PyLong_AsUnsignedLong(number);
+    if (value == (unsigned long)-1 && PyErr_Occurred()) {
         return NULL;
     }
-    dl_world_leave_every = (unsigned)number;
+    *every = (unsigned)value;
     Py_RETURN_NONE;
 }
 
-/* decline_loops(every): for tests, see dl_world_decline_every. */
+static PyObject *
+leave_loops(PyObject *Py_UNUSED(module), PyObject *every)
+{
+    return take_every(every, &dl_world_leave_every);
+}
+
 static PyObject *
 decline_loops(PyObject *Py_UNUSED(module), PyObject *every)
 {
-    unsigned long number = PyLong_AsUnsignedLong(every);
-    if (number == (unsigned long)-1 && PyErr_Occurred()) {
-        return NULL;
-    }
-    dl_world_decline_every = (unsigned)number;
-    Py_RETURN_NONE;
+    return take_every(every, &dl_world_decline_every);
 }
 
 /* has_other_threads(): whether this interpreter has more than one thread. */

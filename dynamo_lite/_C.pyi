@@ -208,7 +208,9 @@ def draw_numbers(generator: Any, kind: int, a: float, b: float, out: np.ndarray[
 def draw_twin(generator: Any, function: Callable[[Any], Any], /) -> Any:
     """function(twin of the generator), whose state then is the generator's; TypeError: it has none."""
 
-def decline_loops(every: int, /) -> None: ...
+def decline_loops(every: int, /) -> None:
+    """For tests: decline in each iteration of native loops whose number modulo this is the last; 0: in none of them."""
+
 def leave_loops(every: int, /) -> None:
     """For tests: leave native loops behind every so many iterations; 0: only where a signal or a thread waits."""
 
@@ -503,7 +505,8 @@ class Poll:
     def __call__(self) -> object: ...
 
 class BackEdge:
-    """Asked at the back edge of a loop of which one iteration runs plainly: true. Calling it gives what on_hot does."""
+    """Asked at the back edge of a loop of which some iterations run plainly: true behind the last of them. Calling it
+    gives what on_hot does."""
 
     place: Any
     def __init__(self, place: object, depth: int = 0, on_hot: object = None, on_miss: OnMiss | None = None) -> None: ...

@@ -154,11 +154,10 @@ class Resumes:
         code = decoded(function.__code__)
         cells, bound, held = own_cells(code), {}, {}
         live = frozenset(names) if reads_frame(code) else liveness(code)[header]
-        for name, value, is_sole in sorted(zip(names, values, sole, strict=True)):  # in the order of graph breaks
+        # NB: in the order of graph breaks, and with no more than they hand on: so there is one resume function.
+        for name, value, is_sole in sorted(zip(names, values, sole, strict=True)):
             if name not in cells:
-                if name in live or not _dies_unnoticed(
-                    value
-                ):  # NB: as segments end, so that there is one resume function
+                if name in live or not _dies_unnoticed(value):
                     bound[name] = value
             elif not is_sole:
                 held[name] = value
@@ -173,14 +172,15 @@ class Resumes:
         where there is no such edge."""
         code = function.__code__
         if code not in self._with_edges:
+            self._with_edges[code] = None
             made = code
-            if code not in self.numbers:
+            if code not in self.numbers:  # NB: the user's own code may bind its arguments otherwise than as they stand
                 whole = decoded(code)
                 entry = next(at for at, instr in enumerate(whole.instrs) if instr.op not in ("MAKE_CELL", "RESUME"))
                 try:
                     made = resume_code(whole, entry, (), whole.argnames, ())
                 except UnsupportedResume:
-                    made = code
+                    return None
 
             def make_edge(of: Code, loop: Loop | None) -> object | None:
                 if loop is None or (loop.outer is not None and not begins_at(of, loop.header)):
@@ -188,12 +188,11 @@ class Resumes:
                 return _C.BackEdge(loop, loop.depth, self._at_back_edge, self._on_miss)
 
             edged = polled(made, make_edge, Answers(_C.GO_ON, _C.drop_frame), inner=False)
-            found = None
             if edged is not made:
                 found = types.FunctionType(edged, function.__globals__, function.__name__, None, empty_closure(edged))
                 found.__qualname__ = function.__qualname__
                 self.roots[edged] = self.roots.get(code, code)
-            self._with_edges[code] = found
+                self._with_edges[code] = found
         return self._with_edges[code]
 
     def _at_back_edge(self, edge: _C.BackEdge, function: types.FunctionType, *held: Any) -> Any:

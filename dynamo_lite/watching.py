@@ -224,22 +224,20 @@ class Watch:
 
     def miss(self, function: types.FunctionType, slots: tuple[Any, ...], /) -> _C.CacheEntry | None:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
+        caller, code = sys._getframe().f_back, function.__code__  # None in a thread of C's
         with budget.timed():  # the question itself is part of the price
-            return self._entry(function, slots)
-
-    def _entry(self, function: types.FunctionType, slots: tuple[Any, ...]) -> _C.CacheEntry | None:
-        compiler, code = self._compiler(), function.__code__
-        if self._is_called_from_outside(code):
-            self.from_outside.add(_key(code))
-        saved = self._known_savings() if compiler is not None else 0.0
-        allowed = compiler is not None and self.budget.allows(saved=saved, goes_on=compiler.is_resumed(code))
-        if compiler is None or not allowed or self._waits(code, self._running()):
-            self.put_off += 1
-            _C.cool(function, self._pause(allowed, saved))
-            return None
-        self.asked.add(_key(code))
-        with self.budget.attempt():
-            return compiler.miss(function, slots)
+            compiler = self._compiler()
+            if self._is_outside(caller, code):
+                self.from_outside.add(_key(code))
+            saved = self._known_savings() if compiler is not None else 0.0
+            allowed = compiler is not None and self.budget.allows(saved=saved, goes_on=compiler.is_resumed(code))
+            if compiler is None or not allowed or self._waits(code, self._running()):
+                self.put_off += 1
+                _C.cool(function, self._pause(allowed, saved))
+                return None
+            self.asked.add(_key(code))
+            with self.budget.attempt():
+                return compiler.miss(function, slots)
 
     def _pause(self, allowed: bool, saved: float) -> float:
         """Seconds until one who was refused may ask again; where the budget did not refuse it, others only have to be
@@ -268,9 +266,9 @@ class Watch:
         self.waited[heart] = waited + 1
         return True
 
-    def _is_called_from_outside(self, code: types.CodeType) -> bool:
-        """Whether code that is not watched calls the function that asks now: it is not inlined there (np.vectorize)."""
-        frame = sys._getframe(1).f_back  # of miss(); None in a thread of C's
+    def _is_outside(self, frame: types.FrameType | None, code: types.CodeType) -> bool:
+        """Whether code that is not watched calls the function that asks now, whose caller's frame that is, or which has
+        called itself there: it is not inlined (np.vectorize)."""
         while frame is not None and _key(frame.f_code) == _key(code):
             frame = frame.f_back
         return frame is not None and _key(frame.f_code) not in self.watched_code
@@ -324,6 +322,7 @@ class Watch:
         self.budget.expects(round_, ahead)
         return is_long
 
+    @budget.timed()  # the question itself is part of the price
     def hot(
         self,
         poll: _C.Poll,
@@ -340,19 +339,6 @@ class Watch:
         stack, names and values: the frame's. own, sole: whether nobody else has what a stack slot, or a variable's,
         holds.
         """
-        with budget.timed():  # the question itself is part of the price
-            return self._continuation(poll, function, stack, own, names, values, sole)
-
-    def _continuation(
-        self,
-        poll: _C.Poll,
-        function: types.FunctionType,
-        stack: Sequence[Any],
-        own: Sequence[bool],
-        names: list[str],
-        values: list[Any],
-        sole: list[bool],
-    ) -> Any:
         began = time.perf_counter()
         if not self._look_ahead(poll, function, stack):
             return 0.0

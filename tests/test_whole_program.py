@@ -429,6 +429,20 @@ def test_the_function_in_which_most_time_goes_is_compiled_first() -> None:
     assert watch._waits(codes[0], 10.0)
 
 
+def test_who_calls_a_function_tells_whether_it_is_inlined() -> None:
+    watch = Watch(policy.Thresholds(budget_share=0.0, budget_base=-1.0))
+
+    def is_watched() -> Any:
+        return watch.miss(loop, ())
+
+    def is_not_watched() -> Any:
+        return watch.miss(until, ())
+
+    watch.watched_code.add((is_watched.__code__.co_filename, is_watched.__code__.co_firstlineno))
+    assert is_watched() is None and is_not_watched() is None
+    assert watch.from_outside == {(until.__code__.co_filename, until.__code__.co_firstlineno)}
+
+
 def test_a_short_loop_is_left_to_the_code_of_its_function() -> None:
     def total(x: Any) -> Any:
         found = 0.0

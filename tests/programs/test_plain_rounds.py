@@ -10,13 +10,16 @@ import contextlib
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dynamo_lite
-from dynamo_lite import _C
+from dynamo_lite import _C, resumes
+from dynamo_lite.pycode import UnsupportedResume
+from tests import watched
 from tests.oracle import require_equal
 from tests.programs import random_effects
 from tests.programs.loop_cases import OPTIONS, Case
@@ -256,3 +259,55 @@ def test_a_warning_in_the_first_iteration_of_each_call() -> None:
     before = fast.stats()["native_calls"]
     assert equal(observed(fast, make), observed(warned_once, make))
     assert fast.stats()["native_calls"] > before
+
+
+@pytest.mark.parametrize("name", list(CASES)[::4])
+def test_programs_that_are_watched(name: str, decline: Callable[[int], None]) -> None:
+    """Under ``run`` the polls that are there bring the loop back."""
+    case: Case = CASES[name]
+    decline(1 + sum(name.encode()) % 3)
+    try:
+        require_equal(
+            case.fn,
+            lambda: case.args(7, case.sizes[0]),
+            variants=[lambda: case.args(4, case.sizes[0])],
+            compile=watched.compile_loops,
+            compile_options={"backend": "numba"},
+        )
+    finally:
+        _C.watch(None, None, None)
+
+
+def test_a_watched_loop_goes_on_behind_a_warning() -> None:
+    make = lambda: (np.ones(40), 300, 77)  # noqa: E731
+    fast: Any = watched.compile_loops(warned_once, backend="numba")
+    try:
+        for _ in range(3):
+            assert equal(observed(fast, make), observed(warned_once, make))
+        stats = fast.stats()
+    finally:
+        _C.watch(None, None, None)
+    assert stats["plain_rounds"] >= 3 and stats["native_calls"] > stats["declines"] > 0
+
+
+def test_what_cannot_begin_anew_runs_plainly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own code would bind the arguments, which are bound already, once more."""
+
+    def f(*xs: Any, most: int) -> Any:
+        x = xs[0]
+        for i in range(most):
+            x = x + 1.0 / (x[0] * i)
+        return x
+
+    def refuses(code: Any, index: int, stack: Any, bound: Any, cells: Any = ()) -> Any:
+        if bound == ("most", "xs"):
+            raise UnsupportedResume("not there")
+        return resume_code(code, index, stack, bound, cells)
+
+    resume_code = resumes.resume_code
+    monkeypatch.setattr(resumes, "resume_code", refuses)
+    fast = dynamo_lite.compile(f, options=OPTIONS)
+    make = lambda: (np.ones(4),)  # noqa: E731
+    for _ in range(3):
+        assert equal(observed(partial(fast, most=20), make), observed(partial(f, most=20), make))
+    assert fast.stats()["declines"] > 0 and fast.stats()["plain_rounds"] == 0

@@ -37,6 +37,12 @@ def of_the_callers_list(x: Any, start: Any) -> Any:
     return sum(x, start), sum(x), np.sqrt(np.float64(len(x)))
 
 
+def same(function: Any, *args: Any, backend: str = "numba") -> None:
+    """Whether it gives what it gives plainly."""
+    compile_options = {"backend": backend, "options": OPTIONS}
+    require_equal(function, copies_of(*args), compile=dynamo_lite.compile, compile_options=compile_options)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("function", [of_an_array, of_what_is_computed, of_items])
 @pytest.mark.parametrize("char", "?bBhilqefdFD")
@@ -51,24 +57,14 @@ def test_sums_of_vectors(function: Any, char: str, backend: str) -> None:
             x = (np.abs(x) if char == "B" else x).astype(char)
         if function is of_items and char in "FD":
             continue
-        require_equal(
-            function,
-            copies_of(x),
-            compile=dynamo_lite.compile,
-            compile_options={"backend": backend, "options": OPTIONS},
-        )
+        same(function, x, backend=backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_sums_that_meet_nan_and_infinity(backend: str) -> None:
     special = np.array([1.0, np.nan, np.inf, -np.inf, -0.0, 5e-324, 1e308, 1e308])
     for x in (special, special[4:5], special[6:], special[2:4], -special[::-1]):
-        require_equal(
-            of_what_is_computed,
-            copies_of(x),
-            compile=dynamo_lite.compile,
-            compile_options={"backend": backend, "options": OPTIONS},
-        )
+        same(of_what_is_computed, x, backend=backend)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -76,12 +72,7 @@ def test_sums_of_rows(backend: str) -> None:
     for shape in ((3, 5), (1, 4), (0, 4), (40, 3)):
         x = np.random.default_rng(2).random(shape) - 0.5
         for one in (x, np.asfortranarray(x), (x * 9).astype(int), x + 1j):
-            require_equal(
-                of_rows,
-                copies_of(one),
-                compile=dynamo_lite.compile,
-                compile_options={"backend": backend, "options": OPTIONS},
-            )
+            same(of_rows, one, backend=backend)
 
 
 def test_sums_of_the_callers_lists() -> None:
@@ -89,12 +80,7 @@ def test_sums_of_the_callers_lists() -> None:
     lists: list[Any] = [[1, 2, 3], [0.1] * 11, [1e16, 1.0, 1.0, -1e16], [1, 2.5, True], list(rng.random(20)), []]
     for items in (*lists, [np.ones(3), np.zeros(3)], [[1], [2]], ["a"]):
         for start in (0, 1.5, np.float64(2.0), np.arange(3.0), [], ""):
-            require_equal(
-                of_the_callers_list,
-                copies_of(items, start),
-                compile=dynamo_lite.compile,
-                compile_options={"options": OPTIONS},
-            )
+            same(of_the_callers_list, items, start)
 
 
 def called_wrongly(x: Any) -> Any:
