@@ -17,6 +17,7 @@ import numpy as np
 from dynamo_lite import _C, budget
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.residual import Target
+from dynamo_lite.capture.rests import rest_of_iterator
 from dynamo_lite.capture.state import Beginning, place_in
 from dynamo_lite.capture.trace import empty_closure
 from dynamo_lite.pycode import (
@@ -38,7 +39,6 @@ from dynamo_lite.pycode import (
 _NUMBERS = {int, float, bool, complex, type(None)} | {
     one for one in np.sctypeDict.values() if issubclass(one, np.number | np.bool)
 }
-_RANGE_ITERATOR = type(iter(range(1)))
 _EMPTY = types.CellType()
 
 
@@ -148,9 +148,9 @@ class Resumes:
         """
         kinds, items = [], []
         for item, is_own in zip(stack, own, strict=True):
-            is_range = is_own and type(item) is _RANGE_ITERATOR
-            kinds.append("range" if is_range else "value")
-            items.append(_rest(item) if is_range else item)
+            rest = rest_of_iterator(item) if is_own else None
+            kinds.append("value" if rest is None else "rest")
+            items.append(item if rest is None else rest)
         code = decoded(function.__code__)
         cells, bound, held = own_cells(code), {}, {}
         live = frozenset(names) if reads_frame(code) else liveness(code)[header]
@@ -246,10 +246,3 @@ def _dies_unnoticed(value: object) -> bool:
     if base is not None and (type(base) is not np.ndarray or base.base is not None):
         return False
     return not any(one.dtype.hasobject or weakref.getweakrefcount(one) for one in (value, base) if one is not None)
-
-
-def _rest(iterator: Any) -> range:
-    """What is left of a range that a `for` goes over."""
-    state = iterator.__reduce__()
-    numbers: range = state[1][0]
-    return numbers[state[2] :] if len(state) > 2 and state[2] else numbers

@@ -29,7 +29,7 @@ from dynamo_lite.capture.handlers.attributes import get_attribute
 from dynamo_lite.capture.handlers.containers import get_item, length, set_item
 from dynamo_lite.capture.handlers.control import known_truth, truth_of
 from dynamo_lite.capture.instances import get_special, make_instance
-from dynamo_lite.capture.iterators import drain, extend, iterate, next_item
+from dynamo_lite.capture.iterators import drain, extend, iterate, iterate_part, next_item
 from dynamo_lite.capture.machine import OPAQUE, Machine, as_constant
 from dynamo_lite.capture.numbered import CALL
 from dynamo_lite.capture.numbers import (
@@ -297,7 +297,7 @@ def _enumerate(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     start = int(start) if type(start) is bool else start
     if type(start) is not int:
         raise Break("python-call", "enumerate")
-    return IteratorValue(None, args[0], kind="enumerate", start=start, parts=(iterate(machine, args[0]),))
+    return IteratorValue(None, args[0], kind="enumerate", start=start, parts=(iterate_part(machine, args[0]),))
 
 
 @rule(zip)
@@ -305,7 +305,7 @@ def _zip(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     strict = as_constant(machine, kwargs["strict"]) if set(kwargs) == {"strict"} else False
     if (kwargs and "strict" not in kwargs) or type(strict) is not bool:
         raise Break("python-call", "zip")
-    return IteratorValue(None, kind="zip", start=int(strict), parts=tuple(iterate(machine, arg) for arg in args))
+    return IteratorValue(None, kind="zip", start=int(strict), parts=tuple(iterate_part(machine, arg) for arg in args))
 
 
 @rule(map)

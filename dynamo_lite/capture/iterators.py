@@ -9,19 +9,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from dynamo_lite.budget import spend
 from dynamo_lite.capture import lists
-from dynamo_lite.capture.columns import is_row, parts
+from dynamo_lite.capture.columns import is_row, open_columns, parts
 from dynamo_lite.capture.folding import check_items
+from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import CALL, RULED, item_at, source_of
-from dynamo_lite.capture.numbers import length_of
+from dynamo_lite.capture.numbers import as_scalar, length_of
+from dynamo_lite.capture.rests import iterator_of
 from dynamo_lite.capture.state import Raised, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CallValue,
     ConstantValue,
     DictValue,
     DictViewValue,
@@ -32,12 +36,14 @@ from dynamo_lite.capture.value import (
     NumberValue,
     RangeValue,
     RecordValue,
+    RestValue,
     SequenceValue,
     Value,
     a_kind,
     computed_number,
     kind_name,
 )
+from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic
 
 ARGUMENT_UNROLL_LIMIT = 8
@@ -55,7 +61,7 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             return IteratorValue(None, value, kind="array")
         case NestedValue():
             return IteratorValue(None, value, parts(machine, value))
-        case SequenceValue() if value.times is not None and machine.tracer.native_loops:
+        case SequenceValue() if (value.times is not None or value.is_grown) and machine.tracer.native_loops:
             return IteratorValue(None, value, kind="array")
         case SequenceValue():
             return IteratorValue(None, value, value.items)
@@ -82,6 +88,29 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
     if isinstance(value, NumberValue) or (isinstance(value, ConstantValue) and type(value.value) in _NO_ITEMS):
         raise Raised(TypeError, f"{kind_name(value)} object is not iterable")
     raise Break("loop-over-unknown-iterator", a_kind(value))
+
+
+def iterate_part(machine: Machine, value: Value) -> IteratorValue:
+    """What an enumerate or zip takes its items of, or a Rest: the numbers of a long range, too, are known by number."""
+    if isinstance(value, RangeValue) and machine.tracer.native_loops:
+        bounds = value.start, value.stop, value.step
+        if any(map(is_symbolic, bounds)) or length_of(bounds) > ALWAYS_UNROLLED:
+            return IteratorValue(None, value, kind="span")
+    return iterate(machine, value)
+
+
+def go_on_with(machine: Machine, rest: RestValue) -> Value:
+    """The iterator over what is left, in a resume function."""
+    tracer = machine.tracer
+    items = [realise(tracer, part) for part in rest.parts.items]
+    for item in items:
+        if isinstance(item, SequenceValue):
+            open_columns(tracer, item)
+    taken = as_scalar(rest.taken)
+    assert taken is not None
+    if not tracer.native_loops:
+        return CallValue(None, iter, [rest])
+    return iterator_of(rest, items, partial(iterate_part, machine), taken)
 
 
 def _range_items(tracer: Tracer, value: RangeValue) -> list[Value]:
@@ -185,7 +214,7 @@ def take_one_by_one(machine: Machine, iterator: IteratorValue) -> bool:
     """Let an iterator over numbered items be taken from as Python takes; whether it can be."""
     if iterator.kind == "generator":
         iterator.kind, iterator.parts = "iter", ()
-    elif iterator.kind in ("range", "array") and not isinstance(iterator.of, ArrayValue):
+    elif iterator.kind in ("range", "array", "span") and not isinstance(iterator.of, ArrayValue):
         if isinstance(iterator.of, NestedValue):
             iterator.of.root.give_up()
         is_list = isinstance(iterator.of, SequenceValue)
@@ -251,12 +280,8 @@ _NEXT: dict[str, Callable[[Machine, IteratorValue], Value | None]] = {
     "zip": _next_of_zip,
     "map": _next_of_map,
     "generator": _next_of_generator,
+    "span": _next_of_generator,
 }
-
-
-def rest_of(numbers: range, taken: int) -> range:
-    """The range behind its first `taken` numbers; its bounds stay what they were, so that guards on them hold."""
-    return range(numbers.start + taken * numbers.step, numbers.stop, numbers.step)
 
 
 def advanced(of: Any, taken: int | None) -> Any:

@@ -1,8 +1,8 @@
 """Leaving a loop between two iterations: what the frame holds there, for plain Python or another program to go on.
 
-Enters: a `while`, or a `for` over a range, that has just been captured, in the frame of the segment itself. Leaves: a
+Enters: a `while`, or a `for` of which rests.py can tell what is left, that has just been captured, in the frame of the segment itself. Leaves: a
 LoopExit, the frame's state in front of the body of the `while`, or of the FOR_ITER of the `for`, with an iterator over
-what is left of the range. When a signal or another thread waits, the program ends at the loop with the
+what is left. When a signal or another thread waits, the program ends at the loop with the
 values of then (a LEAVE node), and the exit's residual code hands over to the resume function at that instruction, where
 capture begins as it does for any other segment:
 
@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dynamo_lite.capture.iterators import rest_of
 from dynamo_lite.capture.places import stores
+from dynamo_lite.capture.rests import Bounds, left_of
 from dynamo_lite.capture.state import Frame, LoopExit, Tracer
 from dynamo_lite.capture.value import (
     CallValue,
@@ -30,7 +30,6 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     IteratorValue,
     MethodValue,
-    RangeValue,
     SequenceValue,
     TakenValue,
     Value,
@@ -75,33 +74,30 @@ def note_exit(
     frame: Frame,
     header: int,
     loop: Node,
-    numbers: RangeValue | None,
+    rest: tuple[Value, Bounds] | None,
     held: Callable[[str], Value | None],
 ) -> bool:
     """Let `loop` be left between two iterations, if somebody can go on there: whether it may be.
 
-    numbers: those that a `for` goes through; None for a `while`. held: what a local holds after an iteration, None if
-    nothing; it raises CannotLeave if nobody can tell.
+    rest: what a `for` goes over, which nobody else has, and its numbers; None for a `while`. held: what a local holds
+    after an iteration, None if nothing; it raises CannotLeave if nobody can tell.
     """
     if tracer.regions or len(tracer.frames) != 1 or tracer.depth or not goes_on_at(frame.code, header):
         return False
-    if numbers is not None:
-        iterator = frame.stack[-1]
-        assert isinstance(iterator, IteratorValue)
-        if iterator.kind != "range":
-            return False
     memo: dict[Value, Value] = {}
     own = (way_number(header), index_name(header))
     try:
         cells = _own_cells(frame, held, memo)
         values = {name: held(name) for name in frame.locals if name not in own}
         locals_ = {name: _as_now(value, memo) for name, value in values.items() if value is not None}
-        stack = [_as_now(value, memo) for value in (frame.stack if numbers is None else frame.stack[:-1])]
+        stack = [_as_now(value, memo) for value in (frame.stack if rest is None else frame.stack[:-1])]
         kept = [(owner, key, _as_now(value, memo)) for owner, key, value in stores(tracer)]
     except CannotLeave:
         return False
-    if numbers is not None:
-        stack.append(IteratorValue(None, CallValue(None, rest_of, [numbers, TakenValue()]), kind="range"))
+    if rest is not None:
+        iterator, bounds = rest
+        assert isinstance(iterator, IteratorValue)
+        stack.append(left_of(iterator, bounds, TakenValue()))
     tracer.exits.append(LoopExit(loop, header, stack, locals_, cells, kept))
     return True
 
@@ -166,11 +162,6 @@ def counted(begin: Value, step: int) -> Value:
     return CallValue(None, grown, [begin, ConstantValue(None, step), TakenValue()])
 
 
-def rest_behind(numbers: range, at: int) -> range:
-    """The range behind its number `at`."""
-    return range(at + numbers.step, numbers.stop, numbers.step)
-
-
 def done_at(start: int, step: int, at: int) -> int:
     """How many iterations come before that of the number `at`."""
     return (at - start) // step
@@ -182,6 +173,6 @@ def grown(begin: int, step: int, taken: int) -> int:
 
 
 __all__ = [
-    *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "note_exit", "reads_frame", "rest_behind"),
+    *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "note_exit", "reads_frame"),
     "way_number",
 ]

@@ -10,7 +10,7 @@ from dynamo_lite.capture.iterators import take_one_by_one
 from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, plan_of
 from dynamo_lite.capture.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
-from dynamo_lite.capture.numbered import end, has_ended, item_at, numbering, take_one
+from dynamo_lite.capture.numbered import end, goes_over_grown, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.scopes import is_handled
 from dynamo_lite.capture.state import ENDLESS, Frame, Retry, Tracer
@@ -28,9 +28,14 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         frame.stack.pop()
         frame.index = exit_index
         return True
+    if goes_over_grown(iterator):
+        raise Break("loop-list", "a list")
     plan = plan_of(tracer, frame, header)
     stands_still = bool(frame.code.flags & CO_GENERATOR_KINDS)  # between two items
     settled = isinstance(iterator.of, SequenceValue) and not is_row(iterator.of) and iterator.of.times is None
+    if iterator.is_rest and (plan.refused is not None or stands_still):
+        plan.outcome = "segments"
+        raise Break("loop-goes-on", "the rest of a loop")
     if iterator.kind != "range" and (settled or plan.refused is not None) and take_one_by_one(machine, iterator):
         plan.outcome = "unrolled"
         return False

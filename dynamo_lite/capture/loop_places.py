@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from dynamo_lite.capture.branches import Walk
-from dynamo_lite.capture.leaving import done_at, rest_behind
+from dynamo_lite.capture.leaving import done_at
 from dynamo_lite.capture.lists import is_whole
 from dynamo_lite.capture.loop_code import tests
 from dynamo_lite.capture.machine import Machine
@@ -29,17 +29,17 @@ from dynamo_lite.capture.places import (
     snapshot,
     was_looked_at,
 )
+from dynamo_lite.capture.rests import Bounds, left_behind
 from dynamo_lite.capture.sameness import unchanged
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Rounds, Tracer, Ways, place_of
-from dynamo_lite.capture.value import CallValue, ConstantValue, GoneValue, IteratorValue, RangeValue, Value
+from dynamo_lite.capture.value import CallValue, ConstantValue, GoneValue, Value
 from dynamo_lite.capture.wrap import present, realise
 from dynamo_lite.graph.scalar import Scalar, kind_of, make
 from dynamo_lite.pycode import Code
 
 Name: TypeAlias = str | Place  # of a local, or a place
 State: TypeAlias = list[tuple[Value, tuple[Any, ...]]]
-Bounds: TypeAlias = tuple[Scalar, Scalar, Scalar]
 
 MAX_PLACES = 64
 
@@ -130,16 +130,16 @@ def bounds_of(
 
 
 def ways_of(
-    tracer: Tracer, code: Code, walk: Walk, number: Value, at: Value | None, bounds: Bounds, is_for: bool
+    tracer: Tracer, code: Code, walk: Walk, number: Value, at: Value | None, bounds: Bounds
 ) -> Ways:
     """Where the frame may go on besides behind the loop. at: the index of the iteration that was left in its middle."""
     places: list[tuple[int, tuple[Value, ...]]] = []
+    is_for = walk.iterator is not None
     for place in walk.apart:
         under: tuple[Value, ...] = tuple(GoneValue() for _ in range(is_for + walk.gone.get(place, 0)))
-        if place in walk.inside and is_for:
+        if place in walk.inside and walk.iterator is not None:
             assert at is not None
-            rest = CallValue(None, rest_behind, [RangeValue(None, *bounds), at])
-            under = (IteratorValue(None, rest, kind="range"),)
+            under = (left_behind(walk.iterator, bounds, at),)
         places.append((place, under))
     if not walk.inside or at is None:
         return Ways(number, tuple(places))

@@ -57,6 +57,7 @@ from dynamo_lite.capture.places import (
     unread,
 )
 from dynamo_lite.capture.region import close_region
+from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.sameness import is_one_object, is_tuple, mutable_state, reachable, same, types_agree
 from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow, place_of
 from dynamo_lite.capture.value import (
@@ -67,7 +68,6 @@ from dynamo_lite.capture.value import (
     EitherValue,
     IteratorValue,
     NumberValue,
-    RangeValue,
     SequenceValue,
     Value,
     is_computed,
@@ -137,6 +137,7 @@ class Attempt:
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
     learned: bool = False  # something about numbers, so that the next attempt is another
     works_on_computed: bool = False  # what the segment computes, by a loop that none can begin in the middle of
+    may_leave: bool = True  # nobody but the loop has what it goes over
     late: bool = False  # something has its value only behind an iteration
     goes_on: GoesOn = True  # whether there is another iteration
     walk: Walk | None = None  # the one under way
@@ -187,12 +188,13 @@ class Attempt:
         iterator = None if is_while else frame.stack[-1]
         assert iterator is None or isinstance(iterator, IteratorValue)
         outermost = len(tracer.regions) == 1 and len(tracer.frames) == 1
-        if tracer.pauses and outermost and (iterator is None or iterator.kind == "range"):
+        self.may_leave = iterator is None or (is_handed_over(iterator) and not self._is_held(iterator))
+        if tracer.pauses and outermost and self.may_leave:
             self.region.pauses = []
         starts = ways_out(frame.code, natural) - {exit_index}
         walk = Walk(self.machine, frame, self.loop, self.header, self._refuse_way, exit_index, iterator, apart, starts)
         walk.inside = inside
-        if outermost and (iterator is None or iterator.kind == "range"):
+        if outermost and self.may_leave:
             walk.leave_at = self._leave_at
         self.walk = walk
         self.machine.attempts.append(self)
@@ -240,7 +242,7 @@ class Attempt:
             frame.index = exit_index
         number, at = (frame.locals.pop(name, None) for name in (self.way_name, self.at_name))
         if number is not None and not isinstance(number, ConstantValue):
-            frame.ways = ways_of(tracer, frame.code, walk, number, at, self.bounds, not is_while)
+            frame.ways = ways_of(tracer, frame.code, walk, number, at, self.bounds)
 
     def _leave_at(self, place: int) -> None:
         """Let the iteration be left at the beginning of a way that cannot be traced, and the loop be entered again
@@ -615,7 +617,6 @@ class Attempt:
             for path, place in places.items()
             if path[0] in live or path[0] in entered
         }
-        rest = None if self.exit_index is None else RangeValue(None, *self.bounds)
         self.region.loop, tracer.loops[loop] = loop, self.region
         made = self._made_left, partial(made_behind, self)
         left, behind = (Behind(self.objects, places, results, make_one, self.first) for make_one in made)
@@ -623,7 +624,8 @@ class Attempt:
         try:
             for place in self.owners:
                 self._set(place, held(place))
-            leaves = note_exit(tracer, self.frame, self.header, loop, rest, held)
+            rest = None if self.exit_index is None else (self.frame.stack[-1], self.bounds)
+            leaves = self.may_leave and note_exit(tracer, self.frame, self.header, loop, rest, held)
         except CannotLeave:
             leaves = False
         if tracer.stored and not leaves and not tracer.regions:

@@ -68,7 +68,7 @@ def is_numbered(iterator: IteratorValue) -> bool:
         return False  # one iterator twice, which gives them items in turn
     states = {(each.taken, has_ended(each)) for each in iterators}
     return len(states) == 1 and all(
-        each.parts or each.kind in ("range", "array") or each.kind in RULED for each in iterators
+        each.parts or each.kind in ("range", "array", "span") or each.kind in RULED for each in iterators
     )
 
 
@@ -84,24 +84,42 @@ def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, 
     or of which somebody could see what has been taken of its parts."""
     if isinstance(iterator.of, RangeValue) and iterator.kind == "range":
         return iterator.of.start, iterator.of.stop, iterator.of.step
+    if isinstance(iterator.of, RangeValue) and iterator.kind == "span":
+        return iterator.start, trip(tracer, iterator.of), 1
     if iterator.kind == "array" and isinstance(iterator.of, NumberedValue | NestedValue):
-        return 0, columns.length(tracer, iterator.of), 1
+        return iterator.start, columns.length(tracer, iterator.of), 1
     if iterator.kind == "array" and isinstance(iterator.of, SequenceValue):
-        return None if iterator.of.times is None else (0, iterator.of.times, 1)
+        return None if iterator.of.times is None else (iterator.start, iterator.of.times, 1)
     if iterator.kind == "array":
         assert isinstance(iterator.of, ArrayValue)
-        return 0, iterator.of.node.array_type.shape[0], 1
+        return iterator.start, iterator.of.node.array_type.shape[0], 1
     if iterator.kind in RULED:
-        return 0, RULED[iterator.kind][1](tracer, iterator), 1
+        return iterator.start, RULED[iterator.kind][1](tracer, iterator), 1
     first, *others = (numbering(tracer, part) for part in iterator.parts)
     for other in others:
         if first is None or other is None:
             return None
         if not _is_as_long(tracer, first[1], other[1]):
-            if iterator.start or not _are_private(tracer, iterator):  # or it is strict
+            if iterator.start or not are_private(tracer, iterator):  # or it is strict
                 return None
             first = first[0], _shorter(tracer, first[1], other[1]), first[2]
     return first
+
+
+def goes_over_grown(iterator: IteratorValue) -> bool:
+    """Whether it goes over a list that loops have filled, whose items only another segment can know."""
+    return any(isinstance(one.of, SequenceValue) and one.of.is_grown for one in under(iterator))
+
+
+def trip(tracer: Tracer, numbers: RangeValue) -> Scalar:
+    """How many numbers a range has; whether it has any, and which way it goes, is guarded."""
+    start, stop, step = numbers.start, numbers.stop, numbers.step
+    distance = make("sub", stop, start)
+    if not tracer.relate(make("ge", step, 1)):
+        distance, step = make("neg", distance), make("neg", step)
+    if step != 1:
+        distance = make("floordiv", make("add", distance, make("sub", step, 1)), step)
+    return distance if tracer.relate(make("ge", distance, 0)) else 0
 
 
 def _is_as_long(tracer: Tracer, one: Scalar, other: Scalar) -> bool:
@@ -118,7 +136,7 @@ def _shorter(tracer: Tracer, one: Scalar, other: Scalar) -> Scalar:
         return make("min", one, other)
 
 
-def _are_private(tracer: Tracer, iterator: IteratorValue) -> bool:
+def are_private(tracer: Tracer, iterator: IteratorValue) -> bool:
     """Whether nothing but the loop can tell how much has been taken of the iterator, which is on top of the stack or
     under what is there, and of those under it."""
     stack = tracer.frames[-1].stack
@@ -140,6 +158,8 @@ def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
     index = machine.tracer.number(number)
     if iterator.kind == "range":
         return index
+    if isinstance(iterator.of, RangeValue) and iterator.kind == "span":
+        return machine.tracer.number(make("add", iterator.of.start, make("mul", number, iterator.of.step)))
     if isinstance(iterator.of, ArrayValue) and iterator.kind == "array":
         return numpy_rules.get_item(machine, iterator.of, index)
     if isinstance(iterator.of, NumberedValue | NestedValue) and iterator.kind == "array":
@@ -178,6 +198,6 @@ def has_ended(iterator: IteratorValue) -> bool:
 
 
 __all__ = [
-    *("CALL", "RULED", "end", "goes_over_arrays", "has_ended", "is_numbered", "item_at", "numbering", "source_of"),
-    "take_one",
+    *("CALL", "RULED", "are_private", "end", "goes_over_arrays", "goes_over_grown", "has_ended", "is_numbered", "item_at"),
+    *("numbering", "source_of", "take_one", "trip", "under"),
 ]

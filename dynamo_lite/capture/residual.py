@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import let_in
-from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, rest_of, strictly
+from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, strictly
+from dynamo_lite.capture.numbered import has_ended
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
+from dynamo_lite.capture.rests import Rest, goes_by_number, rest_of, rest_value
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
 from dynamo_lite.capture.value import (
@@ -44,6 +46,7 @@ from dynamo_lite.capture.value import (
     ObjectValue,
     RangeValue,
     RecordValue,
+    RestValue,
     ResultValue,
     SequenceValue,
     SliceValue,
@@ -80,8 +83,8 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "range"
-    for what is left of one that a `for` goes over), its bound locals, and the variables whose cells go with it. side:
+    """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "rest" for
+    what is left of what a `for` goes over), its bound locals, and the variables whose cells go with it. side:
     of a branch on data."""
 
     index: int
@@ -238,6 +241,8 @@ class Residual:
                 self.emit("CALL", 0)
             case SliceValue():
                 self.call(slice, [value.start, value.stop, value.step])
+            case RestValue():
+                self.call(Rest, [ConstantValue(None, value.shape), value.parts, value.taken])
             case RangeValue():
                 self.call(range, [self.operand(part) for part in (value.start, value.stop, value.step)])
             case IteratorValue() if _is_rest(value):
@@ -335,8 +340,10 @@ class Residual:
                 self.emit("LIST_EXTEND", 1)
 
     def rest(self, value: IteratorValue) -> None:
-        """Push the range of what an iterator over one has not taken."""
-        if value.taken:
+        """Push what stands for what an iterator has not taken: a range, or a Rest."""
+        if value.kind != "range":
+            self.load(value.of if isinstance(value.of, RestValue) else rest_value(value))
+        elif value.taken:
             self.call(rest_of, [value.of, ConstantValue(None, value.taken)])
         else:
             self.load(value.of)
@@ -504,7 +511,7 @@ class Residual:
         statement = plain_statement(self.code, index, self.namespace, self._variables, stack)
         pops = OPCODES[instr.op].effect.popped(instr.arg)
         split = len(stack) - pops if statement is None else statement[1]
-        if "null" not in kinds[:split] and "range" not in kinds[:split] and statement is None:
+        if "null" not in kinds[:split] and "rest" not in kinds[:split] and statement is None:
             split = 0
         keywords = stack[-1] if instr.op == "CALL_KW" and isinstance(stack[-1], SequenceValue) else None
         # From 3.14 what CPython borrows from a local has no reference of its own, which the called can see.
@@ -528,7 +535,7 @@ class Residual:
                 self.emit("LOAD_CONST", keyword_names(keywords))
             else:
                 self.emit("LOAD_FAST_AND_CLEAR", name)
-            if kind == "range":
+            if kind == "rest":
                 self.emit("GET_ITER")
         self._under = (kinds[:split], names[:split])
         if statement is not None:
@@ -592,7 +599,7 @@ class Residual:
         """Bring the stack into temporaries and the fast locals to the state in front of instruction `index`: the
         stack's kinds, the temporaries' names (None: a null), and the locals that are bound.
 
-        NB: nobody else can hold the iterator of a `for` over a range, so that another one may take its place."""
+        NB: nobody else can hold the iterator of what is handed over as its rest, so that another one may take its place."""
         self.position = self.code.instrs[index].position
         stack = as_loaded(stack)
         kept = kept_locals(locals_, live)
@@ -600,7 +607,7 @@ class Residual:
         self._cell_names = {name: self._to_temporary(cell) for name, cell in self.cells.items()}
         stores = self._load_stores()
         kinds = tuple(
-            "null" if name is None else "range" if _is_rest(value) else "value"
+            "null" if name is None else "rest" if _is_rest(value) else "value"
             for name, value in zip(names, stack, strict=True)
         )
         self._store_locals(kept, params)
@@ -668,6 +675,8 @@ class Residual:
                 if not first and not (is_ready and extends(self.code, index, formatting)):
                     self._tail(index, kinds, bound)
                     break
+                if not first and instr.op == "GET_ITER" and self.code.instrs[index + 1].op == "FOR_ITER":
+                    self._take_up(index, kinds, bound)
                 first = False
                 after = kinds[: len(kinds) - pops] + ("value",) * pushes
                 if instr.op == "LOAD_METHOD":
@@ -704,6 +713,19 @@ class Residual:
                 elif instr.op == "DELETE_FAST":
                     bound = tuple(name for name in bound if name != instr.arg)
                 state = (index + 1, after, bound)
+
+    def _take_up(self, index: int, kinds: tuple[str, ...], bound: tuple[str, ...]) -> None:
+        """Have the segment end in front of a `for` over what another one may know by number."""
+        plainly, over = Label(), self.temporary()
+        self.emit("COPY", 1)
+        self.emit("STORE_FAST", over)
+        self.emit("LOAD_CONST", goes_by_number)
+        self.push_null_and_swap()
+        self.emit("LOAD_FAST_AND_CLEAR", over)
+        self.emit("CALL", 1)
+        self.emit("POP_JUMP_IF_FALSE", None, plainly)
+        self._tail(index, kinds, bound)
+        self.pending.append(plainly)
 
     def _copy(self, index: int, end: int, bound: tuple[str, ...]) -> tuple[str, ...]:
         """Emit a statement as it is; the locals that are bound after it."""
@@ -750,8 +772,10 @@ class Residual:
 
 
 def _is_rest(value: Value) -> bool:
-    """Whether an iterator that capture made over a range has not ended."""
-    return isinstance(value, IteratorValue) and value.kind == "range" and not value.ended and value.source is None
+    """Whether an iterator that is handed over as what is left of it has not ended."""
+    if not isinstance(value, IteratorValue) or value.source is not None:
+        return False
+    return (value.kind == "range" and not value.ended) or (value.is_rest and not has_ended(value))
 
 
 def keyword_names(value: SequenceValue) -> tuple[str, ...]:

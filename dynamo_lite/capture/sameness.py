@@ -26,6 +26,7 @@ from dynamo_lite.capture.value import (
     NamespaceValue,
     NumberValue,
     ObjectValue,
+    RestValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -199,6 +200,8 @@ def _parts(value: Value) -> list[Value | None]:
             return [value.contents]
         case IteratorValue():
             return [value.of, *value.items, *value.parts]
+        case RestValue():
+            return [value.parts]
         case DictViewValue():
             return [value.of]
         case GeneratorValue():

@@ -289,9 +289,14 @@ class SequenceValue(Value):
     rows: Any = None
 
     @property
+    def is_grown(self) -> bool:
+        """Whether loops have put items in it, which only the run knows."""
+        return self.filled is not None or bool(self.ends)
+
+    @property
     def items(self) -> list[Value]:
         """All items."""
-        if self.filled is not None or self.ends:
+        if self.is_grown:
             raise Break("loop-list", "a list")
         if self.fix is not None:
             self.known = self.known * self.fix()
@@ -375,6 +380,15 @@ class RangeValue(Value):
 
 
 @dataclass(eq=False, slots=True)
+class RestValue(Value):
+    """A Rest (rests.py): what is left of what a `for` goes over. taken: how many items are gone."""
+
+    shape: Any = None
+    parts: SequenceValue = field(default=None)  # type: ignore[assignment]
+    taken: Value = field(default_factory=Value)
+
+
+@dataclass(eq=False, slots=True)
 class DictViewValue(Value):
     """What d.keys(), d.values() or d.items() (``name``) gives."""
 
@@ -389,17 +403,18 @@ class IteratorValue(Value):
     it), over what a loop may go over whole (numbered.py).
 
     items: those of ``of``; a list's own, a dict's keys. start: the first number of an enumerate, the length that the
-    reversed sequence had, 1 for a strict zip. parts: the iterators under an enumerate or zip. taken: how many items are
-    gone.
+    reversed sequence had, 1 for a strict zip, the first item's number of an array. parts: the iterators under an
+    enumerate or zip. taken: how many items are gone. is_rest: it was handed over as a RestValue, and is again.
     """
 
     of: Value = field(default_factory=Value)
     items: list[Value] = field(default_factory=list)
     kind: str = "iter"
-    start: int = 0
+    start: Scalar = 0
     parts: tuple[IteratorValue, ...] = ()
     taken: int = 0
     ended: bool = False
+    is_rest: bool = False
 
 
 @dataclass(eq=False, slots=True)

@@ -18,6 +18,7 @@ from dynamo_lite._C import column as make_column
 from dynamo_lite.budget import spend
 from dynamo_lite.capture import parts
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.rests import Rest
 from dynamo_lite.capture.source import Source, global_
 from dynamo_lite.capture.state import Retry, Tracer
 from dynamo_lite.capture.value import (
@@ -33,6 +34,7 @@ from dynamo_lite.capture.value import (
     NumberValue,
     ObjectValue,
     RangeValue,
+    RestValue,
     SequenceValue,
     TextValue,
     UnreadValue,
@@ -506,6 +508,17 @@ def _wrap_range(tracer: Tracer, obj: range, source: Source) -> Value:
     return RangeValue(source, start, stop, step)
 
 
+def _wrap_rest(tracer: Tracer, obj: Rest, source: Source) -> Value:
+    tracer.state_class("type_version", source, Rest)
+    _wrap_equal(tracer, obj.shape, source.attr("shape"))
+    taken = _wrap_number(tracer, obj.taken, source.attr("taken"))
+    at = source.attr("parts")
+    tracer.facts.state("type", at, tuple)
+    tracer.facts.state("length", at, len(obj.parts))
+    parts = SequenceValue(at, tuple, [LazyValue(at.item(place), part) for place, part in enumerate(obj.parts)])
+    return RestValue(source, obj.shape, parts, taken)
+
+
 def _wrap_dict(tracer: Tracer, obj: dict[Any, Any], source: Source) -> Value:
     if len(obj) > 64 or not all(type(key) in (str, int) for key in obj):
         return _wrap_object(tracer, obj, source)
@@ -546,6 +559,7 @@ _RULES: dict[type, Callable[[Tracer, Any, Source], Value]] = {
     tuple: _wrap_sequence,
     list: _wrap_sequence,
     range: _wrap_range,
+    Rest: _wrap_rest,
     dict: _wrap_dict,
     types.FunctionType: _wrap_function,
     types.BuiltinFunctionType: _wrap_builtin,

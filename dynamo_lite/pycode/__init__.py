@@ -28,7 +28,7 @@ from dynamo_lite.pycode.liveness import liveness
 from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import Answers, Loop, loops, polled, runs_out
-from dynamo_lite.pycode.resume import begins_at, begins_range, resume_code
+from dynamo_lite.pycode.resume import begins_at, begins_rest, resume_code
 from dynamo_lite.pycode.splice import spliced
 from dynamo_lite.pycode.version import FACTS
 
@@ -53,7 +53,7 @@ __all__ = [
     "UnsupportedResume",
     "assemble",
     "begins_at",
-    "begins_range",
+    "begins_rest",
     "decode",
     "decoded",
     "element",

@@ -35,8 +35,8 @@ from dynamo_lite.pycode.version import CACHES, FACTS
 _PUTS_BACK = frozenset({"PUSH_NULL", "GET_ITER", "MAKE_CELL", "STORE_CELL"})
 
 
-def begins_range(code: Code, index: int) -> bool:
-    """Whether instruction `index` is the GET_ITER by which a resume function goes on with a range."""
+def begins_rest(code: Code, index: int) -> bool:
+    """Whether instruction `index` is the GET_ITER by which a resume function goes on with a loop."""
     before = code.instrs[index - 1]  # NB: before 3.12 a parameter is loaded and then unbound
     return index > 0 and before.op in ("LOAD_FAST_AND_CLEAR", "DELETE_FAST") and str(before.arg).startswith(".s")
 
@@ -55,9 +55,9 @@ def resume_code(
 ) -> types.CodeType:
     """The code of a function that goes on with `code` at instruction `index`.
 
-    stack: "value", "null" or "range" for each slot in use there, bottom first. The parameters are ``.s0``, ``.s1``,
-    ... for the values, and for the ranges whose iterators are to lie there, then `bound_locals`; every other local
-    starts unbound. The stack's parameters are unbound before the user's code goes on, so that ``locals()`` does not
+    stack: "value", "null" or "rest" for each slot in use there, bottom first. The parameters are ``.s0``, ``.s1``,
+    ... for the values, and for what is left of what a `for` goes over, whose iterator is to lie there, then
+    `bound_locals`; every other local starts unbound. The stack's parameters are unbound before the user's code goes on, so that ``locals()`` does not
     show them and they keep nothing alive. What cannot be reached from `index` is left out, so the same place resumed
     from within a resume function gives an equal code object.
 
@@ -97,13 +97,13 @@ def resume_code(
     for kind in stack:
         if kind == "null":
             prologue.append(Instr("PUSH_NULL", position=position))
-        elif kind in ("value", "range"):
+        elif kind in ("value", "rest"):
             parameters.append(f".s{len(parameters)}")
             prologue += _take(parameters[-1], position)
-            if kind == "range":
+            if kind == "rest":
                 prologue.append(Instr("GET_ITER", position=position))
         else:
-            raise ValueError(f"{kind!r} is none of 'value', 'null' and 'range'")
+            raise ValueError(f"{kind!r} is none of 'value', 'null' and 'rest'")
     if FACTS.kw_names and code.instrs[index].op == "CALL_KW":
         # The names are no stack slot here: drop them and start where they are loaded.
         del prologue[-len(_take(parameters[-1], position)) :]

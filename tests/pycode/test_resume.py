@@ -14,7 +14,7 @@ from dynamo_lite.pycode import (
     UnsupportedResume,
     assemble,
     begins_at,
-    begins_range,
+    begins_rest,
     decode,
     decoded,
     encode,
@@ -274,7 +274,7 @@ def test_a_range_goes_on():
     resumed = decode(resume_code(code, header, ("range",), ("n", "x")))
     assert resumed.varnames[:3] == (".s0", "n", "x")
     (place,) = (index for index, instr in enumerate(resumed.instrs) if instr.op == "GET_ITER")
-    assert begins_range(resumed, place) and not begins_range(code, header - 1)
+    assert begins_rest(resumed, place) and not begins_rest(code, header - 1)
     assert types.FunctionType(encode(resumed), {})(range(3, 6), 0, 100) == 112
     assert begins_at(resumed, place + 1) and not begins_at(resumed, place + 2) and not begins_at(code, header)
     (place,) = (index for index, instr in enumerate(resumed.instrs) if instr.op == "FOR_ITER")

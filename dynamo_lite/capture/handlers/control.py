@@ -6,11 +6,11 @@ import numpy as np
 
 from dynamo_lite.capture import scopes
 from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
-from dynamo_lite.capture.iterators import iterate, next_item
+from dynamo_lite.capture.iterators import go_on_with, iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
-from dynamo_lite.capture.numbered import is_numbered
+from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_numbered
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -30,6 +30,7 @@ from dynamo_lite.capture.value import (
     ObjectValue,
     RaisedValue,
     RangeValue,
+    RestValue,
     SequenceValue,
     SliceValue,
     Value,
@@ -37,7 +38,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.capture.words import source_text
 from dynamo_lite.graph.scalar import ScalarOp, kind_of, make, negate, simplify
-from dynamo_lite.pycode import Code, Instr, begins_range, handlers_at
+from dynamo_lite.pycode import Code, Instr, begins_rest, handlers_at
 
 
 def known_truth(machine: Machine, value: Value) -> bool:
@@ -224,11 +225,17 @@ def before_with(machine: Machine, frame: Frame, instr: Instr) -> None:
 @handles("GET_ITER")
 def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
     value = machine.pop(frame)
-    if isinstance(value, RangeValue) and begins_range(frame.code, frame.index - 1):
+    if isinstance(value, RestValue):
+        frame.push(go_on_with(machine, value))
+        return
+    if isinstance(value, RangeValue) and begins_rest(frame.code, frame.index - 1):
         frame.push(IteratorValue(None, value, kind="range"))
         return
     if not stays_loop(machine, frame, value):
-        frame.push(iterate(machine, value))
+        iterator = iterate(machine, value)
+        frame.push(iterator)
+        is_root = len(machine.tracer.frames) == 1
+        iterator.is_rest = is_root and goes_over_grown(iterator) and are_private(machine.tracer, iterator)
         return
     header = header_behind(frame.code, frame.index)
     plan = plan_of(machine.tracer, frame, header)
