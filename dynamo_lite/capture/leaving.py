@@ -1,8 +1,8 @@
 """Leaving a loop between two iterations: what the frame holds there, for plain Python or another program to go on.
 
-Enters: a `while`, or a `for` of which rests.py can tell what is left, that has just been captured, in the frame of the segment itself. Leaves: a
-LoopExit, the frame's state in front of the body of the `while`, or of the FOR_ITER of the `for`, with an iterator over
-what is left. When a signal or another thread waits, the program ends at the loop with the
+Enters: a `while`, or a `for` of which rests.py can tell what is left, just captured, in the segment's own frame. Leaves:
+a LoopExit, the frame's state in front of the body of the `while`, or of the FOR_ITER of the `for`, with an iterator
+over what is left. When a signal or another thread waits, or an iteration declines, the program ends at the loop with the
 values of then (a LEAVE node), and the exit's residual code hands over to the resume function at that instruction, where
 capture begins as it does for any other segment:
 
@@ -30,11 +30,13 @@ from dynamo_lite.capture.value import (
     InstanceValue,
     IteratorValue,
     MethodValue,
+    NumberValue,
     SequenceValue,
     TakenValue,
     Value,
 )
 from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.scalar import Symbol, kind_of, make, substitute
 from dynamo_lite.pycode import Code, handlers_at
 from dynamo_lite.pycode.flow import cells_named_alike, hidden
 
@@ -157,6 +159,18 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
     return memo[value]
 
 
+def number_left(tracer: Tracer, value: Value, bounds: Bounds, index: Symbol) -> Value:
+    """An int that the index tells, as it is between two iterations: a new object."""
+    if not isinstance(value, NumberValue) or kind_of(value.expr) != "int":
+        raise CannotLeave
+    start, _, step = bounds
+    before = substitute(value.expr, {index.name: make("sub", start, step)})
+    grows = make("sub", substitute(value.expr, {index.name: make("add", index, step)}), value.expr)
+    if type(grows) is not int or tracer.varies(before):
+        raise CannotLeave
+    return counted(tracer.number(before), grows)
+
+
 def counted(begin: Value, step: int) -> Value:
     """A Python int that began as `begin` and grew by `step` in every iteration so far."""
     return CallValue(None, grown, [begin, ConstantValue(None, step), TakenValue()])
@@ -173,6 +187,6 @@ def grown(begin: int, step: int, taken: int) -> int:
 
 
 __all__ = [
-    *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "note_exit", "reads_frame"),
+    *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "note_exit", "number_left", "reads_frame"),
     "way_number",
 ]

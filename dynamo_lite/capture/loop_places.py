@@ -33,9 +33,9 @@ from dynamo_lite.capture.rests import Bounds, left_behind
 from dynamo_lite.capture.sameness import unchanged
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Rounds, Tracer, Ways, place_of
-from dynamo_lite.capture.value import CallValue, ConstantValue, GoneValue, Value
+from dynamo_lite.capture.value import CallValue, ConstantValue, GoneValue, IteratorValue, Value
 from dynamo_lite.capture.wrap import present, realise
-from dynamo_lite.graph.scalar import Scalar, kind_of, make
+from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.pycode import Code
 
 Name: TypeAlias = str | Place  # of a local, or a place
@@ -129,9 +129,7 @@ def bounds_of(
     return None
 
 
-def ways_of(
-    tracer: Tracer, code: Code, walk: Walk, number: Value, at: Value | None, bounds: Bounds
-) -> Ways:
+def ways_of(tracer: Tracer, code: Code, walk: Walk, number: Value, at: Value | None, bounds: Bounds) -> Ways:
     """Where the frame may go on besides behind the loop. at: the index of the iteration that was left in its middle."""
     places: list[tuple[int, tuple[Value, ...]]] = []
     is_for = walk.iterator is not None

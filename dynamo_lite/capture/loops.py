@@ -27,6 +27,7 @@ from dynamo_lite.capture.leaving import (
     goes_on_at,
     index_name,
     note_exit,
+    number_left,
     way_number,
 )
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, share_numbers, watch
@@ -588,7 +589,9 @@ class Attempt:
     def _leave(self, before: dict[Name, Value], entered: frozenset[Name], live: frozenset[Name]) -> None:
         """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
-        unroll_rather(tracer, self.region, self.trip())
+        iterator = None if self.exit_index is None else self.frame.stack[-1]
+        if not (isinstance(iterator, IteratorValue) and iterator.is_rest):
+            unroll_rather(tracer, self.region, self.trip())
         self._carry_final(before, live, entered)
         late = [path for path in self.final if path[0] in live and path not in self.closed]
         own = (self.way_name, self.at_name)
@@ -624,7 +627,7 @@ class Attempt:
         try:
             for place in self.owners:
                 self._set(place, held(place))
-            rest = None if self.exit_index is None else (self.frame.stack[-1], self.bounds)
+            rest = None if iterator is None else (iterator, self.bounds)
             leaves = self.may_leave and note_exit(tracer, self.frame, self.header, loop, rest, held)
         except CannotLeave:
             leaves = False
@@ -713,12 +716,10 @@ class Attempt:
             return left.result(path, TYPES[kind_of(self.next[path])])
         if path in self.counts:
             return counted(number(self.counts[path]), self.plan.steps[path])
-        value, (start, _, step) = self.final[path], self.bounds
-        if isinstance(value, NumberValue) and value.expr == self.region.index and type(step) is int:
-            return counted(number(make("sub", start, step)), step)
-        if self._changes(value):
-            raise CannotLeave
-        return value
+        value = self.final[path]
+        if not self._changes(value):
+            return value
+        return number_left(self.machine.tracer, value, self.bounds, self.region.index)
 
     def _changes(self, value: Value) -> bool:
         """Whether `value` depends on which iteration it is of."""

@@ -85,16 +85,16 @@ def numbering(tracer: Tracer, iterator: IteratorValue) -> tuple[Scalar, Scalar, 
     if isinstance(iterator.of, RangeValue) and iterator.kind == "range":
         return iterator.of.start, iterator.of.stop, iterator.of.step
     if isinstance(iterator.of, RangeValue) and iterator.kind == "span":
-        return iterator.start, trip(tracer, iterator.of), 1
+        return iterator.offset, trip(tracer, iterator.of), 1
     if iterator.kind == "array" and isinstance(iterator.of, NumberedValue | NestedValue):
-        return iterator.start, columns.length(tracer, iterator.of), 1
+        return iterator.offset, columns.length(tracer, iterator.of), 1
     if iterator.kind == "array" and isinstance(iterator.of, SequenceValue):
-        return None if iterator.of.times is None else (iterator.start, iterator.of.times, 1)
+        return None if iterator.of.times is None else (iterator.offset, iterator.of.times, 1)
     if iterator.kind == "array":
         assert isinstance(iterator.of, ArrayValue)
-        return iterator.start, iterator.of.node.array_type.shape[0], 1
+        return iterator.offset, iterator.of.node.array_type.shape[0], 1
     if iterator.kind in RULED:
-        return iterator.start, RULED[iterator.kind][1](tracer, iterator), 1
+        return iterator.offset, RULED[iterator.kind][1](tracer, iterator), 1
     first, *others = (numbering(tracer, part) for part in iterator.parts)
     for other in others:
         if first is None or other is None:
@@ -174,7 +174,7 @@ def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
     if isinstance(iterator.of, GeneratorValue) and iterator.kind == "generator":
         return machine.item_of(iterator.of, items[0])
     if iterator.kind == "enumerate":
-        items.insert(0, machine.tracer.number(make("add", iterator.start, number)))
+        items.insert(0, machine.tracer.number(make("add", make("add", iterator.start, iterator.offset), number)))
     return SequenceValue(None, tuple, items)
 
 
@@ -198,6 +198,16 @@ def has_ended(iterator: IteratorValue) -> bool:
 
 
 __all__ = [
-    *("CALL", "RULED", "are_private", "end", "goes_over_arrays", "goes_over_grown", "has_ended", "is_numbered", "item_at"),
+    *(
+        "CALL",
+        "RULED",
+        "are_private",
+        "end",
+        "goes_over_arrays",
+        "goes_over_grown",
+        "has_ended",
+        "is_numbered",
+        "item_at",
+    ),
     *("numbering", "source_of", "take_one", "trip", "under"),
 ]

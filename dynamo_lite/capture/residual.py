@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-import numpy as np
-
 from dynamo_lite._C import let_in
+from dynamo_lite.capture.call_slots import as_loaded, is_lent_method, keyword_names
 from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, strictly
 from dynamo_lite.capture.numbered import has_ended
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
@@ -83,8 +82,8 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "rest" for
-    what is left of what a `for` goes over), its bound locals, and the variables whose cells go with it. side:
+    """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "rest"
+    for what is left of what a `for` goes over), its bound locals, and the variables whose cells go with it. side:
     of a branch on data."""
 
     index: int
@@ -517,7 +516,7 @@ class Residual:
         # From 3.14 what CPython borrows from a local has no reference of its own, which the called can see.
         borrowed = dict(enumerate(borrowed_slots(self.code, index)))
         lent = {at: local for at, local in borrowed.items() if at >= split and local in bound}
-        lent = {at: local for at, local in lent.items() if kinds[at] == "value" or _is_lent_method(stack, at)}
+        lent = {at: local for at, local in lent.items() if kinds[at] == "value" or is_lent_method(stack, at)}
         spare = {at - (kinds[at] == "null") for at in lent} | ({len(names) - 1} if keywords is not None else set())
         self._drop_own([name for at, name in enumerate(names) if at not in spare])
         for at, (value, name, kind) in enumerate(zip(stack[split:], names[split:], kinds[split:], strict=True), split):
@@ -599,7 +598,7 @@ class Residual:
         """Bring the stack into temporaries and the fast locals to the state in front of instruction `index`: the
         stack's kinds, the temporaries' names (None: a null), and the locals that are bound.
 
-        NB: nobody else can hold the iterator of what is handed over as its rest, so that another one may take its place."""
+        NB: nobody else can hold the iterator of what is handed over as its rest: another one may take its place."""
         self.position = self.code.instrs[index].position
         stack = as_loaded(stack)
         kept = kept_locals(locals_, live)
@@ -778,34 +777,6 @@ def _is_rest(value: Value) -> bool:
     return (value.kind == "range" and not value.ended) or (value.is_rest and not has_ended(value))
 
 
-def keyword_names(value: SequenceValue) -> tuple[str, ...]:
-    """The tuple of names that CALL_KW takes from the stack."""
-    return tuple(item.value for item in value.items if isinstance(item, ConstantValue))
-
-
 def _by_identity(value: Any) -> bool:
     """True for constants whose guard was on identity: the object itself may be loaded."""
     return not isinstance(value, int | float | complex | str | bytes | tuple) or isinstance(value, bool)
-
-
-def _is_lent_method(stack: list[Value], at: int) -> bool:
-    """Whether the null in slot `at` is that of an array's method, which can be loaded with its array instead."""
-    method = stack[at - 1] if at else None
-    return isinstance(stack[at], NullValue) and isinstance(method, MethodValue) and isinstance(method.self, ArrayValue)
-
-
-def as_loaded(stack: list[Value]) -> list[Value]:
-    """The stack with methods of C types as LOAD_METHOD leaves them, function and self: called as one bound object they
-    would say another name in their TypeErrors."""
-    loaded = list(stack)
-    for place, value in enumerate(stack):
-        if isinstance(value, NullValue) and value.of_method:
-            low = place if null_below_callable else place - 1
-            method = stack[low + null_below_callable]
-            match method:
-                case MethodValue(function=ConstantValue(value=types.MethodDescriptorType())):
-                    loaded[low : low + 2] = [method.function, method.self]
-                case ConstantValue(value=types.BuiltinFunctionType(__self__=np.ufunc() as ufunc)):
-                    function = vars(np.ufunc)[method.value.__name__]
-                    loaded[low : low + 2] = [ConstantValue(None, function), ConstantValue(None, ufunc)]
-    return loaded

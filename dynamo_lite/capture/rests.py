@@ -109,7 +109,7 @@ def rest_of_iterator(iterator: Any) -> range | Rest | None:
     parts: list[Any] = []
     taken: set[int] = set()
     shape = _taken_apart(iterator, parts, taken)
-    if shape is None or shape == ITEMS and not taken or len(taken) > 1:
+    if shape is None or (shape == ITEMS and not taken) or len(taken) > 1:
         return None
     done = taken.pop() if taken else 0
     for place, part in enumerate(parts):
@@ -137,7 +137,9 @@ def _taken_apart(iterator: Any, parts: list[Any], taken: set[int]) -> Any:
         taken.add(len(parts[-1]) - 1 - state[2])
         return BACKWARDS
     if kind in _INDEXED:
-        if len(state) < 3 or type(state[1][0]) is not _INDEXED[kind]:  # it has ended, or goes over a class of the user's
+        if (
+            len(state) < 3 or type(state[1][0]) is not _INDEXED[kind]
+        ):  # it has ended, or goes over a class of the user's
             return None
         parts.append(state[1][0])
         taken.add(state[2])
@@ -164,13 +166,14 @@ def _range_left(iterator: Any) -> range:
 
 def _counts() -> tuple[int, int]:
     """How many references there are to what only an enumerate has, and only a zip, as _taken_apart counts them."""
-    state = enumerate([]).__reduce__()
-    of = enumerate([])
-    state = of.__reduce__()
+    numbered: Any = enumerate([])
+    state = numbered.__reduce__()
     inner, _ = state[1]
     del state
-    pairs = zip([])
-    inners = pairs.__reduce__()[1]
+    pairs: Any = zip([])
+    state = pairs.__reduce__()
+    inners = state[1]
+    del state
     return sys.getrefcount(inner), next(map(sys.getrefcount, inners))
 
 
@@ -202,7 +205,7 @@ def shape_of(iterator: IteratorValue) -> Any:
 def _parts_of(iterator: IteratorValue) -> list[Value]:
     if not iterator.parts:
         return iterator.items if iterator.kind == "backwards" else [iterator.of]
-    first = [_number(iterator.start)] if iterator.kind == "enumerate" else []
+    first = [_number(make("add", iterator.start, iterator.offset))] if iterator.kind == "enumerate" else []
     return [*first, *(part for one in iterator.parts for part in _parts_of(one))]
 
 
@@ -237,7 +240,7 @@ def rest_value(iterator: IteratorValue, taken: Value | None = None) -> RestValue
         leaf = iterator
         while leaf.parts:
             leaf = leaf.parts[0]
-        taken = _number(make("add", leaf.start, iterator.taken))
+        taken = _number(make("add", leaf.offset, iterator.taken))
     parts = SequenceValue(None, tuple, _parts_of(iterator))
     return RestValue(None, shape_of(iterator), parts, taken)
 
@@ -251,14 +254,16 @@ def iterator_of(rest: RestValue, items: list[Value], iterate: Callable[[Value], 
         if shape in (ITEMS, BACKWARDS):
             of = parts.pop(0)
             iterator = iterate(of) if shape == ITEMS else _backwards(of)
-            iterator.start = taken
+            iterator.offset = taken
             return iterator if iterator.kind in ("array", "span", "backwards") else None
-        start = as_scalar(parts.pop(0)) if shape[0] == "enumerate" else int(shape[0] == "strict zip")
-        insides = tuple(made(one) for one in shape[1:])
-        if start is None or None in insides:
+        is_enumerate = shape[0] == "enumerate"
+        first = as_scalar(parts.pop(0)) if is_enumerate else 0
+        insides = [made(one) for one in shape[1:]]
+        known = tuple(one for one in insides if one is not None)
+        if first is None or len(known) < len(insides):
             return None
-        kind = "enumerate" if shape[0] == "enumerate" else "zip"
-        return IteratorValue(None, kind=kind, start=start, parts=insides, is_rest=True)  # type: ignore[arg-type]
+        kind, start = "enumerate" if is_enumerate else "zip", int(shape[0] == "strict zip")
+        return IteratorValue(None, kind=kind, start=start, offset=first, parts=known)
 
     found = made(rest.shape)
     if found is None:

@@ -47,7 +47,18 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.rewrite import acts, is_structured
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.pycode import OPCODES, Code, Instr, Operand, assemble, begins_at, decoded, handlers_at, liveness, skeleton
+from dynamo_lite.pycode import (
+    OPCODES,
+    Code,
+    Instr,
+    Operand,
+    assemble,
+    begins_at,
+    decoded,
+    handlers_at,
+    liveness,
+    skeleton,
+)
 from dynamo_lite.pycode.flow import cells_named_alike, hidden, natural_loop
 
 MAX_LOCALS = 5000  # what follows them takes time that grows with their square
@@ -289,7 +300,11 @@ def _trace(
         if frame.ways is not None:
             lives = [kept | shared.keys() for kept in liveness(code)] if shared else liveness(code)
             residual.goes_apart(frame.ways, index, frame.stack, variables, lives, names)
-        elif stop.reason in ("loop-pauses", "joins") or _is_taken_up(stop, frame, instr) or (stop.reason == "work-limit" and not plain_rest and not runs):
+        elif (
+            stop.reason in ("loop-pauses", "joins")
+            or (_is_taken_up(stop, frame, instr) and not plain_rest)
+            or (stop.reason == "work-limit" and not plain_rest and not runs)
+        ):
             residual.goes_on(index, frame.stack, variables, live, names)
         else:
             formats = stop.reason == "format-string"
@@ -337,7 +352,12 @@ def _trace(
 def _is_taken_up(stop: Stop, frame: Frame, instr: Instr) -> bool:
     """Whether the segment ends in front of a `for` over a list that it has made, whose items the next one can know."""
     iterator = frame.stack[-1] if frame.stack else None
-    return stop.reason == "loop-list" and instr.op == "FOR_ITER" and isinstance(iterator, IteratorValue) and iterator.is_rest
+    return (
+        stop.reason == "loop-list"
+        and instr.op == "FOR_ITER"
+        and isinstance(iterator, IteratorValue)
+        and iterator.is_rest
+    )
 
 
 def _joins(tracer: Tracer, may_join: bool, frame: Frame) -> bool:

@@ -403,14 +403,16 @@ class IteratorValue(Value):
     it), over what a loop may go over whole (numbered.py).
 
     items: those of ``of``; a list's own, a dict's keys. start: the first number of an enumerate, the length that the
-    reversed sequence had, 1 for a strict zip, the first item's number of an array. parts: the iterators under an
-    enumerate or zip. taken: how many items are gone. is_rest: it was handed over as a RestValue, and is again.
+    reversed sequence had, 1 for a strict zip. parts: the iterators under an enumerate or zip. taken: how many items are
+    gone. is_rest: what is left of it is handed over as a RestValue; offset: of one that was, how many items were gone
+    then, and of an enumerate what is to be added to start.
     """
 
     of: Value = field(default_factory=Value)
     items: list[Value] = field(default_factory=list)
     kind: str = "iter"
-    start: Scalar = 0
+    start: int = 0
+    offset: Scalar = 0
     parts: tuple[IteratorValue, ...] = ()
     taken: int = 0
     ended: bool = False

@@ -57,9 +57,9 @@ def resume_code(
 
     stack: "value", "null" or "rest" for each slot in use there, bottom first. The parameters are ``.s0``, ``.s1``,
     ... for the values, and for what is left of what a `for` goes over, whose iterator is to lie there, then
-    `bound_locals`; every other local starts unbound. The stack's parameters are unbound before the user's code goes on, so that ``locals()`` does not
-    show them and they keep nothing alive. What cannot be reached from `index` is left out, so the same place resumed
-    from within a resume function gives an equal code object.
+    `bound_locals`; every other local starts unbound. The stack's parameters are unbound before the user's code goes on,
+    so that ``locals()`` does not show them and they keep nothing alive. What cannot be reached from `index` is left
+    out, so the same place resumed from within a resume function gives an equal code object.
 
     A variable that inner functions share is among `bound_locals` like any other where it is bound: the function makes
     a cell of its own. Where an inner function that lives on has the cell, the variable is one of `cells` instead: the
