@@ -1,10 +1,10 @@
 """Leaving a loop between two iterations: what the frame holds there, for plain Python or another program to go on.
 
-Enters: a `while`, or a `for` of which rests.py can tell what is left, just captured, in the segment's own frame. Leaves:
-a LoopExit, the frame's state in front of the body of the `while`, or of the FOR_ITER of the `for`, with an iterator
-over what is left. When a signal or another thread waits, or an iteration declines, the program ends at the loop with the
-values of then (a LEAVE node), and the exit's residual code hands over to the resume function at that instruction, where
-capture begins as it does for any other segment:
+Enters: a `while`, or a `for` of which rests.py can tell what is left, just captured, in the segment's own frame.
+Leaves: a LoopExit, the frame's state in front of the body of the `while`, or of the FOR_ITER of the `for`, with an
+iterator over what is left. When a signal or another thread waits, or an iteration declines, the program ends at the
+loop with the values of then (a LEAVE node), and the exit's residual code hands over to the resume function at that
+instruction, where capture begins as it does for any other segment:
 
     for i in range(n): x = step(x, i)     left after 7 iterations:  x as it is, then  for i in range(7, n): ...
 

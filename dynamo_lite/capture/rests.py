@@ -245,28 +245,36 @@ def rest_value(iterator: IteratorValue, taken: Value | None = None) -> RestValue
     return RestValue(None, shape_of(iterator), parts, taken)
 
 
-def iterator_of(rest: RestValue, items: list[Value], iterate: Callable[[Value], IteratorValue], taken: Scalar) -> Value:
+Iterate: TypeAlias = Callable[[Value], IteratorValue]
+
+
+def iterator_of(rest: RestValue, items: list[Value], iterate: Iterate, taken: Scalar) -> Value:
     """The iterator that stands for a Rest from outside; as plain Python makes it, where its items are not known by
     number. items: what each part is. iterate: of what a leaf goes over."""
-    parts = list(items)
-
-    def made(shape: Any) -> IteratorValue | None:
-        if shape in (ITEMS, BACKWARDS):
-            of = parts.pop(0)
-            iterator = iterate(of) if shape == ITEMS else _backwards(of)
-            iterator.offset = taken
-            return iterator if iterator.kind in ("array", "span", "backwards") else None
-        is_enumerate = shape[0] == "enumerate"
-        first = as_scalar(parts.pop(0)) if is_enumerate else 0
-        insides = [made(one) for one in shape[1:]]
-        known = tuple(one for one in insides if one is not None)
-        if first is None or len(known) < len(insides):
-            return None
-        kind, start = "enumerate" if is_enumerate else "zip", int(shape[0] == "strict zip")
-        return IteratorValue(None, kind=kind, start=start, offset=first, parts=known)
-
-    found = made(rest.shape)
+    found = _numbered(rest.shape, list(items), iterate, taken)
     if found is None:
         return CallValue(None, iter, [rest])
     found.is_rest = True
     return found
+
+
+def _numbered(shape: Any, parts: list[Value], iterate: Iterate, taken: Scalar) -> IteratorValue | None:
+    if shape in (ITEMS, BACKWARDS):
+        of = parts.pop(0)
+        iterator = iterate(of) if shape == ITEMS else _backwards(of)
+        iterator.offset = taken
+        return iterator if iterator.kind in ("array", "span", "backwards") else None
+    is_enumerate = shape[0] == "enumerate"
+    first = as_scalar(parts.pop(0)) if is_enumerate else 0
+    insides = [_numbered(one, parts, iterate, taken) for one in shape[1:]]
+    known = tuple(one for one in insides if one is not None)
+    if first is None or len(known) < len(insides):
+        return None
+    kind, start = "enumerate" if is_enumerate else "zip", int(shape[0] == "strict zip")
+    return IteratorValue(None, kind=kind, start=start, offset=first, parts=known)
+
+
+__all__ = [
+    *("BACKWARDS", "ITEMS", "Bounds", "Rest", "goes_by_number", "is_handed_over", "iterator_of", "left_behind", "left_of"),
+    *("rest_of", "rest_of_iterator", "rest_value"),
+]
