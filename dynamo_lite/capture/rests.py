@@ -275,6 +275,6 @@ def _numbered(shape: Any, parts: list[Value], iterate: Iterate, taken: Scalar) -
 
 
 __all__ = [
-    *("BACKWARDS", "ITEMS", "Bounds", "Rest", "goes_by_number", "is_handed_over", "iterator_of", "left_behind", "left_of"),
-    *("rest_of", "rest_of_iterator", "rest_value"),
+    *("BACKWARDS", "ITEMS", "Bounds", "Rest", "goes_by_number", "is_handed_over", "iterator_of", "left_behind"),
+    *("left_of", "rest_of", "rest_of_iterator", "rest_value"),
 ]

@@ -139,7 +139,7 @@ def texts(summary: Summary) -> str:
 
 
 def test_random_programs_on_reference(compiler: Callable[..., Any]) -> None:
-    count = budget("DYNAMO_LITE_FUZZ_REFERENCE", 2000)
+    count = budget("DYNAMO_LITE_FUZZ_REFERENCE", 1000)
     summary = run(Campaign("reference", count, SEED), JOBS)
     print(summary)
     assert not summary.found, texts(summary)

@@ -75,12 +75,13 @@ def test_every_program(name: str) -> None:
 @pytest.mark.usefixtures("leave")
 def test_many_are_left() -> None:
     before = _C.counters(None)["leaves"]
-    for case in CASES.values():
+    cases = list(CASES.values())[::5]
+    for case in cases:
         fast = dynamo_lite.compile(case.fn, backend="numba", options={**OPTIONS, "recompile_limit": 100})
         with contextlib.suppress(*RAISED):  # test_every_program compares that
             for _ in range(2):
                 fast(*case.args(5, case.sizes[0]))
-    assert _C.counters(None)["leaves"] - before > len(CASES)
+    assert _C.counters(None)["leaves"] - before > len(cases)
 
 
 @pytest.mark.usefixtures("leave")

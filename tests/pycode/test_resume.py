@@ -271,15 +271,15 @@ def test_a_range_goes_on():
 
     code = decode(total.__code__)
     (header,) = (index for index, instr in enumerate(code.instrs) if instr.op == "FOR_ITER")
-    resumed = decode(resume_code(code, header, ("range",), ("n", "x")))
+    resumed = decode(resume_code(code, header, ("rest",), ("n", "x")))
     assert resumed.varnames[:3] == (".s0", "n", "x")
     (place,) = (index for index, instr in enumerate(resumed.instrs) if instr.op == "GET_ITER")
     assert begins_rest(resumed, place) and not begins_rest(code, header - 1)
     assert types.FunctionType(encode(resumed), {})(range(3, 6), 0, 100) == 112
     assert begins_at(resumed, place + 1) and not begins_at(resumed, place + 2) and not begins_at(code, header)
     (place,) = (index for index, instr in enumerate(resumed.instrs) if instr.op == "FOR_ITER")
-    assert resume_code(resumed, place, ("range",), ("n", "x")) == encode(resumed)
-    with pytest.raises(ValueError, match="none of 'value', 'null' and 'range'"):
+    assert resume_code(resumed, place, ("rest",), ("n", "x")) == encode(resumed)
+    with pytest.raises(ValueError, match="none of 'value', 'null' and 'rest'"):
         resume_code(code, header, ("iterator",), ("n", "x"))
 
 
