@@ -6,6 +6,7 @@ new ones and remembers what failed.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -53,6 +54,13 @@ def no_mode() -> None:
     """
     if _C.hook_installed():
         pytest.skip(IN_USE)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_objects() -> None:
+    """What earlier files have left alive is set apart from the collector: tests that collect would take ever longer."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
