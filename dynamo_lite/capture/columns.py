@@ -22,6 +22,7 @@ from dynamo_lite.capture.value import (
     Break,
     CallValue,
     ConstantValue,
+    IteratorValue,
     LazyValue,
     NestedValue,
     NumberedValue,
@@ -66,9 +67,11 @@ def close_columns(tracer: Tracer) -> None:
             tracer.numbered[value.source] = False
 
 
-def unroll_rather(tracer: Tracer, region: Region, trip: Scalar) -> None:
+def unroll_rather(tracer: Tracer, region: Region, trip: Scalar, iterator: Value | None) -> None:
     """Have a short loop over whole arrays unrolled, in which a kernel goes through them once; not one over lists whose
-    lengths change from call to call."""
+    lengths change from call to call, nor the rest of one. iterator: of a `for`."""
+    if isinstance(iterator, IteratorValue) and iterator.is_rest:
+        return
     lists = [one for _, one in tracer.wrapped.values() if isinstance(one, NumberedValue) and one.columns]
     sources = [one.source for one in lists if one.source is not None and not _changes_length(tracer, one.source)]
     if not sources or len(sources) < len(lists) or tracer.varies(trip):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dynamo_lite.capture.eithers import put_together
 from dynamo_lite.capture.numbers import as_scalar, with_index
-from dynamo_lite.capture.objects import Behind, Left, Path
+from dynamo_lite.capture.objects import AT, Behind, Left, Path, listed_under
 from dynamo_lite.capture.sameness import is_tuple
 from dynamo_lite.capture.value import ArrayValue, Carried, NumberValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import realise
@@ -112,6 +112,16 @@ def final_numbers(attempt: Attempt, live: frozenset[Name]) -> list[tuple[Path, V
         elif attempt.is_made(path, value):
             found.append((path, value))
     return found
+
+
+def carry_positions(attempt: Attempt) -> None:
+    """Hand out, too, where the items of lists stand that the loop hands out."""
+    tracer = attempt.machine.tracer
+    for path in [path for path in attempt.handed if attempt.first(path) == path]:
+        for k, position in enumerate(listed_under(tracer, attempt.held[path])):
+            under = (*path, AT, k)
+            attempt.begins[under], attempt.next[under] = 0, position.expr
+            tracer.carry_number(attempt.region, under, "int")
 
 
 def numbers_left(attempt: Attempt, live: frozenset[Name]) -> dict[Path, Left]:

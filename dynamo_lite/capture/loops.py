@@ -38,6 +38,7 @@ from dynamo_lite.capture.loop_plans import key_of, starts_segment
 from dynamo_lite.capture.loop_results import (
     TYPES,
     array_behind,
+    carry_positions,
     closes,
     is_tagged,
     made_behind,
@@ -590,8 +591,7 @@ class Attempt:
         """Append the loop and give the locals their values behind it. entered, live: what is live before and behind."""
         tracer = self.machine.tracer
         iterator = None if self.exit_index is None else self.frame.stack[-1]
-        if not (isinstance(iterator, IteratorValue) and iterator.is_rest):
-            unroll_rather(tracer, self.region, self.trip())
+        unroll_rather(tracer, self.region, self.trip(), iterator)
         self._carry_final(before, live, entered)
         late = [path for path in self.final if path[0] in live and path not in self.closed]
         own = (self.way_name, self.at_name)
@@ -711,11 +711,10 @@ class Attempt:
 
     def _made_left(self, path: Path, left: Behind) -> Value:
         """The number at `path` where the loop is left between two iterations, as a new object."""
-        number = self.machine.tracer.number
         if path in self.next:
             return left.result(path, TYPES[kind_of(self.next[path])])
         if path in self.counts:
-            return counted(number(self.counts[path]), self.plan.steps[path])
+            return counted(self.machine.tracer.number(self.counts[path]), self.plan.steps[path])
         value = self.final[path]
         if not self._changes(value):
             return value
@@ -750,6 +749,7 @@ class Attempt:
             if path in self.next:
                 tracer.alternatives[number.name] = self.begins[path], self.next[path]
         if len(tracer.regions) == 1:
+            carry_positions(self)
             found = numbers_left(self, live | entered)
             self.objects = tell_apart(tracer, self.region, found, self._count(), self, self._refuse)
         if len(self.next) > MAX_NUMBERS:

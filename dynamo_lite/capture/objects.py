@@ -11,6 +11,9 @@ that says at which event the object came about. Residual code hands on the one o
 Objects from before the loop have the tags -1, -2, ...; what the loop computes and two names may hold has a number, and
 so has the iteration in which that was. All else is 0, an object that nobody else has.
 
+An item of a list from outside, read under a number of the loop's, is what stands there: the loop hands out the number,
+and residual code reads the item again.
+
 What lists and dicts get is told apart, too, where the plan says so (LoopPlan.objects): a tag goes with each such number
 (ops/lists.py), the program has a table with the object of each tag, and residual code asks that table for what a name
 holds that a list may have got. INVARIANT: a number that leaves is the object that Python's would be, as `is` can tell.
@@ -51,6 +54,7 @@ from dynamo_lite.graph.types import LIST, number_type
 
 TAG = "tag"  # ends the path of a number's tag
 CLOCK = "clock"  # and of a number that counts the iterations of inner loops
+AT = "at"  # and, with a place, of a number under which an item of a list stands
 
 Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
 
@@ -80,12 +84,15 @@ class _Untold(Exception):
 class Objects:
     """What tell_apart() has found. tags: the numbers that have one; others: by number, the objects from before the loop
     that it may be, with their tags, and the numbers earlier in order that it may be one object with. grown: those that
-    are what they were before the loop where they are equal to that."""
+    are what they were before the loop where they are equal to that. listed: those that are
+    items of lists from outside; under: the numbers under which they stand."""
 
     tags: dict[Path, Path] = field(default_factory=dict)
     outside: dict[Path, list[tuple[int, Value]]] = field(default_factory=dict)
     others: dict[Path, list[Path]] = field(default_factory=dict)
     grown: dict[Path, Value] = field(default_factory=dict)
+    listed: dict[Path, CallValue] = field(default_factory=dict)
+    under: dict[Path, list[NumberValue]] = field(default_factory=dict)
     put: frozenset[Path] = frozenset()  # numbers that lists may have got: `table` knows their objects
     table: Node | None = None
 
@@ -112,7 +119,13 @@ def tell_apart(
     for put, leaves_ in got.items():
         put_times.update(dict.fromkeys(leaves_, 1 if leaves.is_fresh(put.value, put.serial) else 2))
     found: dict[Path, frozenset[Value]] = {}
+    objects = Objects()
     for path, one in left.items():
+        if isinstance(one.after, NumberValue) and (*path, AT, 0) in numbers.next:
+            assert isinstance(one.after.origin, CallValue)
+            objects.listed[path], objects.under[path] = one.after.origin, listed_under(tracer, one.after)
+            found[path] = frozenset()
+            continue
         try:
             found[path] = leaves.of(one.after)
         except _Untold:
@@ -125,7 +138,6 @@ def tell_apart(
     times = Counter(leaf for leaves_ in found.values() for leaf in leaves_) + put_times
     shared = [leaf for leaf, count_ in times.items() if count_ > 1 and not leaves.is_outside(leaf)]
     tags = _Tags(tracer, region, leaves, {leaf: 1 + place for place, leaf in enumerate(shared)}, count, numbers)
-    objects = Objects()
     for path, one in left.items():
         if one.before is not None and one.grows and not found[path] & leaves.of(one.before):
             objects.grown[path] = one.before
@@ -151,6 +163,16 @@ def tell_apart(
         except _Untold:
             refuse("loop-state", "a list, by a number that something else holds, too")
     return objects
+
+
+def listed_under(tracer: Tracer, value: Value) -> list[NumberValue]:
+    """The numbers of the loop's under which an item of a list from outside stands; none for any other value."""
+    origin = value.origin if isinstance(value, NumberValue) else value
+    if not isinstance(origin, CallValue) or origin.function is not operator.getitem:
+        return []
+    of, index = origin.args
+    varies = isinstance(index, NumberValue) and tracer.varies(index.expr)
+    return [*listed_under(tracer, of), *([index] if varies else [])]  # type: ignore[list-item]
 
 
 def _tagged(graph: Graph) -> Iterator[tuple[Node, Graph]]:
@@ -537,6 +559,9 @@ class Behind:
             table = ArrayValue(None, self.objects.table)
             found = CallValue(None, Table.at, [table, self._tag(path), number])
             return self._known(number, found)
+        if path in self.objects.listed:
+            under = {at: self.made((*path, AT, k), self) for k, at in enumerate(self.objects.under[path])}
+            return self._known(number, _read_again(self.objects.listed[path], under))
         conditions: list[tuple[CallValue, Value]] = []
         if path in self.objects.grown:
             before = self.objects.grown[path]
@@ -562,6 +587,13 @@ class Behind:
         return self.tags[path]
 
 
+def _read_again(of: Value, behind: dict[NumberValue, Value]) -> Value:
+    """An item of a list, by what its numbers are behind the loop."""
+    if isinstance(of, CallValue) and of.function is operator.getitem:
+        return CallValue(None, operator.getitem, [_read_again(arg, behind) for arg in of.args])
+    return behind.get(of, of) if isinstance(of, NumberValue) else of
+
+
 def _is_long(value: Value) -> bool:
     """Whether a number is known to have more than one of CPython's digits."""
     number = as_scalar(value)
@@ -577,4 +609,4 @@ def are_one(tag: int, other: int) -> bool:
     return tag == other != 0
 
 
-__all__ = ["TAG", "Behind", "Left", "Objects", "Path", "tell_apart"]
+__all__ = ["AT", "TAG", "Behind", "Left", "Objects", "Path", "listed_under", "tell_apart"]

@@ -20,6 +20,13 @@ CONDITIONS = (
     *("i % 3 == 1", "i == 2", "i > 5", "k > 6", "t > 1.5", "x.sum() < 2.0", "p.u[0] > 0.4", "p.t > 1.0"),
     *("p.k % 4 == 2", 'st["u"][1] < 0.7', "K > 9", "l[0].sum() > 3.0", "y[0] > x[0]"),
 )
+RANGES = ("n", "n", "9", "1, n, 2", "n, 0, -1")
+ITEMS = (
+    *("{i} in INTS", "{i}, e in enumerate(A)", "{i}, e in enumerate(FLOATS)", "e, {i} in zip(A, range(n))"),
+    *("{i} in reversed(range(n))", "e, {i} in zip(FLOATS, INTS)", "{i}, (e, q) in enumerate(zip(A, FLOATS), 1)"),
+    *("{i} in [m * 2 for m in range(n)]", "{i} in INTS[1:]", "{i} in A.astype(int).tolist()", "{i}, e in PAIRS"),
+    *("{i}, e in enumerate(reversed(A))", "{i} in np.arange(n)", "{i}, e in zip(range(n, 0, -1), FLOATS[:4])"),
+)
 
 
 class Thing:
@@ -29,12 +36,13 @@ class Thing:
 def text_of(seed: int, prints: bool = True) -> str:
     """The text of f."""
     pick = random.Random(seed)
-    lines = ["def f(p, o, st, l, n, x):", "    global G, H, K", "    y, k, t, j = x * 2.0, 0, 0.0, 0"]
+    lines = ["def f(p, o, st, l, n, x):", "    global G, H, K", "    y, k, t, j, e = x * 2.0, 0, 0.0, 0, 1.0"]
     depth, loops = 1, 0
 
     def array() -> str:
         place = pick.choice(PLACES)
-        return pick.choice((f"{place} * 0.9", f"{place} + {pick.choice(PLACES)} * 0.1", f"np.sin({place})", place))
+        sum_ = f"{place} + {pick.choice(PLACES)} * 0.1"
+        return pick.choice((f"{place} * 0.9", sum_, f"np.sin({place})", place, f"{place} * e"))
 
     def number() -> str:
         place = pick.choice(NUMBERS)
@@ -60,7 +68,7 @@ def text_of(seed: int, prints: bool = True) -> str:
                 found += ["else:", *("    " + line for line in statement())]
             return found
         if prints and kind < 0.97:
-            shown = pick.choice(("i", "k", "p.k", "t", "x[0]", 'st["k"]', "i, j", "p.u[1]"))
+            shown = pick.choice(("i", "k", "p.k", "t", "x[0]", 'st["k"]', "i, j", "p.u[1]", "e"))
             return [f"if {pick.choice(CONDITIONS)}: print({shown})" if pick.random() < 0.8 else f"print({shown})"]
         ways = ("break", "return x, y, k, t", "raise ValueError(i)", "continue", "return p.u")
         return [f"if {pick.choice(CONDITIONS)}: {pick.choice(ways)}"]
@@ -83,7 +91,8 @@ def text_of(seed: int, prints: bool = True) -> str:
             lines.append(f"{indent}while {counter} < n:")
             lines.append(f"{indent}    {counter} += 1")
         else:
-            lines.append(f"{indent}for {name} in range({pick.choice(('n', 'n', '9', '1, n, 2', 'n, 0, -1'))}):")
+            numbers = f"{name} in range({pick.choice(RANGES)})"
+            lines.append(f"{indent}for {numbers if pick.random() < 0.5 else pick.choice(ITEMS).format(i=name)}:")
         block(depth, indent + "    ", name)
 
     lines.append("    i = 0")
@@ -95,7 +104,7 @@ def text_of(seed: int, prints: bool = True) -> str:
             if not any("break" in line or "continue" in line for line in made):  # which stand in loops
                 lines.extend("    " + line for line in made)
     del depth
-    lines.append("    return x, y, k, t, i, j")
+    lines.append("    return x, y, k, t, i, j, e")
     return "\n".join(lines) + "\n"
 
 
@@ -122,6 +131,8 @@ def run(plain: Callable[..., Any], called: Callable[..., Any], seed: int, n: int
     st = {"u": source.random(6), "v": source.random(6), "k": 1, "t": 0.25}
     items = [source.random(6), source.random(6), 400]
     namespace.update(G=source.random(6), H=source.random(6), K=1000)
+    namespace.update(INTS=list(range(n)), FLOATS=[0.5 + k / 8 for k in range(n)], A=np.linspace(0.5, 1.5, n))
+    namespace["PAIRS"] = [(k, 1.0 + k) for k in range(n)]
     before = [*vars(p).values(), *vars(o).values(), *st.values(), *items, *(namespace[name] for name in "GHK")]
     x = source.random(6)
     outcome: Any

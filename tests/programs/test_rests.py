@@ -213,6 +213,42 @@ def test_a_running_loop_is_entered(program: Callable[..., Any], kind: str) -> No
     assert fast.stats()["native_calls"]  # type: ignore[attr-defined]
 
 
+def last(x: Any, items: Any, at: int) -> Any:
+    for i, item in enumerate(items):
+        x = x * 0.9 + item
+        other = item
+        if i == at:
+            print(item)
+    return x, item, other
+
+
+def last_parts(x: Any, items: Any, at: int) -> Any:
+    for one, (k, two) in items:
+        x = x * 0.9 + one * two
+        if x[0] > at:
+            print(k)
+            x = x * 0.01
+    return x, one, k, two
+
+
+@pytest.mark.parametrize("forced", [(0, 0), (1, 0), (3, 0), (0, 1), (0, 3)], ids=str)
+@pytest.mark.parametrize("program", [last, last_parts], ids=lambda program: program.__name__)
+def test_items_of_lists_are_the_very_objects(
+    program: Callable[..., Any], forced: tuple[int, int], force: Callable[[int, int], None]
+) -> None:
+    force(*forced)
+    fast = dynamo_lite.compile(program, backend="numba", options=MANY)
+    for n, at in ((300, 1000), (300, 120), (1, 0), (130, 129)):
+        flat = [1000.5 + k for k in range(n)]
+        items: Any = flat if program is last else [(one, (1000 + k, 0.5 * one)) for k, one in enumerate(flat)]
+        x = np.linspace(0.1, 0.4, 9)
+        with contextlib.redirect_stdout(io.StringIO()):
+            (wanted, *ours), (got, *theirs) = program(x, items, at), fast(x, items, at)
+        assert same(got, wanted)
+        assert all(one is other for one, other in zip(ours, theirs, strict=True)), (n, at)
+    assert fast.stats()["native_calls"]
+
+
 def iterators() -> list[Any]:
     xs, ys = [1.0, 2.0, 3.0], np.arange(3.0)
     return [
