@@ -240,9 +240,9 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
     if (tracer.grown and not is_flat) or any(isinstance(one, SequenceValue) for one in tracer.stored):
         root.give_up()
     trips: list[Scalar] = []
-    for region in tracer.regions:
-        start, stop, step = region.bounds
-        if region.index.name and not any(map(tracer.varies, region.bounds)) and type(step) is int:
+    around = [region.bounds for region in tracer.regions if region.index.name]
+    for start, stop, step in [*around, *([tracer.ahead] if tracer.ahead else [])]:
+        if not any(map(tracer.varies, (start, stop, step))) and type(step) is int:
             trips.append(make("floordiv", make("sub", stop, start), step))
     rounds: Scalar = _READ_OFTEN if trips else _SHORT
     for trip in trips:

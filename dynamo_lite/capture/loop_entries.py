@@ -67,7 +67,9 @@ def for_numbered(machine: Machine, frame: Frame, iterator: IteratorValue, exit_i
         if tracer.relate(more):
             plan.outcome = "" if short else "paused" if alone or plan.avoided else "begun"
             tracer.peeling = not short
+            tracer.ahead = start, stop, step
             item = item_at(machine, iterator, start)
+            tracer.ahead = None
             take_one(iterator)
             frame.push(item)
             return True

@@ -435,6 +435,7 @@ class Tracer:
         self.errors = (0, 0)  # which floating-point errors are ignored, and reported in any case, by now
         self.depth = 0  # how many such scopes are open
         self.peeling = False  # an iteration that runs before its loop is being traced
+        self.ahead: tuple[Scalar, Scalar, Scalar] | None = None  # that loop's numbers, as it takes its item
         self.slicing = False  # a slice is being taken
         self.exits: list[LoopExit] = []
         self.outer_cells: dict[int, CellValue] | None = None  # by id those from outside, where one may be stored to

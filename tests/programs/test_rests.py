@@ -249,6 +249,22 @@ def test_items_of_lists_are_the_very_objects(
     assert fast.stats()["native_calls"]
 
 
+def test_a_long_list_is_gone_through_natively() -> None:
+    """Making an array of it pays by the iterations that are left, of which the first is captured by itself."""
+
+    def program(x: Any, items: Any, at: int, out: Any) -> Any:
+        total = 0.0
+        for item in items:
+            x = x * 0.9 + item
+            total += item
+            out.append(x.mean())
+        return x, total
+
+    fast = watched.compile_loops(program, backend="numba")
+    assert same(observed(fast, "list", 6000, 0), observed(program, "list", 6000, 0))
+    assert 0 < fast.stats()["native_calls"] < 10  # type: ignore[attr-defined]
+
+
 def iterators() -> list[Any]:
     xs, ys = [1.0, 2.0, 3.0], np.arange(3.0)
     return [
