@@ -90,7 +90,7 @@ has_dict(PyTypeObject *type)
         return 0;
     }
     PyObject *found = type->tp_dictoffset != 0 ? _PyType_Lookup(type, name) : NULL;
-    return found != NULL && Py_IS_TYPE(found, &PyGetSetDescr_Type);
+    return found != NULL && (Py_IS_TYPE(found, &PyGetSetDescr_Type) || Py_IS_TYPE(found, &PyMemberDescr_Type));
 }
 
 int

@@ -26,6 +26,7 @@ static const struct {
     {"look", &dl_thresholds.look, 1e9},
     {"short_function", &dl_thresholds.short_function, 1e9},
     {"short_call", &dl_thresholds.short_call, 1e9},
+    {"brief_call", &dl_thresholds.brief_call, 1e9},
     {"tried_short", &dl_thresholds.tried_short, 1},
     {"nudges", &dl_thresholds.nudges, 1},
     {"tried_compiled", &dl_thresholds.tried_compiled, 1},

@@ -14,7 +14,7 @@
 /* What policy.Thresholds says, times in ns. */
 typedef struct {
     double hot_function, hot_loop, hot_callee, polls_after, look, nudges;
-    double short_function, short_call, tried_short, tried_compiled, tried_plain, tried_unclear, sample_every;
+    double short_function, short_call, brief_call, tried_short, tried_compiled, tried_plain, tried_unclear, sample_every;
     double rounds_judged, worth;
     double tried_time, clear, close, long_call, vouched, long_program, unsettled;
     double rest_of_few, first_rest, longest_rest, first_patience, longest_patience, stale;
@@ -106,6 +106,25 @@ dl_stopwatch_time(const DlStopwatch *watch)
 {
     uint64_t time = dl_now() - watch->began;
     return (double)(dl_switches() == watch->switches ? time : dl_cpu_now() - watch->cpu);
+}
+
+/* The same for a plain call that is known to be short, without what only the system knows. */
+static inline void
+dl_stopwatch_start_brief(DlStopwatch *watch)
+{
+    watch->timing = dl_thread.timing_taken;
+    watch->asked = dl_thread.asked;
+    watch->answering = dl_thread.answering;
+    watch->began = dl_now();
+}
+
+/* Nanoseconds since then, without compiling and the timing of others. */
+static inline double
+dl_stopwatch_brief_time(const DlStopwatch *watch)
+{
+    double time = (double)(dl_now() - watch->began);
+    time -= (double)(dl_thread.answering - watch->answering) + (double)(dl_thread.timing_taken - watch->timing);
+    return time < 0 ? 0 : time;
 }
 
 /* The time of a call that ran as was chosen counts, unless it failed, compiling took part of it, or a good part of

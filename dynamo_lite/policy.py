@@ -58,8 +58,11 @@ class Thresholds:
     look: float = 0.0005  # how often a running loop looks at the clock, about
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
-    short_function: float = 1e-6  # plain time of a call below which a function without loops is watched no more
+    # Plain time of a call below which a function without loops is watched no more; half of it where it is given arrays.
+    # NB: a call of 1 us shows as 2: it is timed alone, and what it runs has left the processor's caches meanwhile.
+    short_function: float = 2e-6
     short_call: float = 0.002  # plain time of a call below which the loops of the function are watched no more
+    brief_call: float = 0.0001  # plain time of a call below which it is timed by one clock, while it is not compiled
     tried_short: int = 8  # calls timed before that is decided
     nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
     tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones

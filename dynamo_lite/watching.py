@@ -91,7 +91,9 @@ class Watch:
                 made.append(_C.set_apart(lambda: self._polled(code, entries=True)))
             return made[0]
 
-        return _C.Poll(code, make=make, waits=not may_loop(code))
+        poll = _C.Poll(code, make=make, waits=not may_loop(code))
+        poll.without = code
+        return poll
 
     def with_polls(self, code: types.CodeType) -> types.CodeType:
         """The code of a resume function with polls in its loops, which are the user's loops. The code of inner
