@@ -13,6 +13,7 @@ thresholds once.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 import time
@@ -27,6 +28,12 @@ from dynamo_lite.dataclass import dataclass
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """Seconds, shares of 1, numbers of calls and rounds. csrc/trials.c reads the second part, by these names."""
+
+    def __init__(self, **given: float) -> None:  # NB: written out, as text, it takes a millisecond to compile
+        for row in dataclasses.fields(self):
+            object.__setattr__(self, row.name, given.pop(row.name, row.default))
+        if given:
+            raise TypeError(f"no threshold {', '.join(given)}")
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_stake: float = 0.25  # seconds; of what goes beyond, only a part is there until compiled code has saved some
