@@ -52,6 +52,12 @@ class Thresholds:
     compiler: float = 0.085  # CPU seconds that importing the compiler takes, about
     first: float = 0.05  # and compiling something with it, without which it is of no use
 
+    # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: segments take
+    # 2 to 5 us a break, so that what is between two breaks gains only where that is little beside it.
+    break_pays: float = 30e-6
+    hopeless: float = 0.6  # of what a loop or function takes, in innermost loops of such rounds: it is not compiled
+    no_prospects: float = 2.0  # seconds until that is looked at again
+
     earned_share: float = 0.25  # of the plain time of what compile_budget did not suffice for goes into compiling it
     least_attempt: float = 0.010  # seconds, for which it waits at least
 
@@ -112,6 +118,7 @@ AT_ONCE = Thresholds(
     compiler=0.0,
     first=0.0,
     heart=1.0,
+    break_pays=0.0,
 )  # everything is compiled at its second call or round
 
 # NB: as sysconfig's paths "stdlib" and "platstdlib" have it, which take 3 ms to find out.
