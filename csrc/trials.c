@@ -218,6 +218,17 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
     judge(trial);
 }
 
+double
+dl_brief_note(DlBrief *brief, const DlStopwatch *watch)
+{
+    double time = (double)(dl_now() - watch->began);
+    time -= (double)(dl_thread.answering - watch->answering) + (double)(dl_thread.timing_taken - watch->timing);
+    time = time < 0 ? 0 : brief->n > 1 && time > 2 * brief->time ? 2 * brief->time : time;
+    brief->n += brief->n < 8;
+    brief->time += (time - brief->time) / brief->n;
+    return time;
+}
+
 PyObject *
 dl_trial_rows(const DlTrial *trials)
 {

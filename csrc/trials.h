@@ -118,14 +118,15 @@ dl_stopwatch_start_brief(DlStopwatch *watch)
     watch->began = dl_now();
 }
 
-/* Nanoseconds since then, without compiling and the timing of others. */
-static inline double
-dl_stopwatch_brief_time(const DlStopwatch *watch)
-{
-    double time = (double)(dl_now() - watch->began);
-    time -= (double)(dl_thread.answering - watch->answering) + (double)(dl_thread.timing_taken - watch->timing);
-    return time < 0 ? 0 : time;
-}
+/* What such calls take, ns, by the latest ones. */
+typedef struct {
+    double time;
+    int n;
+} DlBrief;
+
+/* Nanoseconds since the start of one, which counts: no more than twice the usual ones, as others may have had this thread's
+   place. */
+double dl_brief_note(DlBrief *brief, const DlStopwatch *watch);
 
 /* The time of a call that ran as was chosen counts, unless it failed, compiling took part of it, or a good part of
    it was in functions that may soon be; judges when

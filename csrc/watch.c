@@ -55,8 +55,7 @@ typedef struct DlPoll {
     uint64_t spent, calls; /* plain time, and the calls that took it */
     uint64_t heat;         /* plain time since it was asked about last */
     uint64_t cool_until;   /* nobody is asked about it before */
-    double brief;          /* what short calls take, by the latest ones, without what timing itself takes */
-    int n_brief;
+    DlBrief brief;
     DlTrial trials[DL_SIZE_CLASSES];
 } DlPoll;
 
@@ -268,20 +267,6 @@ calls_to_pass(const DlPoll *poll, double time)
     return room < 1 ? 1 : room > most ? (int)most : (int)room;
 }
 
-/* Nanoseconds since the start of a short call: no more than twice the usual ones, as others may have had this thread's
-   place. */
-static double
-brief_time(DlPoll *poll, const DlStopwatch *watch)
-{
-    double time = dl_stopwatch_brief_time(watch);
-    if (poll->n_brief > 1 && time > 2 * poll->brief) {
-        time = 2 * poll->brief;
-    }
-    poll->n_brief += poll->n_brief < 8;
-    poll->brief += (time - poll->brief) / poll->n_brief;
-    return time;
-}
-
 /* Time one plain call in its frame's stead. */
 static PyObject *
 call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyCodeObject *code)
@@ -303,7 +288,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     PyObject *value = call_with_slots(poll, frame, function, code);
     dl_hook_take_back(tstate);
     passing = NULL;
-    double time = brief ? brief_time(poll, &stopwatch) : dl_stopwatch_time(&stopwatch);
+    double time = brief ? dl_brief_note(&poll->brief, &stopwatch) : dl_stopwatch_time(&stopwatch);
     if (!brief) {
         dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, 0);
     }
@@ -312,7 +297,7 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
         poll->spent += (uint64_t)(time * poll->stride);
         poll->heat += (uint64_t)(time * poll->stride);
         poll->hot = (double)poll->heat >= dl_thresholds.hot_function && dl_now() >= poll->cool_until;
-        double usual = brief ? poll->brief : trial->plain;
+        double usual = brief ? poll->brief.time : trial->plain;
         int has_arrays = trial != &poll->trials[0];
         double least = has_arrays ? dl_thresholds.short_function / 2 : dl_thresholds.short_function;
         if (poll->without != NULL && trial->n_plain >= dl_thresholds.tried_short && usual < least

@@ -52,8 +52,8 @@ class Thresholds:
     compiler: float = 0.085  # CPU seconds that importing the compiler takes, about
     first: float = 0.05  # and compiling something with it, without which it is of no use
 
-    # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: segments take
-    # 2 to 5 us a break, so that what is between two breaks gains only where that is little beside it.
+    # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: a break
+    # takes 2 to 5 us, so that what is between two of them gains only where that is little beside it.
     break_pays: float = 30e-6
     hopeless: float = 0.6  # of what a loop or function takes, in innermost loops of such rounds: it is not compiled
     no_prospects: float = 2.0  # seconds until that is looked at again

@@ -247,11 +247,12 @@ class Watch:
 
     def _call_has_prospects(self, function: types.FunctionType) -> bool:
         """Whether compiling a function may gain, as far as can be told without the compiler (prospects.py)."""
-        key = _key(function.__code__)
-        poll = next((poll for poll, file, line, _ in self.entries if (file, line) == key), None)
-        if poll is None or not poll.calls or (self.compilation is not None and self.compilation.is_resumed(function.__code__)):
+        own = function.__code__
+        poll = next((poll for poll, file, line, _ in self.entries if (file, line) == _key(own)), None)
+        is_resumed = self.compilation is not None and self.compilation.is_resumed(own)
+        if poll is None or not poll.calls or is_resumed:
             return True
-        code, names = decoded(function.__code__), function.__globals__
+        code, names = decoded(own), function.__globals__
         found = loops(code)
         if found:
             around = {loop.outer for loop in found}
