@@ -280,6 +280,27 @@ names_are_plain(PyObject *module, PyObject *object)
                                                      : dl_pyframe_names_are_plain(object));
 }
 
+/* own_attribute(obj, name, otherwise) -> what obj itself has under that name, or otherwise. */
+static PyObject *
+own_attribute(PyObject *module, PyObject *args)
+{
+    (void)module;
+    PyObject *object, *name, *otherwise;
+    if (!PyArg_ParseTuple(args, "OUO:own_attribute", &object, &name, &otherwise)) {
+        return NULL;
+    }
+    PyObject *found = dl_pyframe_own_attribute(object, name);
+    return found != NULL || PyErr_Occurred() ? found : Py_NewRef(otherwise);
+}
+
+/* keeps_attributes(obj) -> bool. */
+static PyObject *
+keeps_attributes(PyObject *module, PyObject *object)
+{
+    (void)module;
+    return PyBool_FromLong(dl_pyframe_keeps_attributes(object));
+}
+
 /* version_tag(cls) -> int. */
 static PyObject *
 version_tag(PyObject *module, PyObject *type)
@@ -324,6 +345,10 @@ static PyMethodDef functions[] = {
      "text_array(text): the characters of a str or bytes as a read-only array over its memory; None for other objects."},
     {"names_are_plain", names_are_plain, METH_O,
      "names_are_plain(obj) -> whether looking a name up in a namespace, or in the __dict__ of obj, runs no code."},
+    {"own_attribute", own_attribute, METH_VARARGS,
+     "own_attribute(obj, name, otherwise) -> what obj itself has under that name, whose __dict__ is not made for that."},
+    {"keeps_attributes", keeps_attributes, METH_O,
+     "keeps_attributes(obj) -> whether obj has attributes of its own, in what is, or would be, exactly a dict."},
     {"generic_attributes", dl_guards_generic_attributes, METH_O,
      "generic_attributes(cls) -> whether instances' attributes are found, and stored, as a plain object's are."},
     {"version_tag", version_tag, METH_O,

@@ -105,6 +105,15 @@ int dl_pyframe_n_free(PyCodeObject *code);
 /* The dictionary that keeps the attributes of object itself; borrowed, NULL where there is none. Makes none. */
 PyObject *dl_pyframe_own_dict(PyObject *object);
 
+/* What object itself has under `name`: new reference, NULL without an error where it has nothing. Follows a test of
+   dl_pyframe_names_are_plain. NB: attributes that lie in the object are read there. Once its dictionary is made, plain
+   Python reads them by slower instructions for good (twice the time), and at places that meet objects of both kinds by
+   the slowest. */
+PyObject *dl_pyframe_own_attribute(PyObject *object, PyObject *name);
+
+/* Whether attributes of object are kept in a dictionary that is exactly one, or would be. */
+int dl_pyframe_keeps_attributes(PyObject *object);
+
 /* True when all keys of dict are known to be strings themselves. */
 int dl_pyframe_has_string_keys(PyObject *dict);
 

@@ -79,3 +79,73 @@ dl_pyframe_names_are_plain(PyObject *object)
     PyObject *dict = dl_pyframe_own_dict(object);
     return dict == NULL || dl_pyframe_keys_are_plain(dict);
 }
+
+/* Whether objects of type have a dictionary, which __dict__ gives. */
+static int
+has_dict(PyTypeObject *type)
+{
+    static PyObject *name;
+    if (name == NULL && (name = PyUnicode_InternFromString("__dict__")) == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    PyObject *found = type->tp_dictoffset != 0 ? _PyType_Lookup(type, name) : NULL;
+    return found != NULL && (Py_IS_TYPE(found, &PyGetSetDescr_Type) || Py_IS_TYPE(found, &PyMemberDescr_Type));
+}
+
+int
+dl_pyframe_keeps_attributes(PyObject *object)
+{
+    PyObject *dict = has_dict(Py_TYPE(object)) ? dl_pyframe_own_dict(object) : Py_None;
+    return dict == NULL || PyDict_CheckExact(dict);
+}
+
+static int
+visit_same(PyObject *held, void *wanted)
+{
+    return held == wanted;
+}
+
+/* Whether object refers to `value` itself. */
+static int
+refers_to(PyObject *object, PyObject *value)
+{
+    traverseproc traverse = Py_TYPE(object)->tp_traverse;
+    return traverse == NULL || traverse(object, visit_same, value);
+}
+
+PyObject *
+dl_pyframe_own_attribute(PyObject *object, PyObject *name)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (!has_dict(type)) {
+        return NULL;
+    }
+    PyObject *dict = dl_pyframe_own_dict(object), *found = NULL;
+    if (dict != NULL) {
+        found = PyDict_CheckExact(dict) ? PyDict_GetItemWithError(dict, name) : NULL;
+        return Py_XNewRef(found);
+    }
+    PyObject *of_class = _PyType_Lookup(type, name);
+    int runs_no_code = of_class == NULL || Py_TYPE(of_class)->tp_descr_get == NULL || PyFunction_Check(of_class)
+                       || Py_IS_TYPE(of_class, &PyStaticMethod_Type);
+    if (runs_no_code) {
+        found = _PyObject_GenericGetAttrWithDict(object, name, NULL, 1);
+        if (found == NULL || of_class == NULL) {
+            return found;
+        }
+        /* NB: it may be the class's: then the object does not refer to it, but for another name's sake. */
+        int is_own = refers_to(object, found);
+        if (is_own && found != of_class && Py_TYPE(of_class)->tp_descr_get == NULL) {
+            return found;
+        }
+        Py_CLEAR(found);
+        if (!is_own) {
+            return NULL;
+        }
+    }
+    dict = PyObject_GenericGetDict(object, NULL);
+    found = dict ? Py_XNewRef(PyDict_GetItemWithError(dict, name)) : NULL;
+    Py_XDECREF(dict);
+    return found;
+}

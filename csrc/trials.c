@@ -26,6 +26,7 @@ static const struct {
     {"look", &dl_thresholds.look, 1e9},
     {"short_function", &dl_thresholds.short_function, 1e9},
     {"short_call", &dl_thresholds.short_call, 1e9},
+    {"brief_call", &dl_thresholds.brief_call, 1e9},
     {"tried_short", &dl_thresholds.tried_short, 1},
     {"nudges", &dl_thresholds.nudges, 1},
     {"tried_compiled", &dl_thresholds.tried_compiled, 1},
@@ -215,6 +216,17 @@ dl_trial_note(DlTrial *trial, DlChoice choice, const DlStopwatch *watch, int fai
         add_time(&trial->compiled, &trial->n_compiled, time);
     }
     judge(trial);
+}
+
+double
+dl_brief_note(DlBrief *brief, const DlStopwatch *watch)
+{
+    double time = (double)(dl_now() - watch->began);
+    time -= (double)(dl_thread.answering - watch->answering) + (double)(dl_thread.timing_taken - watch->timing);
+    time = time < 0 ? 0 : brief->n > 1 && time > 2 * brief->time ? 2 * brief->time : time;
+    brief->n += brief->n < 8;
+    brief->time += (time - brief->time) / brief->n;
+    return time;
 }
 
 PyObject *

@@ -14,7 +14,7 @@
 /* What policy.Thresholds says, times in ns. */
 typedef struct {
     double hot_function, hot_loop, hot_callee, polls_after, look, nudges;
-    double short_function, short_call, tried_short, tried_compiled, tried_plain, tried_unclear, sample_every;
+    double short_function, short_call, brief_call, tried_short, tried_compiled, tried_plain, tried_unclear, sample_every;
     double rounds_judged, worth;
     double tried_time, clear, close, long_call, vouched, long_program, unsettled;
     double rest_of_few, first_rest, longest_rest, first_patience, longest_patience, stale;
@@ -107,6 +107,26 @@ dl_stopwatch_time(const DlStopwatch *watch)
     uint64_t time = dl_now() - watch->began;
     return (double)(dl_switches() == watch->switches ? time : dl_cpu_now() - watch->cpu);
 }
+
+/* The same for a plain call that is known to be short, without what only the system knows. */
+static inline void
+dl_stopwatch_start_brief(DlStopwatch *watch)
+{
+    watch->timing = dl_thread.timing_taken;
+    watch->asked = dl_thread.asked;
+    watch->answering = dl_thread.answering;
+    watch->began = dl_now();
+}
+
+/* What such calls take, ns, by the latest ones. */
+typedef struct {
+    double time;
+    int n;
+} DlBrief;
+
+/* Nanoseconds since the start of one, which counts: no more than twice the usual ones, as others may have had this thread's
+   place. */
+double dl_brief_note(DlBrief *brief, const DlStopwatch *watch);
 
 /* The time of a call that ran as was chosen counts, unless it failed, compiling took part of it, or a good part of
    it was in functions that may soon be; judges when

@@ -55,6 +55,7 @@ typedef struct DlPoll {
     uint64_t spent, calls; /* plain time, and the calls that took it */
     uint64_t heat;         /* plain time since it was asked about last */
     uint64_t cool_until;   /* nobody is asked about it before */
+    DlBrief brief;
     DlTrial trials[DL_SIZE_CLASSES];
 } DlPoll;
 
@@ -248,37 +249,68 @@ choose_polls(DlPoll *poll, const DlTrial *trial, PyObject *function, PyCodeObjec
     }
 }
 
+/* How many calls may pass before one is timed again, that took `time`. While the function is cold, they take about a
+   tenth of what makes it hot; while nobody is asked about it, a part of the time until then. */
+static int
+calls_to_pass(const DlPoll *poll, double time)
+{
+    if (poll->hot) {
+        return 1;
+    }
+    double room = dl_thresholds.hot_function / (10 * (time + 1)), most = 1000;
+    uint64_t now = dl_now();
+    if (poll->cool_until > now) {
+        double rest = (double)(poll->cool_until - now) / (8 * (time + 1));
+        room = rest > room ? rest : room;
+        most = 20000;
+    }
+    return room < 1 ? 1 : room > most ? (int)most : (int)room;
+}
+
 /* Time one plain call in its frame's stead. */
 static PyObject *
 call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyCodeObject *code)
 {
     DlStopwatch stopwatch;
-    dl_stopwatch_start(&stopwatch);
+    /* NB: to ask the system how often others had this thread's place takes some microseconds, and what runs next is slow
+       after it. Where a short call is not held against compiled ones, it is not asked. */
+    int brief = trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.brief_call
+                && trial->all_compiled == 0 && !poll->hot;
+    if (brief) {
+        dl_stopwatch_start_brief(&stopwatch);
+    }
+    else {
+        dl_stopwatch_start(&stopwatch);
+    }
     passing = code;
     PyThreadState *tstate = PyThreadState_Get();
     dl_hook_lend(tstate);
     PyObject *value = call_with_slots(poll, frame, function, code);
     dl_hook_take_back(tstate);
     passing = NULL;
-    double time = dl_stopwatch_time(&stopwatch);
-    dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, 0);
+    double time = brief ? dl_brief_note(&poll->brief, &stopwatch) : dl_stopwatch_time(&stopwatch);
+    if (!brief) {
+        dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, 0);
+    }
     if (dl_thread.asked == stopwatch.asked) { /* nothing was compiled meanwhile */
         poll->calls += (uint64_t)poll->stride;
         poll->spent += (uint64_t)(time * poll->stride);
         poll->heat += (uint64_t)(time * poll->stride);
         poll->hot = (double)poll->heat >= dl_thresholds.hot_function && dl_now() >= poll->cool_until;
-        if (poll->without != NULL && trial->n_plain >= dl_thresholds.tried_short && trial->plain < dl_thresholds.short_function) {
+        double usual = brief ? poll->brief.time : trial->plain;
+        int has_arrays = trial != &poll->trials[0];
+        double least = has_arrays ? dl_thresholds.short_function / 2 : dl_thresholds.short_function;
+        if (poll->without != NULL && trial->n_plain >= dl_thresholds.tried_short && usual < least
+            && trial->all_compiled == 0) {
             go_without(poll, function, code);
         }
         if (poll->alone != NULL && value != NULL) {
             choose_polls(poll, trial, function, code, time);
         }
-        /* While it is cold, as many calls pass as take about a tenth of what makes it hot. */
         if (poll->off) {
             return value;
         }
-        double room = dl_thresholds.hot_function / (10 * (time + 1));
-        set_stride(poll, poll->hot || room < 1 ? 1 : room > 1000 ? 1000 : (int)room);
+        set_stride(poll, calls_to_pass(poll, time));
     }
     return value;
 }

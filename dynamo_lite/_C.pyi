@@ -322,6 +322,13 @@ def text_array(text: object, /) -> np.ndarray[Any, Any] | None:
 def names_are_plain(obj: object, /) -> bool:
     """Whether looking a name up in a namespace, or in the __dict__ of obj, runs no code: no key has its own __eq__."""
 
+def own_attribute(obj: object, name: str, otherwise: object, /) -> Any:
+    """What obj itself has under that name, or `otherwise`. Its __dict__ is not made for that, with which plain Python
+    would read its attributes more slowly."""
+
+def keeps_attributes(obj: object, /) -> bool:
+    """Whether obj has attributes of its own, in what is, or would be, exactly a dict."""
+
 def generic_attributes(cls: type, /) -> tuple[bool, bool]:
     """Whether attributes of cls's instances are found, and stored, as those of a plain object are."""
 

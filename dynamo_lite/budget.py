@@ -12,14 +12,19 @@ from __future__ import annotations
 import gc
 import math
 import sys
-import threading
 import time
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from dynamo_lite.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from threading import local
+else:
+    from _thread import _local as local  # NB: importing threading takes a millisecond
 
 _LOOK = 256  # units from one look at the clock to the next
 _SHARE = 2 / 3  # of the work is for what repeats
@@ -94,7 +99,7 @@ def seconds(limit: float) -> Iterator[None]:
         _current.reset(token)
 
 
-class _Timed(threading.local):
+class _Timed(local):
     """Whether this thread is within a block of `timed`."""
 
     within = False

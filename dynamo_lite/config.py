@@ -174,10 +174,10 @@ class Config:
 
 def row(name: str) -> dataclasses.Field[Any]:
     """The row of option `name`; ConfigError with the nearest name when there is none."""
-    for item in dataclasses.fields(Config):
-        if item.name == name:
-            return item
-    names = [item.name for item in dataclasses.fields(Config)]
+    found: dict[str, dataclasses.Field[Any]] = Config.__dataclass_fields__
+    if name in found:
+        return found[name]
+    names = [*found]
     near = _like(name, names)
     raise ConfigError(f"no option {name!r}; " + (f"did you mean {near[0]!r}?" if near else f"there are {names}"))
 

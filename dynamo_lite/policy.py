@@ -13,6 +13,7 @@ thresholds once.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 import time
@@ -27,6 +28,12 @@ from dynamo_lite.dataclass import dataclass
 @dataclass(frozen=True, slots=True)
 class Thresholds:
     """Seconds, shares of 1, numbers of calls and rounds. csrc/trials.c reads the second part, by these names."""
+
+    def __init__(self, **given: float) -> None:  # NB: written out, as text, it takes a millisecond to compile
+        for row in dataclasses.fields(self):
+            object.__setattr__(self, row.name, given.pop(row.name, row.default))
+        if given:
+            raise TypeError(f"no threshold {', '.join(given)}")
 
     budget_share: float = 0.05  # of the process's CPU time may go into compiling (config.run_budget)
     budget_stake: float = 0.25  # seconds; of what goes beyond, only a part is there until compiled code has saved some
@@ -45,6 +52,12 @@ class Thresholds:
     compiler: float = 0.085  # CPU seconds that importing the compiler takes, about
     first: float = 0.05  # and compiling something with it, without which it is of no use
 
+    # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: a break
+    # takes 2 to 5 us, so that what is between two of them gains only where that is little beside it.
+    break_pays: float = 30e-6
+    hopeless: float = 0.6  # of what a loop or function takes, in innermost loops of such rounds: it is not compiled
+    no_prospects: float = 2.0  # seconds until that is looked at again
+
     earned_share: float = 0.25  # of the plain time of what compile_budget did not suffice for goes into compiling it
     least_attempt: float = 0.010  # seconds, for which it waits at least
 
@@ -58,8 +71,11 @@ class Thresholds:
     look: float = 0.0005  # how often a running loop looks at the clock, about
     operations: int = 4  # of a function without loops that is watched: with fewer there is little to gain
     together: int = 128  # instructions of the copies of a short loop, of which the last asks
-    short_function: float = 1e-6  # plain time of a call below which a function without loops is watched no more
+    # Plain time of a call below which a function without loops is watched no more; half of it where it is given arrays.
+    # NB: a call of 1 us shows as 2: it is timed alone, and what it runs has left the processor's caches meanwhile.
+    short_function: float = 2e-6
     short_call: float = 0.002  # plain time of a call below which the loops of the function are watched no more
+    brief_call: float = 0.0001  # plain time of a call below which it is timed by one clock, while it is not compiled
     tried_short: int = 8  # calls timed before that is decided
     nudges: int = 10  # rounds of an inner loop that leave it to the loop around it to be entered first
     tried_compiled: int = 4  # calls timed, before compiled ones are held against plain ones
@@ -102,6 +118,7 @@ AT_ONCE = Thresholds(
     compiler=0.0,
     first=0.0,
     heart=1.0,
+    break_pays=0.0,
 )  # everything is compiled at its second call or round
 
 # NB: as sysconfig's paths "stdlib" and "platstdlib" have it, which take 3 ms to find out.

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from dynamo_lite import _C, budget, policy
+from dynamo_lite import _C, budget, policy, prospects
 from dynamo_lite.config import config
 from dynamo_lite.errors import BackendError
 from dynamo_lite.installation import unknown_version
@@ -58,6 +58,7 @@ class Watch:
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
         self.numeric: dict[_C.Round, bool] = {}  # whether a loop has one of numbers and elements alone in it
+        self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
         self.entries: list[tuple[_C.Poll, str, int, str]] = []  # polls of functions, with file, line and name
         self.names: dict[tuple[str, int], tuple[str, ...]] = {}  # what a function's code names, by file and line
@@ -91,7 +92,9 @@ class Watch:
                 made.append(_C.set_apart(lambda: self._polled(code, entries=True)))
             return made[0]
 
-        return _C.Poll(code, make=make, waits=not may_loop(code))
+        poll = _C.Poll(code, make=make, waits=not may_loop(code))
+        poll.without = code
+        return poll
 
     def with_polls(self, code: types.CodeType) -> types.CodeType:
         """The code of a resume function with polls in its loops, which are the user's loops. The code of inner
@@ -226,6 +229,9 @@ class Watch:
         """The dispatcher's question: an entry for this call of a hot function, or None to run it plainly."""
         caller, code = sys._getframe().f_back, function.__code__  # None in a thread of C's
         with budget.timed():  # the question itself is part of the price
+            if not self._call_has_prospects(function):
+                _C.cool(function, self.limits.no_prospects)
+                return None
             compiler = self._compiler()
             if self._is_outside(caller, code):
                 self.from_outside.add(_key(code))
@@ -238,6 +244,32 @@ class Watch:
             self.asked.add(_key(code))
             with self.budget.attempt():
                 return compiler.miss(function, slots)
+
+    def _call_has_prospects(self, function: types.FunctionType) -> bool:
+        """Whether compiling a function may gain, as far as can be told without the compiler (prospects.py)."""
+        own = function.__code__
+        poll = next((poll for poll, file, line, _ in self.entries if (file, line) == _key(own)), None)
+        is_resumed = self.compilation is not None and self.compilation.is_resumed(own)
+        if poll is None or not poll.calls or is_resumed:
+            return True
+        code, names = decoded(own), function.__globals__
+        found = loops(code)
+        if found:
+            around = {loop.outer for loop in found}
+            return self._have_prospects(code, [one for one in found if one.header not in around], names, poll.spent)
+        is_short = poll.spent < self.limits.break_pays * 1e9 * poll.calls
+        return not (is_short and prospects.breaks_each_call(code, names))
+
+    def _have_prospects(self, code: Code, inner: list[Loop], names: dict[str, Any], spent: int) -> bool:
+        """Whether what took `spent` nanoseconds, much of it perhaps in those innermost loops, may gain."""
+        hopeless = 0
+        for loop in inner:
+            known = self._round(code, loop)
+            if known.plain < self.limits.break_pays * 1e9 * known.n_plain:
+                if known not in self.opaque:
+                    self.opaque[known] = prospects.breaks_each_round(code, loop, names)
+                hopeless += known.plain if self.opaque[known] else 0
+        return hopeless <= self.limits.hopeless * spent
 
     def _pause(self, allowed: bool, saved: float) -> float:
         """Seconds until one who was refused may ask again; where the budget did not refuse it, others only have to be
@@ -343,6 +375,10 @@ class Watch:
         if not self._look_ahead(poll, function, stack):
             return 0.0
         is_known = poll.round is not None and poll.round.entered > 0
+        if poll.round is not None and not is_known:
+            code = decoded(function.__code__)
+            if not self._have_prospects(code, _inner(code, poll), function.__globals__, poll.round.plain):
+                return self.limits.no_prospects
         compiler = self._compiler()
         saved = self._known_savings() if compiler is not None and not is_known else 0.0
         allowed = compiler is not None and (is_known or self.budget.allows(saved=saved))

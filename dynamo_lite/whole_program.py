@@ -40,15 +40,17 @@ class Program:
             return code
         if not _READ_BYTECODE.isdisjoint(code.co_names):
             return code
-        if self.watch is None:
-            from dynamo_lite import _C
+        from dynamo_lite import _C
 
+        if self.watch is None:
             self.refusal = _C.hook_refusal()
             if self.refusal:
                 return code
             self.watch = _C.set_apart(self._watch)
             _C.memory_install(config.pool_bytes, fill=config.check > 0, stay=True)
-        return self.watch.watched(code)
+        watch = self.watch  # NB: the collector would go over all that importing NumPy has made
+        made: types.CodeType = _C.set_apart(lambda: watch.watched(code))
+        return made
 
     def _watch(self) -> Watch:
         from dynamo_lite.watching import Watch

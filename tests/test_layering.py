@@ -19,7 +19,7 @@ LEVELS = (
     ("config", "breaks", "budget"),
     ("log", "policy", "stance"),
     ("pycode", "graph"),
-    ("ops", "guards"),
+    ("ops", "guards", "prospects"),
     ("capture", "lower"),
     ("schedule",),
     ("program",),
@@ -53,6 +53,7 @@ LAZY_OWN = {
     ("dynamo_lite.cli.command", "dynamo_lite.cli.doctor"),
     ("dynamo_lite.cli.command", "dynamo_lite.backends"),
     ("dynamo_lite.cli.command", "dynamo_lite.stress"),
+    ("dynamo_lite.cli.command", "dynamo_lite.breaks"),
     ("dynamo_lite.cli.report", "dynamo_lite.stress"),
     ("dynamo_lite.cli.report", "dynamo_lite._C"),
 }

@@ -58,6 +58,7 @@ LOOPS_AT_ONCE = Thresholds(
     budget_base=1e6,
     compiler=0.0,
     first=0.0,
+    break_pays=0.0,
 )
 
 

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dynamo_lite._C import generic_attributes
+from dynamo_lite._C import generic_attributes, keeps_attributes, own_attribute
 from dynamo_lite.capture.sameness import reachable, reached_by_name
 from dynamo_lite.capture.source import Source, constant, global_
 from dynamo_lite.capture.state import CellStored, LoopPlan, Retry, StoresShow, Tracer
@@ -138,7 +138,7 @@ def _own_attribute(owner: ObjectValue, name: str) -> Any:
             return found.__get__(owner.concrete, owner.cls)
         except AttributeError:
             return MISSING
-    return getattr(owner.concrete, "__dict__", {}).get(name, MISSING)
+    return own_attribute(owner.concrete, name, MISSING)
 
 
 def end_of(owner: SequenceValue, key: str) -> Value | None:
@@ -192,7 +192,7 @@ def _may_store(tracer: Tracer, owner: Value, key: Any) -> bool:
             slot = isinstance(found, types.MemberDescriptorType)
             if slot and found.__objclass__.__flags__ & IMMUTABLE_TYPE:
                 return False
-            if not slot and type(getattr(owner.concrete, "__dict__", None)) is not dict:
+            if not slot and not keeps_attributes(owner.concrete):
                 return False
             old = _own_attribute(owner, key)
             if old is MISSING:
@@ -287,7 +287,7 @@ def check_variables(tracer: Tracer) -> None:
     if not tracer.stored:
         return
     objects = [value for _, value in tracer.wrapped.values() if isinstance(value, ObjectValue)]
-    objects = [one for one in objects if type(getattr(one.concrete, "__dict__", None)) is dict]
+    objects = [one for one in objects if keeps_attributes(one.concrete)]
     modules = any(isinstance(owner, NamespaceValue) for owner in tracer.stored)
     for obj, value in tracer.wrapped.values():
         if type(obj) is not dict or value.source is None:
@@ -307,7 +307,11 @@ def _attributes(tracer: Tracer, owner: ObjectValue) -> set[str]:
     sources = (value.source for _, value in tracer.wrapped.values())
     found = {source.key for source in sources if source and source.kind == "attr" and source.base == owner.source}
     found.update(owner.stored)
-    return {name for name in found if name in vars(owner.concrete) and class_lookup(owner.cls, name) is MISSING}
+    return {
+        name
+        for name in found
+        if class_lookup(owner.cls, name) is MISSING and own_attribute(owner.concrete, name, MISSING) is not MISSING
+    }
 
 
 # -- in loops and choices --------------------------------------------------------------------------

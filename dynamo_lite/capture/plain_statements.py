@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite import policy
-from dynamo_lite._C import names_are_plain
+from dynamo_lite._C import names_are_plain, own_attribute
 from dynamo_lite.capture.value import ConstantValue, IteratorValue, LazyValue, NullValue, ObjectValue, Value
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.pycode import OPCODES, Code, handlers_at
@@ -158,8 +158,7 @@ def _attribute(owner: Any, name: str) -> Any:
         return _FOREIGN
     cls = type(owner)
     is_asked = class_lookup(cls, "__getattr__") is not MISSING and class_lookup(cls, name) is MISSING
-    own = object.__getattribute__(owner, "__dict__") if cls.__dictoffset__ else {}
-    return _FOREIGN if is_asked and name not in own else _OURS
+    return _FOREIGN if is_asked and own_attribute(owner, name, MISSING) is MISSING else _OURS
 
 
 def is_foreign(value: Any) -> bool:

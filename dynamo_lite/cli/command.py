@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeAlias
 
-from dynamo_lite import breaks, policy, whole_program
+from dynamo_lite import policy, whole_program
 from dynamo_lite.cli.execute import Target, execute
 from dynamo_lite.cli.report import report_at_exit, report_frames_at_exit
 from dynamo_lite.config import config
@@ -74,6 +74,8 @@ def _plain_target(own: list[str]) -> SimpleNamespace | None:
 
 def _parser() -> argparse.ArgumentParser:
     import argparse
+
+    from dynamo_lite import breaks
 
     parser = argparse.ArgumentParser(
         prog="python -m dynamo_lite",
@@ -155,6 +157,8 @@ def _backends(options: Options, program: list[str]) -> int:
 
 
 def _breaks(options: Options, program: list[str]) -> int:
+    from dynamo_lite import breaks
+
     if options.reason is None:
         width = max(map(len, breaks.REASONS))
         for reason in breaks.REASONS.values():

@@ -5,6 +5,9 @@ opcodes of opcodes.py with their stack effects, and indices for jump targets. ``
 ``resume_code`` the code that goes on behind a graph break. INVARIANT: what decode makes, encode turns back.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from dynamo_lite.pycode.code import (
     CO_GENERATOR_KINDS,
     CO_NEWLOCALS,
@@ -28,9 +31,23 @@ from dynamo_lite.pycode.liveness import liveness
 from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import Answers, Loop, loops, polled, runs_out
-from dynamo_lite.pycode.resume import begins_at, begins_rest, resume_code
-from dynamo_lite.pycode.splice import spliced
 from dynamo_lite.pycode.version import FACTS
+
+if TYPE_CHECKING:
+    from dynamo_lite.pycode.resume import begins_at, begins_rest, resume_code
+    from dynamo_lite.pycode.splice import spliced
+
+# Where the names are that only the compiler asks for: a program that is watched, and ends soon, need not wait for them.
+# NB: none is the name of a module here, which importing that one puts into this namespace.
+_PLACES = {"begins_at": "resume", "begins_rest": "resume", "resume_code": "resume", "spliced": "splice"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    return value
+
 
 null_below_callable: bool = FACTS.null_below_callable
 """Where the NULL of a plain call sits: below the callable (3.11, 3.12) or above it (3.13)."""

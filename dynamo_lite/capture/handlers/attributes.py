@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite import ops
-from dynamo_lite._C import generic_attributes
+from dynamo_lite._C import generic_attributes, own_attribute
 from dynamo_lite.capture import instances, numpy_rules, places
 from dynamo_lite.capture.machine import Machine, handles
 from dynamo_lite.capture.source import Source, constant
@@ -268,9 +268,9 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     if found is not MISSING and (hasattr(kind, "__set__") or hasattr(kind, "__delete__")):
         raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")
     check_names(obj, name)
-    attributes = getattr(obj, "__dict__", None)
-    if type(attributes) is dict and name in attributes:
-        return present(machine.tracer, source.attr(name), attributes[name])
+    own = own_attribute(obj, name, MISSING)
+    if own is not MISSING:
+        return present(machine.tracer, source.attr(name), own)
     if found is MISSING:
         if hasattr(cls, "__getattr__"):
             raise Break("unsupported-operation", f"attribute {name} of {cls.__qualname__}")

@@ -1,0 +1,94 @@
+"""Whether a loop, or a function, has prospects: what can be told of its gain before the compiler is imported.
+
+Enters: a Code, the namespace of its function, and what its rounds take. Leaves: yes or no. A call of a function that
+capture cannot see into ends a graph. Where one stands on each way through a loop, each round is a segment or two, whose
+way in and out takes some microseconds: then rounds that take little more than that have nothing to gain.
+
+    for n in range(N):
+        c[k] = c[k] + y[n] * cmath.exp(-2j * pi * k * n / N)      # 2 us a round: no prospects
+
+No code of the user's runs here: names are looked up in dictionaries alone.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from dynamo_lite import policy
+from dynamo_lite.pycode import Code, Loop, decoded, successors
+
+_NOTHING = object()
+_DEEP = 2  # calls of the user's functions that are followed
+
+# Whose functions may have rules in capture/ (call_rules.py, math_functions.py).
+_SEEN_INTO = frozenset({"builtins", "numpy", "math", "operator", "itertools", "functools", "types", "dynamo_lite"})
+
+
+def breaks_each_round(code: Code, loop: Loop, names: Mapping[str, Any]) -> bool:
+    """Whether every round of `loop` calls something that is certain to break the graph."""
+    certain = [index for index in sorted(loop.body) if _breaks(code, index, names, _DEEP)]
+    return any(not _avoidable(code, loop, index) for index in certain)
+
+
+def breaks_each_call(code: Code, names: Mapping[str, Any], deep: int = _DEEP) -> bool:
+    """Whether every call of a function does, unless it raises."""
+    certain = [index for index in range(len(code.instrs)) if _breaks(code, index, names, deep)]
+    ends = {index for index, instr in enumerate(code.instrs) if instr.op == "RETURN_VALUE"}
+    return any(not _leads_past(code, 0, index, ends, None) for index in certain)
+
+
+def _avoidable(code: Code, loop: Loop, index: int) -> bool:
+    """Whether a round may go by without instruction `index`."""
+    return index != loop.header and _leads_past(code, loop.header, index, set(loop.edges), loop.body)
+
+
+def _leads_past(code: Code, start: int, without: int, ends: set[int], within: frozenset[int] | None) -> bool:
+    """Whether one of `ends` is reached from `start` without the instruction `without`."""
+    seen, ahead = {without}, [start]
+    while ahead:
+        index = ahead.pop()
+        if index in seen or (within is not None and index not in within):
+            continue
+        if index in ends:
+            return True
+        seen.add(index)
+        ahead.extend(successors(code, index))
+    return False
+
+
+def _breaks(code: Code, index: int, names: Mapping[str, Any], deep: int) -> bool:
+    """Whether instruction `index` loads, by a global name and attributes of modules, what breaks the graph once it is
+    called."""
+    instr = code.instrs[index]
+    if instr.op != "LOAD_GLOBAL":
+        return False
+    value = names.get(instr.arg, _NOTHING)
+    while type(value) is types.ModuleType and index + 1 < len(code.instrs):
+        index += 1
+        instr = code.instrs[index]
+        if instr.op not in ("LOAD_ATTR", "LOAD_METHOD"):
+            return False
+        value = vars(value).get(instr.arg, _NOTHING)
+    if type(value) is types.FunctionType and policy.is_looked_at(value.__code__.co_filename, value.__module__ or ""):
+        return deep > 0 and breaks_each_call(decoded(value.__code__), value.__globals__, deep - 1)
+    return _is_opaque(value)
+
+
+def _is_opaque(value: Any) -> bool:
+    """Whether it is a function that capture has no way into: one in C of a module without rules, or a method of a
+    generator of random numbers."""
+    if isinstance(value, types.MethodType | types.BuiltinFunctionType):
+        owner = value.__self__
+        if owner is not None and type(owner) is not types.ModuleType:
+            random = sys.modules.get("random")
+            return random is not None and type(owner) is random.Random
+    if type(value) is not types.BuiltinFunctionType:
+        return False
+    module = value.__module__
+    return isinstance(module, str) and module.partition(".")[0].lstrip("_") not in _SEEN_INTO
+
+
+__all__ = ["breaks_each_call", "breaks_each_round"]
