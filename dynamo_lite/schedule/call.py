@@ -18,9 +18,8 @@ from dynamo_lite import _C
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import REGISTRY, OpDef
-from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.ops.draws import arguments
-from dynamo_lite.ops.index import index_key, parts
+from dynamo_lite.ops.index import index_key
 from dynamo_lite.ops.operators import BINARY, UNARY
 
 Direct: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -105,7 +104,7 @@ def call(node: Node) -> Direct:
     beneath = _beneath(node)
     if beneath is not None:
         return beneath
-    if node.op == "advanced_index" and not any(map(is_symbolic, parts(params["index"]))):
+    if node.op == "advanced_index":
         key = index_key(params["index"], node.args)
         return operator.getitem, (node.args[0], key[0] if len(key) == 1 else key), {}
     if node.op == "draw":
