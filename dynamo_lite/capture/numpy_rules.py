@@ -603,6 +603,8 @@ def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
             return ConstantValue(None, type_.dtype.itemsize)
         case "nbytes":
             return machine.tracer.number(product((*type_.shape, type_.dtype.itemsize)))
+        case "real" if type_.scalar and type_.dtype.kind in "biuf":
+            return array
         case "T" | "mT" | "real" | "imag":
             spelling = ops.attribute(name)
             if spelling is not None:
