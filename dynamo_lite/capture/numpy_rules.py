@@ -438,6 +438,13 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
     return NumberValue(None, symbol)
 
 
+def read_result(machine: Machine, value: Value) -> Value:
+    """A number that a loop before has ended with, where something is computed from it; other values as they are."""
+    if not isinstance(value, ResultValue) or value.kind not in (int, float):
+        return value
+    return read_number(machine, ArrayValue(None, value.node), asked=True) or value
+
+
 def _number_read_before(tracer: Tracer, element: Node) -> Symbol | None:
     """The number that was read out of this element, or of the same one with no store between the two reads.
 
