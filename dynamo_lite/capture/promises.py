@@ -4,7 +4,7 @@ Enters: the condition, amid an attempt at the loop. Leaves: whether another atte
 loop whose index it is now says what to do about it. Three things are tried, in this order:
 
     x[i - 1 : i + 2] for i in range(1, n)   the guards say that it holds in every iteration, or in none
-    x[i - 1 : i + 2] for i in range(n)      the first iteration or two run before the loop, where they alone are different
+    x[i - 1 : i + 2] for i in range(n)      the first iteration or two run before the loop, if they alone differ
     x[i : 2 * i] for some i beyond the end  the program declines in those few iterations, which run plainly
 
 NB: only what rules ask comes here. An `if` of the user's is a choice in the body (branches.py).
@@ -12,8 +12,7 @@ NB: only what rules ask comes here. An `if` of the user's is a choice in the bod
 
 from __future__ import annotations
 
-from dynamo_lite.capture.region import Region
-from dynamo_lite.capture.state import LoopPlan, Tracer
+from dynamo_lite.capture.state import LoopPlan, Region, Tracer
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.facts import at_worst
 from dynamo_lite.graph.scalar import Scalar, evaluate, make, negate, substitute
@@ -36,7 +35,7 @@ def learn(tracer: Tracer, condition: Scalar) -> bool:
         if str(condition) not in plan.promises and tracer.worst(region, wanted) is not None:
             plan.promises.add(str(condition))
             return True
-    return _peel(tracer, region, plan, condition) or _speculate(tracer, region, plan, condition, is_outermost=place == 0)
+    return _peel(tracer, region, plan, condition) or _speculate(tracer, region, plan, condition, place == 0)
 
 
 def _peel(tracer: Tracer, region: Region, plan: LoopPlan, condition: Scalar) -> bool:
@@ -46,10 +45,10 @@ def _peel(tracer: Tracer, region: Region, plan: LoopPlan, condition: Scalar) -> 
         later = make("add", start, make("mul", count, step))
         for wanted in (condition, negate(condition)):
             worst = at_worst(tracer.graph.facts, wanted, region.index, later, stop, step)
-            if worst is not None and tracer.graph.facts.decide(worst) is not False:
-                if not tracer.varies(worst) and tracer.hint(worst):
-                    plan.peel += count
-                    return True
+            may_hold = worst is not None and tracer.graph.facts.decide(worst) is not False
+            if worst is not None and may_hold and not tracer.varies(worst) and tracer.hint(worst):
+                plan.peel += count
+                return True
     return False
 
 

@@ -236,7 +236,8 @@ def _isclose(graph: Graph, node: Node) -> Node | None:
     floats = all(isinstance(arg, Node) and arg.array_type.dtype.char in "fd" for arg in ((x,) if is_number else (x, y)))
     plain_margins = all(is_symbolic(one) or math.isfinite(one) for one in (rtol, atol))
     if any(map(is_symbolic, (rtol, atol))):  # which float32 might not hold
-        plain_margins &= all(isinstance(arg, Node) and arg.array_type.dtype.char == "d" for arg in node.args[: 2 - is_number])
+        arrays = (arg for arg in node.args[: 2 - is_number] if isinstance(arg, Node))
+        plain_margins &= all(arg.array_type.dtype.char == "d" for arg in arrays)
     if not floats or not plain_margins or node.array_type.scalar:
         return None
 

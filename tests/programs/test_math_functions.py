@@ -35,7 +35,7 @@ def roundings(x):  # type: ignore[no-untyped-def]
 def steps(x):  # type: ignore[no-untyped-def]
     s = 0.0
     for k in range(1, len(x)):
-        n = int(math.floor((len(x) - 1) / k))
+        n = math.floor((len(x) - 1) / k)
         for j in range(1, n):
             s += abs(x[j] - x[j - 1])
     return s

@@ -1,4 +1,4 @@
-"""Conditions on the index of a loop that hold in most iterations: the loop stays native, with plain Python's results."""
+"""Conditions on the index of a loop that hold in most iterations: it stays native, with plain Python's results."""
 
 from __future__ import annotations
 
