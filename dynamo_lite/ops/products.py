@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-SIZES = (2, 3, 4, 5, 7, 8, 9, 16, 17)
+SIZES = (2, 3, 4, 7, 8, 17)
 Array = np.ndarray[Any, Any]
 
 
