@@ -57,16 +57,18 @@ dot_is_matmul(void)
 }
 
 /* Whether np.dot hands BLAS such an operand as it is, of rows and columns with these strides: a matrix that lies packed, in
- * either order, or a vector, which is one row or column whose other stride is 0. */
+ * either order, or a vector, which is one row or column whose other stride is 0. NB: products along one element differ in
+ * which NaN and which zero they give. */
 static int
 is_blas_operand(npy_intp rows, npy_intp columns, npy_intp row, npy_intp column, npy_intp itemsize)
 {
     if ((rows == 1 && row == 0) || (columns == 1 && column == 0)) {
         npy_intp stride = row + column;
-        return rows * columns > 1 && stride > 0 && stride % itemsize == 0;
+        return stride > 0 && stride % itemsize == 0;
     }
-    int is_c = column == itemsize && row == columns * itemsize, is_f = row == itemsize && column == rows * itemsize;
-    return rows > 1 && columns > 1 && (is_c || is_f);
+    int is_c = (column == itemsize || columns == 1) && (row == columns * itemsize || rows == 1);
+    int is_f = (row == itemsize || rows == 1) && (column == rows * itemsize || columns == 1);
+    return is_c || is_f;
 }
 
 int
@@ -242,7 +244,7 @@ dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_intp m, npy
         return 1;
     }
     npy_intp itemsize = PyDataType_ELSIZE(((PyArrayMethod_Context *)loop->words[2])->descriptors[0]);
-    if (is_dot && !(is_blas_operand(m, n, a_row, a_column, itemsize) && is_blas_operand(n, p, b_row, b_column, itemsize))) {
+    if (is_dot && !(n > 1 && is_blas_operand(m, n, a_row, a_column, itemsize) && is_blas_operand(n, p, b_row, b_column, itemsize))) {
         return 1;
     }
     char *args[3] = {a, b, result};
@@ -283,8 +285,7 @@ dl_product_run(DlRun *run, const DlCallStep *step)
     if (is_dot && !type->scalar) {
         npy_intp bytes = PyDataType_ELSIZE(type->descr), a_row = a->nd == 2 ? a->strides[0] : 0,
                  b_column = b->nd == 2 ? b->strides[1] : 0;
-        int is_one = (a->nd == 2 && m == 1) || (b->nd == 2 && p == 1); /* a matrix of one row or column */
-        if (is_one || !is_blas_operand(m, n, a_row, a->strides[a->nd - 1], bytes)
+        if (n == 1 || !is_blas_operand(m, n, a_row, a->strides[a->nd - 1], bytes)
             || !is_blas_operand(n, p, b->strides[0], b_column, bytes)) {
             return 2;
         }

@@ -101,6 +101,8 @@ def call(node: Node) -> Direct:
         names = _UFUNC_METHODS[node.op]
         keywords = {names.get(key, key): value for key, value in params.items() if key != "ufunc"}
         return getattr(params["ufunc"], node.op), node.args, keywords
+    if node.op == "dot" and not params and all(map(_is_array, node.args)) and _sums_one(*node.args):
+        return dot_along_one, node.args, {}
     beneath = _beneath(node)
     if beneath is not None:
         return beneath
@@ -149,6 +151,16 @@ def _has_doubles(args: tuple[Argument, ...], *ndims: int) -> bool:
     """Whether all are arrays of doubles with so many axes."""
     types = [arg.array_type for arg in args if isinstance(arg, Node) and _is_array(arg)]
     return len(types) == len(args) and all(one.dtype == np.float64 and one.ndim in ndims for one in types)
+
+
+def dot_along_one(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Any:
+    """np.dot where one product makes each element, which is not for product.c."""
+    return np.dot(a, b)
+
+
+def _sums_one(*operands: Argument) -> bool:
+    types = [operand.array_type for operand in operands if isinstance(operand, Node)]
+    return max(one.ndim for one in types) == 2 and types[0].ndim > 0 and types[0].shape[-1] == 1
 
 
 def _is_array(arg: Argument) -> bool:

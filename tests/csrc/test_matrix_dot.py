@@ -104,3 +104,26 @@ def test_loops_are_machine_code() -> None:
     for _ in range(3):
         assert fast(a, x, 50).tobytes() == steps(a, x, 50).tobytes()
     assert fast.stats()["native_calls"] and not fast.stats()["breaks"]
+
+
+def test_columns_are_machine_code_and_outer_products_are_not() -> None:
+    """A state that is a column; and what differs in which NaN it gives."""
+
+    def columns(a: Array, x: Array) -> Array:
+        for _ in range(20):
+            x = a.dot(x) * 0.5 + 1.0
+        return x
+
+    def outer(x: Array, y: Array) -> Array:
+        total = np.zeros((x.shape[0], 4))
+        for i in range(y.shape[1]):
+            column = y[:, i : i + 1]
+            total = total + x[:, :1].dot(column.T)
+        return total
+
+    a = np.random.default_rng(1).random((4, 4))
+    for function, args in ((columns, (a, np.ones((4, 1)))), (outer, (a, np.array([[1.0, np.nan, -0.0]] * 4)))):
+        fast = dynamo_lite.compile(function)
+        for _ in range(4):
+            assert fast(*args).tobytes() == function(*args).tobytes()
+        assert not fast.stats()["declines"]
