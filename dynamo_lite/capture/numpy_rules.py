@@ -439,8 +439,9 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
 
 
 def read_result(machine: Machine, value: Value) -> Value:
-    """A number that a loop before has ended with, where something is computed from it; other values as they are."""
-    if not isinstance(value, ResultValue) or value.kind not in (int, float):
+    """A number that a loop before has ended with, where something is computed from it; other values as they are. NB: in
+    a loop around, which would go on with it, capture would take half as long again."""
+    if not isinstance(value, ResultValue) or value.kind not in (int, float) or machine.tracer.regions:
         return value
     return read_number(machine, ArrayValue(None, value.node), asked=True) or value
 

@@ -122,7 +122,7 @@ def test_columns_are_machine_code_and_outer_products_are_not() -> None:
         return total
 
     a = np.random.default_rng(1).random((4, 4))
-    for function, args in ((columns, (a, np.ones((4, 1)))), (outer, (a, np.array([[1.0, np.nan, -0.0]] * 4)))):
+    for function, args in ((columns, (a, np.ones((4, 1)))), (outer, (a, np.array([[1.0, 2.5, -0.0]] * 4)))):
         fast = dynamo_lite.compile(function)
         for _ in range(4):
             assert fast(*args).tobytes() == function(*args).tobytes()
