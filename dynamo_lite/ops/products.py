@@ -2,6 +2,7 @@
 
 Both call BLAS, with arguments that mean the same, where matrices lie packed in C or F order and the axis that is
 summed has two elements or more. That depends on NumPy and its BLAS, so it is tried out once in a process, on many sizes.
+"""
 
 from __future__ import annotations
 
