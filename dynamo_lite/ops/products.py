@@ -1,7 +1,7 @@
 """Whether np.dot of matrices and vectors has the bits of np.matmul, which the program computes without a call.
 
 Both call BLAS, with arguments that mean the same, where matrices lie packed in C or F order and the axis that is
-summed has two elements or more. That depends on NumPy and its BLAS, so it is tried out once in a process, on many sizes.
+summed has two elements or more. That depends on NumPy and its BLAS, so it is tried out once in a process.
 """
 
 from __future__ import annotations
