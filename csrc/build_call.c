@@ -1,6 +1,8 @@
 /* Build the Call steps of a program, and the Slots that stand for what is put together at each call. */
 #include "build.h"
 
+#include "gather.h"
+
 /* ---- arguments ---- */
 
 /* An argument of a call: itself, or a Slot where registers, numbers or lists are in it. A new reference. */
@@ -159,7 +161,7 @@ dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
         dl_build_refuse(builder, "a number has one destination", object);
         goto done;
     }
-    status = build_size(builder, object, step) < 0 ? -1 : dl_product_build(step);
+    status = build_size(builder, object, step) < 0 || dl_product_build(step) < 0 ? -1 : dl_fancy_build(step);
 done:
     Py_XDECREF(dsts);
     Py_XDECREF(kinds);

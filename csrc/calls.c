@@ -1,5 +1,5 @@
 /* Calls: NumPy's own functions on real objects, with floating-point errors as exceptions (errstate.c). */
-#include "program.h"
+#include "gather.h"
 
 #include "fpflags.h"
 #include "interrupts.h"
@@ -135,6 +135,12 @@ dl_call_run(DlRun *run, const DlCallStep *step)
 {
     if (step->product != DL_PRODUCT_NONE) {
         DlStatus done = dl_product_run(run, step);
+        if (done != 2) {
+            return done;
+        }
+    }
+    if (step->fancy.n_places > 0) {
+        DlStatus done = dl_fancy_run(run, step);
         if (done != 2) {
             return done;
         }

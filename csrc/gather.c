@@ -1,5 +1,5 @@
 /* x[indices] of vectors, without a call of NumPy: for machine code. */
-#include "program.h"
+#include "gather.h"
 
 #include <string.h>
 

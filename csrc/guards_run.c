@@ -252,6 +252,14 @@ array_passes(const DlGuardOp *op, PyObject *object)
     return ones == op->n[1];
 }
 
+/* Whether no program takes an array, whatever its dtype (wrap.py, supported_array). */
+static int
+is_unfit(PyArrayObject *array)
+{
+    int flags = PyArray_FLAGS(array);
+    return !(flags & NPY_ARRAY_ALIGNED) || flags < 0 || PyArray_NDIM(array) > DL_MAX_DIMS;
+}
+
 /* One side of a comparison of sizes; -1 where the register holds no such array. */
 static inline int64_t
 compared_size(const DlComparison *comparison, int side, PyObject *const *regs)
@@ -440,6 +448,9 @@ run_ops(const DlGuards *self, int32_t first, int32_t last, PyObject *func, PyObj
             passes = PyArray_CheckExact(regs[op->reg[0]])
                      && (PyObject *)PyArray_DESCR((PyArrayObject *)regs[op->reg[0]]) == op->object[0]
                      && PyArray_NDIM((PyArrayObject *)regs[op->reg[0]]) == op->n[0];
+            break;
+        case UNFIT:
+            passes = PyArray_CheckExact(regs[op->reg[0]]) && is_unfit((PyArrayObject *)regs[op->reg[0]]);
             break;
         case EQUAL:
             passes = dl_constants_equal(regs[op->reg[0]], op->object[0]);

@@ -11,6 +11,7 @@
 #include "build.h"
 #include "fold.h"
 #include "fpflags.h"
+#include "gather.h"
 #include "kernel_code.h"
 #include "objects.h"
 #include "pyframe.h"

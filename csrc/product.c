@@ -41,6 +41,36 @@ learn_loop(PyArray_Descr *descr)
     PyErr_Clear();
 }
 
+/* Whether np.dot of matrices is matmul's product where these lie packed (ops/products.py), asked once; -1 on error. */
+static int
+dot_is_matmul(void)
+{
+    static int answer = -1;
+    if (answer < 0) {
+        PyObject *module = PyImport_ImportModule("dynamo_lite.ops.products");
+        PyObject *found = module ? PyObject_CallMethod(module, "dot_is_matmul", NULL) : NULL;
+        answer = found ? PyObject_IsTrue(found) : -1;
+        Py_XDECREF(found);
+        Py_XDECREF(module);
+    }
+    return answer;
+}
+
+/* Whether np.dot hands BLAS such an operand as it is, of rows and columns with these strides: a matrix that lies packed, in
+ * either order, or a vector, which is one row or column whose other stride is 0. NB: products along one element differ in
+ * which NaN and which zero they give. */
+static int
+is_blas_operand(npy_intp rows, npy_intp columns, npy_intp row, npy_intp column, npy_intp itemsize)
+{
+    if ((rows == 1 && row == 0) || (columns == 1 && column == 0)) {
+        npy_intp stride = row + column;
+        return stride > 0 && stride % itemsize == 0;
+    }
+    int is_c = (column == itemsize || columns == 1) && (row == columns * itemsize || rows == 1);
+    int is_f = (row == itemsize || rows == 1) && (column == rows * itemsize || columns == 1);
+    return is_c || is_f;
+}
+
 int
 dl_product_build(DlCallStep *step)
 {
@@ -62,7 +92,13 @@ dl_product_build(DlCallStep *step)
         && PyTuple_GET_SIZE(step->template) == 2) {
         const DlSlot *left = dl_slot_cast(PyTuple_GET_ITEM(step->template, 0));
         const DlSlot *right = dl_slot_cast(PyTuple_GET_ITEM(step->template, 1));
-        if (left != NULL && right != NULL && left->kind == DL_SLOT_REG && right->kind == DL_SLOT_REG) {
+        int as_matmul = !is_dot || step->types[0].scalar ? 1 : dot_is_matmul();
+        if (as_matmul < 0) {
+            Py_DECREF(method);
+            Py_DECREF(dot);
+            return -1;
+        }
+        if (as_matmul && left != NULL && right != NULL && left->kind == DL_SLOT_REG && right->kind == DL_SLOT_REG) {
             step->product = is_dot ? DL_PRODUCT_DOT : DL_PRODUCT_MATMUL;
             step->left = left->index;
             step->right = right->index;
@@ -202,12 +238,15 @@ int32_t
 dl_product_arrays(npy_intp what, char *result, char *a, char *b, npy_intp m, npy_intp n, npy_intp a_row, npy_intp a_column,
                   npy_intp b_rows, npy_intp p, npy_intp b_row, npy_intp b_column)
 {
-    int type_num = (int)(what / DL_VECTOR_PRODUCTS);
+    int type_num = (int)(what / DL_VECTOR_PRODUCTS), is_dot = what % DL_VECTOR_PRODUCTS == DL_VECTOR_DOT;
     const Loop *loop = loop_of(type_num);
     if (loop == NULL || n != b_rows) {
         return 1;
     }
     npy_intp itemsize = PyDataType_ELSIZE(((PyArrayMethod_Context *)loop->words[2])->descriptors[0]);
+    if (is_dot && !(n > 1 && is_blas_operand(m, n, a_row, a_column, itemsize) && is_blas_operand(n, p, b_row, b_column, itemsize))) {
+        return 1;
+    }
     char *args[3] = {a, b, result};
     npy_intp sizes[4] = {1, m, n, p};
     npy_intp strides[9] = {[3] = m == 1 ? 0 : a_row,        [4] = n == 1 ? 0 : a_column, [5] = n == 1 ? 0 : b_row,
@@ -231,7 +270,7 @@ dl_product_run(DlRun *run, const DlCallStep *step)
     }
     int is_dot = step->product == DL_PRODUCT_DOT;
     int type_num = type->descr->type_num;
-    if (is_dot && (!type->scalar || !is_blas_type(type_num))) {
+    if (is_dot && !(type->scalar ? is_blas_type(type_num) : type_num == NPY_FLOAT || type_num == NPY_DOUBLE)) {
         return 2;
     }
     npy_intp m = a->nd == 2 ? a->shape[0] : 1, n = a->shape[a->nd - 1], p = b->nd == 2 ? b->shape[1] : 1;
@@ -242,6 +281,14 @@ dl_product_run(DlRun *run, const DlCallStep *step)
     const Loop *loop = loop_of(type_num);
     if (loop == NULL) {
         return 2;
+    }
+    if (is_dot && !type->scalar) {
+        npy_intp bytes = PyDataType_ELSIZE(type->descr), a_row = a->nd == 2 ? a->strides[0] : 0,
+                 b_column = b->nd == 2 ? b->strides[1] : 0;
+        if (n == 1 || !is_blas_operand(m, n, a_row, a->strides[a->nd - 1], bytes)
+            || !is_blas_operand(n, p, b->strides[0], b_column, bytes)) {
+            return 2;
+        }
     }
     DlReg *dst = &run->regs[step->dsts[0]];
     npy_intp itemsize = PyDataType_ELSIZE(type->descr), shape[2];
@@ -267,8 +314,8 @@ dl_product_run(DlRun *run, const DlCallStep *step)
                            [6] = p == 1 ? 0 : b->strides[1],
                            [7] = m == 1 ? 0 : p * itemsize,
                            [8] = p == 1 ? 0 : itemsize};
-    DlStatus status = is_dot ? multiply_vectors(loop, type->descr, args, sizes, strides)
-                             : multiply(loop, type_num, args, sizes, strides);
+    DlStatus status = is_dot && type->scalar ? multiply_vectors(loop, type->descr, args, sizes, strides)
+                                             : multiply(loop, type_num, args, sizes, strides);
     if (status == 2) {
         return 2;
     }

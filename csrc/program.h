@@ -11,6 +11,7 @@
 #define DL_PROGRAM_H
 
 #include "abi.h"
+#include "fancy.h"
 #include "fpflags.h"
 #include "geometry.h"
 #include "launch.h"
@@ -185,6 +186,7 @@ typedef struct {
     PyObject *function;
     DlProduct product;   /* product.c may do it */
     int32_t left, right; /* the operands of that */
+    DlFancy fancy;       /* fancy.c may do it */
     PyObject *template; /* args + kwargs values, with Slots where registers and numbers go */
     PyObject *names;    /* keyword names, or NULL */
     DlYields yields;    /* of one number at most: how long a result is along an axis */
@@ -679,12 +681,6 @@ int64_t dl_positions_search(npy_intp what, const char *x, npy_intp n, npy_intp s
 /* ---- statistics.c ---- */
 /* The median of n packed doubles or integers, which are sorted; 1 where NumPy's own result is in doubt. */
 int32_t dl_statistics_median(npy_intp type_num, char *x, npy_intp n, double *out);
-
-/* ---- gather.c ---- */
-/* x[indices] of vectors of n and m elements, into packed memory; 1 where an index is out of range. kind: bytes of an index,
- * negative where it is signed. */
-int32_t dl_gather_vectors(char *out, npy_intp itemsize, const char *x, npy_intp n, npy_intp stride, const char *indices,
-                          npy_intp m, npy_intp index_stride, npy_intp kind);
 
 /* ---- loop.c ---- */
 DlStatus dl_loop_run(DlRun *run, DlLoopStep *step);

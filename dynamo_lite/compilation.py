@@ -271,12 +271,13 @@ class Compilation:
         self._leave_plain(function, "internal-error", f"{type(error).__name__}: {error}")
 
     def _plain_entry(self, code: types.CodeType, slot: int, array: np.ndarray[Any, Any]) -> _C.CacheEntry | None:
-        """An entry that runs nothing: the dispatcher need not ask again about arrays of this dtype in this slot."""
+        """An entry that runs nothing: the dispatcher need not ask again about arrays like this in this slot."""
         made = self._plain_entries.get(code, 0)
-        if made >= _PLAIN_ENTRIES or supported_dtype(array.dtype):
+        if made >= _PLAIN_ENTRIES:
             return None
         self._plain_entries[code] = made + 1
-        return _C.CacheEntry(_C.Guards([("arg", 0, slot), ("dtype", 0, array.dtype, array.ndim)], ()), None, None)
+        test = ("unfit", 0) if supported_dtype(array.dtype) else ("dtype", 0, array.dtype, array.ndim)
+        return _C.CacheEntry(_C.Guards([("arg", 0, slot), test], ()), None, None)
 
     def _backend(self, graph: Graph, example_inputs: Sequence[Any]) -> Callable[..., Any]:
         """The backend's product; what is not a native Program is made to change nothing where it fails."""

@@ -58,6 +58,7 @@ from dynamo_lite.capture.places import (
     snapshot,
     unread,
 )
+from dynamo_lite.capture.promises import MAX_PEELED, learn
 from dynamo_lite.capture.region import close_region
 from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.sameness import is_one_object, is_tuple, mutable_state, reachable, same, types_agree
@@ -87,14 +88,12 @@ from dynamo_lite.graph.scalar import (
     is_symbolic,
     kind_of,
     make,
-    negate,
     substitute,
     symbols_of,
 )
 from dynamo_lite.pycode import begins_at, handlers_at, liveness
 from dynamo_lite.pycode.flow import natural_loop
 
-MAX_PEELED = 2
 MANY_WAYS = 3
 MAX_ALONE = 8  # iterations in one segment for which the loop is left, where they do not break the graph after all
 
@@ -285,17 +284,10 @@ class Attempt:
         raise Retry
 
     def _promise(self, condition: Scalar) -> NoReturn:
-        """Have a condition on an index guarded to hold in every iteration, or in none."""
-        tracer = self.machine.tracer
-        if not tracer.is_owned(condition):
-            self._refuse("loop-dependent", undecided(tracer, condition))
-        region = tracer.regions[tracer.owner(condition)]
-        plan = tracer.plans[region.key]
-        for wanted in (condition, negate(condition)):
-            if str(condition) not in plan.promises and tracer.worst(region, wanted) is not None:
-                plan.promises.add(str(condition))
-                raise Retry
-        self._refuse("loop-dependent", undecided(tracer, condition))
+        """Begin again where a condition on an index can be decided by then, else refuse the loop."""
+        if learn(self.machine.tracer, condition):
+            raise Retry
+        self._refuse("loop-dependent", undecided(self.machine.tracer, condition))
 
     def _differs(self, path: Path) -> NoReturn:
         """What the name holds is of another kind after an iteration."""

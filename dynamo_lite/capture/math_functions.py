@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.call_rules import RULES, Args, Kwargs, Rule, only, positional, rule
 from dynamo_lite.capture.folding import python_result
@@ -50,7 +52,7 @@ def _register_math() -> None:
 
         return compute
 
-    for name in (*FUNCTIONS, "floor", "ceil", "gcd", "isnan", "isinf", "pow"):
+    for name in (*FUNCTIONS, "floor", "ceil", "gcd", "isnan", "isinf", "isfinite", "pow"):
         function = getattr(math, name)
         rule(function)(make(function))
 
@@ -72,8 +74,26 @@ rule(math.radians)(_make_scaling("radians", math.pi / 180.0))
 rule(math.degrees)(_make_scaling("degrees", 180.0 / math.pi))
 
 
+def _as_float64(machine: Machine, args: Args, kwargs: Kwargs) -> ArrayValue | None:
+    """A float of the run, Python's or a float64, as an operand of NumPy's functions; None for anything else."""
+    if len(args) != 1 or kwargs:
+        return None
+    value = machine.realised(args[0])
+    scalar = as_scalar(value)
+    if scalar is not None and kind_of(scalar) == "float" and machine.tracer.varies(scalar):
+        found = numpy_rules.call_numpy(machine, np.float64, [value], {})
+        return found if isinstance(found, ArrayValue) else None
+    if isinstance(value, ArrayValue) and value.node.array_type.scalar and value.number is None and value.real is None:
+        return value if value.node.array_type.dtype == np.float64 else None
+    return None
+
+
 def _make_rounding(function: Any, known: Rule) -> Rule:
     def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        operand = _as_float64(machine, args, kwargs)
+        rounded = None if operand is None else numpy_rules.call_numpy(machine, _ROUNDINGS[function], [operand], {})
+        if rounded is not None:  # int() of it raises where math's function does
+            return RULES[int](machine, [rounded], {})
         scalar = as_scalar(args[0]) if len(args) == 1 and not kwargs else None
         if scalar is not None and kind_of(scalar) == "int":
             return args[0]
@@ -84,7 +104,9 @@ def _make_rounding(function: Any, known: Rule) -> Rule:
     return compute
 
 
-for _function in (math.ceil, math.floor):
+_ROUNDINGS = {math.ceil: np.ceil, math.floor: np.floor}
+
+for _function in _ROUNDINGS:
     RULES[_function] = _make_rounding(_function, RULES[_function])
 
 
@@ -96,3 +118,33 @@ def _square_root(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         raise Break("c-function", "math.sqrt")
     root = square_root(machine.tracer, scalar) if is_symbolic(scalar) and kind_of(scalar) != "bool" else None
     return python_result(math.sqrt, as_constant(machine, value)) if root is None else NumberValue(None, root)
+
+
+def _make_test(test: np.ufunc, known: Rule) -> Rule:
+    def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        operand = _as_float64(machine, args, kwargs)
+        found = None if operand is None else numpy_rules.call_numpy(machine, test, [operand], {})
+        return known(machine, args, kwargs) if found is None else RULES[bool](machine, [found], {})
+
+    return compute
+
+
+for _function, _test in ((math.isnan, np.isnan), (math.isinf, np.isinf), (math.isfinite, np.isfinite)):
+    RULES[_function] = _make_test(_test, RULES[_function])
+
+
+def _make_power(known: Rule) -> Rule:
+    """math.pow of floats of the run is their power, for which the program declines wherever either raises."""
+
+    def compute(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        numbers = [] if kwargs or len(args) != 2 else [_number(machine, arg) for arg in args]
+        scalars = [as_scalar(number) for number in numbers]
+        kinds = [None if scalar is None else kind_of(scalar) for scalar in scalars]
+        if "float" in kinds and set(kinds) <= {"int", "float"} and any(map(is_symbolic, scalars)):
+            return number_binary(machine.tracer, "**", *numbers)
+        return known(machine, args, kwargs)
+
+    return compute
+
+
+RULES[math.pow] = _make_power(RULES[math.pow])

@@ -13,7 +13,7 @@ from dynamo_lite.capture.folding import python_result
 from dynamo_lite.capture.state import Tracer
 from dynamo_lite.capture.value import Break, CallValue, ConstantValue, NumberValue, TextValue, Value, is_single
 from dynamo_lite.graph.opdef import Undecided
-from dynamo_lite.graph.scalar import INFIX, Scalar, ScalarOp, Symbol, is_larger, is_symbolic, kind_of, make
+from dynamo_lite.graph.scalar import INFIX, Scalar, ScalarOp, Symbol, is_larger, is_symbolic, kind_of, make, simplify
 from dynamo_lite.ops.operators import BINARY, UNARY
 
 PYTHON_OPERATORS = {symbol: function for symbol, (_, _, function) in BINARY.items()}
@@ -60,7 +60,7 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     kinds = {kind_of(a), kind_of(b)}
     if (is_symbolic(a) or is_symbolic(b)) and not (_too_wide(a) or _too_wide(b)):
         if op in ("+", "-", "*", "//", "%") and kinds == {"int"}:
-            if op in ("//", "%") and not tracer.relate(ScalarOp("ne", "bool", (b, 0))):
+            if op in ("//", "%") and not holds(tracer, ScalarOp("ne", "bool", (b, 0))):
                 raise Break("python-exception", "ZeroDivisionError")
             result = tracer.number(make(SCALAR_OPS[op], a, b))
             if op == "%" and isinstance(result, NumberValue) and not _is_one_digit(tracer, b):
@@ -80,7 +80,7 @@ def _number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
         if op == "/" and kinds <= {"int", "float"}:
             # The program declines at 0 in some iteration of a loop.
             varies = kind_of(b) == "float" and tracer.varies(b)
-            if not varies and not tracer.relate(ScalarOp("ne", "bool", (b, 0.0 if kind_of(b) == "float" else 0))):
+            if not varies and not holds(tracer, ScalarOp("ne", "bool", (b, 0.0 if kind_of(b) == "float" else 0))):
                 raise Break("python-exception", "ZeroDivisionError")
             if "float" in kinds or all(_exact_as_float(tracer, operand) for operand in (a, b)):
                 return NumberValue(None, ScalarOp("truediv", "float", (a, b)))
@@ -196,9 +196,23 @@ def _too_wide(value: Scalar) -> bool:
 def _exact_as_float(tracer: Tracer, value: Scalar) -> bool:
     """Whether an int converts to float exactly, so that dividing the floats is Python's division of the ints."""
     limit = 2**53
-    return tracer.relate(ScalarOp("le", "bool", (value, limit))) and tracer.relate(
-        ScalarOp("ge", "bool", (value, -limit))
-    )
+    return all(holds(tracer, ScalarOp(op, "bool", (value, bound))) for op, bound in (("le", limit), ("ge", -limit)))
+
+
+def holds(tracer: Tracer, condition: Scalar) -> bool:
+    """Whether what Python's arithmetic needs holds; where only the run knows, the program declines if it does not."""
+    if not tracer.varies(condition):
+        return tracer.relate(condition)
+    if tracer.regions:
+        try:
+            return tracer.relate(condition)
+        except Undecided as reason:
+            if reason.promising:
+                raise
+    known = tracer.graph.facts.decide(simplify(condition))
+    if known is None:
+        tracer.require(simplify(condition))
+    return known is not False
 
 
 def refuse_nan(tracer: Tracer, value: Value) -> None:

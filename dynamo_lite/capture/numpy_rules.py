@@ -438,6 +438,14 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
     return NumberValue(None, symbol)
 
 
+def read_result(machine: Machine, value: Value) -> Value:
+    """A number that a loop before has ended with, where something is computed from it; other values as they are. NB: in
+    a loop around, which would go on with it, capture would take half as long again."""
+    if not isinstance(value, ResultValue) or value.kind not in (int, float) or machine.tracer.regions:
+        return value
+    return read_number(machine, ArrayValue(None, value.node), asked=True) or value
+
+
 def _number_read_before(tracer: Tracer, element: Node) -> Symbol | None:
     """The number that was read out of this element, or of the same one with no store between the two reads.
 
@@ -603,6 +611,8 @@ def array_attribute(machine: Machine, array: ArrayValue, name: str) -> Value:
             return ConstantValue(None, type_.dtype.itemsize)
         case "nbytes":
             return machine.tracer.number(product((*type_.shape, type_.dtype.itemsize)))
+        case "real" if type_.scalar and type_.dtype.kind in "biuf":
+            return array
         case "T" | "mT" | "real" | "imag":
             spelling = ops.attribute(name)
             if spelling is not None:

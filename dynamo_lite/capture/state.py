@@ -252,7 +252,8 @@ class LoopPlan:
     is to hold all items from before the loop on (True), or which are to have their length guarded there (False;
     lists.py). rows: lists of which an array is wanted after it, and the type of its rows, None if there is none
     (rows.py). objects: it tells which objects the numbers are that lists and dicts get. promises: conditions on the
-    index that are guarded to hold in every iteration, or in none, as text.
+    index that are guarded to hold in every iteration, or in none, as text; required: those for which the program
+    declines in an iteration in which they are not as said.
     apart: where ways out of it begin that are no part of it: the frame goes on there.
     avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that may
     go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is known now,
@@ -277,6 +278,7 @@ class LoopPlan:
     rows: dict[Any, Any] = field(default_factory=dict)
     objects: bool = False
     promises: set[str] = field(default_factory=set)
+    required: dict[str, bool] = field(default_factory=dict)
     apart: set[int] = field(default_factory=set)
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
     alone: set[int] = field(default_factory=set)
@@ -660,6 +662,10 @@ class Tracer:
                     for inner in self.regions[place:]:
                         inner.graph.facts.learn(condition, truth)
                     return truth
+        required = self.plans[region.key].required.get(str(condition))
+        if required is not None:
+            self.require(condition if required else negate(condition))
+            return required
         raise Undecided(condition, self.may_promise(condition), self.require)
 
     def may_promise(self, condition: Scalar) -> bool:

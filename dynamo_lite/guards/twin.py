@@ -215,6 +215,10 @@ def _test_array(_: _State, value: Any, dtype: Any, ndim: int, ones: int, writeab
     return bool(sum((size == 1) << axis for axis, size in enumerate(value.shape)) == ones)
 
 
+def _is_unfit(value: np.ndarray[Any, Any]) -> bool:
+    return not value.flags.aligned or bool(value.flags.num & 1 << 31) or value.ndim > _C.abi.MAX_DIMS
+
+
 def _test_part(_: _State, part: Any, whole: Any, index: tuple[slice | int, ...]) -> bool:
     if part is whole or type(part) is not np.ndarray or type(whole) is not np.ndarray or whole.ndim != len(index):
         return False
@@ -302,6 +306,7 @@ TESTS: Mapping[str, Callable[..., bool]] = {
     "part": _test_part,
     "apart": _test_apart,
     "dtype": lambda _, value, dtype, ndim: type(value) is np.ndarray and value.dtype is dtype and value.ndim == ndim,
+    "unfit": lambda _, value: type(value) is np.ndarray and _is_unfit(value),
     "np_scalar": lambda _, value, wanted: type(value) is wanted,
     "same": lambda _, a, b: a is b,
     "distinct": lambda _, a, b: a is not b,

@@ -234,8 +234,11 @@ def _isclose(graph: Graph, node: Node) -> Node | None:
     rtol, atol = node.params["rtol"], node.params["atol"]
     is_number = type(y) in (int, float) and math.isfinite(y)  # type: ignore[arg-type]
     floats = all(isinstance(arg, Node) and arg.array_type.dtype.char in "fd" for arg in ((x,) if is_number else (x, y)))
-    known_margins = all(type(one) is float and math.isfinite(one) for one in (rtol, atol))
-    if not floats or not known_margins or node.array_type.scalar:
+    plain_margins = all(is_symbolic(one) or math.isfinite(one) for one in (rtol, atol))
+    if any(map(is_symbolic, (rtol, atol))):  # which float32 might not hold
+        arrays = (arg for arg in node.args[: 2 - is_number] if isinstance(arg, Node))
+        plain_margins &= all(arg.array_type.dtype.char == "d" for arg in arrays)
+    if not floats or not plain_margins or node.array_type.scalar:
         return None
 
     def call(op: str, *args: Argument) -> Node:
@@ -249,7 +252,8 @@ def _isclose(graph: Graph, node: Node) -> Node | None:
 
     if isinstance(y, int | float):
         number = float(y)
-        near = call("less_equal", call("absolute", call("subtract", x, number)), atol + rtol * abs(number))
+        off = make("mul", rtol, abs(number))
+        near = call("less_equal", call("absolute", call("subtract", x, number)), make("add", atol, off))
         return shown(call("bitwise_or", near, call("equal", x, number)))
     finite = call("isfinite", y)
     known = call("where", finite, y, 0.0)

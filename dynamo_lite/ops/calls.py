@@ -9,6 +9,7 @@ are fresh arrays, never views of operands.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.opdef import demand
 from dynamo_lite.graph.scalar import Dim, Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.elementwise import (
@@ -32,8 +34,8 @@ from dynamo_lite.ops.parameters import (
     ArrayArg,
     DType,
     Flag,
-    Float,
     Int,
+    OpenFloat,
     OperandArg,
     Out,
     RealNumber,
@@ -587,8 +589,12 @@ opaque(
 
 @spell("isclose", "np.isclose", np.isclose)
 def _bind_isclose(
-    ask: Relate, a: OperandArg, b: OperandArg, rtol: Float = 1e-5, atol: Float = 1e-8, equal_nan: Flag = False
+    ask: Relate, a: OperandArg, b: OperandArg, rtol: OpenFloat = 1e-5, atol: OpenFloat = 1e-8, equal_nan: Flag = False
 ) -> Bound:
+    for margin in (rtol, atol):
+        bounds = make("ge", margin, -sys.float_info.max), make("le", margin, sys.float_info.max)
+        if not all(demand(ask, bound) if is_symbolic(bound) else bound for bound in bounds):
+            raise OpError("np.isclose warns of a margin that is not finite")
     return Bound("isclose", (a, b), {"rtol": rtol, "atol": atol, "equal_nan": equal_nan})
 
 

@@ -290,12 +290,12 @@ define(
 
 
 def _bind_conjugate(ask: Relate, x: ArrayArg) -> Bound:
-    """x.conj() of real numbers is x itself (PyArray_Conjugate)."""
+    """x.conj() of an array of real numbers is x itself (PyArray_Conjugate); of a bool, too."""
     node = x
     if node.array_type.dtype.kind == "c":
         return Bound("conjugate", (node,))
-    if node.array_type.scalar:
-        raise OpError("conj of a real NumPy scalar has no rule")
+    if node.array_type.scalar and node.array_type.dtype.kind != "b":
+        return Bound("conjugate", (node,))  # another object
     return Bound("same", (node,))
 
 

@@ -242,6 +242,11 @@ def static_float(value: Any) -> float:
     raise OpError(f"{described(value)} is not a constant float")
 
 
+def open_float(value: Any) -> Scalar:
+    """`value` as a float, maybe one that only the call knows."""
+    return value if is_symbolic(value) and kind_of(value) == "float" else static_float(value)
+
+
 def axis_of(value: Any, ndim: int) -> int:
     """One axis number, made non-negative."""
     axis = static_int(value)
@@ -402,6 +407,7 @@ Count = Annotated[Scalar, Kind("a number of copies", _count)]
 CountOrCounts = Annotated[Any, Kind("a number of copies, or an array of such", _count_or_counts)]
 Counts = Annotated[Any, Kind("numbers of copies", one_or_several(_count, tuple, list))]
 Float = Annotated[float, Kind("a known float", static_float)]
+OpenFloat = Annotated[Scalar, Kind("a float", open_float)]
 Text = Annotated[str, Kind("a known str", _text)]
 TextOrNone = Annotated[str | None, Kind("a known str, None", _optional(_text))]
 RealNumber = Annotated[int | float, Kind("a known int or float", _real_number)]

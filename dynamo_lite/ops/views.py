@@ -212,6 +212,15 @@ define(
 )
 
 
+def _given(shape: tuple[Scalar, ...], ask: Relate) -> tuple[Scalar, ...]:
+    """A shape of numbers one of which may be an argument that is -1 in this call."""
+    return tuple(-1 if _is_open(size, ask) else size for size in shape)
+
+
+def _is_open(size: Scalar, ask: Relate) -> bool:
+    return is_symbolic(size) and not ask(make("ge", size, 0)) and ask(make("eq", size, -1))
+
+
 def _reshape(x: Node, shape: tuple[Scalar, ...]) -> Bound:
     return Bound("reshape", (view_operand(x),), {"shape": shape})
 
@@ -221,15 +230,15 @@ def _bind_method_reshape(
     ask: Relate, x: ArrayArg, *shape: SizeOrShape, order: OrderC = "C", copy: Unmodelled = None
 ) -> Bound:
     if len(shape) == 1 and isinstance(shape[0], tuple):
-        return _reshape(x, shape[0])
+        return _reshape(x, _given(shape[0], ask))
     if not shape or any(isinstance(size, tuple) for size in shape):
         raise OpError("reshape without a shape")
-    return _reshape(x, shape)
+    return _reshape(x, _given(shape, ask))
 
 
 @spell("reshape", "np.reshape", np.reshape)
 def _bind_reshape(ask: Relate, a: ArrayArg, /, shape: Shape, order: OrderC = "C", *, copy: Unmodelled = None) -> Bound:
-    return _reshape(a, shape)
+    return _reshape(a, _given(shape, ask))
 
 
 @spell("reshape", "np.expand_dims", np.expand_dims)

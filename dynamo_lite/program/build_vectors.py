@@ -19,6 +19,7 @@ import numpy as np
 from dynamo_lite import _C
 from dynamo_lite._C import abi
 from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.ops.products import dot_is_matmul
 from dynamo_lite.program.build_numbers import INT64, NotCompiled, Number
 from dynamo_lite.program.build_steps import (
     TESTED,
@@ -158,8 +159,10 @@ class VectorBuilder(StepBuilder):
         a, b = (self.array(arg, frame) for arg in step.args)
         if any(len(operand.sizes) > 2 or operand.dtype != dtype for operand in (a, b)):
             raise NotCompiled("a product of what are no vectors or matrices")
-        if vectors != (len(a.sizes) == len(b.sizes) == 1) or not (vectors or step.function is np.matmul):
+        if vectors != (len(a.sizes) == len(b.sizes) == 1):
             raise NotCompiled("a product of other arrays")
+        if not vectors and step.function is not np.matmul and not (dtype.char in "fd" and dot_is_matmul()):
+            raise NotCompiled("np.dot of matrices, which is no matmul")
         what = self.constant(INT64, abi.VECTOR_PRODUCTS * dtype.num + abi.VECTOR_DOT * (step.function is not np.matmul))
         shared = a.axes[-1] | b.axes[0]
         self.require_short((*a.sizes, *b.sizes[1:]), (*a.axes[:-1], shared, *b.axes[1:]))

@@ -18,9 +18,8 @@ from dynamo_lite import _C
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import REGISTRY, OpDef
-from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.ops.draws import arguments
-from dynamo_lite.ops.index import index_key, parts
+from dynamo_lite.ops.index import index_key
 from dynamo_lite.ops.operators import BINARY, UNARY
 
 Direct: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
@@ -102,10 +101,12 @@ def call(node: Node) -> Direct:
         names = _UFUNC_METHODS[node.op]
         keywords = {names.get(key, key): value for key, value in params.items() if key != "ufunc"}
         return getattr(params["ufunc"], node.op), node.args, keywords
+    if node.op == "dot" and not params and all(map(_is_array, node.args)) and _sums_one(*node.args):
+        return dot_along_one, node.args, {}
     beneath = _beneath(node)
     if beneath is not None:
         return beneath
-    if node.op == "advanced_index" and not any(map(is_symbolic, parts(params["index"]))):
+    if node.op == "advanced_index":
         key = index_key(params["index"], node.args)
         return operator.getitem, (node.args[0], key[0] if len(key) == 1 else key), {}
     if node.op == "draw":
@@ -150,6 +151,16 @@ def _has_doubles(args: tuple[Argument, ...], *ndims: int) -> bool:
     """Whether all are arrays of doubles with so many axes."""
     types = [arg.array_type for arg in args if isinstance(arg, Node) and _is_array(arg)]
     return len(types) == len(args) and all(one.dtype == np.float64 and one.ndim in ndims for one in types)
+
+
+def dot_along_one(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Any:
+    """np.dot where one product makes each element, which is not for product.c."""
+    return np.dot(a, b)
+
+
+def _sums_one(*operands: Argument) -> bool:
+    types = [operand.array_type for operand in operands if isinstance(operand, Node)]
+    return max(one.ndim for one in types) == 2 and types[0].ndim > 0 and types[0].shape[-1] == 1
 
 
 def _is_array(arg: Argument) -> bool:

@@ -143,6 +143,11 @@ def test_arrays(writeable: bool | None) -> None:
             assert passed == expected
     assert both([("arg", 0, 0), ("dtype", 0, F8, 2)], (0,), function, (ARRAYS[7],))
     assert not both([("arg", 0, 0), ("dtype", 0, F8, 2)], (0,), function, (ARRAYS[0],))
+    unfit = [np.frombuffer(bytearray(17), np.uint8)[1:].view(np.float64), np.zeros((1,) * 9)]
+    unfit.append(np.broadcast_arrays(np.zeros((1, 2)), np.zeros((2, 1)))[0])  # NumPy warns of writes into it
+    for one in [*ARRAYS, READONLY, *unfit, None]:
+        passes = any(one is other for other in unfit) or (type(one) is np.ndarray and not one.flags.aligned)
+        assert (both([("arg", 0, 0), ("unfit", 0)], (0,), function, (one,)) is not None) == passes
 
 
 def test_numbers_and_scalars() -> None:

@@ -102,6 +102,7 @@ def binary_op(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs."""
+    lhs, rhs = (numpy_rules.read_result(machine, operand) for operand in (lhs, rhs))
     if isinstance(lhs, EitherValue):
         return split(machine, lhs, lambda one: binary(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):
@@ -230,6 +231,7 @@ def compare_op(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs for a comparison."""
+    lhs, rhs = (numpy_rules.read_result(machine, operand) for operand in (lhs, rhs))
     if isinstance(lhs, EitherValue):
         return split(machine, lhs, lambda one: compare(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):

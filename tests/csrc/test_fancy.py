@@ -1,0 +1,165 @@
+"""x[i, j] and stores by index arrays without a call of NumPy's (csrc/fancy.c): values, layouts, errors, aliases."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+
+OPTIONS = {"cost_model": False, "check": 1, "recompile_limit": 100_000}
+Array = Any
+
+
+def one(x: Array, i: Array, j: Array) -> Array:
+    return x[i]
+
+
+def two(x: Array, i: Array, j: Array) -> Array:
+    return x[i, j]
+
+
+def beside_a_number(x: Array, i: Array, j: Array) -> Array:
+    return x[i, 2], x[-1, i]
+
+
+def beside_a_number_of_the_run(x: Array, i: Array, j: Array) -> Array:
+    out = []
+    for k in range(3):
+        out.append(x[i, k])
+        out.append(x[k - 1, i])
+    return out
+
+
+def rows(x: Array, i: Array, j: Array) -> Array:
+    return x[i, :], x[:, i], x[..., i]
+
+
+def store_one(x: Array, i: Array, j: Array) -> Array:
+    x[i] = x[0]
+    return x
+
+
+def store_two(x: Array, i: Array, j: Array) -> Array:
+    x[i, j] = x[i, j] + x[0, 0]
+    return x
+
+
+def store_numbers(x: Array, i: Array, j: Array) -> Array:
+    x[i, 1] = 1
+    x[2, i] = True
+    x[i] = 0.5 if x.dtype.kind == "f" else -1
+    return x
+
+
+def store_in_a_loop(x: Array, i: Array, j: Array) -> Array:
+    for k in range(3):
+        x[k, i] = k
+        x[i, k] = x[0, k]
+    return x
+
+
+FUNCTIONS = [one, two, beside_a_number, beside_a_number_of_the_run, rows]
+STORES = [store_one, store_two, store_numbers, store_in_a_loop]
+
+
+def layouts(array: Array) -> Iterator[Array]:
+    yield array
+    if array.ndim:
+        yield np.asfortranarray(array)
+        yield np.repeat(array, 2, axis=-1)[..., ::2]
+        yield array[::-1]
+        yield np.broadcast_to(array[:1], array.shape)
+
+
+def shown(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [shown(part) for part in value]
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.strides, value.tobytes(), value.flags.owndata
+    return type(value).__name__, repr(value)
+
+
+def outcome(function: Callable[..., Any], x: Array, i: Array, j: Array) -> Any:
+    before = x.copy() if x.flags.writeable else None
+    try:
+        found = shown(function(x, i, j))
+    except Exception as error:
+        found = type(error).__name__, str(error)
+    after = shown(x)
+    if before is not None:
+        x[...] = before
+    return found, after
+
+
+def agree(fast: Callable[..., Any], plain: Callable[..., Any], x: Array, i: Array, j: Array) -> None:
+    wanted = outcome(plain, x, i, j)
+    for _ in range(2):
+        assert outcome(fast, x, i, j) == wanted
+
+
+@pytest.mark.parametrize("function", [*FUNCTIONS, *STORES])
+@pytest.mark.parametrize("dtype", ["f8", "u1", "c16", "i4"])
+def test_layouts(function: Callable[..., Any], dtype: str) -> None:
+    """Arrays and index arrays of all layouts, of other integers, of no elements; results lie as NumPy lays them out."""
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    random = np.random.default_rng(1)
+    for shape in ((7, 6), (7, 6, 3)):
+        for x in layouts(random.integers(0, 99, shape).astype(dtype)):
+            for size, other in itertools.product([(5,), (4, 3), (1, 3), (0,)], [(5,), (4, 1), (3,), (1,)]):
+                try:
+                    np.broadcast_shapes(size, other)
+                except ValueError:
+                    continue
+                for i in layouts(random.integers(-6, 6, size)):
+                    agree(fast, function, x, i, random.integers(0, 6, other).astype("i4"))
+
+
+@pytest.mark.parametrize("function", [one, two, store_one, store_two])
+def test_out_of_range(function: Callable[..., Any]) -> None:
+    """An index out of range is NumPy's own error, and nothing has been stored."""
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    x = np.arange(12.0).reshape(4, 3)
+    for i in ([0, 1, 99], [-4, 3, 1], [-5, 0, 0], [2**40, 0, 0]):
+        agree(fast, function, x, np.array(i), np.array([0, 1, 2]))
+        agree(fast, function, x, np.array([0, 1, 2]), np.array(i))
+    agree(fast, function, x, np.array([2**63, 0, 0], np.uint64), np.array([0, 1, 2]))
+
+
+def test_who_comes_last_and_who_overlaps() -> None:
+    """Of several values for one place the last one stays; values and indices may be the array itself."""
+
+    def store(x: Array, i: Array, v: Array) -> Array:
+        x[i] = v
+        return x
+
+    fast = dynamo_lite.compile(store, options=OPTIONS)
+    for make in (
+        lambda: (np.zeros(5), np.array([1, 1, 3, 1]), np.array([1.0, 2.0, np.nan, -0.0])),
+        lambda: (x := np.arange(9.0), np.array([0, 1, 2, 3]), x[1:5]),
+        lambda: (x := np.arange(9.0), np.array([0, 1, 2, 3]), x[2:6][::-1]),
+        lambda: (x := np.arange(9), x, x[::-1]),
+        lambda: (x := np.arange(9), x[::-1], x),
+        lambda: (np.arange(9.0), np.array([0, 1]), np.array([1.5, 2.5], "f4")),
+        lambda: (np.arange(9.0), np.array([0, 1]), 3),
+        lambda: (np.arange(9), np.array([0, 1]), np.float64(2.5)),
+        lambda: (np.arange(9.0).astype("f4"), np.array([0, 1]), 0.1),
+        lambda: (np.arange(9, dtype="u1"), np.array([0, 1]), 255),
+        lambda: (np.arange(9, dtype="u1"), np.array([0, 1]), 256),
+    ):
+        for _ in range(3):
+            ours, theirs = (outcome_of_store(function, make) for function in (fast, store))  # type: ignore[arg-type]
+            assert ours == theirs
+
+
+def outcome_of_store(function: Callable[..., Any], make: Callable[[], Any]) -> Any:
+    args = make()
+    try:
+        function(*args)
+    except Exception as error:
+        return type(error).__name__, str(error), shown(list(args))
+    return shown(list(args))

@@ -1,0 +1,149 @@
+"""What is computed from the numbers that a loop has ended with, and quotients of numbers that only the run knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dynamo_lite
+
+PROGRAMS: dict[str, Callable[[Any], Any]] = {}
+
+
+def program(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    PROGRAMS[function.__name__] = function
+    return function
+
+
+def counted(x: Any) -> int:
+    c = 0
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            c += 1
+    return c
+
+
+@program
+def arithmetic(x):  # type: ignore[no-untyped-def]
+    c = counted(x)
+    return c + 1, 2 - c, c * 3, c * 0.5, c / len(x), c // 3, c % 3, c**2, c == 3, c != 0, c < 4.5, c <= 20
+
+
+@program
+def arithmetic_with_numpy(x):  # type: ignore[no-untyped-def]
+    c = counted(x)
+    return c * x[0], x + c, c - x, x[0] == c, x[0] / c if len(x) > 1 else c, np.float32(1.5) + c
+
+
+@program
+def a_quotient_by_it(x):  # type: ignore[no-untyped-def]
+    c = counted(x)
+    return len(x) / c, len(x) // c, len(x) % c, 1.5 / c
+
+
+@program
+def the_object_itself(x):  # type: ignore[no-untyped-def]
+    c = 1000
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            c += 1
+    d = c + 0
+    return c, d, d is c, c is c, (c, c + 1)
+
+
+@program
+def floats(x):  # type: ignore[no-untyped-def]
+    s = 0.0
+    for i in range(len(x)):
+        s += float(x[i])
+    return s * 2.0, s / len(x), s == s, s > 1, s + 1, (s - 1) ** 2
+
+
+@program
+def sizes_and_slices(x):  # type: ignore[no-untyped-def]
+    c = counted(x)
+    return np.zeros(c + 1), x[: c - 1], x[c:].sum(), np.arange(c)
+
+
+@program
+def quotients_of_counts(x):  # type: ignore[no-untyped-def]
+    c = 1
+    s = 0.0
+    t = 0
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            c += 1
+        s += i / c + c / (i + 1)
+        t += (10 * i) // c + i % c
+    return s, t
+
+
+@program
+def quotients_by_nothing(x):  # type: ignore[no-untyped-def]
+    c = 5
+    t = []
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            c -= 1
+        x[i] += 1.0
+        t.append(7 // c)
+        t.append(i % c)
+        t.append(3 / c)
+    return t
+
+
+@program
+def big_numbers(x):  # type: ignore[no-untyped-def]
+    c = 1
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.0:
+            c = c * 7
+        s += c / 3
+    return s, c / 3, c // 3, c % 1000
+
+
+VALUES = {
+    "ordinary": np.random.default_rng(1).random(40),
+    "none": np.zeros(12),
+    "all": np.ones(30),
+    "short": np.array([0.9, 0.1]),
+    "one": np.array([0.7]),
+    "empty": np.zeros(0),
+    "nan": np.array([np.nan, 0.9, np.inf, -np.inf]),
+}
+
+
+def outcome(function: Callable[[Any], Any], x: Any) -> Any:
+    with np.errstate(all="ignore"):
+        try:
+            found = function(x)
+        except Exception as error:
+            found = type(error).__name__, str(error)
+    return shown(found), x.tobytes()
+
+
+def shown(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [shown(part) for part in value]
+    return type(value).__name__, value.tobytes() if isinstance(value, np.ndarray) else repr(value)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_is_plain_python(name: str) -> None:
+    fast = dynamo_lite.compile(PROGRAMS[name], options={"cost_model": False, "recompile_limit": 100})
+    for values in [*VALUES.values(), *VALUES.values()]:
+        for _ in range(2):
+            assert outcome(fast, values.copy()) == outcome(PROGRAMS[name], values.copy())
+
+
+@pytest.mark.parametrize("name", ["arithmetic", "arithmetic_with_numpy", "floats", "quotients_of_counts"])
+def test_is_one_graph(name: str) -> None:
+    """Nothing breaks behind the loop, and none is refused for a quotient."""
+    fast = dynamo_lite.compile(PROGRAMS[name], options={"cost_model": False})
+    for _ in range(3):
+        fast(VALUES["ordinary"].copy())
+    assert not fast.stats()["breaks"]
