@@ -438,10 +438,12 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
     return NumberValue(None, symbol)
 
 
-def read_result(machine: Machine, value: Value) -> Value:
-    """A number that a loop before has ended with, where something is computed from it; other values as they are. NB: in
-    a loop around, which would go on with it, capture would take half as long again."""
+def read_result(machine: Machine, value: Value, ints: bool = True) -> Value:
+    """A number that a loop before has ended with, where something is computed from it; other values as they are. ints:
+    those, too. NB: in a loop around, which would go on with it, capture would take half as long again."""
     if not isinstance(value, ResultValue) or value.kind not in (int, float) or machine.tracer.regions:
+        return value
+    if value.kind is int and not ints:
         return value
     return read_number(machine, ArrayValue(None, value.node), asked=True) or value
 

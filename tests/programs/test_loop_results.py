@@ -29,7 +29,13 @@ def counted(x: Any) -> int:
 @program
 def arithmetic(x):  # type: ignore[no-untyped-def]
     c = counted(x)
-    return c + 1, 2 - c, c * 3, c * 0.5, c / len(x), c // 3, c % 3, c**2, c == 3, c != 0, c < 4.5, c <= 20
+    return c / len(x), c == 3, c != 0, c < 4.5, c <= 20
+
+
+@program
+def of_ints(x):  # type: ignore[no-untyped-def]
+    c = counted(x)
+    return c + 1, 2 - c, c * 3, c * 0.5, c // 3, c % 3, c**2
 
 
 @program

@@ -186,10 +186,14 @@ def test_what_a_handler_raises_ends_the_loop() -> None:
     assert np.array_equal(want, fills(ROWS, np.zeros(10), 1000))
 
 
-def late_index(a: Any, out: Any, n: int, last: int) -> Any:
+def summed(a: Any, out: Any, n: int) -> None:
     for x in a:
         for j in range(n):
             out[0] = out[0] + x[j % 2]
+
+
+def late_index(a: Any, out: Any, n: int, last: int) -> Any:
+    summed(a, out, n)  # inlined: a loop that cannot be left
     return out[last]
 
 

@@ -102,7 +102,9 @@ def binary_op(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs."""
-    lhs, rhs = (numpy_rules.read_result(machine, operand) for operand in (lhs, rhs))
+    # NB: an int computed from a loop's may be an index: the next segment, which has it as an argument, slices by it.
+    ints = op == "/" or isinstance(lhs, ArrayValue) or isinstance(rhs, ArrayValue)
+    lhs, rhs = (numpy_rules.read_result(machine, operand, ints) for operand in (lhs, rhs))
     if isinstance(lhs, EitherValue):
         return split(machine, lhs, lambda one: binary(machine, op, one, rhs))
     if isinstance(rhs, EitherValue):
