@@ -1,8 +1,8 @@
 /* The rounds of a watched loop: what they take plainly and compiled, and whether compiled code is worth it.
 
    dl_round_note() is asked each time that compiled code goes on at a place of the loop. Rounds are counted by what is left
-   of the loop's range, since a native loop makes many between two visits; a `while` is taken to make one. Protected by
-   the GIL. */
+   of the loop's range, or Rest, since a native loop makes many between two visits; a `while` is taken to make one.
+   Protected by the GIL. */
 #include "watch.h"
 
 #include <structmember.h>
@@ -16,12 +16,26 @@ dl_round_cool(DlRound *round, double seconds)
     round->epoch++;
 }
 
+static PyTypeObject *rest_type; /* capture/rests.py's Rest, whose length hint runs no code of the user's */
+
+PyObject *
+dl_rounds_of_rests(PyObject *Py_UNUSED(module), PyObject *type)
+{
+    if (!PyType_Check(type)) {
+        PyErr_SetString(PyExc_TypeError, "rounds_of_rests(type): a class");
+        return NULL;
+    }
+    Py_XSETREF(rest_type, (PyTypeObject *)Py_NewRef(type));
+    Py_RETURN_NONE;
+}
+
 /* How many rounds are left of what `iterator` goes through; -1: unknown. *last: the last number of a range. */
 static Py_ssize_t
 rounds_left(PyObject *iterator, Py_ssize_t *last)
 {
     *last = 0;
-    if (iterator == NULL || !(PyRange_Check(iterator) || Py_IS_TYPE(iterator, &PyRangeIter_Type))) {
+    if (iterator == NULL
+        || !(PyRange_Check(iterator) || Py_IS_TYPE(iterator, &PyRangeIter_Type) || Py_IS_TYPE(iterator, rest_type))) {
         return -1;
     }
     Py_ssize_t left = PyObject_LengthHint(iterator, -1);
@@ -52,9 +66,13 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     }
     else if (left < 0 ? visits->run == run : left < visits->left && last == visits->last) {
         /* NB: else the loop has begun anew, and what passed is not its own */
-        visits->rounds += left >= 0 ? (uint64_t)(visits->left - left) : 1;
-        visits->time += time - visits->since;
+        uint64_t rounds = left >= 0 ? (uint64_t)(visits->left - left) : 1, took = time - visits->since;
+        visits->rounds += rounds;
+        visits->time += took;
         visits->visits++;
+        if (round->n_plain >= dl_thresholds.tried_plain && round->counts == visits) {
+            round->saved += (double)round->plain / (double)round->n_plain * (double)rounds - (double)took;
+        }
     }
     visits->run = run;
     visits->left = left;
@@ -65,9 +83,6 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
     }
     double compiled = (double)visits->time / (double)visits->rounds;
     double plain = (double)round->plain / (double)round->n_plain;
-    if (round->n_plain >= dl_thresholds.tried_plain && round->counts == visits) {
-        round->saved += (plain - compiled) * (double)visits->rounds;
-    }
     visits->visits = 0;
     visits->rounds = visits->time = 0;
     if (round->n_plain < dl_thresholds.tried_plain || compiled <= dl_thresholds.worth * plain) {

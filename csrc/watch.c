@@ -776,6 +776,8 @@ static PyMethodDef functions[] = {
     {"watch", (PyCFunction)(void (*)(void))watch_code, METH_VARARGS | METH_KEYWORDS,
      "watch(on_miss, on_hot, limits): polls act from now on, by policy.Thresholds. None, None, None: they do not."},
     {"cool", cool, METH_VARARGS, "cool(function, seconds=0.0): what is asked about takes its time once more."},
+    {"rounds_of_rests", dl_rounds_of_rests, METH_O,
+     "rounds_of_rests(type): what is left of a loop, of that class, tells how many rounds that is."},
     {"drop_frame", drop_frame, METH_O, "drop_frame(exception): take the outermost frame off its traceback."},
     {NULL, NULL, 0, NULL},
 };

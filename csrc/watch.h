@@ -39,8 +39,11 @@ typedef struct {
     double saved; /* ns that compiled rounds took less, as far as both were timed */
 } DlRound;
 
-/* Note a visit. iterator: what the loop goes through, a range or its iterator, of which the rounds are counted; anything
-   else, or NULL, and a visit is a round. False when the loop is better run plainly from here on. */
+/* Have the length hints of objects of that class, Rest, say how many rounds a loop has left. */
+PyObject *dl_rounds_of_rests(PyObject *module, PyObject *type);
+
+/* Note a visit. iterator: what the loop goes through, a range or its iterator, or a Rest, of which the rounds are
+   counted; anything else, or NULL, and a visit is a round. False when the loop is better run plainly from here on. */
 int dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator);
 
 /* Let a loop take its time plainly before it is hot again, and so many seconds at least. */

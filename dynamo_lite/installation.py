@@ -12,7 +12,6 @@ import os
 import re
 import sys
 from functools import cache
-from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,18 +32,10 @@ def _release(text: str) -> tuple[int, ...]:
 
 def installed(package: str) -> str | None:
     """The version of `package`; None where it came without saying."""
-    return _version(package, find_spec(package), {})
-
-
-def _version(package: str, spec: ModuleSpec | None, listed: dict[str, list[str]]) -> str | None:
-    """The version of the package that `spec` leads to. listed: what the folders hold that were looked at.
-
-    NB: each look at the disk takes up to 0.1 ms, and whatever is imported waits for this."""
-    folder = "" if spec is None or spec.origin is None else os.path.dirname(os.path.dirname(spec.origin))
+    spec = find_spec(package)
+    folder = None if spec is None or spec.origin is None else Path(spec.origin).parent.parent
     begin, end = f"{package}-", ".dist-info"
-    if folder not in listed:
-        listed[folder] = os.listdir(folder) if os.path.isdir(folder) else []  # NB: Path.glob takes 2 ms
-    names = listed[folder]
+    names = os.listdir(folder) if folder is not None and folder.is_dir() else []  # NB: Path.glob takes 2 ms
     said = [name for name in names if name.startswith(begin) and name.endswith(end)]
     if len(said) == 1:  # as pip leaves it
         return said[0].removeprefix(begin).removesuffix(end)
@@ -82,15 +73,13 @@ def complaint(package: str, folder: Path) -> str | None:
     extension = find_spec(f"{package}._C")
     if extension is None or extension.origin is None:
         return f"{folder} holds no C extension for {python}. {advice}"
-    listed: dict[str, list[str]] = {}
     for needed, (least, _) in NEEDED.items():
-        spec = find_spec(needed)
-        if spec is None:
+        if find_spec(needed) is None:
             return (
                 f"dynamo_lite ({folder}) needs the package {needed}, which {python} does not have. "
                 "Install dynamo_lite with this Python's pip, or use the Python that it was installed with."
             )
-        found = _version(needed, spec, listed)
+        found = installed(needed)
         if found is not None and _release(found) < _release(least):
             return (
                 f"dynamo_lite ({folder}) needs {needed} {least} or newer; {python} has {found}. "

@@ -59,6 +59,17 @@ def open_columns(tracer: Tracer, value: Value) -> None:
         raise Retry
 
 
+def foresee_columns(tracer: Tracer, value: Value) -> bool:
+    """Have a list or tuple from outside, of which nothing has been looked at, known by columns from the first attempt
+    on: items by the ten thousand would be too much work. False where that has been given up."""
+    known = tracer.numbered
+    if not isinstance(value, LazyValue) or type(value.concrete) not in (list, tuple) or known is None:
+        return True
+    if value.known is None and value.source not in known and value.source is not None:
+        known[value.source] = layout_of(value.concrete) is not None
+    return bool(known.get(value.source))  # type: ignore[arg-type]
+
+
 def close_columns(tracer: Tracer) -> None:
     """Have lists known by their items again, since a loop is refused: unrolled it needs their lengths."""
     for _, value in tracer.wrapped.values():
@@ -252,4 +263,4 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
         root.give_up()
 
 
-__all__ = ["close_columns", "is_row", "item", "length", "open_columns", "parts", "unroll_rather"]
+__all__ = ["close_columns", "foresee_columns", "is_row", "item", "length", "open_columns", "parts", "unroll_rather"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from dynamo_lite.budget import spend
 from dynamo_lite.capture import lists
-from dynamo_lite.capture.columns import is_row, open_columns, parts
+from dynamo_lite.capture.columns import foresee_columns, is_row, open_columns, parts
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED
 from dynamo_lite.capture.machine import Machine
@@ -102,14 +102,14 @@ def iterate_part(machine: Machine, value: Value) -> IteratorValue:
 def go_on_with(machine: Machine, rest: RestValue) -> Value:
     """The iterator over what is left, in a resume function."""
     tracer = machine.tracer
+    if not tracer.native_loops or not all(foresee_columns(tracer, part) for part in rest.parts.items):
+        return CallValue(None, iter, [rest])
     items = [realise(tracer, part) for part in rest.parts.items]
     for item in items:
         if isinstance(item, SequenceValue):
             open_columns(tracer, item)
     taken = as_scalar(rest.taken)
     assert taken is not None
-    if not tracer.native_loops:
-        return CallValue(None, iter, [rest])
     return iterator_of(rest, items, partial(iterate_part, machine), taken)
 
 

@@ -160,7 +160,9 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
 
 
 def number_left(tracer: Tracer, value: Value, bounds: Bounds, index: Symbol) -> Value:
-    """An int that the index tells, as it is between two iterations: a new object."""
+    """An int that grows evenly with the index, as it is between two iterations: a new object.
+
+    Raises CannotLeave for any other value."""
     if not isinstance(value, NumberValue) or kind_of(value.expr) != "int":
         raise CannotLeave
     start, _, step = bounds
@@ -169,6 +171,15 @@ def number_left(tracer: Tracer, value: Value, bounds: Bounds, index: Symbol) -> 
     if type(grows) is not int or tracer.varies(before):
         raise CannotLeave
     return counted(tracer.number(before), grows)
+
+
+def is_told(tracer: Tracer, value: Value, bounds: Bounds, index: Symbol) -> bool:
+    """Whether number_left tells it."""
+    try:
+        number_left(tracer, value, bounds, index)
+    except CannotLeave:
+        return False
+    return True
 
 
 def counted(begin: Value, step: int) -> Value:
@@ -187,6 +198,6 @@ def grown(begin: int, step: int, taken: int) -> int:
 
 
 __all__ = [
-    *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "note_exit", "number_left", "reads_frame"),
-    "way_number",
+    *("CannotLeave", "counted", "done_at", "goes_on_at", "index_name", "is_told", "note_exit", "number_left"),
+    *("reads_frame", "way_number"),
 ]

@@ -26,6 +26,7 @@ from dynamo_lite.capture.leaving import (
     counted,
     goes_on_at,
     index_name,
+    is_told,
     note_exit,
     number_left,
     way_number,
@@ -708,9 +709,13 @@ class Attempt:
         if path in self.counts:
             return counted(self.machine.tracer.number(self.counts[path]), self.plan.steps[path])
         value = self.final[path]
-        if not self._changes(value):
-            return value
-        return number_left(self.machine.tracer, value, self.bounds, self.region.index)
+        changes = self._changes(value)
+        return number_left(self.machine.tracer, value, self.bounds, self.region.index) if changes else value
+
+    def _is_untold(self, value: Value) -> bool:
+        if not isinstance(value, NumberValue) or kind_of(value.expr) == "complex" or not self._changes(value):
+            return False
+        return not is_told(self.machine.tracer, value, self.bounds, self.region.index)
 
     def _changes(self, value: Value) -> bool:
         """Whether `value` depends on which iteration it is of."""
@@ -721,7 +726,8 @@ class Attempt:
     def _carry_final(self, before: dict[Name, Value], live: frozenset[Name], entered: frozenset[Name]) -> None:
         """Hand out, too, what is computed from carried numbers and read behind the loop."""
         tracer = self.machine.tracer
-        for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value)]:
+        leaves = self.may_leave and len(tracer.regions) == len(tracer.frames) == 1
+        for path in [path for path, value in self.final.items() if path[0] in live and self._is_carried(value, leaves)]:
             end = as_scalar(self.final[path])
             if end is None or kind_of(end) == "complex":
                 self._refuse("loop-state", f"the local {path[0]}, which holds numbers that it computes")
@@ -765,8 +771,10 @@ class Attempt:
         except Undecided as reason:
             self._promise(reason.condition)
 
-    def _is_carried(self, value: Value) -> bool:
-        """Whether a number in `value` depends on one that the loop carries."""
+    def _is_carried(self, value: Value, leaves: bool = False) -> bool:
+        """Whether a number in `value` depends on one that the loop carries. leaves: or nobody could tell it amid it."""
+        if leaves and self._is_untold(value):
+            return True
         if isinstance(value, SequenceValue):
             return any(self._is_carried(realise(self.machine.tracer, item)) for item in value.items)
         names = self._names_inside()

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dynamo_lite._C import rounds_of_rests
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -76,6 +77,13 @@ class Rest:
     def __iter__(self) -> Iterator[Any]:
         made: Iterator[Any] = _made(self.shape, iter(self.parts), self.taken)
         return made
+
+    def __length_hint__(self) -> int:
+        left = min(len(part) for part in self.parts if type(part) is not int) - self.taken
+        return left if left > 0 else 0
+
+
+rounds_of_rests(Rest)
 
 
 def _made(shape: Any, parts: Iterator[Any], taken: int) -> Any:

@@ -54,6 +54,7 @@ from dynamo_lite.pycode import (
     Operand,
     assemble,
     begins_at,
+    begins_rest,
     decoded,
     handlers_at,
     liveness,
@@ -293,6 +294,7 @@ def _trace(
         if stop.reason != "joins":
             record = GraphBreak(stop.reason, stop.detail, code.filename, line, code.name, stop.inside)
         runs = instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER")
+        is_first = begins_at(code, index) or begins_rest(code, index)  # the segment that would go on there is this one
         plain_rest = handlers_at(code, index) is not None or stop.reason == "with-statement"
         ends = "rest" if plain_rest else "break"
         # What is certain to raise shows the frame, with all of its locals, in its traceback.
@@ -303,7 +305,7 @@ def _trace(
         elif (
             stop.reason in ("loop-pauses", "joins")
             or (_is_taken_up(stop, frame, instr) and not plain_rest)
-            or (stop.reason == "work-limit" and not plain_rest and not runs)
+            or (stop.reason == "work-limit" and not plain_rest and not runs and not is_first)
         ):
             residual.goes_on(index, frame.stack, variables, live, names)
         else:

@@ -265,6 +265,40 @@ def test_a_long_list_is_gone_through_natively() -> None:
     assert 0 < fast.stats()["native_calls"] < 10  # type: ignore[attr-defined]
 
 
+def test_a_long_list_is_left_and_entered_up_to_its_end() -> None:
+    """Behind the last print so few iterations are left that its columns do not pay, and its items are too much work."""
+
+    def program(x: Any, items: Any, at: int, out: Any) -> Any:
+        for i, item in enumerate(items):
+            x = x * 0.9 + item * 1e-6
+            if i % at == 0:
+                print(i, x[0])
+        return x, i
+
+    fast = watched.compile_loops(program, backend="numba")
+    assert same(observed(fast, "list", 60_000, 1000), observed(program, "list", 60_000, 1000))
+    assert fast.stats()["native_calls"]  # type: ignore[attr-defined]
+
+
+def floats_of_the_index(x: Any, items: Any, at: int, out: Any) -> Any:
+    for i in range(len(items)):
+        t = 0.1 * i
+        u = i % 7
+        x = x * 0.9 + t
+        if i % 50 == at:
+            print(t, u)
+    return x, t, u
+
+
+@pytest.mark.parametrize("forced", [(0, 0), (1, 0), (3, 0), (0, 1), (0, 3)], ids=str)
+def test_numbers_that_only_the_index_tells(forced: tuple[int, int], force: Callable[[int, int], None]) -> None:
+    force(*forced)
+    fast = dynamo_lite.compile(floats_of_the_index, backend="numba", options=MANY)
+    for n in (400, 400, 400, 1, 0, 60):
+        assert same(observed(fast, "list", n, 7), observed(floats_of_the_index, "list", n, 7))
+    assert fast.stats()["native_calls"] < 3000
+
+
 def iterators() -> list[Any]:
     xs, ys = [1.0, 2.0, 3.0], np.arange(3.0)
     return [
