@@ -374,7 +374,10 @@ get(DlRun *run, const DlCallStep *step, Walk *walk)
     for (int axis = walk->n_places; axis < x->nd; axis++) {
         shape[nd++] = x->shape[axis];
     }
-    if (!is_sorted(x, walk->n_places) || type->scalar || type->shape.n != nd || type->descr->type_num != x->descr->type_num
+    if (!is_sorted(x, walk->n_places)) {
+        return 2;
+    }
+    if (type->scalar || type->shape.n != nd || type->descr->type_num != x->descr->type_num
         || dl_dims_get(run, &type->shape, expected) || memcmp(shape, expected, (size_t)nd * sizeof *shape) != 0) {
         return 2;
     }
