@@ -124,6 +124,19 @@ is_packed(const DlReg *reg, int first)
     return 1;
 }
 
+/* Whether NumPy lays out a result's axes from `first` on as they stand in reg. It sorts them by their strides, also by
+   those of axes of size 1. */
+static int
+is_sorted(const DlReg *reg, int first)
+{
+    for (int axis = reg->nd - 1; axis >= first; axis--) {
+        if (reg->strides[axis] < 0 || (axis > first && reg->strides[axis] > reg->strides[axis - 1])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* A number of the template, or of the program's table, as a whole one; 0 where it is none of 64 bits. */
 static int
 read_whole(DlRun *run, PyObject *item, int64_t *whole)
@@ -188,6 +201,9 @@ find_shape(Walk *walk)
                 return 0;
             }
             size = one != 1 ? one : size;
+        }
+        if (walk->n > MOST / size) {
+            return 0;
         }
         walk->shape[axis] = size;
         walk->n *= size;
@@ -357,6 +373,9 @@ get(DlRun *run, const DlCallStep *step, Walk *walk)
     memcpy(shape, walk->shape, (size_t)nd * sizeof *shape);
     for (int axis = walk->n_places; axis < x->nd; axis++) {
         shape[nd++] = x->shape[axis];
+    }
+    if (!is_sorted(x, walk->n_places)) {
+        return 2;
     }
     if (type->scalar || type->shape.n != nd || type->descr->type_num != x->descr->type_num
         || dl_dims_get(run, &type->shape, expected) || memcmp(shape, expected, (size_t)nd * sizeof *shape) != 0) {

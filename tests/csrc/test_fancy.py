@@ -56,6 +56,11 @@ def store_numbers(x: Array, i: Array, j: Array) -> Array:
     return x
 
 
+def store_a_number(x: Array, i: Array, j: Array) -> Array:
+    x[i, j] = 1
+    return x
+
+
 def store_in_a_loop(x: Array, i: Array, j: Array) -> Array:
     for k in range(3):
         x[k, i] = k
@@ -128,6 +133,31 @@ def test_out_of_range(function: Callable[..., Any]) -> None:
         agree(fast, function, x, np.array(i), np.array([0, 1, 2]))
         agree(fast, function, x, np.array([0, 1, 2]), np.array(i))
     agree(fast, function, x, np.array([2**63, 0, 0], np.uint64), np.array([0, 1, 2]))
+
+
+def test_axes_of_size_one() -> None:
+    """NumPy lays out the axes behind the indices by x's strides, which an axis of size 1 may have any of."""
+    i = np.array([2, 0, 1])
+    for function in (one, two, store_one):
+        fast = dynamo_lite.compile(function, options=OPTIONS)
+        for shape in ((3, 1, 5), (3, 5, 1), (3, 3, 1, 5), (3, 3, 5, 1), (3, 1, 3, 5)):
+            x = np.arange(float(np.prod(shape))).reshape(shape)
+            axis = shape.index(1)
+            for stride in (0, 8, 40, 160, 1000, -8, -40):
+                strides = (*x.strides[:axis], stride, *x.strides[axis + 1 :])
+                agree(fast, function, np.lib.stride_tricks.as_strided(x, shape, strides), i, i * 0)
+            agree(fast, function, np.squeeze(x, axis)[(slice(None),) * axis + (None,)], i, i * 0)
+
+
+@pytest.mark.parametrize("function", [two, store_a_number])
+def test_more_places_than_a_size_may_be(function: Callable[..., Any]) -> None:
+    """Indices that repeat to 2**64 places and more are NumPy's own error."""
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    x = np.arange(12.0).reshape(4, 3)
+    agree(fast, function, x, np.array([[1], [2]]), np.array([1]))
+    for size in (2**32, 2**33):
+        i = np.broadcast_to(np.array([[1]]), (size, 1))
+        agree(fast, function, x, i, np.broadcast_to(np.array([1]), (size,)))
 
 
 def test_who_comes_last_and_who_overlaps() -> None:
