@@ -308,7 +308,7 @@ def compares_identity(x, n):  # type: ignore[no-untyped-def]
     return x
 
 
-@case(vector, plain=True)
+@case(vector, plain=True, counts=(3, 5, 40))  # of one iteration more is known
 def squeezed(x, n):  # type: ignore[no-untyped-def]
     for i in range(n):
         if x[: i % 2 + 1].squeeze().ndim:
