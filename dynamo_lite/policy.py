@@ -134,6 +134,10 @@ _LIBRARIES = tuple(
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
+# Whose functions and objects capture may know; the user's own may be inlined.
+KNOWN_MODULES = frozenset({"builtins", "numpy", "math", "operator", "itertools", "functools", "types", "dynamo_lite"})
+
+
 def is_looked_at(filename: str, module: str = "") -> bool:
     """Whether functions of this file may be compiled by themselves: users' own, and what `config` includes."""
     package = module.partition(".")[0]

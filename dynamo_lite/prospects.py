@@ -23,9 +23,6 @@ from dynamo_lite.pycode import Code, Loop, decoded, successors
 _NOTHING = object()
 _DEEP = 2  # calls of the user's functions that are followed
 
-# Whose functions may have rules in capture/ (call_rules.py, math_functions.py).
-_SEEN_INTO = frozenset({"builtins", "numpy", "math", "operator", "itertools", "functools", "types", "dynamo_lite"})
-
 
 def breaks_each_round(code: Code, loop: Loop, names: Mapping[str, Any]) -> bool:
     """Whether every round of `loop` calls something that is certain to break the graph."""
@@ -88,7 +85,7 @@ def _is_opaque(value: Any) -> bool:
     if type(value) is not types.BuiltinFunctionType:
         return False
     module = value.__module__
-    return isinstance(module, str) and module.partition(".")[0].lstrip("_") not in _SEEN_INTO
+    return isinstance(module, str) and module.partition(".")[0].lstrip("_") not in policy.KNOWN_MODULES
 
 
 __all__ = ["breaks_each_call", "breaks_each_round"]

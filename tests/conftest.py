@@ -73,6 +73,13 @@ def no_clock() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def nothing_watched() -> Iterator[None]:
+    """No test leaves a program watched, under which those behind it would compile callees later."""
+    yield
+    _C.watch(None, None, None)
+
+
+@pytest.fixture(autouse=True)
 def same_mode() -> Iterator[None]:
     """No test ends the stress mode of the process, lest those behind it run plainly and pass for it."""
     before = _C.get_stress()

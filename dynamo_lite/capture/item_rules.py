@@ -79,7 +79,14 @@ def _product_rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     pools = args * repeat if type(repeat) is int and 0 < repeat <= 8 else []
     if (kwargs and "repeat" not in kwargs) or not pools or not all(isinstance(arg, RangeValue) for arg in pools):
         raise Break("c-function", "itertools.product")
-    return _made(machine, "product", itertools.product, pools, pools)
+    if repeat == 1:
+        return _made(machine, "product", itertools.product, args, pools)
+    return _made(machine, "product", _repeated_product, [ConstantValue(None, repeat), *args], pools)
+
+
+def _repeated_product(repeat: int, *args: Any) -> Any:
+    """A pool that is repeated is one tuple, with the same objects each time."""
+    return itertools.product(*args, repeat=repeat)
 
 
 def _sizes_of_pools(tracer: Tracer, iterator: IteratorValue) -> list[Scalar]:

@@ -16,12 +16,11 @@ from dynamo_lite.budget import spend
 from dynamo_lite.capture import lists
 from dynamo_lite.capture.columns import foresee_columns, is_row, open_columns, parts
 from dynamo_lite.capture.folding import check_items
-from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import CALL, RULED, item_at, source_of
 from dynamo_lite.capture.numbers import as_scalar, length_of
 from dynamo_lite.capture.rests import iterator_of
-from dynamo_lite.capture.state import Raised, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, Raised, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dynamo_lite.capture.columns import is_row
 from dynamo_lite.capture.iterators import take_one_by_one
-from dynamo_lite.capture.loop_plans import ALWAYS_UNROLLED, is_comprehended, plan_of
+from dynamo_lite.capture.loop_plans import is_comprehended, plan_of
 from dynamo_lite.capture.loops import Attempt
 from dynamo_lite.capture.machine import LOOP_ENTRIES, Machine
 from dynamo_lite.capture.numbered import end, goes_over_grown, has_ended, item_at, numbering, take_one
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.scopes import is_handled
-from dynamo_lite.capture.state import ENDLESS, Frame, Retry, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, ENDLESS, Frame, Retry, Tracer
 from dynamo_lite.capture.value import Break, IteratorValue, SequenceValue
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, is_symbolic, make, negate

@@ -13,12 +13,11 @@ from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
 from dynamo_lite.capture.scopes import is_handled
-from dynamo_lite.capture.state import Frame, LoopKey, LoopPlan, Tracer
+from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, LoopKey, LoopPlan, Tracer
 from dynamo_lite.capture.value import FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import Code, begins_at
 
-ALWAYS_UNROLLED = 8  # iterations of a loop of known length
 _BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
 _TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
 
@@ -112,4 +111,4 @@ def is_comprehended(frame: Frame) -> bool:
     return frame.code.name in _TAKES_ITERATOR
 
 
-__all__ = ["ALWAYS_UNROLLED", "header_behind", "is_comprehended", "key_of", "plan_of", "starts_segment", "stays_loop"]
+__all__ = ["header_behind", "is_comprehended", "key_of", "plan_of", "starts_segment", "stays_loop"]

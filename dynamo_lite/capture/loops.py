@@ -48,7 +48,7 @@ from dynamo_lite.capture.loop_results import (
 )
 from dynamo_lite.capture.machine import Machine, Returned
 from dynamo_lite.capture.numbered import item_at, under
-from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.numbers import as_scalar, steps_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
 from dynamo_lite.capture.places import (
@@ -789,11 +789,7 @@ class Attempt:
 
     def trip(self) -> Scalar:
         """The number of iterations, as len(range(start, stop, step)) has it."""
-        start, stop, step = self.bounds
-        distance, stride = make("sub", stop, start), step
-        if not self.forward:
-            distance, stride = make("neg", distance), make("neg", step)
-        count = make("floordiv", make("sub", make("add", distance, stride), 1), stride)
+        distance, count = steps_of(self.bounds, self.forward)
         return count if self.machine.tracer.graph.facts.decide(make("ge", distance, 0)) else make("max", count, 0)
 
 

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from dynamo_lite.capture import columns, numpy_rules
 from dynamo_lite.capture.machine import Machine
+from dynamo_lite.capture.numbers import steps_of
 from dynamo_lite.capture.sameness import reachable
 from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import (
@@ -113,13 +114,9 @@ def goes_over_grown(iterator: IteratorValue) -> bool:
 
 def trip(tracer: Tracer, numbers: RangeValue) -> Scalar:
     """How many numbers a range has; whether it has any, and which way it goes, is guarded."""
-    start, stop, step = numbers.start, numbers.stop, numbers.step
-    distance = make("sub", stop, start)
-    if not tracer.relate(make("ge", step, 1)):
-        distance, step = make("neg", distance), make("neg", step)
-    if step != 1:
-        distance = make("floordiv", make("add", distance, make("sub", step, 1)), step)
-    return distance if tracer.relate(make("ge", distance, 0)) else 0
+    is_forward = tracer.relate(make("ge", numbers.step, 1))
+    distance, count = steps_of((numbers.start, numbers.stop, numbers.step), is_forward)
+    return count if tracer.relate(make("ge", distance, 0)) else 0
 
 
 def _is_as_long(tracer: Tracer, one: Scalar, other: Scalar) -> bool:
@@ -198,16 +195,6 @@ def has_ended(iterator: IteratorValue) -> bool:
 
 
 __all__ = [
-    *(
-        "CALL",
-        "RULED",
-        "are_private",
-        "end",
-        "goes_over_arrays",
-        "goes_over_grown",
-        "has_ended",
-        "is_numbered",
-        "item_at",
-    ),
-    *("numbering", "source_of", "take_one", "trip", "under"),
+    *("CALL", "RULED", "are_private", "end", "goes_over_arrays", "goes_over_grown", "has_ended", "is_numbered"),
+    *("item_at", "numbering", "source_of", "take_one", "trip", "under"),
 ]

@@ -42,6 +42,15 @@ def length_of(bounds: tuple[Scalar, ...]) -> int:
     return (numbers[-1] - numbers[0]) // numbers.step + 1 if numbers else 0
 
 
+def steps_of(bounds: tuple[Scalar, Scalar, Scalar], forward: bool) -> tuple[Scalar, Scalar]:
+    """How far it is in a range from start to stop, negative where it goes the other way, and how many steps that is."""
+    start, stop, step = bounds
+    distance = make("sub", stop, start)
+    if not forward:
+        distance, step = make("neg", distance), make("neg", step)
+    return distance, make("floordiv", make("sub", make("add", distance, step), 1), step)
+
+
 def number_binary(tracer: Tracer, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs for two Python numbers; breaks where the expression would get too long."""
     return not_too_long(_number_binary(tracer, op, lhs, rhs))

@@ -40,6 +40,7 @@ from dynamo_lite.capture.value import (
     ComputedValue,
     ConstantValue,
     EitherValue,
+    NumberedValue,
     NumberValue,
     ResultValue,
     Value,
@@ -82,10 +83,10 @@ class _Untold(Exception):
 
 @dataclass(eq=False, slots=True)
 class Objects:
-    """What tell_apart() has found. tags: the numbers that have one; others: by number, the objects from before the loop
-    that it may be, with their tags, and the numbers earlier in order that it may be one object with. grown: those that
-    are what they were before the loop where they are equal to that. listed: those that are
-    items of lists from outside; under: the numbers under which they stand."""
+    """What tell_apart() found. tags: the numbers that have one; outside: by number, the objects from before the loop
+    that it may be, with their tags; others: the numbers earlier in order that it may be one object with. grown: those
+    that are what they were before the loop where they are equal to that. listed: those that are items of lists from
+    outside; under: the numbers under which they stand."""
 
     tags: dict[Path, Path] = field(default_factory=dict)
     outside: dict[Path, list[tuple[int, Value]]] = field(default_factory=dict)
@@ -168,11 +169,12 @@ def tell_apart(
 def listed_under(tracer: Tracer, value: Value) -> list[NumberValue]:
     """The numbers of the loop's under which an item of a list from outside stands; none for any other value."""
     origin = value.origin if isinstance(value, NumberValue) else value
-    if not isinstance(origin, CallValue) or origin.function is not operator.getitem:
-        return []
-    of, index = origin.args
-    varies = isinstance(index, NumberValue) and tracer.varies(index.expr)
-    return [*listed_under(tracer, of), *([index] if varies else [])]  # type: ignore[list-item]
+    under: list[NumberValue] = []
+    while isinstance(origin, CallValue) and origin.function is operator.getitem:
+        origin, index = origin.args
+        if isinstance(index, NumberValue) and tracer.varies(index.expr):
+            under.insert(0, index)
+    return under if isinstance(origin, NumberedValue) else []
 
 
 def _tagged(graph: Graph) -> Iterator[tuple[Node, Graph]]:

@@ -39,8 +39,7 @@ _LONGEST = 100  # instructions
 _BUILDS = frozenset(
     {"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "BINARY_SUBSCR"}
 )
-# Packages whose functions and objects capture knows; what is the user's may be inlined.
-_KNOWN = frozenset({"builtins", "numpy", "math", "cmath", "dynamo_lite", "types", "itertools", "functools", "operator"})
+_KNOWN = policy.KNOWN_MODULES | {"cmath"}  # though it has no rules yet
 _OURS = object()  # what may be captured, or is not known
 _FOREIGN = object()  # what a foreign object has, or gives
 _NULL = object()

@@ -17,6 +17,7 @@ import numpy as np
 
 from dynamo_lite._C import rounds_of_rests
 from dynamo_lite.capture.numbers import as_scalar
+from dynamo_lite.capture.state import ALWAYS_UNROLLED
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -59,7 +60,7 @@ def goes_by_number(items: Any) -> bool:
     """Whether a loop over `items` may be one over their numbers."""
     if type(items) in (np.ndarray, range):
         return True
-    return type(items) in (list, tuple) and len(items) > 0 and type(items[0]) in (int, float, list, tuple)
+    return type(items) in (list, tuple) and len(items) > ALWAYS_UNROLLED and type(items[0]) in (int, float, list, tuple)
 
 
 class Rest:

@@ -347,6 +347,7 @@ class Region:
         return len(range(start, stop, step)) <= UNROLLED_RATHER
 
 
+ALWAYS_UNROLLED = 8  # iterations of a loop of known length
 UNROLLED_RATHER = 64  # iterations
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 import types
 from collections.abc import Callable
@@ -123,6 +124,38 @@ def test_what_a_capture_has_found_to_be_too_much_serves_the_next(monkeypatch: py
     fast.reset()
     fast(x)
     assert len(raised) == 2
+
+
+def counts_texts(x: Any, texts: list[str]) -> Any:
+    for text in texts:
+        x = x * 0.9
+        if text == "more":
+            x = x + 1.0
+    return x
+
+
+def test_no_segment_goes_on_where_it_began() -> None:
+    """What is left of a list is too much work for the very first instruction behind a break: residual code runs it."""
+    texts = ["more", "less"] * 60
+    fast = dynamo_lite.compile(counts_texts, options={"cost_model": False, "work_limit": 100, "recompile_limit": 200})
+    for _ in range(3):
+        x = np.ones(5)
+        assert ends_within(20, lambda: fast(x, texts)).tobytes() == counts_texts(x, texts).tobytes()  # noqa: B023
+
+
+def ends_within(seconds: int, call: Callable[[], Any]) -> Any:
+    """What `call` gives; TimeoutError if that takes longer."""
+
+    def late(*_: Any) -> None:
+        raise TimeoutError
+
+    old = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        return call()
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
 
 
 def test_time_has_a_budget() -> None:

@@ -321,6 +321,29 @@ def test_what_the_program_sees_of_its_iterators(function: Any) -> None:
         )
 
 
+def pairs_of_one_pool(x: Any, n: int) -> Any:
+    for i, j in itertools.product(range(n), repeat=2):  # noqa: B007
+        x = x * 0.999 + 0.001 * i
+    return i, j, x
+
+
+def pairs_of_two_pools(x: Any, n: int) -> Any:
+    for i, j in itertools.product(range(n), range(n)):  # noqa: B007
+        x = x * 0.999 + 0.001 * i
+    return i, j, x
+
+
+@pytest.mark.parametrize("function", [pairs_of_one_pool, pairs_of_two_pools])
+def test_a_pool_that_is_repeated_has_the_same_objects(function: Any) -> None:
+    """As plain Python has it: repeat=2 gives one object twice, two ranges give two."""
+    fast = dynamo_lite.compile(function, options=OPTIONS)
+    for n in (20, 260, 260):
+        i, j, x = fast(np.ones(4), n)
+        first, second, plain = function(np.ones(4), n)
+        assert (i, j, i is j) == (first, second, first is second)
+        assert x.tobytes() == plain.tobytes()
+
+
 @pytest.mark.parametrize("shape", [(-1,), (2, -1), (-1, 2)])
 def test_negative_sizes_are_refused_as_ever(shape: tuple[int, ...]) -> None:
     def places(shape: Any, x: Any) -> Any:

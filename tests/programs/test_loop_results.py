@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.oracle import require_equal
+from tests.programs.loop_cases import table
 
-PROGRAMS: dict[str, Callable[[Any], Any]] = {}
-
-
-def program(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS[function.__name__] = function
-    return function
+PROGRAMS, program = table()  # True: nothing breaks its graph, and no loop is refused for a quotient
 
 
 def counted(x: Any) -> int:
@@ -26,31 +22,31 @@ def counted(x: Any) -> int:
     return c
 
 
-@program
+@program(True)
 def arithmetic(x):  # type: ignore[no-untyped-def]
     c = counted(x)
     return c / len(x), c == 3, c != 0, c < 4.5, c <= 20
 
 
-@program
+@program(False)
 def of_ints(x):  # type: ignore[no-untyped-def]
     c = counted(x)
     return c + 1, 2 - c, c * 3, c * 0.5, c // 3, c % 3, c**2
 
 
-@program
+@program(True)
 def arithmetic_with_numpy(x):  # type: ignore[no-untyped-def]
     c = counted(x)
     return c * x[0], x + c, c - x, x[0] == c, x[0] / c if len(x) > 1 else c, np.float32(1.5) + c
 
 
-@program
+@program(False)
 def a_quotient_by_it(x):  # type: ignore[no-untyped-def]
     c = counted(x)
     return len(x) / c, len(x) // c, len(x) % c, 1.5 / c
 
 
-@program
+@program(False)
 def the_object_itself(x):  # type: ignore[no-untyped-def]
     c = 1000
     for i in range(len(x)):
@@ -60,7 +56,7 @@ def the_object_itself(x):  # type: ignore[no-untyped-def]
     return c, d, d is c, c is c, (c, c + 1)
 
 
-@program
+@program(True)
 def floats(x):  # type: ignore[no-untyped-def]
     s = 0.0
     for i in range(len(x)):
@@ -68,13 +64,13 @@ def floats(x):  # type: ignore[no-untyped-def]
     return s * 2.0, s / len(x), s == s, s > 1, s + 1, (s - 1) ** 2
 
 
-@program
+@program(False)
 def sizes_and_slices(x):  # type: ignore[no-untyped-def]
     c = counted(x)
     return np.zeros(c + 1), x[: c - 1], x[c:].sum(), np.arange(c)
 
 
-@program
+@program(True)
 def quotients_of_counts(x):  # type: ignore[no-untyped-def]
     c = 1
     s = 0.0
@@ -87,7 +83,7 @@ def quotients_of_counts(x):  # type: ignore[no-untyped-def]
     return s, t
 
 
-@program
+@program(False)
 def quotients_by_nothing(x):  # type: ignore[no-untyped-def]
     c = 5
     t = []
@@ -101,7 +97,7 @@ def quotients_by_nothing(x):  # type: ignore[no-untyped-def]
     return t
 
 
-@program
+@program(False)
 def big_numbers(x):  # type: ignore[no-untyped-def]
     c = 1
     s = 0.0
@@ -123,33 +119,21 @@ VALUES = {
 }
 
 
-def outcome(function: Callable[[Any], Any], x: Any) -> Any:
-    with np.errstate(all="ignore"):
-        try:
-            found = function(x)
-        except Exception as error:
-            found = type(error).__name__, str(error)
-    return shown(found), x.tobytes()
-
-
-def shown(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [shown(part) for part in value]
-    return type(value).__name__, value.tobytes() if isinstance(value, np.ndarray) else repr(value)
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_is_plain_python(name: str) -> None:
-    fast = dynamo_lite.compile(PROGRAMS[name], options={"cost_model": False, "recompile_limit": 100})
-    for values in [*VALUES.values(), *VALUES.values()]:
-        for _ in range(2):
-            assert outcome(fast, values.copy()) == outcome(PROGRAMS[name], values.copy())
+    first, *rest = [lambda x=values: (x.copy(),) for values in [*VALUES.values()] * 2]  # type: ignore[misc]
+    require_equal(
+        PROGRAMS[name][0],
+        first,
+        variants=rest,
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False, "recompile_limit": 100}},
+    )
 
 
-@pytest.mark.parametrize("name", ["arithmetic", "arithmetic_with_numpy", "floats", "quotients_of_counts"])
+@pytest.mark.parametrize("name", [name for name, (_, is_one_graph) in PROGRAMS.items() if is_one_graph])
 def test_is_one_graph(name: str) -> None:
-    """Nothing breaks behind the loop, and none is refused for a quotient."""
-    fast = dynamo_lite.compile(PROGRAMS[name], options={"cost_model": False})
+    fast = dynamo_lite.compile(PROGRAMS[name][0], options={"cost_model": False})
     for _ in range(3):
         fast(VALUES["ordinary"].copy())
     assert not fast.stats()["breaks"]

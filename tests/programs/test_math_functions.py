@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.oracle import require_equal
+from tests.programs.loop_cases import table
 
-PROGRAMS: dict[str, Callable[[Any], Any]] = {}
-
-
-def program(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS[function.__name__] = function
-    return function
+OPTIONS = {"cost_model": False, "recompile_limit": 100}
+PROGRAMS, program = table()  # True: nothing breaks its graph
 
 
-@program
+@program(True)
 def roundings(x):  # type: ignore[no-untyped-def]
     out = []
     for i in range(len(x)):
@@ -31,7 +27,7 @@ def roundings(x):  # type: ignore[no-untyped-def]
     return out
 
 
-@program
+@program(True)
 def steps(x):  # type: ignore[no-untyped-def]
     s = 0.0
     for k in range(1, len(x)):
@@ -41,7 +37,7 @@ def steps(x):  # type: ignore[no-untyped-def]
     return s
 
 
-@program
+@program(True)
 def kinds_of_floats(x):  # type: ignore[no-untyped-def]
     count = 0
     for i in range(len(x)):
@@ -54,7 +50,7 @@ def kinds_of_floats(x):  # type: ignore[no-untyped-def]
     return count
 
 
-@program
+@program(True)
 def powers(x):  # type: ignore[no-untyped-def]
     out = []
     for i in range(len(x)):
@@ -64,7 +60,7 @@ def powers(x):  # type: ignore[no-untyped-def]
     return out
 
 
-@program
+@program(True)
 def parts_of_scalars(x):  # type: ignore[no-untyped-def]
     out = []
     for i in range(len(x)):
@@ -75,7 +71,7 @@ def parts_of_scalars(x):  # type: ignore[no-untyped-def]
     return out, x[0].real is x[0]
 
 
-@program
+@program(True)
 def near(x):  # type: ignore[no-untyped-def]
     out = []
     for i in range(len(x) - 2):
@@ -97,37 +93,20 @@ VALUES = {
 }
 
 
-def outcome(function: Callable[..., Any], *args: Any) -> Any:
-    with warnings.catch_warnings(record=True) as met:
-        warnings.simplefilter("always")
-        try:
-            found = function(*args)
-        except Exception as error:
-            found = type(error).__name__, str(error)
-    return typed(found), [(one.category.__name__, str(one.message)) for one in met]
-
-
-def typed(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [typed(part) for part in value]
-    return type(value).__name__, value.tobytes() if isinstance(value, np.ndarray) else repr(value)
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?"])
 def test_is_plain_python(name: str, dtype: str) -> None:
-    """Values, types, exceptions and warnings."""
-    fast = dynamo_lite.compile(PROGRAMS[name], options={"cost_model": False, "recompile_limit": 100})
-    for values in VALUES.values():
-        with np.errstate(all="ignore"):
-            x = values.astype(dtype)
-        for _ in range(3):
-            assert outcome(fast, x) == outcome(PROGRAMS[name], x)
+    with np.errstate(all="ignore"):
+        arrays = [values.astype(dtype) for values in VALUES.values()]
+    first, *rest = [lambda x=x: (x.copy(),) for x in arrays]  # type: ignore[misc]
+    require_equal(
+        PROGRAMS[name][0], first, variants=rest, compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
+    )
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_is_one_graph(name: str) -> None:
-    fast = dynamo_lite.compile(PROGRAMS[name], options={"cost_model": False})
+    fast = dynamo_lite.compile(PROGRAMS[name][0], options={"cost_model": False})
     for _ in range(3):
         fast(VALUES["ordinary"])
     assert not fast.stats()["breaks"]
@@ -145,10 +124,10 @@ def test_margins_of_the_call(dtype: str) -> None:
             np.isclose(x[0], x[-1], margin),
         )
 
-    fast = dynamo_lite.compile(close, options={"cost_model": False, "recompile_limit": 100})
-    for values in VALUES.values():
-        with np.errstate(all="ignore"):
-            x = values.astype(dtype)
-        for margin in (0.1, 0.0, 1e-9, -1.0, 1e300, math.inf, math.nan):
-            for _ in range(2):
-                assert outcome(fast, x, margin) == outcome(close, x, margin)
+    margins = (0.1, 0.0, 1e-9, -1.0, 1e300, math.inf, math.nan)
+    with np.errstate(all="ignore"):
+        arrays = [values.astype(dtype) for values in VALUES.values()]
+    calls = [lambda x=x, margin=margin: (x.copy(), margin) for x in arrays for margin in margins]  # type: ignore[misc]
+    require_equal(
+        close, calls[0], variants=calls[1:], compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
+    )

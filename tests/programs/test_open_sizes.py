@@ -112,6 +112,10 @@ def square(x: Any) -> Any:
     return x[: n * n].reshape(n, n).sum(axis=0), x * float(np.sqrt(len(x))), x[: math.ceil(math.sqrt(len(x)))]
 
 
+def shaped(x: Any, n: Any, m: Any) -> Any:
+    return x.reshape(n, m) * 2.0, np.reshape(x, (n, m)) + 1.0, x.reshape((m, n)).sum(axis=0)
+
+
 def roots(x: Any) -> Any:
     t = 0.0
     for i in range(len(x)):
@@ -151,6 +155,15 @@ def test_equal_and_one_graph(function: Any, calls: list[tuple[Any, ...]], backen
         )
         assert not report.compiled.explain().breaks and not report.compiled.explain().skips
         assert report.stats["native_calls"] and not report.stats["plain_calls"]
+
+
+def test_a_size_that_is_an_argument_may_be_minus_one(backend: str) -> None:
+    fits, fits_not = [(2, 3), (-1, 1), (1, -1), (3, -1), (-1, 6), (6, 1)], [(-1, -1), (4, 3), (-2, 3)]
+    options = {"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}}
+    for sizes in (fits, fits + fits_not):
+        first, *rest = [lambda n=n, m=m: (X[:6].copy(), n, m) for n, m in sizes]  # type: ignore[misc]
+        report = require_equal(shaped, first, variants=rest, compile=dynamo_lite.compile, compile_options=options)
+        assert not report.compiled.explain().breaks and bool(report.raised) == (sizes is not fits)
 
 
 @pytest.mark.usefixtures("no_mode")

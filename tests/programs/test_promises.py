@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 
 import dynamo_lite
+from tests.oracle import require_equal
+from tests.programs.loop_cases import table
 
-PROGRAMS: dict[str, Callable[[Any], Any]] = {}
-
-
-def program(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    PROGRAMS[function.__name__] = function
-    return function
+PROGRAMS, program = table()  # True: its loop is not refused
 
 
-@program
+@program(True)
 def windows_from_before_the_begin(x):  # type: ignore[no-untyped-def]
     out = np.zeros(len(x))
     for i in range(len(x)):
@@ -27,7 +20,7 @@ def windows_from_before_the_begin(x):  # type: ignore[no-untyped-def]
     return out
 
 
-@program
+@program(True)
 def one_iteration_before_the_begin(x):  # type: ignore[no-untyped-def]
     out = np.zeros(len(x))
     for i in range(len(x)):
@@ -35,7 +28,7 @@ def one_iteration_before_the_begin(x):  # type: ignore[no-untyped-def]
     return out
 
 
-@program
+@program(False)
 def stores_by_such_bounds(x):  # type: ignore[no-untyped-def]
     for i in range(len(x)):
         x[i] += 1.0
@@ -43,7 +36,7 @@ def stores_by_such_bounds(x):  # type: ignore[no-untyped-def]
     return x
 
 
-@program
+@program(True)
 def counted_down(x):  # type: ignore[no-untyped-def]
     c = len(x) - 1
     s, r = 0.0, 1.0
@@ -54,7 +47,7 @@ def counted_down(x):  # type: ignore[no-untyped-def]
     return s, c
 
 
-@program
+@program(False)
 def counted_below_nothing(x):  # type: ignore[no-untyped-def]
     c = len(x)
     seen = []
@@ -64,7 +57,7 @@ def counted_below_nothing(x):  # type: ignore[no-untyped-def]
     return np.array(seen)
 
 
-@program
+@program(False)
 def quotients(x):  # type: ignore[no-untyped-def]
     s = 0
     for i in range(len(x)):
@@ -72,7 +65,7 @@ def quotients(x):  # type: ignore[no-untyped-def]
     return s, x[0]
 
 
-@program
+@program(False)
 def a_divisor_of_nothing(x):  # type: ignore[no-untyped-def]
     out = []
     for i in range(len(x)):
@@ -81,7 +74,7 @@ def a_divisor_of_nothing(x):  # type: ignore[no-untyped-def]
     return out, x
 
 
-@program
+@program(False)
 def inside_another_loop(x):  # type: ignore[no-untyped-def]
     s = np.zeros(len(x))
     for i in range(5):
@@ -90,32 +83,25 @@ def inside_another_loop(x):  # type: ignore[no-untyped-def]
     return s
 
 
-def outcome(function: Callable[[Any], Any], x: np.ndarray[Any, Any]) -> Any:
-    try:
-        found = function(x)
-    except Exception as error:
-        return type(error).__name__, str(error), x.tobytes()
-    parts = found if isinstance(found, tuple) else (found,)
-    return [(type(one).__name__, repr(np.asarray(one).tolist())) for one in parts], x.tobytes()
-
-
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("size", [64, 41, 21, 3, 1, 0])
 def test_is_plain_python(name: str, size: int) -> None:
     """What other iterations do is done in them, whatever length the arrays have by then."""
-    fast = dynamo_lite.compile(PROGRAMS[name], options={"cost_model": False})
-    rng = np.random.default_rng(5)
-    for count in (64, size, size, 30):
-        x = rng.random(count)
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            assert outcome(fast, x.copy()) == outcome(PROGRAMS[name], x.copy())
+    random = np.random.default_rng(5)
+    arrays = [random.random(count) for count in (64, size, size, 30)]
+    first, *rest = [lambda x=x: (x.copy(),) for x in arrays]  # type: ignore[misc]
+    require_equal(
+        PROGRAMS[name][0],
+        first,
+        variants=rest,
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False}},
+    )
 
 
-@pytest.mark.parametrize("name", ["windows_from_before_the_begin", "one_iteration_before_the_begin", "counted_down"])
+@pytest.mark.parametrize("name", [name for name, (_, is_native) in PROGRAMS.items() if is_native])
 def test_is_native(name: str) -> None:
-    """Their loops are not refused."""
-    fast = dynamo_lite.compile(PROGRAMS[name])
+    fast = dynamo_lite.compile(PROGRAMS[name][0])
     x = np.random.default_rng(1).random(64)
     for _ in range(3):
         fast(x.copy())
