@@ -45,7 +45,7 @@ typedef struct DlPoll {
     uint64_t call;         /* which call that was */
     uint64_t passed;       /* rounds, or calls, up to the last question */
     uint64_t around;       /* how far the loop around it was then */
-    uint64_t gained;       /* what had been compiled then */
+    uint64_t answering;    /* how long compiling had taken then */
     uint64_t last;         /* when the clock was looked at */
     int depth;             /* stack slots in use at the header */
     struct DlPoll *outer;  /* of the loop around; or NULL */
@@ -292,7 +292,9 @@ call_timed(DlPoll *poll, DlTrial *trial, DlFrame *frame, PyObject *function, PyC
     if (!brief) {
         dl_trial_note(trial, DL_TRY_PLAIN_TIMED, &stopwatch, 0);
     }
-    if (dl_thread.asked == stopwatch.asked) { /* nothing was compiled meanwhile */
+    double answering = (double)(dl_thread.answering - stopwatch.answering);
+    if (answering <= dl_thresholds.unsettled / 4 * time) { /* little was compiled meanwhile */
+        time -= brief ? 0 : answering;
         poll->calls += (uint64_t)poll->stride;
         poll->spent += (uint64_t)(time * poll->stride);
         poll->heat += (uint64_t)(time * poll->stride);
@@ -435,22 +437,21 @@ round_is_due(DlPoll *poll)
         return 0;
     }
     DlFrame *frame = dl_pyframe_running(PyThreadState_Get());
-    if (round->hot && may_act(dl_pyframe_code(frame))) {
-        return 1;
-    }
     uint64_t time = dl_now(), around = poll->outer ? count_of(poll->outer) : 0;
     uint64_t call = dl_thread.segment + (poll->entry ? count_of(poll->entry) : 0);
-    if (poll->frame != frame || poll->call != call || poll->around != around || poll->gained != dl_thread.asked) {
-        /* what passed meanwhile is not this loop's, begun anew, or compiling is in it */
+    uint64_t passed = time - poll->last, answering = dl_thread.answering - poll->answering;
+    int is_settled = (double)answering <= dl_thresholds.unsettled / 4 * (double)passed;
+    poll->answering = dl_thread.answering;
+    if (poll->frame != frame || poll->call != call || poll->around != around || !is_settled) {
+        /* what passed meanwhile is not this loop's, begun anew, or much compiling is in it */
         poll->frame = frame;
         poll->call = call;
         poll->around = around;
-        poll->gained = dl_thread.asked;
         poll->last = time;
         poll->countdown = poll->stride = 1;
-        return 0;
+        return round->hot && may_act(dl_pyframe_code(frame));
     }
-    uint64_t passed = time - poll->last;
+    passed -= answering;
     round->n_plain += (uint64_t)poll->stride * (uint64_t)poll->rounds;
     round->plain += passed;
     round->spent += passed;
@@ -462,6 +463,9 @@ round_is_due(DlPoll *poll)
         poll->stride /= 2;
     }
     poll->countdown = poll->stride;
+    if (round->hot && may_act(dl_pyframe_code(frame))) {
+        return 1;
+    }
     if ((round->loses && time < round->retry_at) || time < round->cool_until) {
         return 0;
     }
@@ -472,6 +476,7 @@ round_is_due(DlPoll *poll)
     DlPoll *outer = poll->outer;
     if (outer != NULL && !outer->off && !outer->round->loses && poll->nudged < dl_thresholds.nudges) {
         outer->round->hot = 1; /* if the loop around it goes round soon, that is to be entered, whole */
+        outer->stride -= outer->countdown - 1; /* so many rounds have passed when it asks */
         outer->countdown = 1;
         poll->nudged++;
         round->spent = 0;
@@ -507,7 +512,6 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
     DlCache *cache = dl_cache_get(code);
     DlRound *round = poll->round;
     poll->nudged = 0;
-    poll->frame = NULL;
     round->spent = 0;
     PyObject *answer = cache ? dl_back_edge_ask(watch.on_hot, (PyObject *)poll, frame, code, poll->depth) : NULL;
     if (answer == Py_None || (answer != NULL && PyFloat_Check(answer))) {
@@ -516,6 +520,7 @@ enter_loop(DlPoll *poll, DlFrame *frame, PyCodeObject *code)
         Py_SETREF(answer, Py_NewRef(dl_go_on));
     }
     else if (answer != NULL) {
+        poll->frame = NULL;
         round->hot = 1;
         round->entered++;
         round->header = cache_ahead(answer);

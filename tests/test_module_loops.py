@@ -11,10 +11,12 @@ import io
 import operator
 import random
 import textwrap
+import time
 import traceback
 import types
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -338,3 +340,24 @@ def test_names_that_are_no_globals_are_left_alone() -> None:
     finally:
         watch.end()
     assert local["i"] == 8 and "x" not in names and watch.loops_entered == 0
+
+
+def test_rounds_are_timed_while_what_they_call_has_to_wait() -> None:
+    """The budget knows how long a script is going to run, though each round has functions that ask and are refused."""
+    script = textwrap.dedent("""
+        def step(x):
+            return np.sqrt(x * 0.999 + 1.0) * x - 0.5
+        for k in range(20):
+            y = np.ones(20_000)
+            for i in range(300):
+                y = step(y)
+    """)
+    often = 0.01 / time.process_time()  # every 10 ms; a round takes some 30
+    limits = replace(LOOPS_AT_ONCE, hot_loop=0.001, hot_function=0.001, ask_again=often)
+    watch = Watch(replace(limits, budget_share=0.0, budget_base=-1.0), "numba")
+    try:
+        exec(watch.watched(compile(script, __file__, "exec")), {"np": np})
+    finally:
+        watch.end()
+    timed = {position[0]: known.n_plain for (*_, position), known in watch.rounds.items()}
+    assert timed[4] >= 10 and timed[6] > 3000

@@ -102,6 +102,9 @@ def _loops(code: Code, together: int) -> list[Loop]:
     return [replace(loop, copies=_copies(code, loop, together)) if loop.header in inner else loop for loop in found]
 
 
+_CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX"})
+
+
 @remembered
 def runs_out(code: Code, header: int) -> bool:
     """Whether the loop headed by instruction `header` is a `for` that ends with its iterator only, unless something is
@@ -129,6 +132,8 @@ def _copies(code: Code, loop: Loop, together: int) -> int:
             return 1
         if within and instr.target is not None and instr.target <= index and instr.target != loop.header:
             return 1
+    if any(instr.op in _CALLS for instr in body):
+        return 1  # its rounds may be long, and nobody would know before all copies have run
     return max(1, together // len(body))
 
 
