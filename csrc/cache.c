@@ -71,11 +71,12 @@ take_condition(DlEntry *self, PyObject *condition)
     return self->pays < 0 || !fits ? -1 : 0;
 }
 
-/* Read one item of what residual code gives: the number of an argument, or a tuple with a constant; 0 or -1. */
+/* Read a row of what residual code gives: the number of an argument, or a tuple with a constant; 0 or -1. */
 static int
-take_returned(DlEntry *self, PyObject *item)
+take_row(DlEntry *self, PyObject *item, Py_ssize_t flag)
 {
     struct DlReturned *row = &self->returns[self->n_returns];
+    row->flag = flag;
     row->index = PyLong_Check(item) ? PyLong_AsSsize_t(item) : -1;
     row->constant = PyTuple_Check(item) && PyTuple_GET_SIZE(item) == 1 ? Py_NewRef(PyTuple_GET_ITEM(item, 0)) : NULL;
     self->n_returns++;
@@ -86,6 +87,33 @@ take_returned(DlEntry *self, PyObject *item)
     return 0;
 }
 
+/* Whether an item is a choice: a tuple of flags, each with what it is where that is True, and what it is otherwise. */
+static int
+is_choice(PyObject *item)
+{
+    return PyTuple_Check(item) && PyTuple_GET_SIZE(item) > 1 && PyTuple_GET_SIZE(item) % 2 == 1;
+}
+
+/* Read one item; 0 or -1. */
+static int
+take_returned(DlEntry *self, PyObject *item)
+{
+    if (!is_choice(item)) {
+        return take_row(self, item, -1);
+    }
+    Py_ssize_t last = PyTuple_GET_SIZE(item) - 1;
+    for (Py_ssize_t i = 0; i < last; i += 2) {
+        Py_ssize_t flag = PyLong_AsSsize_t(PyTuple_GET_ITEM(item, i));
+        if (flag < 0) {
+            return PyErr_Occurred() ? -1 : (PyErr_SetString(PyExc_ValueError, "CacheEntry: a flag is an argument"), -1);
+        }
+        if (take_row(self, PyTuple_GET_ITEM(item, i + 1), flag) < 0) {
+            return -1;
+        }
+    }
+    return take_row(self, PyTuple_GET_ITEM(item, last), -1);
+}
+
 /* Read what residual code gives, a list for a tuple; 0 or -1 with an error set. */
 static int
 take_returns(DlEntry *self, PyObject *returns)
@@ -94,8 +122,12 @@ take_returns(DlEntry *self, PyObject *returns)
         return 0;
     }
     self->returns_tuple = PyList_Check(returns);
-    Py_ssize_t n = self->returns_tuple ? PyList_GET_SIZE(returns) : 1;
-    self->returns = PyMem_Calloc((size_t)n + 1, sizeof *self->returns);
+    Py_ssize_t n = self->n_items = self->returns_tuple ? PyList_GET_SIZE(returns) : 1, n_rows = n;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = self->returns_tuple ? PyList_GET_ITEM(returns, i) : returns;
+        n_rows += is_choice(item) ? PyTuple_GET_SIZE(item) / 2 : 0;
+    }
+    self->returns = PyMem_Calloc((size_t)n_rows + 1, sizeof *self->returns);
     if (self->returns == NULL) {
         PyErr_NoMemory();
         return -1;

@@ -50,10 +50,12 @@ typedef struct {
     PyObject *owner;       /* the on_miss that made it, compared only: other owners do not see it; NULL: everybody's */
     char quick;            /* guards that run no Python code, a program without other ends, no residual that has to be called */
     char returns_tuple;
-    Py_ssize_t n_returns;  /* items of what residual gives, where it does nothing else; 0: it has to be called */
+    Py_ssize_t n_items;    /* of the tuple that residual gives */
+    Py_ssize_t n_returns;  /* rows for what residual gives, where it does nothing else; 0: it has to be called */
     struct DlReturned {
         Py_ssize_t index;  /* among the slots and then the outputs; -1: the constant */
         PyObject *constant;
+        Py_ssize_t flag;   /* likewise; where that is not True the next row counts in place of this one; -1: it counts */
     } *returns;
     char retired;          /* when the guards pass, run plainly; DL_RETIRED_BY_DECLINES: more time went into declines than runs */
     char at_loop;          /* it begins with an iteration of a loop */

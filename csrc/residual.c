@@ -94,25 +94,33 @@ dl_residual_call(PyObject *made, PyObject *func, PyObject **slots, Py_ssize_t n_
 PyObject *
 dl_residual_returned(DlEntry *entry, PyObject *const *slots, Py_ssize_t n_slots, DlValues *outputs)
 {
-    Py_ssize_t n = entry->n_returns;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        Py_ssize_t index = entry->returns[i].index;
+    const struct DlReturned *row = entry->returns, *end = row + entry->n_returns;
+    for (; row < end; row++) {
+        Py_ssize_t index = row->index, flag = row->flag;
         if (index >= n_slots + outputs->n || (index >= 0 && index < n_slots && slots[index] == NULL)) {
+            return NULL;
+        }
+        if (flag >= 0 && (flag < n_slots || flag >= n_slots + outputs->n || !PyBool_Check(outputs->items[flag - n_slots]))) {
             return NULL;
         }
     }
     Py_INCREF(entry); /* NB: making a tuple may collect garbage */
-    PyObject *made = entry->returns_tuple ? PyTuple_New(n) : NULL;
-    for (Py_ssize_t i = 0; i < n && (made != NULL || !entry->returns_tuple); i++) {
-        Py_ssize_t index = entry->returns[i].index;
-        PyObject *item = index < 0           ? entry->returns[i].constant
-                         : index < n_slots   ? slots[index]
-                                             : outputs->items[index - n_slots];
+    PyObject *made = entry->returns_tuple ? PyTuple_New(entry->n_items) : NULL;
+    row = entry->returns;
+    for (Py_ssize_t i = 0; i < entry->n_items && (made != NULL || !entry->returns_tuple); i++, row++) {
+        while (row->flag >= 0 && outputs->items[row->flag - n_slots] != Py_True) {
+            row++;
+        }
+        Py_ssize_t index = row->index;
+        PyObject *item = index < 0 ? row->constant : index < n_slots ? slots[index] : outputs->items[index - n_slots];
         if (entry->returns_tuple) {
             PyTuple_SET_ITEM(made, i, Py_NewRef(item));
         }
         else {
             made = Py_NewRef(item);
+        }
+        while (row->flag >= 0) {
+            row++;
         }
     }
     Py_DECREF(entry);
