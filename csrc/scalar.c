@@ -729,6 +729,9 @@ dl_scalar_load_all(const DlScalars *table, PyObject *const *inputs, DlNumber *va
     }
     for (int32_t i = 0; i < table->n_loads; i++) {
         const DlScalarLoad *load = &table->loads[i];
+        if (load->input < 0) { /* which a step yields */
+            continue;
+        }
         PyObject *input = inputs[load->input];
         if (table->kinds[load->value] == DL_FLOAT && PyFloat_CheckExact(input)) {
             values[load->value].f = PyFloat_AS_DOUBLE(input);

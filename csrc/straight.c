@@ -15,7 +15,7 @@
 
 enum { MOST_NUMBERS = 64, MOST_ARRAYS = 8, MOST_OUTPUTS = 8, MOST_WRITTEN = 4, SMALL_SCRATCH = 256, SMALL_BYTES = 512 };
 
-typedef enum { FROM_INPUT, FROM_MADE, FROM_NUMBER, FROM_RESULT, FROM_CONSTANT, FROM_NOWHERE } From;
+typedef enum { FROM_INPUT, FROM_MADE, FROM_NUMBER, FROM_RESULT, FROM_CONSTANT, FROM_YIELD, FROM_NOWHERE } From;
 
 /* A value that goes into the code, or an output of the program. */
 typedef struct {
@@ -61,20 +61,24 @@ find_loop(const DlProgram *program)
             return NULL;
         }
     }
+    DlLoopStep *loop = &program->steps[last].loop;
     for (int32_t i = 0; i < table->n_loads; i++) {
-        if (table->loads[i].input < 0) {
+        int known = table->loads[i].input >= 0;
+        for (int k = 0; k < loop->yields.n; k++) {
+            known |= loop->yields.values[k] == table->loads[i].value;
+        }
+        if (!known) {
             return NULL;
         }
     }
-    DlLoopStep *loop = &program->steps[last].loop;
     const int32_t bounds[] = {loop->start, loop->stop, loop->by};
     for (int i = 0; i < 3; i++) {
         if (!table->constant[bounds[i]] || table->initial[bounds[i]].i != (i > 0)) {
             return NULL; /* not range(0, 1, 1) */
         }
     }
-    int whole = loop->machine != NULL && !loop->leaves && loop->pausing.n == 0 && loop->yields.n == 0
-                && loop->body->body->n_numbers == 0 && !loop->body->body->has_condition;
+    int whole = loop->machine != NULL && !loop->leaves && loop->pausing.n == 0
+                && loop->body->body->n_numbers == loop->yields.n && !loop->body->body->has_condition;
     return whole && dl_machine_is_simple(loop->machine) ? loop : NULL;
 }
 
@@ -142,6 +146,12 @@ find_outputs(DlStraight *self, const DlProgram *program, const DlLoopStep *loop,
         if (output->kind != DL_FROM_REG) {
             value->from = output->kind == DL_FROM_NUMBER ? FROM_NUMBER : FROM_CONSTANT;
             value->index = output->kind == DL_FROM_NUMBER ? output->index : i;
+            for (int k = 0; k < loop->yields.n && value->from == FROM_NUMBER; k++) {
+                if (loop->yields.values[k] == output->index) {
+                    value->from = FROM_YIELD;
+                    value->word = first[loop->n_operands + loop->n_carried + k];
+                }
+            }
             continue;
         }
         value->from = find_source(program, self, output->index, &value->index);
@@ -262,6 +272,7 @@ make_output(const DlProgram *program, const Value *value, PyObject *const *input
     case FROM_MADE:
         return Py_NewRef(made[value->index]);
     case FROM_NUMBER:
+    case FROM_YIELD:
         return dl_scalar_object(&program->numbers, value->index, numbers);
     case FROM_RESULT: /* NB: an int64 there may be wider than what the type has of it, in the first bytes */
         return dl_scalar_make(value->descr, word);
@@ -302,9 +313,9 @@ restore(const DlStraight *self, PyObject *const *inputs)
     }
 }
 
-/* Fill the block and run the code: whether all was as it should be. */
+/* Fill the block and run the code: whether all was as it should be; then numbers that it yields are among `numbers`. */
 static int
-run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, PyObject *const *made, const DlNumber *numbers)
+run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, PyObject *const *made, DlNumber *numbers)
 {
     DlStraight *self = program->straight;
     for (int i = 0; i < self->n_values; i++) {
@@ -328,6 +339,9 @@ run_code(DlProgram *program, const DlVariant *variant, PyObject *const *inputs, 
     for (int i = 0; i < self->n_outputs && done; i++) {
         if (self->outputs[i].from == FROM_RESULT) { /* an object that went in is none that is made */
             done = self->words[self->outputs[i].word + DL_RESULT_ORIGIN] == 0;
+        }
+        if (self->outputs[i].from == FROM_YIELD) {
+            memcpy(&numbers[self->outputs[i].index], &self->words[self->outputs[i].word], sizeof *numbers);
         }
     }
     if (!done) {

@@ -64,7 +64,9 @@ DTYPES: dict[str, DType] = {"bool": BOOL, "int": INT64, "float": FLOAT64}  # of 
 def machine_form(loop: Loop, elementwise: Elementwise) -> Machine | None:
     """The machine form of a loop, None if it has none."""
     values = (*loop.carried, *loop.captured)
-    if len(loop.types) != len(values) or len(values) > MOST_INPUTS or loop.yields:
+    if len(loop.types) != len(values) or len(values) > MOST_INPUTS:
+        return None
+    if loop.yields and (loop.start, loop.stop, loop.step) != (0, 1, 1):
         return None
     dtypes, ndims = [], []
     for type_ in loop.types:

@@ -255,7 +255,9 @@ class _Emitter:
         dsts = self.structured(node)
         condition, *operands = map(self.operand, node.args)
         then, orelse = self.bodies[node]
-        self.steps.append(Cond(dsts, condition, then, orelse, tuple(operands), node.params.get("yields", ())))
+        assert isinstance(node.type, tuple)
+        yields = node.params.get("yields", ())
+        self.steps.append(Cond(dsts, condition, then, orelse, tuple(operands), yields, node.type))
 
     def structured(self, node: Node) -> tuple[int, ...]:
         """The registers of what a loop or a choice yields; notes what it writes."""

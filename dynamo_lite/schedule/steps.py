@@ -233,7 +233,7 @@ class Cond:
 
     condition: a number, or a register that holds a bool NumPy scalar. Outputs are registers, then numbers, whose dsts
     hold NumPy scalars and which are `yields` to the steps behind. Like a Loop's body a branch saves nothing, and
-    declines when what it writes may share memory with another of its inputs.
+    declines when what it writes may share memory with another of its inputs. types: of the outputs.
     """
 
     dsts: tuple[int, ...]
@@ -242,6 +242,7 @@ class Cond:
     orelse: Schedule
     operands: tuple[Operand, ...]
     yields: tuple[Symbol, ...] = ()
+    types: tuple[ArrayType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from dynamo_lite.graph.scalar import Symbol, is_scalar, is_symbolic, renamed, symbols_of
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_scalar, is_symbolic, kind_of, renamed, symbols_of
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.schedule.steps import (
     Alloc,
+    Cond,
     DType,
     Kernel,
     Loop,
@@ -36,6 +37,9 @@ from dynamo_lite.schedule.steps import (
     View,
 )
 from dynamo_lite.schedule.target import Target
+
+_YIELDED = ".yielded"
+_NOTHING: dict[str, Scalar] = {"int": 0, "float": 0.0, "bool": False}  # what numbers are before they are yielded
 
 
 def straight(schedule: Schedule, types: Sequence[ArrayType | None], target: Target) -> Schedule:
@@ -71,7 +75,7 @@ def routine_of(schedule: Schedule) -> Loop | None:
     *before, last = schedule.steps or (None,)
     if not isinstance(last, Loop) or last.machine is None or any(isinstance(step, Loop | Map) for step in before):
         return None
-    once = (last.start, last.stop, last.step) == (0, 1, 1) and not last.goes_on and not last.yields
+    once = (last.start, last.stop, last.step) == (0, 1, 1) and not last.goes_on
     return last if once and last.pause is None else None
 
 
@@ -122,6 +126,7 @@ class _Segment:
         self.symbols: dict[str, Symbol] = {}  # from outside, in order
         self.own: dict[str, Symbol] = {}  # which the steps yield
         self.handed: list[int] = []  # registers whose NumPy scalars are handed out
+        self.numbers: list[Scalar] = []  # that are, of those which the steps yield
         self.n_registers = schedule.n_registers
 
     # What steps use
@@ -166,6 +171,8 @@ class _Segment:
             fits = self.uses(Reg(step.src))
             self.own.update((symbol.name, symbol) for symbol in step.yields)
             return fits
+        if isinstance(step, Cond):
+            return self.uses(step.condition) and all(map(self.uses, step.operands)) and self.takes_choice(step)
         return isinstance(step, Require) and self.asks(step.condition)
 
     def takes_results(self, step: Map) -> bool:
@@ -182,12 +189,32 @@ class _Segment:
                 return False
         return True
 
+    def takes_choice(self, step: Cond) -> bool:
+        """Note what a choice writes and yields; whether that is NumPy scalars and numbers alone."""
+        for place in {*step.then.written, *step.orelse.written}:
+            target = step.operands[place]
+            base = self.base.get(target.index) if isinstance(target, Reg) else None
+            if base not in self.types:
+                return False
+            self.uses(Reg(base))
+            self.written.add(base)
+        if len(step.types) != len(step.dsts) or not all(type_.scalar for type_ in step.types):
+            return False
+        self.scalars.update(step.dsts)
+        self.dtypes.update((dst, type_.dtype) for dst, type_ in zip(step.dsts, step.types, strict=True))
+        self.own.update((symbol.name, symbol) for symbol in step.yields)
+        return True
+
     # What comes out
 
     def hands_out(self, output: Operand) -> bool:
         """Note what is handed out; whether it can be."""
         if not isinstance(output, Reg):
-            return _is_early((output,))
+            if _is_early((output,)):
+                return True
+            if output not in self.numbers:
+                self.numbers.append(output)
+            return self.asks(output) and kind_of(output) in _NOTHING
         if output.index in self.scalars:
             if output.index not in self.handed:
                 self.handed.append(output.index)
@@ -198,22 +225,31 @@ class _Segment:
         """What stands for it behind the loop."""
         if isinstance(output, Reg) and output.index in self.handed:
             return Reg(self.schedule.n_registers + self.handed.index(output.index))
+        if not isinstance(output, Reg) and output in self.numbers:
+            return self.yields()[self.numbers.index(output)]
         return output
+
+    def yields(self) -> tuple[Symbol, ...]:
+        """The numbers that are handed out, as those that the loop yields."""
+        return tuple(
+            Symbol(f"{_YIELDED}{place}", kind_of(number), -1 - place) for place, number in enumerate(self.numbers)
+        )
 
     # The loop
 
     def loop(self, steps: list[Step]) -> tuple[Loop, tuple[tuple[int, Any], ...]]:
         """The loop, and the constants with which what it hands out begins."""
         n_handed, first = len(self.handed), self.schedule.n_registers
-        self.n_registers = first + 2 * n_handed
+        self.n_registers = first + 2 * n_handed + len(self.numbers)
         initial = tuple((first + n_handed + i, self.dtypes[reg].type(0)) for i, reg in enumerate(self.handed))
         body = _Body(self)
         body_steps = tuple(map(body.step, steps))
-        outputs = tuple(Reg(body.register(register)) for register in self.handed)
+        outputs: tuple[Operand, ...] = tuple(Reg(body.register(register)) for register in self.handed)
+        outputs += tuple(map(body.scalar, self.numbers))
         inner = Schedule(
             body.n_inputs,
             body.count,
-            tuple(body.symbols.values()),
+            (*body.symbols.values(), *self.own.values()),
             tuple((body.registers[reg], known) for reg, known in self.constants.items() if reg in body.registers),
             body_steps,
             outputs,
@@ -221,16 +257,18 @@ class _Segment:
         )
         types: list[ArrayType | None] = [ArrayType(self.dtypes[register], (), True) for register in self.handed]
         types += [self.types[register] for register in self.captured]
-        types += [None] * len(self.symbols)
+        types += [None] * (len(self.symbols) + len(self.numbers))
+        dsts = (*range(first, first + n_handed), *range(first + 2 * n_handed, self.n_registers))
         return Loop(
-            tuple(range(first, first + n_handed)),
+            dsts,
             inner,
             0,
             1,
             1,
             tuple(Reg(register) for register, _ in initial),
-            (*map(Reg, self.captured), *self.symbols.values()),
+            (*map(Reg, self.captured), *self.symbols.values(), *(_NOTHING[kind_of(one)] for one in self.numbers)),
             tuple(types),
+            yields=self.yields(),
         ), initial
 
 
@@ -244,7 +282,7 @@ class _Body:
         self.symbols = {
             name: Symbol(name, symbol.kind, first + i) for i, (name, symbol) in enumerate(segment.symbols.items())
         }
-        self.n_inputs = self.count = first + len(segment.symbols)
+        self.n_inputs = self.count = first + len(segment.symbols) + len(segment.numbers)
         self.names = {**self.symbols, **segment.own}
 
     def register(self, register: int) -> int:
@@ -270,6 +308,9 @@ class _Body:
             return replace(step, operands=operands, outs=tuple(map(self.register, step.outs)))
         if isinstance(step, Read):
             return replace(step, src=self.register(step.src))
+        if isinstance(step, Cond):
+            condition, operands = self.operand(step.condition), tuple(map(self.operand, step.operands))
+            return replace(step, condition=condition, operands=operands, dsts=tuple(map(self.register, step.dsts)))
         assert isinstance(step, Require)
         return replace(step, condition=self.scalar(step.condition))
 
