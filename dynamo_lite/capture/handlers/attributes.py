@@ -95,6 +95,8 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
     match owner:
         case ArrayValue():
             return numpy_rules.array_attribute(machine, owner, name)
+        case ConstantValue() if (type(owner.value).__name__, name) in _ITSELF:
+            return owner
         case ConstantValue():
             return _constant_attribute(machine, owner, name)
         case ObjectValue():
