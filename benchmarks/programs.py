@@ -386,7 +386,7 @@ _ALL = (
         lambda m: (m.array(m.n // 8, 2, low=-9.0, high=9.0), m.array(8, 2, low=-9.0, high=9.0)),
         small=160,
     ),
-    Program("branch_on_sum", branch_on_sum, lambda m: (m.array(m.n, low=-1.0),), breaks=True),
+    Program("branch_on_sum", branch_on_sum, lambda m: (m.array(m.n, low=-1.0),)),
     Program("checksum_in_the_middle", checksum_in_the_middle, lambda m: (m.matrix(),), breaks=True),
     Program("gray_scott", gray_scott, lambda m: (m.matrix(), m.matrix())),
     Program("jacobi_1d", jacobi_1d, lambda m: (m.array(m.n), m.array(m.n))),

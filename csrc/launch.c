@@ -202,8 +202,9 @@ dl_steps_run(DlRun *run, int fixed)
         }
         status = dl_step_run(run, step);
         /* NB: after every step that computes, so that a later one stores nothing into the caller's arrays; what the body
-         * of a loop stores can be undone, so that it is enough to ask after each iteration; branches stand in loops. */
-        if (status == 0 && program->body == NULL && (step->kind == DL_STEP_MAP || step->kind == DL_STEP_REDUCE)) {
+         * of a loop or a branch stores can be undone, so that it is enough to ask after each iteration, or choice. */
+        int computes = step->kind == DL_STEP_MAP || step->kind == DL_STEP_REDUCE || step->kind == DL_STEP_COND;
+        if (status == 0 && program->body == NULL && computes) {
             status = dl_flags_check(run);
         }
         if (status != 0 || run->end != NULL) {

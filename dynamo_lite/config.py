@@ -63,6 +63,11 @@ class Config:
         "DYNAMO_LITE_NATIVE_LOOPS",
         "Keep `for` loops over ranges and arrays loops in the graph, where they are understood.",
     )
+    native_branches: bool = option(
+        True,
+        "DYNAMO_LITE_NATIVE_BRANCHES",
+        "Keep branches on data outside of loops in the graph, where both arms are short and are understood.",
+    )
     node_limit: int = option(
         4000, "DYNAMO_LITE_NODE_LIMIT", "Operations one graph may hold; the graph breaks there.", low=1
     )

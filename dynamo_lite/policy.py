@@ -121,6 +121,21 @@ AT_ONCE = Thresholds(
     break_pays=0.0,
 )  # everything is compiled at its second call or round
 
+
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """Which branches on data outside of loops stay in the graph, both arms of them. An arm that never runs has taken
+    its compile time for nothing, and big arrays gain more where a segment of its own fuses them with what follows."""
+
+    shorter: int = 40  # instructions of the shorter arm
+    together: int = 300  # and of both
+    elements: int = 2048  # of an array that an arm computes
+    most: int = 24  # in one segment, with those of inlined functions
+    most_refused: int = 4  # that could not be captured, after which no more is tried
+
+
+ARMS = Arms()
+
 # NB: as sysconfig's paths "stdlib" and "platstdlib" have it, which take 3 ms to find out.
 STDLIB = os.path.dirname(os.__file__)
 _LIBRARIES = tuple(

@@ -88,7 +88,8 @@ def test_native_calls_and_declines_are_counted_by_each(compiler: Compile) -> Non
 
 
 def test_fullgraph_names_the_break_at_every_call(compiler: Compile) -> None:
-    fast = compiler(branches, backend="reference", fullgraph=True, recompile_limit=1)
+    options = {"native_branches": False, "recompile_limit": 1}
+    fast = compiler(branches, backend="reference", fullgraph=True, options=options)
     for _ in range(4):
         with pytest.raises(GraphBreakError, match="branch depends on what an array holds"):
             fast(np.ones(4))
@@ -568,7 +569,7 @@ def halved_if_large(x: Any) -> Any:
 
 @pytest.mark.usefixtures("no_mode")
 def test_the_sides_of_a_branch_on_data_share_what_is_long_behind_it(compiler: Compile) -> None:
-    fast = compiler(halved_if_large, options={"cost_model": False, "native_loops": False})
+    fast = compiler(halved_if_large, options={"cost_model": False, "native_loops": False, "native_branches": False})
     small, large = np.linspace(0.0, 0.5, 9), np.linspace(0.0, 1.0, 9)
     for x in (small, large, small, large):
         assert fast(x).tobytes() == halved_if_large(x).tobytes()
@@ -579,7 +580,7 @@ def test_the_sides_of_a_branch_on_data_share_what_is_long_behind_it(compiler: Co
 
 @pytest.mark.usefixtures("no_mode")
 def test_a_side_that_comes_first_is_compiled_with_what_is_behind_it(compiler: Compile) -> None:
-    fast = compiler(halved_if_large, options={"cost_model": False, "native_loops": False})
+    fast = compiler(halved_if_large, options={"cost_model": False, "native_loops": False, "native_branches": False})
     small, large = np.linspace(0.0, 0.5, 9), np.linspace(0.0, 1.0, 9)
     for x in (large, small, large):
         assert fast(x).tobytes() == halved_if_large(x).tobytes()
@@ -593,7 +594,7 @@ def test_a_call_with_a_break_that_gains_stays(compiler: Compile) -> None:
             y = y * 0.5 + np.abs(x)
         return y - x
 
-    fast, x = compiler(halves), np.linspace(0.0, 1.0, 1000)
+    fast, x = compiler(halves, options={"native_branches": False}), np.linspace(0.0, 1.0, 1000)
     for _ in range(5):
         fast(x)
     assert fast.stats()["native_calls"] == 10

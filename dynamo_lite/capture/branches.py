@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, NoReturn
 
+from dynamo_lite.capture.arms import check_sizes, raising_way
 from dynamo_lite.capture.choices import (
     GoesOn,
     Merge,
@@ -26,6 +27,7 @@ from dynamo_lite.capture.choices import (
     as_number,
     break_,
     data_condition,
+    merge_of,
     narrowed,
     none_condition,
 )
@@ -140,19 +142,23 @@ class Walk:
                 self._leave()
                 return False
             instr = frame.code.instrs[frame.index]
-            if instr.op in _JUMPS:
+            if instr.op in _JUMPS and not self._raises(frame.index):
                 asks_none = instr.op.endswith("NONE")
                 condition = (none_condition if asks_none else data_condition)(self.machine, frame.stack[-1])
                 if condition is not None and self._avoids(condition):
                     continue
                 if condition is not None:
-                    goes_on = self._fork(condition)
+                    goes_on = self.fork(condition)
                     if goes_on is not None:
                         return goes_on
                     continue
             self.machine.step(frame)
             if frame.yielded is not None:
                 self.refuse("loop-exit", "yield")
+
+    def _raises(self, place: int) -> bool:
+        """Whether one way of a jump outside of loops only raises: the program goes the other one, or declines."""
+        return not self.machine.tracer.in_loop and raising_way(self.frame.code, place) is not None
 
     def _leave(self) -> None:
         """At the end of a way out of the loop, which has taken the iterator off the stack."""
@@ -182,7 +188,7 @@ class Walk:
 
     # -- choices ----------------------------------------------------------------------------------
 
-    def _fork(self, condition: GoesOn) -> GoesOn | None:
+    def fork(self, condition: GoesOn) -> GoesOn | None:
         """Trace both ways from the jump at hand to where they meet, and merge what they leave."""
         frame, index = self.frame, self.frame.index
         instr = frame.code.instrs[index]
@@ -221,7 +227,7 @@ class Walk:
     def _is_compound(self) -> bool:
         """Whether conditions of several parts are to become one number."""
         tracer = self.machine.tracer
-        return tracer.plans[tracer.regions[0].key].compound
+        return tracer.in_loop and tracer.plans[tracer.regions[0].key].compound
 
     def _go_apart(self, ways: Ways) -> GoesOn | None:
         """Trace the ways on which an inner loop may have been left, and the one behind it, to where they meet."""
@@ -248,10 +254,10 @@ class Walk:
         machine, frame = self.machine, self.frame
         tracer = machine.tracer
         self.forks += 1
-        if self.forks > SIMPLE_FORKS and not self._is_compound():
+        if self.forks > SIMPLE_FORKS and tracer.in_loop and not self._is_compound():
             tracer.plans[tracer.regions[0].key].compound = True
             raise Retry
-        if self.forks > MAX_FORKS:
+        if self.forks > (MAX_FORKS if tracer.in_loop else SIMPLE_FORKS):
             self.refuse("graph-too-large", f"more than {MAX_FORKS} choices")
         line, way, places = frame.line, self.way, self.places
         state = mutable_state(tracer, {id(cell) for cell in frame.cells.values() if cell.concrete is None})
@@ -297,6 +303,8 @@ class Walk:
                 self._avoid(name, condition, "loop-state", what, unrolled=True)
                 self._part(arm, before)
                 self.refuse("loop-state", "a list, dict or iterator that a branch changes")
+        if not tracer.in_loop:
+            check_sizes(tracer, ends[0].region, ends[1].region)
         frame.line, self.way = line, way
         self.places = places.union(*(end.places for end in ends))
 
@@ -309,7 +317,8 @@ class Walk:
                 self._part(arms[place], before)
             self.refuse(reason, detail)
 
-        return self._merge(condition, ends[0], ends[1], join, held, refuse)
+        known_before = frozenset(id(value) for value, _ in state)
+        return self._merge(condition, ends[0], ends[1], join, held, refuse, known_before)
 
     def _narrow(self, condition: GoesOn, truth: bool) -> dict[str, tuple[Value, Value]]:
         """Let the locals that are one thing or another by a condition be that on one of its ways; what each was."""
@@ -364,7 +373,8 @@ class Walk:
         return True
 
     def _key(self) -> tuple[Any, ...]:
-        return self.machine.tracer.regions[-1].key
+        regions = self.machine.tracer.regions
+        return regions[-1].key if regions else ()
 
     def _restore(self, locals_: dict[str, Value], contents: dict[str, Value | None], stack: list[Value]) -> None:
         self.frame.locals.clear()
@@ -376,13 +386,21 @@ class Walk:
     # -- merging ----------------------------------------------------------------------------------
 
     def _merge(
-        self, condition: GoesOn, then: _End, orelse: _End, join: int | None, before: Snapshot, refuse: Refuse
+        self,
+        condition: GoesOn,
+        then: _End,
+        orelse: _End,
+        join: int | None,
+        before: Snapshot,
+        refuse: Refuse,
+        objects: frozenset[int],
     ) -> GoesOn | None:
         """The state behind both ways; whether the loop goes on, where they meet at the end of the iteration.
-        before: what places held where the ways part. refuse: what to do where they leave what does not fit."""
+        before: what places held where the ways part; objects: by id the containers that there were. refuse: what to do
+        where they leave what does not fit."""
         frame, tracer = self.frame, self.machine.tracer
         own = {id(cell) for cell in frame.cells.values()}
-        merge = Merge(self.machine.tracer, refuse, then.region, orelse.region)
+        merge = merge_of(self.machine.tracer, refuse, then.region, orelse.region, objects)
         wanted = [self._live(end, join) for end in (then, orelse)]
         locals_: dict[str, Value] = {}
         for name in {**then.locals, **orelse.locals}:
@@ -453,7 +471,7 @@ class Walk:
 
 
 @dataclass(eq=False)
-class _CalleeWalk(Walk):
+class CalleeWalk(Walk):
     """A call of a Python function that is traced in place inside a loop, along all of its ways to a return."""
 
     def run(self, join: int | None = None, begins: bool = True) -> GoesOn | None:
@@ -475,7 +493,7 @@ class _CalleeWalk(Walk):
 
 def _call_in_loop(machine: Machine, frame: Frame) -> Value:
     """What a call of a Python function inside a loop returns."""
-    walk = _CalleeWalk(machine, frame, frozenset(range(len(frame.code.instrs))), -1, break_, -1, None)
+    walk = CalleeWalk(machine, frame, frozenset(range(len(frame.code.instrs))), -1, break_, -1, None)
     walk.run()
     return frame.stack.pop()
 
@@ -483,4 +501,4 @@ def _call_in_loop(machine: Machine, frame: Frame) -> Value:
 CALLEES.append(_call_in_loop)
 
 
-__all__ = ["GoesOn", "Walk"]
+__all__ = ["CalleeWalk", "GoesOn", "Walk"]

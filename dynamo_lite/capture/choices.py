@@ -11,6 +11,7 @@ reads it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import field
 from typing import NoReturn, TypeAlias
@@ -23,7 +24,7 @@ from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS, close_branches
 from dynamo_lite.capture.sameness import is_one_object, is_tuple, mutable_state, same, types_agree, unchanged
-from dynamo_lite.capture.state import Region, Tracer
+from dynamo_lite.capture.state import LoopKey, Region, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -31,9 +32,13 @@ from dynamo_lite.capture.value import (
     ConstantValue,
     EitherValue,
     NumberValue,
+    Picked,
     SequenceValue,
     Value,
     a_kind,
+    computed_number,
+    is_made_after,
+    is_single,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
@@ -73,13 +78,13 @@ def _split(machine: Machine, condition: GoesOn, then: Callable[[], Value], orels
     values: list[Value] = []
     state = mutable_state(tracer, set())
     for truth, make_value in ((True, then), (False, orelse)):
-        around = tracer.regions[-1].key
+        around = _key(tracer)
         regions.append(tracer.open_branch((*around, "value", truth), condition, truth))
         values.append(make_value())
         tracer.regions.pop()
     if not unchanged(tracer, state):
         break_("loop-state", "a list, dict or iterator that a branch changes")
-    merge = Merge(tracer, break_, regions[0], regions[1])
+    merge = merge_of(tracer, break_, regions[0], regions[1])
     what = "an expression"
     first, second = (realise(tracer, value) for value in values)
     is_scalar = isinstance(first, EitherValue | ArrayValue) or as_scalar(first) is not None
@@ -90,6 +95,10 @@ def _split(machine: Machine, condition: GoesOn, then: Callable[[], Value], orels
     merge.close(condition)
     _settle(result)
     return result
+
+
+def _key(tracer: Tracer) -> LoopKey:
+    return tracer.regions[-1].key if tracer.regions else ()
 
 
 def _handed(merge: Merge, value: Value, place: int) -> Value:
@@ -142,7 +151,7 @@ def _number_of(tracer: Tracer, condition: GoesOn) -> Scalar:
 
 def _empty(tracer: Tracer, condition: GoesOn) -> tuple[Region, Region]:
     """Two ways on which nothing is done."""
-    around = tracer.regions[-1].key
+    around = _key(tracer)
     then = tracer.open_branch((*around, "number", True), condition, True)
     tracer.regions.pop()
     orelse = tracer.open_branch((*around, "number", False), condition, False)
@@ -161,7 +170,7 @@ def parts_of(tracer: Tracer, value: Value | None) -> Parts | None:
         is_whole = (one[1] is value.first and other[2] is value.second) or _comes_first(value.first, value.second)
         if is_whole and not isinstance(value.condition, Node):
             return NumberValue(None, value.condition), value.first, value.second
-        merge = Merge(tracer, break_, *_empty(tracer, value.condition))
+        merge = merge_of(tracer, break_, *_empty(tracer, value.condition))
         either = merge.either("an expression", one, other)
         merge.close(value.condition)
         return None if either is None else parts_of(tracer, either)
@@ -272,9 +281,13 @@ class Merge:
         number = as_scalar(first)
         if number is None:
             return None
-        value = NumberValue(None, number, Chosen(first, second))
+        value = NumberValue(None, number, self.origin(first, second))
         self.equals.append(value)
         return value
+
+    def origin(self, first: Value, second: Value) -> Chosen | Picked | None:
+        """What says which object a number is that is the one or the other."""
+        return Chosen(first, second)
 
     def differing(self, what: str, first: Value, second: Value, wanted: tuple[bool, bool]) -> Value:
         if isinstance(first, ArrayValue) and isinstance(second, ArrayValue):
@@ -291,7 +304,7 @@ class Merge:
                 return SequenceValue(None, tuple, [self.value(what, pair, wanted) for pair in pairs])
         one, other = as_scalar(first), as_scalar(second)
         if one is not None and other is not None and kind_of(one) == kind_of(other) != "complex":
-            value = NumberValue(None, one, Chosen(first, second))
+            value = NumberValue(None, one, self.origin(first, second))
             self.scalars.append((value, self.number(one, other)))
             return value
         either = self.either(what, self.parts(first, self.then), self.parts(second, self.orelse))
@@ -410,11 +423,100 @@ class Merge:
         for value, place in self.scalars:
             value.expr = node.params["yields"][place]
         for value in (*self.equals, *(value for value, _ in self.scalars)):
-            assert isinstance(value.origin, Chosen)
-            value.origin.node = node
+            if isinstance(value.origin, Chosen):
+                value.origin.node = node
         for symbol, pair in zip(node.params.get("yields", ()), self.numbers, strict=True):
             self.tracer.alternatives[symbol.name] = pair
         return node
+
+
+@dataclass(eq=False)
+class StraightMerge(Merge):
+    """The same outside of loops, where residual code gives each number the object that plain Python has there: one from
+    before the choice, by its tag, or what the choice yields. objects: by id the containers that there were before."""
+
+    objects: frozenset[int] = frozenset()
+    tags: list[tuple[Picked, int]] = field(default_factory=list)  # with their place among the numbers
+
+    def differing(self, what: str, first: Value, second: Value, wanted: tuple[bool, bool]) -> Value:
+        if any(isinstance(value, SequenceValue) and id(value) in self.objects for value in (first, second)):
+            self.refuse("loop-state", f"{what}, which may be a tuple from before the branch")
+        return super().differing(what, first, second, wanted)
+
+    def parts(self, value: Value, region: Region) -> Parts | None:
+        """As elsewhere; an array may stand beside None, too."""
+        found = super().parts(value, region)
+        return (ConstantValue(None, True), value, None) if found is None and isinstance(value, ArrayValue) else found
+
+    def one(self, first: Value, second: Value) -> Value | None:
+        """As elsewhere; a number that either way computes anew is a new one."""
+        found = super().one(first, second)
+        is_new = isinstance(found, NumberValue) and found is not first and found.origin is None
+        return computed_number(found.expr) if is_new and not is_symbolic(found.expr) else found  # type: ignore
+
+    def origin(self, first: Value, second: Value) -> Picked | None:
+        """Which of the objects from before the choice a number may be; None if it is a new one, or has but one."""
+        found = Picked({})
+        pair = (first, self.then), (second, self.orelse)
+        tags = tuple(self._tag(value, region, found.objects) for value, region in pair)
+        if not found.objects:
+            return None
+        found.tag = tags[0]
+        if tags[0] != tags[1]:
+            self.tags.append((found, self.number(*tags)))
+        return found
+
+    def _tag(self, value: Value, region: Region, objects: dict[int, Value]) -> Scalar:
+        """The tag of a number at the end of one way."""
+        number = as_scalar(value)
+        if number is None or kind_of(number) == "bool" or is_single(number):
+            return 0
+        if not is_made_after(value, region.serial):
+            found = self._number_of(value)
+            objects[found] = value
+            return found
+        origin = value.origin  # type: ignore[attr-defined]
+        if origin is None:
+            return 0
+        if not isinstance(origin, Picked) or any(is_made_after(one, region.serial) for one in origin.objects.values()):
+            self.refuse("loop-state", "a number which may be one of several objects")
+        objects.update(origin.objects)
+        tag: Scalar = origin.tag
+        return tag
+
+    def _number_of(self, value: Value) -> int:
+        """The number, from 1 on, of an object that a name holds before a choice."""
+        key: object = value
+        if value.source is not None:
+            key = value.source
+        elif type(value) is ConstantValue:
+            key = id(value.value)
+        return self.tracer.picked.setdefault(key, 1 + len(self.tracer.picked))
+
+    def close(self, condition: GoesOn) -> Node | None:
+        """As elsewhere. What is one object on one way and has two names behind it may not be two there."""
+        for place, region in enumerate((self.then, self.orelse)):
+            names = Counter(pair[place] for pair in self.known)
+            for value, count in names.items():
+                new = isinstance(value, SequenceValue) or (
+                    as_scalar(value) is not None and is_made_after(value, region.serial)
+                )
+                if count > 1 and new:
+                    self.refuse("loop-state", "an object that has two names on one way")
+        node = super().close(condition)
+        for origin, place in self.tags:
+            assert node is not None
+            origin.tag = node.params["yields"][place]
+        return node
+
+
+def merge_of(
+    tracer: Tracer, refuse: Refuse, then: Region, orelse: Region, objects: frozenset[int] = frozenset()
+) -> Merge:
+    """What merges two ways where they stand."""
+    if tracer.in_loop or tracer.peeling:
+        return Merge(tracer, refuse, then, orelse)
+    return StraightMerge(tracer, refuse, then, orelse, objects=objects)
 
 
 def stand_in_node(tracer: Tracer, type_: ArrayType) -> Node | None:
@@ -558,6 +660,6 @@ def as_whole(machine: Machine, value: Value) -> Value:
 
 __all__ = [
     *("GoesOn", "Merge", "Parts", "Refuse", "are_like", "as_number", "as_number_here", "as_whole", "beside_none"),
-    *("break_", "choose", "data_condition", "is_none", "narrowed", "none_condition", "parts_of", "split"),
+    *("break_", "choose", "data_condition", "is_none", "merge_of", "narrowed", "none_condition", "parts_of", "split"),
     "stand_in_node",
 ]

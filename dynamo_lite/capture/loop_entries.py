@@ -133,7 +133,10 @@ def _is_told(tracer: Tracer, more: Scalar) -> bool:
 
 
 def _enter(machine: Machine, frame: Frame, header: int) -> None:
-    """Note that the loop at `header` is being traced; raises Break where a way out of an inner one has led there."""
+    """Note that the loop at `header` is being traced; raises Break where a way out of an inner one has led there, or in
+    an arm of a branch outside of loops."""
+    if machine.tracer.regions and not machine.tracer.in_loop:
+        raise Break("loop-state", "a branch around it")
     if (id(frame), header) in machine.entered:
         raise Break("loop-exit", "break, to the next iteration of a loop around it")
     machine.entered.append((id(frame), header))

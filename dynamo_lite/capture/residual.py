@@ -43,6 +43,7 @@ from dynamo_lite.capture.value import (
     NullValue,
     NumberValue,
     ObjectValue,
+    Picked,
     RangeValue,
     RecordValue,
     RestValue,
@@ -58,7 +59,7 @@ from dynamo_lite.capture.value import (
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of
 from dynamo_lite.pycode import OPCODES, Code, Instr, Position, null_below_callable
 from dynamo_lite.pycode.borrow import borrowed_slots
 from dynamo_lite.pycode.code import NO_POSITION
@@ -71,6 +72,21 @@ _OBJECTS = (
 MAX_NESTING = 100  # of what residual code builds; a deeper one took the stack it is written on
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
 _NO_FALLTHROUGH = frozenset({"JUMP", "RETURN_VALUE", "RAISE_VARARGS", "RERAISE"})
+
+
+def picked(value: NumberValue, origin: Picked) -> Value:
+    """A number that may be one of several objects, as the choice between them."""
+    found: Value = NumberValue(None, value.expr)
+    for number, one in origin.objects.items():
+        found = EitherValue(None, ScalarOp("eq", "bool", (origin.tag, number)), one, found)
+    return found
+
+
+def _as_value(condition: Argument | Value) -> Value:
+    """A condition that only the run knows as what residual code loads."""
+    if isinstance(condition, Value):
+        return condition
+    return ArrayValue(None, condition) if isinstance(condition, Node) else NumberValue(None, condition)
 
 
 @dataclass(eq=False, slots=True)
@@ -204,6 +220,8 @@ class Residual:
                 self.emit("LOAD_FAST", self.output(value.node))
             case NumberValue(origin=CallValue() | EitherValue() as origin):
                 self.build(origin)
+            case NumberValue(origin=Picked() as origin):
+                self.build(picked(value, origin))
             case NumberValue():
                 self.build_number(value)
             case TakenValue():
@@ -484,7 +502,7 @@ class Residual:
         other = Label()
         self.load(value.second)
         self.load(value.first)
-        self.load(value.condition)
+        self.load(_as_value(value.condition))
         self.emit("POP_JUMP_IF_FALSE", None, other)
         self.emit("SWAP", 2)
         self.pending.append(other)

@@ -437,6 +437,10 @@ class Tracer:
         self.scopes = scopes  # what np.errstate changes is known to the graph
         self.errors = (0, 0)  # which floating-point errors are ignored, and reported in any case, by now
         self.depth = 0  # how many such scopes are open
+        self.forks: set[Any] | None = None  # branches on data outside of loops that break the graph; None: all do
+        self.forked = 0  # how many such branches do not
+        self.picked: dict[object, int] = {}  # by what an object is, its number
+        self.forking: Any = None  # the outermost one whose arms are being traced
         self.peeling = False  # an iteration that runs before its loop is being traced
         self.ahead: tuple[Scalar, Scalar, Scalar] | None = None  # that loop's numbers, as it takes its item
         self.slicing = False  # a slice is being taken
@@ -481,6 +485,11 @@ class Tracer:
         self.facts.state(kind, source, cls, tag)
 
     # -- loops ------------------------------------------------------------------------------------
+
+    @property
+    def in_loop(self) -> bool:
+        """Whether a loop is being traced, not only an arm of a branch outside of loops."""
+        return bool(self.regions and self.regions[0].index.name)
 
     @property
     def graph(self) -> Graph:

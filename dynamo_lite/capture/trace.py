@@ -17,6 +17,7 @@ from typing import Any
 
 from dynamo_lite import _C, budget, ops
 from dynamo_lite.capture import handlers, item_rules, math_functions, numpy_functions, opaque, sums
+from dynamo_lite.capture.forks import refuse_fork
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
@@ -187,6 +188,7 @@ def _trace(
 
     plans: dict[LoopKey, LoopPlan] = {}
     starts: set[int] = set()
+    forks: set[Any] = set()
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
         tracer = Tracer(
@@ -198,6 +200,7 @@ def _trace(
         if native_loops:
             tracer.numbered = restraints.numbered.setdefault(function.__code__, {})
         tracer.outer_cells = {} if stores_cells else None
+        tracer.forks = None if shows_locals or not config.native_branches or config.stress == "break" else forks
         tracer.starts = starts
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(tracer, function, code, slots, names)
@@ -243,7 +246,7 @@ def _trace(
             continue
         # A loop drops the locals that nobody reads behind it; a traceback shows them.
         shows_locals = isinstance(result, Stop) and result.reason == "python-exception"
-        if not shows_locals or not tracer.indices:
+        if not shows_locals or not (tracer.indices or tracer.forked):
             break
     jumps: list[Any] = []
 
@@ -395,6 +398,8 @@ def _restrain(tracer: Tracer, step: int) -> Stop:
         for header, count in root.rounds.items()
         if count > 1 and root.index in natural_loop(root.code, header, False) | {header}
     )
+    if tracer.forking is not None:
+        refuse_fork(tracer)
     if repeated:
         restraints.recursive.add(repeated[0])
     elif headers and not tracer.regions:

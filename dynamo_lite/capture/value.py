@@ -179,7 +179,16 @@ class Carried:
     behind: bool = False
 
 
-Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried"
+@dataclass(eq=False, slots=True)
+class Picked:
+    """The object that a name holds behind a choice outside of loops: where ``tag``, which the run knows, is a number of
+    ``objects`` that one, else a new one."""
+
+    objects: dict[int, Value]
+    tag: Scalar = 0
+
+
+Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried | Picked"
 
 
 def is_made_after(value: Value, serial: int) -> bool:

@@ -1,7 +1,8 @@
 """Random functions over Python ints and floats, of which `is` can tell which object each result is.
 
 Enters a seed; leaves the text of a function f(u, n, k, m, f, g, thing), with a loop or none, and its arguments. Numbers
-change places, are set again, computed anew though they are equal, chosen, handed through functions and attributes.
+change places, are set again, computed anew though they are equal, chosen, handed through functions and attributes. With
+branches on data outside of loops, arrays and views of them do so, too, and some ways return or raise.
 """
 
 from __future__ import annotations
@@ -27,6 +28,21 @@ _OTHERS = (
     *("a, b = b, a", "x, y = y, x", "x, y, z = z, x, y", "x, a = pair({f}, {i})", "p = a, x; b, y = p"),
     *("thing.a = {v}", "thing.a = thing.a + 0", "thing.b = {w}", "y = thing.b", "c = thing.a", "z = half({w}, {x})"),
     "b = clip({v})",
+)
+_ARRAYS = (
+    *("{v} = {w}", "{v} = u", "{v} = {w} * 2.0", "{v} = {w}[1:]", "{v} = {w}[::-1]", "{v} = {v} + {w}[:1]"),
+    *("{v}[0] = {x}", "u[1] = {x}", "{v} += 1.0", "{v} *= {w}[:1]", "x = {v}[0]", "y = {v}.sum()"),
+    "z = float({w}[-1])",
+    *("{v} = same_or({w})", "x = sign({x})", "y = {v}.max() / {x}", "{v} = np.where({w} > 0.5, {w}, 0.0)"),
+    *("z = {v}.mean()", "{v} = u.copy()", "x = {v}.item(0)", "a = int({v}[0])", "b = len({v})", "c = {v}.argmax()"),
+    *("p = ({v}, {x})", "{v} = p[0]", "x = p[1]", "p = {v}, a", "{v} = {w}.reshape(-1, 1)[:, 0]", "q = None"),
+    *("q = {x}", "q = {v}", "thing.a = {x}", "thing.b = {v}", "x = thing.b", "y = max({x}, y)", "u = u * 2.0"),
+    "i = True",
+    "a = 7 if q is None else 1000",
+)
+_ENDS = (
+    *("return {v}, a, x", "return {v}", "return", "return x", "return p", "return 1.5", "raise ValueError(a)"),
+    "print(a)",
 )
 
 
@@ -55,9 +71,24 @@ def clip(a: Any) -> Any:
     return a
 
 
+def sign(x: Any) -> Any:
+    if x > 0:
+        return 1.0
+    elif x < 0:
+        return -1.0
+    return x
+
+
+def same_or(v: Any) -> Any:
+    if v[0] > 0.5:
+        return v
+    return v * 0.5
+
+
 class _Writer:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, branches: bool = False) -> None:
         self.pick = random.Random(seed)
+        self.branches = branches
         self.in_loop = False
 
     def ints(self) -> str:
@@ -70,6 +101,8 @@ class _Writer:
 
     def condition(self) -> str:
         pick = self.pick
+        if self.branches:
+            return self.of_data()
         if not self.in_loop:
             return f"n > {pick.choice((0, 3))}"
         element = f"u[{pick.randrange(3)}]"
@@ -82,9 +115,29 @@ class _Writer:
             )
         )
 
+    def of_data(self) -> str:
+        pick = self.pick
+        element = f"{pick.choice('uvw')}[{pick.choice((0, 1, -1))}]"
+        parts = (
+            *(f"{element} > {pick.choice((0.05, 0.3, 1.0, 3.0))}", f"{pick.choice(FLOATS)} < {element}"),
+            *(f"{element} >= v[0]", f"u.sum() < {pick.choice((0.5, 2.0, 6.0))}", f"{pick.choice(INTS)} > a"),
+            *(f"float({element}) != {pick.choice('xyz')}", f"{element} > 0.5 or {pick.choice(FLOATS)} > 1.0", "n > 2"),
+            *(f"{element} > 0.2 and w[0] < 2.0", f"not {element} > 0.7", "x > y", "z", "q is None"),
+        )
+        return pick.choice(parts)
+
+    def arrays(self, text: str) -> str:
+        v, w = self.pick.sample("vw", 2)
+        return text.format(v=v, w=w, x=self.pick.choice(FLOATS))
+
     def block(self, indent: str, depth: int) -> list[str]:
         pick, lines = self.pick, list[str]()
         for _ in range(pick.randrange(1, 4)):
+            if self.branches and pick.random() < 0.4:
+                lines.append(indent + self.arrays(pick.choice(_ARRAYS)))
+                continue
+            if self.branches and depth and pick.random() < 0.06:
+                lines.append(indent + self.arrays(pick.choice(_ENDS)))
             kind = pick.random()
             if kind < 0.35:
                 lines.append(f"{indent}{pick.choice('abc')} = {self.ints()}")
@@ -102,6 +155,18 @@ class _Writer:
                     lines += [f"{indent}else:", *self.block(indent + "    ", depth + 1)]
             else:
                 lines.append(f"{indent}u = u * 0.5")
+        return lines
+
+    def straight(self) -> list[str]:
+        """What stands in place of a loop."""
+        lines = self.block("    ", 1)
+        for _ in range(self.pick.randrange(1, 4) if self.branches else 0):
+            lines += [f"    if {self.of_data()}:", *self.block("        ", 1)]
+            if self.pick.random() < 0.3:
+                lines += [f"    elif {self.of_data()}:", *self.block("        ", 1)]
+            if self.pick.random() < 0.6:
+                lines += ["    else:", *self.block("        ", 1)]
+            lines += self.block("    ", 2) if self.pick.random() < 0.4 else []
         return lines
 
     def loop(self) -> list[str]:
@@ -124,26 +189,29 @@ class _Writer:
         return lines
 
 
-def source(seed: int, loops: bool = True) -> str:
-    """The text of f."""
-    writer = _Writer(seed)
+def source(seed: int, loops: bool = True, branches: bool = False) -> str:
+    """The text of f. branches: those outside of loops are on data."""
+    writer = _Writer(seed, branches)
     pick = writer.pick
     kept = pick.choice((0.25, 0.5, 0.9))
     lines = [
         "def f(u, n, k, m, f, g, thing):",
         "    a = k; b = 0; c = m; x = f; y = 0.0; z = g; i = 0; j = 0",
+        *(["    v = u; w = u * 2.0; p = u, x; q = None"] if branches else []),
         *(writer.block("    ", 1) if not loops or pick.random() < 0.4 else []),
-        *(writer.loop() if loops else [*writer.block("    ", 1), "    u = u * 0.5 + u"]),
+        *(writer.loop() if loops else [*writer.straight(), "    u = u * 0.5 + u"]),
     ]
     if pick.random() < 0.3:
         lines.append(f"    thing.a = {pick.choice(INTS)}; thing.b = {pick.choice(FLOATS)}")
     results = [name for name in (*"abcxyzijkf",) if pick.random() < kept]
+    if branches:
+        results += [name for name in "vwpq" if pick.random() < kept]
     return "\n".join([*lines, f"    return {', '.join(['u', *results])},"]) + "\n"
 
 
 def function(text: str) -> Callable[..., Any]:
     """f itself."""
-    namespace: dict[str, Any] = {"np": np, "pair": pair, "half": half, "clip": clip}
+    namespace: dict[str, Any] = {"np": np, "pair": pair, "half": half, "clip": clip, "sign": sign, "same_or": same_or}
     exec(text, namespace)
     made: Callable[..., Any] = namespace["f"]
     return made

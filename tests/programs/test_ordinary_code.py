@@ -546,19 +546,20 @@ def gives_a_function(x: Any, k: Any) -> Any:
     return f(), y * k
 
 
+@pytest.mark.parametrize("native_branches", [True, False])
 @pytest.mark.parametrize("function", [breaks_with_cells, keeps_a_function, gives_a_function])
-def test_breaks_in_functions_with_cell_variables(function: Function, backend: str) -> None:
+def test_breaks_in_functions_with_cell_variables(function: Function, backend: str, native_branches: bool) -> None:
     require_equal(
         function,
         lambda: (vector(), 3),
         compile=dynamo_lite.compile,
-        compile_options={"backend": backend, "options": OPTIONS},
+        compile_options={"backend": backend, "options": {**OPTIONS, "native_branches": native_branches}},
         variants=[lambda: (-vector() - 20, 3)],
     )
 
 
 def test_a_break_does_not_leave_a_function_with_cells_plain(no_mode: None) -> None:
-    fast = dynamo_lite.compile(breaks_with_cells, options=OPTIONS)
+    fast = dynamo_lite.compile(breaks_with_cells, options={**OPTIONS, "native_branches": False})
     fast(vector(), 3)
     fast(vector(), 3)
     assert len(fast.explain().breaks) == 1 and fast.stats()["native_calls"] == 4

@@ -126,7 +126,7 @@ def test_both_sides_of_a_branch_are_compiled(compiler: Compile, backend: str) ->
         copies_of(np.array([1.0, 2.0])),
         variants=[copies_of(np.array([-1.0, -2.0]))],
         compile=compiler,
-        compile_options={"backend": backend, "options": {"cost_model": False}},
+        compile_options={"backend": backend, "options": {"cost_model": False, "native_branches": False}},
     )
     assert report.stats["plain_calls"] == 0, report.stats
     assert report.stats["native_calls"] >= 2 * report.calls - 4  # two segments a call, but for those that compile

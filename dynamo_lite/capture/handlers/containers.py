@@ -216,7 +216,7 @@ def _replaces(machine: Machine, container: Value, index: Value) -> bool:
     (Outside of loops the store breaks the graph: the length may be another one at each call.)"""
     tracer = machine.tracer
     concrete: Any = container.concrete if isinstance(container, LazyValue) else None
-    if type(concrete) not in (list, dict) or not tracer.defers or not (tracer.regions or tracer.peeling):
+    if type(concrete) not in (list, dict) or not tracer.defers or not (tracer.in_loop or tracer.peeling):
         return False
     key = realise(machine.tracer, index)
     if not isinstance(key, ConstantValue) or isinstance(key, TextValue) or type(key.value) not in (int, str):
@@ -242,7 +242,7 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 return found
             raise Break("python-exception", "IndexError")
         case SequenceValue():
-            if machine.tracer.regions and isinstance(index, NumberValue) and machine.tracer.varies(index.expr):
+            if machine.tracer.in_loop and isinstance(index, NumberValue) and machine.tracer.varies(index.expr):
                 columns.open_columns(machine.tracer, container)
             key = constant_index(machine, index)
             if key == -1 and lists.has_ends(machine.tracer, container):

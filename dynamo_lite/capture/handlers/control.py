@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dynamo_lite.capture import scopes
+from dynamo_lite.capture.arms import BY_TRUTH, raising_way
 from dynamo_lite.capture.choices import as_number_here, data_condition, is_none
+from dynamo_lite.capture.forks import fork, may_fork
 from dynamo_lite.capture.iterators import go_on_with, iterate, next_item
 from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
@@ -37,8 +39,8 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.capture.words import source_text
-from dynamo_lite.graph.scalar import ScalarOp, kind_of, make, negate, simplify
-from dynamo_lite.pycode import Code, Instr, begins_rest, handlers_at
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make, negate, simplify
+from dynamo_lite.pycode import Instr, begins_rest
 
 
 def known_truth(machine: Machine, value: Value) -> bool:
@@ -53,6 +55,8 @@ def known_truth(machine: Machine, value: Value) -> bool:
                 raise Break("unsupported-operation", f"the truth of class {value.value.__qualname__}")
             if callable(value.value) or isinstance(value.value, np.dtype | type(Ellipsis)):
                 return True
+        case NumberValue() if not is_symbolic(value.expr):  # one of several objects for one number
+            return bool(value.expr)
         case NumberValue():
             if value.expr.kind == "bool":  # type: ignore[union-attr]
                 return machine.tracer.relate(value.expr)
@@ -82,13 +86,18 @@ def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
     """The truth of what the jump at `place` pops. Where only the run knows it, and one way does nothing but raise, the
     program goes the other way, and declines where that is wrong: plain Python then raises."""
     value = machine.pop(frame)
-    raising = None if machine.tracer.regions or machine.tracer.peeling else _raising_way(frame.code, place)
+    raising = None if machine.tracer.in_loop or machine.tracer.peeling else raising_way(frame.code, place)
     condition = None if raising is None else data_condition(machine, value)
     if condition is None:
         return known_truth(machine, value)
     number = as_number_here(machine, condition)
     machine.tracer.require(negate(number) if raising else simplify(number))
     return not raising
+
+
+def _forks(machine: Machine, frame: Frame) -> bool:
+    """Trace both ways from the jump at hand, if data decides it and they may become one choice."""
+    return raising_way(frame.code, frame.index - 1) is None and fork(machine, frame)
 
 
 def truth_of(machine: Machine, value: Value, wanted: bool = True) -> Value:
@@ -100,40 +109,10 @@ def truth_of(machine: Machine, value: Value, wanted: bool = True) -> Value:
     return NumberValue(None, simplify(number) if wanted else negate(number))
 
 
-def _raising_way(code: Code, place: int) -> bool | None:
-    """The truth for which a jump leads to instructions that only raise; None where neither does, or both."""
-    jump = code.instrs[place]
-    if jump.op not in _BY_TRUTH or jump.target is None:
-        return None
-    behind, target = _only_raises(code, place + 1), _only_raises(code, jump.target)
-    return None if behind == target else target == (jump.op == "POP_JUMP_IF_TRUE")
-
-
-def _only_raises(code: Code, index: int) -> bool:
-    """Whether what begins there ends with a `raise` that nothing here handles, whatever happens on the way."""
-    for _ in range(_LONGEST_RAISE):
-        instr = code.instrs[index]
-        if handlers_at(code, index) is not None:
-            return False
-        if instr.op == "RAISE_VARARGS":
-            return True
-        if instr.op == "JUMP" and instr.target is not None and instr.target > index:
-            index = instr.target
-        elif instr.target is not None or instr.op in _ENDS:
-            return False
-        else:
-            index += 1
-    return False
-
-
-_BY_TRUTH = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")
-_LONGEST_RAISE = 60  # instructions
-_ENDS = frozenset({"JUMP", "RETURN_VALUE", "YIELD_VALUE", "RERAISE"})
-
-
 @handles("TO_BOOL")
 def to_bool(machine: Machine, frame: Frame, instr: Instr) -> None:
-    is_tested = frame.code.instrs[frame.index].op in _BY_TRUTH and (machine.tracer.regions or machine.tracer.peeling)
+    is_choice = machine.tracer.regions or machine.tracer.peeling or may_fork(machine, frame, frame.index)
+    is_tested = frame.code.instrs[frame.index].op in BY_TRUTH and is_choice
     if is_tested and data_condition(machine, frame.stack[-1]) is not None:
         return  # the jump tests the truth of any object, and is where a loop's body goes two ways
     frame.push(ConstantValue(None, _truth_of_jump(machine, frame, frame.index)))
@@ -146,13 +125,13 @@ def unary_not(machine: Machine, frame: Frame, instr: Instr) -> None:
 
 @handles("POP_JUMP_IF_TRUE")
 def pop_jump_if_true(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if _truth_of_jump(machine, frame, frame.index - 1):
+    if not _forks(machine, frame) and _truth_of_jump(machine, frame, frame.index - 1):
         jump(machine, frame, instr)
 
 
 @handles("POP_JUMP_IF_FALSE")
 def pop_jump_if_false(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if not _truth_of_jump(machine, frame, frame.index - 1):
+    if not _forks(machine, frame) and not _truth_of_jump(machine, frame, frame.index - 1):
         jump(machine, frame, instr)
 
 
@@ -166,13 +145,13 @@ def _is_none(machine: Machine, value: Value) -> bool:
 
 @handles("POP_JUMP_IF_NONE")
 def pop_jump_if_none(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if _is_none(machine, machine.pop(frame)):
+    if not fork(machine, frame) and _is_none(machine, machine.pop(frame)):
         jump(machine, frame, instr)
 
 
 @handles("POP_JUMP_IF_NOT_NONE")
 def pop_jump_if_not_none(machine: Machine, frame: Frame, instr: Instr) -> None:
-    if not _is_none(machine, machine.pop(frame)):
+    if not fork(machine, frame) and not _is_none(machine, machine.pop(frame)):
         jump(machine, frame, instr)
 
 
