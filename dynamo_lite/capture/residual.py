@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from dynamo_lite._C import let_in
+from dynamo_lite._C import Objects, let_in
 from dynamo_lite.capture.call_slots import as_loaded, is_lent_method, keyword_names
+from dynamo_lite.capture.cells import as_list, rows_of
 from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, strictly
 from dynamo_lite.capture.numbered import has_ended
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
@@ -25,6 +26,7 @@ from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
+    CellItem,
     CellValue,
     CharacterValue,
     ComputedValue,
@@ -106,6 +108,7 @@ class Pending:
 class Residual:
     """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation.
 
+    alone: items of lists that it does not make (cells.py).
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
     inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
     stores: owners from outside, keys and values that are to be stored (places.py); None where the segment stores none.
@@ -117,6 +120,7 @@ class Residual:
     outputs: list[Argument] = field(default_factory=list)
     inputs: list[Source] = field(default_factory=list)
     stores: list[tuple[Value, Any, Value]] | None = None
+    alone: set[Value] = field(default_factory=set)
     loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
@@ -214,6 +218,8 @@ class Residual:
                 self.call(value.function, [ConstantValue(None, value.format), *value.args])
             case ComputedValue(origin=CallValue() as origin):
                 self.build(origin)
+            case CellItem() if value in self.alone:
+                self.load(value.number)
             case CallValue() | ComputedValue():
                 self.call(value.function, value.args)
             case RecordValue():
@@ -326,6 +332,13 @@ class Residual:
 
     def build_sequence(self, value: SequenceValue) -> None:
         """A tuple or list; what loops have appended is in a list of the program's, which nobody else knows."""
+        if value.cells is not None and value.cells.fill is not None:
+            columns = self.operand(value.cells.columns)
+            self.call(rows_of, [value.cells.fill, columns, value.ends["length"]])
+            return
+        if value.cells is not None and value.cells.values is not None:
+            self.call(Objects.list_of, as_list(value))
+            return
         if value.filled is None or value.known:
             for item in value.known:
                 self.load(item)
@@ -333,6 +346,11 @@ class Residual:
             if value.times is not None:
                 self.load(self.operand(value.times))
                 self.emit("BINARY_OP", "*")
+            for place, item in value.late.items():
+                self.load(item)
+                self.emit("COPY", 2)
+                self.emit("LOAD_CONST", place)
+                self.emit("STORE_SUBSCR")
         if value.filled is not None:
             self.emit("LOAD_FAST", self.output(value.filled))
             if value.known:
