@@ -1,10 +1,14 @@
 /* The objects of numbers, by tag: what lists get twice, and what a name still holds after the loop, is one object.
  *
  * A tag says at which event of a loop a number came about (capture/objects.py): a new event has a higher one. The tags
- * -1, -2, ... are those of objects from before the loop. A number with the tag 0 is an object that nobody else has.
+ * -1, -2, ... are those of objects from before the loop; of a list or tuple of such, which itself stands there, an item's
+ * tag says where it is, too.  A number with the tag 0 is an object that nobody else has.
  * INVARIANT: `tags` ascend.
  */
 #include "objects.h"
+
+#include "abi.h"
+#include "numpy_api.h"
 
 typedef struct {
     PyObject_HEAD
@@ -34,10 +38,27 @@ place_of(const Objects *self, int64_t tag)
     return low;
 }
 
+/* An item of the list or tuple at `number` of `firsts`, borrowed; NULL where there is none. */
+static PyObject *
+item_at(PyObject *firsts, Py_ssize_t number, Py_ssize_t place)
+{
+    PyObject *of = number < PyTuple_GET_SIZE(firsts) ? PyTuple_GET_ITEM(firsts, number) : NULL;
+    if (of == NULL || !(PyList_Check(of) || PyTuple_Check(of))) {
+        return NULL;
+    }
+    Py_ssize_t length = PySequence_Fast_GET_SIZE(of);
+    place += place < 0 ? length : 0;
+    return place >= 0 && place < length ? PySequence_Fast_GET_ITEM(of, place) : NULL;
+}
+
 PyObject *
 dl_objects_find(PyObject *object, int64_t tag)
 {
     const Objects *self = (Objects *)object;
+    if (tag < -DL_LISTED_BY) {
+        int64_t whole = -1 - tag, place = whole / DL_LISTED_BY - DL_LISTED_AT;
+        return item_at(self->firsts, (Py_ssize_t)(whole % DL_LISTED_BY), (Py_ssize_t)place);
+    }
     if (tag < 0) {
         return -1 - tag < PyTuple_GET_SIZE(self->firsts) ? PyTuple_GET_ITEM(self->firsts, -1 - tag) : NULL;
     }
@@ -125,7 +146,164 @@ objects_at(PyObject *self, PyObject *args)
     return Py_NewRef(found ? found : number);
 }
 
+typedef struct {
+    int64_t tag;
+    Py_ssize_t place;
+} Tagged;
+
+static int
+compare_tags(const void *one, const void *other)
+{
+    const Tagged *a = one, *b = other;
+    return a->tag != b->tag ? (a->tag > b->tag) - (a->tag < b->tag) : (a->place > b->place) - (a->place < b->place);
+}
+
+/* An element of a vector or matrix. */
+static const char *
+element_at(PyArrayObject *array, Py_ssize_t row, Py_ssize_t column)
+{
+    const npy_intp *strides = PyArray_STRIDES(array);
+    int is_matrix = PyArray_NDIM(array) == 2;
+    return PyArray_BYTES(array) + (is_matrix ? row * strides[0] : 0) + column * strides[is_matrix];
+}
+
+/* A Python number: of an int64, a double or, as a bool, an int8. */
+static PyObject *
+number_at(PyArrayObject *values, Py_ssize_t row, Py_ssize_t column)
+{
+    const char *data = element_at(values, row, column);
+    switch (PyArray_TYPE(values)) {
+    case NPY_INT64:
+        return PyLong_FromLongLong(*(const int64_t *)data);
+    case NPY_DOUBLE:
+        return PyFloat_FromDouble(*(const double *)data);
+    default:
+        return PyBool_FromLong(*(const npy_int8 *)data);
+    }
+}
+
+/* Put the objects into the lists `rows`, all as long as `columns`, whose tags say that something else may hold them; 0,
+ * or -1 with an error set. */
+static int
+fill_tagged(PyObject *rows, Py_ssize_t columns, PyArrayObject *values, PyArrayObject *tags, PyObject *table)
+{
+    Py_ssize_t length = PyList_GET_SIZE(rows) * columns, n = 0;
+    Tagged *known = PyMem_Malloc((size_t)(length + 1) * sizeof *known);
+    if (known == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    int status = 0, ascend = 1;
+    for (Py_ssize_t i = 0; i < length && status == 0; i++) {
+        int64_t tag = *(const int64_t *)element_at(tags, i / columns, i % columns);
+        if (tag > 0) {
+            ascend = ascend && (n == 0 || known[n - 1].tag <= tag);
+            known[n++] = (Tagged){tag, i};
+        }
+        else if (tag < 0) {
+            PyObject *found = dl_objects_find(table, tag);
+            if (found == NULL) {
+                PyErr_SetString(PyExc_SystemError, "a tag without an object");
+                status = -1;
+            }
+            else {
+                PyList_SET_ITEM(PyList_GET_ITEM(rows, i / columns), i % columns, Py_NewRef(found));
+            }
+        }
+    }
+    if (!ascend) {
+        qsort(known, (size_t)n, sizeof *known, compare_tags); /* the table takes new tags at its end */
+    }
+    PyObject *last = NULL; /* the object of the tag before, borrowed from its list */
+    for (Py_ssize_t k = 0; k < n && status == 0; k++) {
+        Py_ssize_t row = known[k].place / columns, column = known[k].place % columns;
+        int is_last = k > 0 && known[k].tag == known[k - 1].tag;
+        PyObject *found = Py_XNewRef(is_last ? last : dl_objects_find(table, known[k].tag));
+        if (found == NULL) {
+            found = number_at(values, row, column);
+            status = found == NULL ? -1 : dl_objects_note(table, known[k].tag, found);
+        }
+        if (found != NULL) {
+            PyList_SET_ITEM(PyList_GET_ITEM(rows, row), column, found);
+        }
+        last = found;
+    }
+    PyMem_Free(known);
+    return status;
+}
+
+/* Lists of `columns` items each, which are not there yet; NULL with an error set. */
+static PyObject *
+new_rows(Py_ssize_t length, Py_ssize_t columns)
+{
+    PyObject *rows = PyList_New(length);
+    for (Py_ssize_t i = 0; i < length && rows != NULL; i++) {
+        PyObject *row = PyList_New(columns);
+        if (row == NULL) {
+            Py_CLEAR(rows);
+        }
+        else {
+            PyList_SET_ITEM(rows, i, row);
+        }
+    }
+    return rows;
+}
+
+/* Whether an array has numbers for so many rows, or is a vector with so many elements. */
+static int
+has_numbers(PyArrayObject *array, Py_ssize_t length, int ndim)
+{
+    return PyArray_NDIM(array) == ndim && length >= 0 && length <= PyArray_DIM(array, 0) && PyArray_ISALIGNED(array);
+}
+
+/* list_of(values, length, tags=None, table=None): the list of the first numbers of a vector, or of a matrix the list of
+ * the lists of its first rows. */
+static PyObject *
+objects_list_of(PyObject *Py_UNUSED(cls), PyObject *args)
+{
+    PyObject *values, *tags = Py_None, *table = Py_None;
+    Py_ssize_t length;
+    if (!PyArg_ParseTuple(args, "O!n|OO", &PyArray_Type, &values, &length, &tags, &table)) {
+        return NULL;
+    }
+    PyArrayObject *array = (PyArrayObject *)values, *beside = tags == Py_None ? NULL : (PyArrayObject *)tags;
+    int type = PyArray_TYPE(array), ndim = PyArray_NDIM(array);
+    int fits = (type == NPY_INT64 || type == NPY_DOUBLE || type == NPY_INT8) && (ndim == 1 || ndim == 2)
+               && has_numbers(array, length, ndim);
+    if (fits && beside != NULL) {
+        fits = PyArray_CheckExact(tags) && PyArray_TYPE(beside) == NPY_INT64 && has_numbers(beside, length, ndim)
+               && (ndim == 1 || PyArray_DIM(beside, 1) == PyArray_DIM(array, 1)) && DL_OBJECTS_CHECK(table);
+    }
+    if (!fits) {
+        PyErr_SetString(PyExc_ValueError, "not the numbers of a list");
+        return NULL;
+    }
+    Py_ssize_t n_rows = ndim == 1 ? 1 : length, columns = ndim == 1 ? length : PyArray_DIM(array, 1);
+    PyObject *rows = new_rows(n_rows, columns);
+    int status = rows == NULL ? -1 : beside != NULL ? fill_tagged(rows, columns, array, beside, table) : 0;
+    for (Py_ssize_t i = 0; i < n_rows && status == 0; i++) {
+        PyObject *row = PyList_GET_ITEM(rows, i);
+        for (Py_ssize_t j = 0; j < columns && status == 0; j++) {
+            if (PyList_GET_ITEM(row, j) == NULL) {
+                PyObject *number = number_at(array, i, j);
+                status = number == NULL ? -1 : 0;
+                PyList_SET_ITEM(row, j, number);
+            }
+        }
+    }
+    if (status < 0) {
+        Py_CLEAR(rows);
+    }
+    if (rows != NULL && ndim == 1) {
+        Py_SETREF(rows, Py_NewRef(PyList_GET_ITEM(rows, 0)));
+    }
+    return rows;
+}
+
 static PyMethodDef methods[] = {
+    {"list_of", objects_list_of, METH_VARARGS | METH_STATIC,
+     "list_of(values, length, tags=None, table=None): the list of the first numbers of a vector, or of the lists of the "
+     "first rows of a matrix; new objects, or those with their tags in a table."},
     {"at", objects_at, METH_VARARGS, "The object with a tag, which is the number given where there is none yet."},
     {NULL},
 };

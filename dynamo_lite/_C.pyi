@@ -38,6 +38,8 @@ class Abi(NamedTuple):
     EQUAL_DEPTH: int
     FIRST_PIPELINE_REASON: int
     MAX_REASONS: int
+    LISTED_AT: int
+    LISTED_BY: int
     SCRATCH_ALIGNMENT: int
     PLACE_WORDS: int
     PLACE_POINTER: int
@@ -151,6 +153,16 @@ class Objects:
     def __new__(cls, *firsts: Any) -> Objects: ...
     def at(self, tag: int, number: Any = None, /) -> Any:
         """The object with that tag, which is `number` where there is none yet."""
+
+    @staticmethod
+    def list_of(
+        values: np.ndarray[Any, Any],
+        length: int,
+        tags: np.ndarray[Any, Any] | None = None,
+        table: Objects | None = None,
+        /,
+    ) -> list[Any]:
+        """The list of the first numbers of an array, which are new objects or those with their tags in a table."""
 
 class Declined(Exception):
     """A program declined: it changed nothing, and plain Python runs."""

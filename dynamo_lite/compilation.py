@@ -395,7 +395,7 @@ class Compilation:
                 self._led.setdefault(jump.resume_function.__code__, set()).add(code)
         if self.config.cost_model and not self._everything:
             returns = segment.capture.ends == "return" and segment.program is not None
-            if returns and is_doubtful(segment.times, len(segment.capture.graph.inputs)):
+            if returns and is_doubtful(segment.times, segment.capture.graph):
                 _C.time_calls(code, self.on_miss)
             goes_round = segment.capture.ends == "break" or segment.capture.pauses
             if goes_round and not segment.why_plain and self._loses_in_round(function, segment):

@@ -20,7 +20,7 @@ import numpy as np
 
 from dynamo_lite import ops
 from dynamo_lite._C import CompiledFunction
-from dynamo_lite.capture import consumers, draws, lists, numpy_rules, scopes
+from dynamo_lite.capture import cells, consumers, draws, lists, numpy_rules, scopes
 from dynamo_lite.capture.choices import as_number_here, as_whole, choose, data_condition, is_none, split
 from dynamo_lite.capture.consuming import as_loop
 from dynamo_lite.capture.folding import python_result
@@ -221,6 +221,10 @@ def _container_method(machine: Machine, method: MethodValue, args: Args, kwargs:
         if owner.kind is list and owner.source is None and name == "extend" and len(args) == 1:
             extend(machine, owner, machine.realised(args[0]))
             return ConstantValue(None, None)
+        if owner.kind is list and owner.source is None and name == "pop" and not args:
+            cells.want(machine.tracer, owner, grows=True)
+            if owner.cells is not None:
+                return cells.pop(machine, owner)
         if owner.kind is list and owner.source is None and name == "pop" and len(args) <= 1 and owner.items:
             index = as_constant(machine, args[0]) if args else -1
             if isinstance(index, int) and -len(owner.items) <= index < len(owner.items):
@@ -283,7 +287,8 @@ def _range(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         raise Break("python-call", "range")
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
     assert start is not None and stop is not None and step is not None
-    if machine.tracer.hint(step) == 0:
+    is_positive = machine.tracer.graph.facts.decide(make("ge", step, 1))
+    if not is_positive and machine.tracer.hint(step) == 0:
         raise Break("python-exception", "ValueError: range() arg 3 must not be zero")
     return RangeValue(None, start, stop, step)
 

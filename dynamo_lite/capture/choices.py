@@ -540,6 +540,8 @@ def data_condition(machine: Machine, value: Value) -> GoesOn | None:
     tracer = machine.tracer
     value = realise(tracer, value)
     condition: Scalar
+    if isinstance(value, SequenceValue) and value.cells is not None:
+        value = value.ends["length"]
     if isinstance(value, EitherValue):
         value = split(machine, value, lambda one: _truth(machine, one))
     if isinstance(value, NumberValue):

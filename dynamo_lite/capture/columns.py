@@ -16,7 +16,7 @@ from dynamo_lite.capture import numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.source import Source
-from dynamo_lite.capture.state import Region, Retry, Tracer
+from dynamo_lite.capture.state import ENDLESS, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -251,7 +251,8 @@ def _have_paid(machine: Machine, root: NumberedValue) -> None:
     if (tracer.grown and not is_flat) or any(isinstance(one, SequenceValue) for one in tracer.stored):
         root.give_up()
     trips: list[Scalar] = []
-    around = [region.bounds for region in tracer.regions if region.index.name]
+    loops = (region for region in tracer.regions if region.index.name)
+    around = [loop.bounds for loop in loops if loop.bounds[1] != ENDLESS]
     for start, stop, step in [*around, *([tracer.ahead] if tracer.ahead else [])]:
         if not any(map(tracer.varies, (start, stop, step))) and type(step) is int:
             trips.append(make("floordiv", make("sub", stop, start), step))

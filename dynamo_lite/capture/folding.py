@@ -89,10 +89,15 @@ def python_result(function: Callable[..., Any], *args: Any) -> Value:
         raise Break("python-exception", f"{type(error).__name__}: {error}") from None
 
 
+def is_small(count: int) -> bool:
+    """Whether a list or tuple of so many items may be made while capturing."""
+    return count <= MAX_SIZE
+
+
 def check_items(count: int) -> None:
     """Break at a list or tuple of so many items, made while capturing, if they are too many."""
-    if count > MAX_SIZE:
+    if not is_small(count):
         raise Break("costly-constant", f"a sequence of {count} items")
 
 
-__all__ = ["check_items", "python_result", "size_of"]
+__all__ = ["check_items", "is_small", "python_result", "size_of"]

@@ -40,6 +40,7 @@ from dynamo_lite.capture.value import (
     Value,
     a_kind,
     computed_number,
+    is_repeated,
     kind_name,
 )
 from dynamo_lite.capture.wrap import realise
@@ -60,7 +61,7 @@ def iterate(machine: Machine, value: Value) -> IteratorValue:
             return IteratorValue(None, value, kind="array")
         case NestedValue():
             return IteratorValue(None, value, parts(machine, value))
-        case SequenceValue() if (value.times is not None or value.is_grown) and machine.tracer.native_loops:
+        case SequenceValue() if (is_repeated(value) or value.is_grown) and machine.tracer.native_loops:
             return IteratorValue(None, value, kind="array")
         case SequenceValue():
             return IteratorValue(None, value, value.items)

@@ -140,7 +140,10 @@ def _as_now(value: Value, memo: dict[Value, Value]) -> Value:
         case SequenceValue() if value.source is None:
             sequence = memo[value] = SequenceValue(None, value.kind)  # which a list may hold itself
             sequence.known = [_as_now(item, memo) for item in value.known]
-            sequence.filled, sequence.times = value.filled, value.times
+            sequence.filled, sequence.times, sequence.cells = value.filled, value.times, None
+            sequence.late = {place: _as_now(item, memo) for place, item in value.late.items()}
+            if value.cells is not None:
+                sequence.cells, sequence.ends = replace(value.cells), dict(value.ends)
         case DictValue() if value.source is None:
             mapping = memo[value] = DictValue(None)
             mapping.known = {key: _as_now(item, memo) for key, item in value.known.items()}

@@ -26,14 +26,15 @@ node's, a number a new one or that with its tag.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
 from dynamo_lite import ops
-from dynamo_lite._C import Objects
+from dynamo_lite.capture import cells
 from dynamo_lite.capture.choices import split
+from dynamo_lite.capture.claims import claim, table_of
 from dynamo_lite.capture.folding import check_items
 from dynamo_lite.capture.machine import Machine, as_constant
 from dynamo_lite.capture.numbers import as_scalar
@@ -41,7 +42,7 @@ from dynamo_lite.capture.numpy_rules import call_numpy, set_item
 from dynamo_lite.capture.places import Place, end_of, name_of
 from dynamo_lite.capture.rows import give_up, note_row, rows_ahead, shape_of
 from dynamo_lite.capture.sameness import reachable, reached_by_name
-from dynamo_lite.capture.state import Grown, LoopKey, LoopPlan, PutNumber, Region, Retry, Tracer
+from dynamo_lite.capture.state import Grown, LoopPlan, PutNumber, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -54,7 +55,6 @@ from dynamo_lite.capture.value import (
     SequenceValue,
     UnreadValue,
     Value,
-    is_single,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.node import Argument, Node
@@ -67,6 +67,9 @@ Path: TypeAlias = tuple[Any, ...]
 def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     """``target.append(item)``; target: a list made in this segment."""
     tracer = machine.tracer
+    if target.cells is not None:
+        cells.append(machine, target, item)
+        return
     loops = [place for place, region in enumerate(tracer.regions) if target in region.lists]
     if not loops and target.filled is None:
         target.items.append(item)
@@ -76,6 +79,8 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
     was_read = any(tracer.regions[place].lists[target][0] != target.reads for place in loops)
     looked_at = any(_looks(tracer.regions[place], target) for place in loops)
     alternates = bool(loops) and not tracer.regions[-1].index.name  # a choice refuses a list that becomes longer
+    if target.filled is None and (was_read or (looked_at and alternates)):
+        cells.want(tracer, target, item, grows=True)
     if target.filled is None and not target.ends and (was_read or (looked_at and not alternates)):
         target.known.append(item)  # which the loop refuses, unless the iteration has taken one off
         return
@@ -85,6 +90,8 @@ def append(machine: Machine, target: SequenceValue, item: Value) -> None:
         _carry_ends(tracer, tracer.regions[place], target)
     item = realise(tracer, item)
     _append_ends(tracer, target, item)
+    if target.filled is None:
+        cells.note_filler(tracer, target, item)
     packed = None if isinstance(item, EitherValue) else _appended(tracer, item)
     where = name_of(tracer, target) if target.filled is None and target.rows is None else None
     if target.filled is None:
@@ -103,6 +110,7 @@ def has_ends(tracer: Tracer, target: SequenceValue) -> bool:
 
 def look(tracer: Tracer, target: SequenceValue, key: str) -> Value | None:
     """The "last" item or the "length" of a list made in this segment, without reading the list; None: not known."""
+    cells.want_filled(tracer, target)
     found = end_of(target, key)
     if found is None and (target.filled is not None or target.ends):
         for region in tracer.regions:
@@ -128,7 +136,7 @@ def is_seen_after(owner: Value, key: object) -> bool:
 def forget_ends(owners: Iterable[Value]) -> None:
     """Have lists that a loop has not appended to after all known by their items again."""
     for owner in owners:
-        if isinstance(owner, SequenceValue) and owner.filled is None:
+        if isinstance(owner, SequenceValue) and owner.filled is None and owner.cells is None:
             owner.ends.clear()
 
 
@@ -218,11 +226,18 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
     tracer = machine.tracer
     if target.source is not None or (isinstance(target, SequenceValue) and target.kind is not list):
         return False
+    if isinstance(target, SequenceValue) and target.cells is not None:
+        cells.put(machine, target, realise(tracer, key), item)
+        return True
     where = _unknown_key(tracer, key)
+    if where is None and isinstance(target, SequenceValue) and _put_late(tracer, target, key, item):
+        return True
     if where is None and is_whole(target):
         where = _constant_key(key)
     if where is None:
         return False
+    if isinstance(target, SequenceValue) and as_scalar(item := realise(tracer, item)) is not None:
+        cells.want(tracer, target, item)
     _have_whole(tracer, target)
     if isinstance(target, DictValue):
         _claim_key(tracer, key)
@@ -230,6 +245,20 @@ def put(machine: Machine, target: SequenceValue | DictValue, key: Value, item: V
         give_up(tracer, target)
     assert target.filled is not None
     _put(machine, target.filled, (where, key), realise(tracer, item))
+    return True
+
+
+def _put_late(tracer: Tracer, target: SequenceValue, key: Value, item: Value) -> bool:
+    """Note what is stored into a list that repeats an item as often as the call says, outside of the loops that go
+    over it; whether it is a number, under an index that the list has."""
+    place, item = as_scalar(key), realise(tracer, item)
+    if target.times is None or as_scalar(item) is None or type(place) is not int or place < 0:
+        return False
+    if any(target in region.lists for region in tracer.regions) or tracer.varies(target.times):
+        return False
+    if not tracer.relate(make("gt", target.times, place)):
+        return False
+    target.late[place] = item
     return True
 
 
@@ -251,10 +280,13 @@ def repeated(machine: Machine, item: Value, times: Scalar) -> SequenceValue:
     return made
 
 
-def prepare(machine: Machine, plan: LoopPlan, bounds: tuple[Scalar, ...]) -> None:
+def prepare(machine: Machine, plan: LoopPlan, bounds: tuple[Scalar, Scalar, Scalar]) -> Callable[[], None]:
     """Before a loop: have the program hold the lists and dicts, or the guards fix the lengths of the lists, of which an
-    earlier attempt has seen that the loop needs that; and make arrays for what lists get that become arrays."""
+    earlier attempt has seen that the loop needs that; and make arrays for what lists get that become arrays.
+    Gives what takes back the arrays of lists that are read, too, where the loop has no iteration."""
     tracer = machine.tracer
+    undo = cells.hold(tracer)
+    cells.prepare(machine, plan, bounds)
     for where in plan.rows:
         owner = next((one for one, name in reached_by_name(tracer).items() if name == where), None)
         rows = rows_ahead(tracer, plan, owner, where, bounds) if isinstance(owner, SequenceValue) else None
@@ -265,10 +297,13 @@ def prepare(machine: Machine, plan: LoopPlan, bounds: tuple[Scalar, ...]) -> Non
             rows.array, owner.rows = array, rows
     for where, whole in plan.lists.items():
         owner = next((one for one, name in reached_by_name(tracer).items() if name == where), None)
+        if isinstance(owner, SequenceValue) and owner.cells is not None:
+            continue
         if whole and isinstance(owner, SequenceValue | DictValue):
             _fill(tracer, owner)
         elif isinstance(owner, SequenceValue) and owner.filled is None:
             owner.items  # noqa: B018
+    return undo
 
 
 def is_whole(owner: Value) -> bool:
@@ -294,12 +329,14 @@ def _constant_key(key: Value) -> Scalar | None:
 
 def _claim_key(tracer: Tracer, key: Value) -> None:
     """See that a dict's key is an object of its own."""
-    if isinstance(key, NumberValue) and kind_of(key.expr) != "bool":
-        _claim(tracer, key)
+    if isinstance(key, NumberValue):
+        claim(tracer, key, key.expr)
 
 
 def _have_whole(tracer: Tracer, target: SequenceValue | DictValue) -> None:
     """See that the program holds all items; raises Retry where a loop has yet to learn that."""
+    if isinstance(target, SequenceValue):
+        cells.note_filler(tracer, target)
     if _ends(target) or (target.filled is not None and target.known):
         raise Break("loop-list", f"a {'dict' if isinstance(target, DictValue) else 'list'}")
     around = next((region for region in tracer.regions if target in region.lists), None)
@@ -330,6 +367,9 @@ def _fill(tracer: Tracer, target: SequenceValue | DictValue) -> None:
     if isinstance(target, SequenceValue) and target.times is not None:
         target.filled = ops.lists.new_container(graph, list, here, operands[0], target.times)
         target.times = target.fix = None
+        for place, item in target.late.items():
+            ops.lists.put(graph, target.filled, place, (_known_operand(realise(tracer, item)),), None, here)
+        target.late = {}
     else:
         kind = dict if isinstance(target, DictValue) else list
         target.filled = ops.lists.new_container(graph, kind, here)
@@ -366,7 +406,7 @@ def _appended(tracer: Tracer, item: Value) -> tuple[tuple[Argument, ...], type |
         if item in reachable(tracer):
             raise Break("loop-state", "a list, by other things than arrays and numbers")
         return tuple(_part(tracer, one) for one in item.args), item.format
-    is_fresh = isinstance(item, SequenceValue) and item.source is None and item.filled is None
+    is_fresh = isinstance(item, SequenceValue) and item.source is None and item.filled is item.cells is None
     if isinstance(item, SequenceValue) and is_fresh and item not in reachable(tracer):
         if item.times is not None:  # as many items as only the call says
             _fill(tracer, item)
@@ -387,7 +427,7 @@ def _put(
     if isinstance(item, EitherValue):
         return split(machine, item, lambda one: _put(machine, target, key, realise(tracer, one)))
     packed = packed or _appended(tracer, item)
-    table = _table(tracer)
+    table = table_of(tracer)
     where, values = (None if key is None else key[0]), packed[0]
     node = ops.lists.put(tracer.graph, target, where, values, packed[1], tracer.location(), table)
     if table is None or isinstance(item, FormattedValue):
@@ -402,24 +442,6 @@ def _put(
     return done
 
 
-def _table(tracer: Tracer) -> Node | None:
-    """The table of numbers' objects of the loop at hand, if it has one."""
-    region = tracer.regions[0] if tracer.regions else None
-    if region is None or not region.index.name or not tracer.plans[region.key].objects:
-        return None
-    if region not in tracer.tables:
-        tracer.tables[region] = ops.lists.new_container(tracer.root, Objects, tracer.location())
-    return tracer.tables[region]
-
-
-def _tell_objects(tracer: Tracer) -> None:
-    """See that the loop at hand tells which objects the numbers are that lists get; raises Retry where it does not."""
-    plan = tracer.plans[tracer.regions[0].key]
-    if not plan.objects:
-        plan.objects = True
-        raise Retry
-
-
 def _operand(tracer: Tracer, item: Value) -> Argument:
     """What is appended, or stands in it."""
     if isinstance(item, ArrayValue):
@@ -429,10 +451,7 @@ def _operand(tracer: Tracer, item: Value) -> Argument:
     number = as_scalar(item)
     if number is None or kind_of(number) == "complex" or _is_long(number):
         raise Break("loop-state", "a list, by other things than arrays and numbers")
-    if isinstance(item, NumberValue) and kind_of(number) != "bool":
-        _claim(tracer, item)
-    elif not is_single(number) and tracer.regions and tracer.regions[0].index.name:
-        _tell_objects(tracer)  # a constant is one object in all iterations
+    claim(tracer, item, number)
     return number
 
 
@@ -450,63 +469,6 @@ def _is_long(number: object) -> bool:
     return type(number) is int and not -(2**63) <= number < 2**63
 
 
-def _claim(tracer: Tracer, item: NumberValue) -> None:
-    """See that the number is an object that this iteration has made, and that no list gets twice, or have the loop tell
-    which object it is."""
-    loop = next((region for region in reversed(tracer.regions) if region.index.name), None)
-    if loop is not None and tracer.plans[tracer.regions[0].key].objects:
-        return
-    way = tuple(region.key for region in tracer.regions)
-    objects, known = tracer.objects(item.expr), tracer.may_be(item.expr)
-    if loop is not None:
-        known -= {symbol.name for symbol in loop.numbers.values()}
-    taken = any(not _exclude(way, other) for one in objects for other in tracer.appended.get(one, ()))
-    if loop is None:
-        raise Break("loop-state", "a list, by a number that something else holds, too")
-    if known or taken or not objects.isdisjoint(loop.before):
-        _tell_objects(tracer)
-    for one in objects:
-        tracer.appended.setdefault(one, []).append(way)
-
-
-def _exclude(one: tuple[LoopKey, ...], other: tuple[LoopKey, ...]) -> bool:
-    """Whether of two ways through an iteration only one runs: they are on different sides of a choice."""
-    return any(a[:-1] == b[:-1] and {a[-1], b[-1]} == {True, False} for a, b in zip(one, other, strict=False))
-
-
-def share_numbers(
-    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[Any]
-) -> None:
-    """Where a list has got a number that another one gets in a later iteration, or the code behind the loop: see that
-    the loop tells which objects numbers are.
-
-    entered and became: the numbers that the loop changes, before and after an iteration. live: what is read behind it.
-    """
-    if tracer.appended and _shares_numbers(tracer, entered, became, live):
-        _tell_objects(tracer)
-
-
-def _shares_numbers(
-    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[Any]
-) -> bool:
-    appended = set(tracer.appended)
-    for path, value in entered.items():
-        names: set[str] = set()
-        after = became.get(path)
-        if value.expr not in appended or after is None:
-            continue
-        if tracer.may_be(after.expr, names) or names & tracer.indices:
-            return True  # the next iteration begins with an object that it, or another one, appends again
-    shared: set[Path] = set()  # what may hold such a number from the next iteration on
-    objects = {path: tracer.objects(value.expr) for path, value in became.items()}
-    while found := {path for path in became if not appended.isdisjoint(objects[path])} - shared:
-        shared |= found
-        if any(path[0] in live or (path in entered and entered[path].expr in tracer.appended) for path in found):
-            return True
-        appended |= {entered[path].expr for path in found if path in entered}
-    return False
-
-
 def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
     """Note the lists and numbers that there are before the first iteration of the loop of `region`."""
     for value in values:
@@ -520,5 +482,5 @@ def watch(tracer: Tracer, region: Region, values: Iterable[Value]) -> None:
 
 __all__ = [
     *("append", "append_outside", "forget_ends", "has_ends", "is_seen_after", "is_whole", "learn_ends", "look"),
-    *("prepare", "put", "put_outside", "repeated", "share_numbers", "state_others", "watch"),
+    *("prepare", "put", "put_outside", "repeated", "state_others", "watch"),
 ]

@@ -33,7 +33,7 @@ from dynamo_lite.capture.rests import Bounds, left_behind
 from dynamo_lite.capture.sameness import unchanged
 from dynamo_lite.capture.source import Source, constant
 from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Rounds, Tracer, Ways, place_of
-from dynamo_lite.capture.value import CallValue, ConstantValue, GoneValue, IteratorValue, Value
+from dynamo_lite.capture.value import CallValue, ConstantValue, GoneValue, IteratorValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import present, realise
 from dynamo_lite.graph.scalar import kind_of, make
 from dynamo_lite.pycode import Code
@@ -56,7 +56,8 @@ def find_owners(machine: Machine, plan: LoopPlan) -> dict[Place, Value]:
         owner = find_owner(tracer, place, lambda source: _reach(machine, source))
         if owner is None:
             raise Unreached("loop-state", "a list, dict, cell or iterator from before the loop")
-        if is_whole(owner):  # an earlier attempt took an index for one that stays
+        is_cell = isinstance(owner, SequenceValue) and owner.cells is not None and place.key != "length"
+        if is_whole(owner) or is_cell:  # an earlier attempt took an index for one that stays
             continue
         if owner.source is not None:
             tracer.stored.setdefault(owner, dict(contents(owner)))

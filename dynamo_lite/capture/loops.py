@@ -19,6 +19,7 @@ from typing import NoReturn
 from dynamo_lite import ops
 from dynamo_lite.capture.branches import GoesOn, Walk
 from dynamo_lite.capture.choices import stand_in_node
+from dynamo_lite.capture.claims import share_numbers
 from dynamo_lite.capture.columns import close_columns, unroll_rather
 from dynamo_lite.capture.eithers import Either, either_made, enter_either, forms_of, put_together
 from dynamo_lite.capture.leaving import (
@@ -31,7 +32,7 @@ from dynamo_lite.capture.leaving import (
     number_left,
     way_number,
 )
-from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, share_numbers, watch
+from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
 from dynamo_lite.capture.loop_guesses import MAX_NUMBERS, changing_parts, doubt, guess, is_carriable, learn_either
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
@@ -168,7 +169,7 @@ class Attempt:
         if apart:
             names |= {self.way_name, self.at_name} - {""}
         tracer = self.machine.tracer
-        prepare(self.machine, self.plan, self.bounds)
+        self.undo = prepare(self.machine, self.plan, self.bounds)
         try:
             self.owners = find_owners(self.machine, self.plan)
         except Unreached as found:
@@ -593,6 +594,7 @@ class Attempt:
         if self.region.pauses:
             self._see_whether_alone()
         if (late or self.late) and not self._runs_at_all():
+            self.undo()
             for name in self.stored:
                 self._set(name, self.around[name] if isinstance(name, Place) else before.get(name))
             return

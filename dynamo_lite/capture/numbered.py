@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from dynamo_lite.capture import columns, numpy_rules
+from dynamo_lite.capture import cells, columns, numpy_rules
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import steps_of
 from dynamo_lite.capture.sameness import reachable
 from dynamo_lite.capture.state import Frame, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
+    Break,
     GeneratorValue,
     IteratorValue,
     NestedValue,
@@ -25,6 +26,7 @@ from dynamo_lite.capture.value import (
     RangeValue,
     SequenceValue,
     Value,
+    is_repeated,
 )
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.scalar import Scalar, make
@@ -46,7 +48,7 @@ def goes_over_arrays(value: Value) -> bool:
     if columns.is_row(value):
         return True
     if isinstance(value, SequenceValue):
-        return value.times is not None
+        return is_repeated(value)
     if isinstance(value, GeneratorValue):
         source = source_of(value)
         return source is not None and not source.taken
@@ -164,6 +166,10 @@ def item_at(machine: Machine, iterator: IteratorValue, number: Scalar) -> Value:
         assert found is not None
         return found
     if isinstance(iterator.of, SequenceValue) and iterator.kind == "array":
+        if iterator.of.cells is not None and not iterator.of.cells.grows:
+            return cells.get(machine, iterator.of, index)
+        if iterator.of.late or iterator.of.cells is not None:
+            raise Break("loop-list", "a list")
         return iterator.of.known[0]
     items = [item_at(machine, part, number) for part in iterator.parts]
     if iterator.kind == "map":

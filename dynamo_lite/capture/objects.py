@@ -29,13 +29,16 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 
 from dynamo_lite import ops
 from dynamo_lite._C import Objects as Table
+from dynamo_lite._C import abi
+from dynamo_lite.capture.claims import table_of
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.region import MAX_YIELDS
-from dynamo_lite.capture.state import PutNumber, Region, Tracer
+from dynamo_lite.capture.state import LoopPlan, PutNumber, Region, Retry, Tracer
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
     Carried,
+    CellRead,
     Chosen,
     ComputedValue,
     ConstantValue,
@@ -50,11 +53,13 @@ from dynamo_lite.capture.value import (
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, renamed, symbols_of
 from dynamo_lite.graph.types import LIST, number_type
 
 TAG = "tag"  # ends the path of a number's tag
 CLOCK = "clock"  # and of a number that counts the iterations of inner loops
+LISTED: int = abi.LISTED_AT  # what a place in a list from outside has beside it, in a tag
+LISTS: int = abi.LISTED_BY  # and by what that is multiplied, so that the list's own tag stands below
 AT = "at"  # and, with a place, of a number under which an item of a list stands
 
 Path: TypeAlias = tuple[Any, ...]  # a name, and places in tuples
@@ -108,9 +113,13 @@ def tell_apart(
 ) -> Objects:
     """See which object each number is that the loop of `region` leaves; the tags that this takes are carried from now
     on. count: how many iterations came before the one at hand. refuse: told of a number of which nobody can tell."""
-    leaves = _Leaves(region)
-    stands = dict(_tagged(region.graph))
+    leaves = _Leaves(region, tracer.plans[region.key])
+    stands = dict(_nodes(region.graph))
     puts = [put for put in tracer.put_numbers if put.node in stands]
+    cells = [one for one in tracer.cell_lists if one.region in (None, region) and one.tagged]
+    firsts = [put for one in cells for put in one.firsts]
+    puts += firsts
+    stands.update((put.node, tracer.root) for put in firsts)
     got: dict[PutNumber, frozenset[Value]] = {}
     try:
         got = {put: leaves.of(put.value) for put in puts}
@@ -119,6 +128,7 @@ def tell_apart(
     put_times = Counter[Value]()
     for put, leaves_ in got.items():
         put_times.update(dict.fromkeys(leaves_, 1 if leaves.is_fresh(put.value, put.serial) else 2))
+    put_times.update({one.mark: 2 for one in cells if one.mark is not None})
     found: dict[Path, frozenset[Value]] = {}
     objects = Objects()
     for path, one in left.items():
@@ -139,6 +149,7 @@ def tell_apart(
     times = Counter(leaf for leaves_ in found.values() for leaf in leaves_) + put_times
     shared = [leaf for leaf, count_ in times.items() if count_ > 1 and not leaves.is_outside(leaf)]
     tags = _Tags(tracer, region, leaves, {leaf: 1 + place for place, leaf in enumerate(shared)}, count, numbers)
+    tags.stands = stands
     for path, one in left.items():
         if one.before is not None and one.grows and not found[path] & leaves.of(one.before):
             objects.grown[path] = one.before
@@ -153,13 +164,22 @@ def tell_apart(
         both = found[path].intersection(shared)
         objects.others[path] = [other for other in objects.tags if not both.isdisjoint(found[other])]
         objects.tags[path] = (*path, TAG)
-    if puts:
-        objects.put = frozenset(path for path in objects.tags if not put_times.keys().isdisjoint(found[path]))
-        objects.table = tracer.tables[region]
+    for one in cells:
+        if one.mark is not None:
+            product, total = one.marked
+            product.args, total.args = (product.args[0], 1 + len(shared)), (total.args[0], tags.events[one.mark])
+    listed = {leaf for leaves_ in found.values() for leaf in leaves_ if isinstance(leaf, NumberedValue)}
+    if puts or cells or listed:
+        asked_for = put_times.keys() | listed
+        objects.put = frozenset(path for path in objects.tags if not asked_for.isdisjoint(found[path]))
+        objects.table = table_of(tracer)
+        for one in cells:
+            one.region, one.table = region, objects.table
         try:
             for put in puts:
                 ops.lists.set_tag(put.node, put.place, tags.of(put.value, stands[put.node]))
             asked = put_times.keys() | {leaf for path in objects.put for leaf in found[path]}
+            assert objects.table is not None
             tags.begin_table(objects.table, asked)
         except _Untold:
             refuse("loop-state", "a list, by a number that something else holds, too")
@@ -177,13 +197,12 @@ def listed_under(tracer: Tracer, value: Value) -> list[NumberValue]:
     return under if isinstance(origin, NumberedValue) else []
 
 
-def _tagged(graph: Graph) -> Iterator[tuple[Node, Graph]]:
-    """What a body and those inside of it put into lists with a tag, and where that stands."""
+def _nodes(graph: Graph) -> Iterator[tuple[Node, Graph]]:
+    """The nodes of a body and those inside of it, and where each stands."""
     for node in graph.nodes:
-        if "tagged" in node.params:
-            yield node, graph
+        yield node, graph
         for body in node.regions:
-            yield from _tagged(body)
+            yield from _nodes(body)
 
 
 @dataclass(eq=False, slots=True)
@@ -191,6 +210,7 @@ class _Leaves:
     """The objects that values may be. outermost: the loop that they are told apart behind."""
 
     outermost: Region
+    plan: LoopPlan
     known: dict[object, Value] = field(default_factory=dict)  # objects from before the loop, by where they come from
     found: dict[Value, frozenset[Value]] = field(default_factory=dict)
     singles: set[Value] = field(default_factory=set)  # those that may be a number which has one object only
@@ -218,12 +238,26 @@ class _Leaves:
         seen.add(value)
         if number is None or kind_of(number) == "bool" or is_single(number):
             return True
-        if self.is_outside(value):
+        if self.is_outside(value) and not _is_picked(value):
             leaves[self._one(value)] = None
             return False
         origin = value.origin if isinstance(value, NumberValue) else None
         parts: list[Value | None] = []
         match origin:
+            case CellRead() if not origin.cells.tagged and not self.plan.objects:
+                self.plan.objects = True
+                raise Retry
+            case CellRead() if not origin.cells.tagged:
+                raise _Untold
+            case CellRead():
+                marks = [] if origin.cells.mark is None else [origin.cells.mark]
+                held = [self._collect(part, leaves, seen) for part in (*marks, *origin.cells.puts)]
+                return any(held)
+            case CallValue(function=operator.getitem, args=[NumberedValue() as of, _]) if of.layout[1][0] in "fi":
+                if not self.plan.objects:
+                    raise _Untold
+                leaves[of] = None
+                return True  # whose tag hangs on where it stands
             case CallValue() if origin.function is operator.getitem:  # which of a list's, only the run knows
                 raise _Untold
             case Chosen():
@@ -274,6 +308,7 @@ class _Tags:
     chosen: dict[Value, Scalar] = field(default_factory=dict)
     brought: dict[tuple[int, Scalar], Symbol] = field(default_factory=dict)
     clocks: dict[int, Symbol] = field(default_factory=dict)
+    stands: dict[Node, Graph] = field(default_factory=dict)  # where each node of the body, and inside it, stands
 
     def __post_init__(self) -> None:
         self._find(self.outermost.graph)
@@ -301,6 +336,11 @@ class _Tags:
         """The object of a number from before the loop. Where the program makes that, whoever has the number takes it
         from the table."""
         tracer, number = self.tracer, as_scalar(leaf)
+        if isinstance(leaf, NumberedValue):
+            assert leaf.source is not None
+            tracer.inputs.append(leaf.source)
+            tracer.example_inputs.append(leaf.concrete)
+            return tracer.root.add_input(LIST, "listed")
         if leaf.source is not None:
             is_input = isinstance(number, Symbol) and 0 <= number.input < len(tracer.inputs)
             known = tracer.example_inputs[number.input] if is_input else number  # type: ignore[union-attr]
@@ -337,8 +377,13 @@ class _Tags:
                     return self._bring(inside, self._body(origin.region), graph)
                 assert behind is not None
                 return self._bring(behind, self._home(origin.region.loop), graph)
+            case CallValue() if origin.function is operator.getitem:
+                return self._of_listed(origin, graph)
             case CallValue():
                 return self._of_picked(value, origin, graph)
+            case CellRead():
+                assert origin.tag is not None
+                return self._bring(origin.tag.params["yields"][0], self.stands[origin.tag], graph)
         return self._of_event(value, graph)
 
     def _of_event(self, value: Value, graph: Graph) -> Scalar:
@@ -365,6 +410,21 @@ class _Tags:
             is_known = not is_symbolic(one) and one == other
             self.chosen[value] = one if is_known else self._choose(node, (one, other))
         return self._bring(self.chosen[value], home, graph)
+
+    def _of_listed(self, origin: CallValue, graph: Graph) -> Scalar:
+        """Of an item of a list or tuple from outside: which one of them it is, and where the item stands."""
+        of, index = origin.args
+        place = as_scalar(index)
+        if place is None or kind_of(place) != "int":
+            raise _Untold
+        home = graph  # the innermost graph that knows the index
+        while self._is_closed(home) and not symbols_of(place) <= home.symbols.keys():
+            home = self._around(home)[0]
+        if self._is_closed(home):
+            place = renamed(place, home.symbols)
+        place = self._bring(place, home, graph)
+        beyond = make("mul", make("add", place, LISTED), LISTS)
+        return make("sub", self.code(of), beyond)
 
     def _of_picked(self, value: Value, origin: CallValue, graph: Graph) -> Scalar:
         """Of what max(), min(), abs() or % gives: 1 or 0, by whether it is the first operand, picks the tag."""
@@ -594,6 +654,12 @@ def _read_again(of: Value, behind: dict[NumberValue, Value]) -> Value:
     if isinstance(of, CallValue) and of.function is operator.getitem:
         return CallValue(None, operator.getitem, [_read_again(arg, behind) for arg in of.args])
     return behind.get(of, of) if isinstance(of, NumberValue) else of
+
+
+def _is_picked(value: Value) -> bool:
+    """Whether a number is what max() or min() gives."""
+    origin = value.origin if isinstance(value, NumberValue) and value.source is None else None
+    return isinstance(origin, CallValue) and origin.function in (max, min)
 
 
 def _is_long(value: Value) -> bool:

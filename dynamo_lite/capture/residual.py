@@ -16,6 +16,7 @@ from typing import Any
 
 from dynamo_lite._C import let_in
 from dynamo_lite.capture.call_slots import as_loaded, is_lent_method, keyword_names
+from dynamo_lite.capture.cells import list_of
 from dynamo_lite.capture.iterators import advanced, dict_has_changed, placed, strictly
 from dynamo_lite.capture.numbered import has_ended
 from dynamo_lite.capture.plain_statements import extends, known, plain_statement
@@ -25,6 +26,7 @@ from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
+    CellItem,
     CellValue,
     CharacterValue,
     ComputedValue,
@@ -53,13 +55,15 @@ from dynamo_lite.capture.value import (
     TakenValue,
     TextValue,
     Value,
+    as_value,
+    choice_of,
     computed_number,
     is_gone,
     kept_locals,
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Argument, Node
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of
 from dynamo_lite.pycode import OPCODES, Code, Instr, Position, null_below_callable
 from dynamo_lite.pycode.borrow import borrowed_slots
 from dynamo_lite.pycode.code import NO_POSITION
@@ -72,21 +76,6 @@ _OBJECTS = (
 MAX_NESTING = 100  # of what residual code builds; a deeper one took the stack it is written on
 TAKEN = ".taken"  # the parameter of an exit's residual code that brings the number of iterations done
 _NO_FALLTHROUGH = frozenset({"JUMP", "RETURN_VALUE", "RAISE_VARARGS", "RERAISE"})
-
-
-def picked(value: NumberValue, origin: Picked) -> Value:
-    """A number that may be one of several objects, as the choice between them."""
-    found: Value = NumberValue(None, value.expr)
-    for number, one in origin.objects.items():
-        found = EitherValue(None, ScalarOp("eq", "bool", (origin.tag, number)), one, found)
-    return found
-
-
-def _as_value(condition: Argument | Value) -> Value:
-    """A condition that only the run knows as what residual code loads."""
-    if isinstance(condition, Value):
-        return condition
-    return ArrayValue(None, condition) if isinstance(condition, Node) else NumberValue(None, condition)
 
 
 @dataclass(eq=False, slots=True)
@@ -122,6 +111,7 @@ class Pending:
 class Residual:
     """Builds the residual instructions of one segment. `jump(target)` gives the callable that makes a Continuation.
 
+    alone: items of lists that it does not make (cells.py).
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
     inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
     stores: owners from outside, keys and values that are to be stored (places.py); None where the segment stores none.
@@ -133,6 +123,7 @@ class Residual:
     outputs: list[Argument] = field(default_factory=list)
     inputs: list[Source] = field(default_factory=list)
     stores: list[tuple[Value, Any, Value]] | None = None
+    alone: set[Value] = field(default_factory=set)
     loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
@@ -221,7 +212,7 @@ class Residual:
             case NumberValue(origin=CallValue() | EitherValue() as origin):
                 self.build(origin)
             case NumberValue(origin=Picked() as origin):
-                self.build(picked(value, origin))
+                self.build(choice_of(value, origin))
             case NumberValue():
                 self.build_number(value)
             case TakenValue():
@@ -232,6 +223,8 @@ class Residual:
                 self.call(value.function, [ConstantValue(None, value.format), *value.args])
             case ComputedValue(origin=CallValue() as origin):
                 self.build(origin)
+            case CellItem() if value in self.alone:
+                self.load(value.number)
             case CallValue() | ComputedValue():
                 self.call(value.function, value.args)
             case RecordValue():
@@ -313,9 +306,7 @@ class Residual:
 
     def operand(self, scalar: Scalar) -> Value:
         """A Scalar as a value; nobody asks which object it is, and the user's own costs less than the program's."""
-        if not is_symbolic(scalar):
-            return ConstantValue(None, scalar)
-        return NumberValue(self.source_of(scalar), scalar)
+        return NumberValue(self.source_of(scalar), scalar) if is_symbolic(scalar) else ConstantValue(None, scalar)
 
     def build_function(self, value: FunctionValue) -> None:
         parts: list[Value] = [
@@ -344,6 +335,10 @@ class Residual:
 
     def build_sequence(self, value: SequenceValue) -> None:
         """A tuple or list; what loops have appended is in a list of the program's, which nobody else knows."""
+        made = list_of(value)
+        if made is not None:
+            self.call(*made)
+            return
         if value.filled is None or value.known:
             for item in value.known:
                 self.load(item)
@@ -351,6 +346,11 @@ class Residual:
             if value.times is not None:
                 self.load(self.operand(value.times))
                 self.emit("BINARY_OP", "*")
+            for place, item in value.late.items():
+                self.load(item)
+                self.emit("COPY", 2)
+                self.emit("LOAD_CONST", place)
+                self.emit("STORE_SUBSCR")
         if value.filled is not None:
             self.emit("LOAD_FAST", self.output(value.filled))
             if value.known:
@@ -502,7 +502,7 @@ class Residual:
         other = Label()
         self.load(value.second)
         self.load(value.first)
-        self.load(_as_value(value.condition))
+        self.load(as_value(value.condition))
         self.emit("POP_JUMP_IF_FALSE", None, other)
         self.emit("SWAP", 2)
         self.pending.append(other)

@@ -25,13 +25,13 @@ from dynamo_lite.capture.value import (
     IteratorValue,
     NestedValue,
     NumberedValue,
-    NumberValue,
     RangeValue,
     RestValue,
     SequenceValue,
     Value,
+    as_value,
 )
-from dynamo_lite.graph.scalar import Scalar, is_symbolic, make
+from dynamo_lite.graph.scalar import Scalar, make
 
 Bounds: TypeAlias = tuple[Scalar, Scalar, Scalar]  # the range that the numbers of a loop go over
 # The shapes of what goes over a list, tuple, array or range, and over an array or range from its end; others are
@@ -214,12 +214,8 @@ def shape_of(iterator: IteratorValue) -> Any:
 def _parts_of(iterator: IteratorValue) -> list[Value]:
     if not iterator.parts:
         return iterator.items if iterator.kind == "backwards" else [iterator.of]
-    first = [_number(make("add", iterator.start, iterator.offset))] if iterator.kind == "enumerate" else []
+    first = [as_value(make("add", iterator.start, iterator.offset))] if iterator.kind == "enumerate" else []
     return [*first, *(part for one in iterator.parts for part in _parts_of(one))]
-
-
-def _number(scalar: Scalar) -> Value:
-    return NumberValue(None, scalar) if is_symbolic(scalar) else ConstantValue(None, scalar)
 
 
 def is_handed_over(iterator: IteratorValue) -> bool:
@@ -231,7 +227,7 @@ def left_of(iterator: IteratorValue, bounds: Bounds, taken: Value) -> IteratorVa
     """The iterator when a loop has taken so many of its items that bounds number."""
     if iterator.kind == "range":
         return IteratorValue(None, CallValue(None, rest_of, [RangeValue(None, *bounds), taken]), kind="range")
-    gone = CallValue(None, counted_on, [_number(bounds[0]), taken])
+    gone = CallValue(None, counted_on, [as_value(bounds[0]), taken])
     return IteratorValue(None, rest_value(iterator, gone), kind="rest", is_rest=True)
 
 
@@ -249,7 +245,7 @@ def rest_value(iterator: IteratorValue, taken: Value | None = None) -> RestValue
         leaf = iterator
         while leaf.parts:
             leaf = leaf.parts[0]
-        taken = _number(make("add", leaf.offset, iterator.taken))
+        taken = as_value(make("add", leaf.offset, iterator.taken))
     parts = SequenceValue(None, tuple, _parts_of(iterator))
     return RestValue(None, shape_of(iterator), parts, taken)
 

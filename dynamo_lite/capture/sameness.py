@@ -112,7 +112,7 @@ def reachable(tracer: Tracer) -> list[Value]:
         value = work.pop()
         if value is not None and value not in found:
             found[value] = None
-            work += _parts(value)
+            work += parts(value)
     return list(found)
 
 
@@ -128,7 +128,7 @@ def reached_by_name(tracer: Tracer) -> dict[Value, Hashable]:
     for value, name in work:  # grows
         if value is not None and value not in found:
             found[value] = name if value.source is None else value.source
-            work += [(part, (*name, place)) for place, part in enumerate(_parts(value))]
+            work += [(part, (*name, place)) for place, part in enumerate(parts(value))]
     return found
 
 
@@ -140,7 +140,7 @@ def held_cells(frame: Frame | LoopExit, own: dict[str, CellValue]) -> dict[str, 
         value = work.pop()
         if value is not None and value not in found:
             found[value] = None
-            work += _parts(value)
+            work += parts(value)
     return {name: cell for name, cell in own.items() if cell in found or cell.concrete is not None}
 
 
@@ -176,7 +176,7 @@ def _held(frame: Frame) -> Iterator[Value]:
 
 
 _STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
-    SequenceValue: lambda value: [*value.known, value.filled],
+    SequenceValue: lambda value: [*value.known, *value.late.values(), value.filled],
     DictValue: lambda value: [*value.known, *value.known.values(), value.filled],
     CellValue: lambda value: [value.contents],
     ObjectValue: lambda value: [*value.stored, *value.stored.values()],
@@ -187,13 +187,15 @@ _STATE: dict[type[Value], Callable[[Any], Iterator[Any] | list[Any]]] = {
 }
 
 
-def _parts(value: Value) -> list[Value | None]:
+def parts(value: Value) -> list[Value | None]:
     """The values that `value` refers to."""
     match value:
         case LazyValue():
             return [value.known]
         case SequenceValue() | DictValue():
-            return list(value.known.values() if isinstance(value, DictValue) else (*value.known, *value.ends.values()))
+            if isinstance(value, DictValue):
+                return list(value.known.values())
+            return [*value.known, *value.late.values(), *value.ends.values()]
         case ObjectValue() | InstanceValue() | NamespaceValue():
             return list(value.stored.values())
         case CellValue():
@@ -216,6 +218,7 @@ def _parts(value: Value) -> list[Value | None]:
 
 
 __all__ = [
+    "parts",
     *("held_cells", "is_one_object", "is_tuple", "mutable_state", "reachable", "reached_by_name", "same"),
     *("types_agree", "unchanged"),
 ]

@@ -251,9 +251,10 @@ class LoopPlan:
     iteration changes (places.py), and whether the next one may read them. lists: lists and dicts of which the program
     is to hold all items from before the loop on (True), or which are to have their length guarded there (False;
     lists.py). rows: lists of which an array is wanted after it, and the type of its rows, None if there is none
-    (rows.py). objects: it tells which objects the numbers are that lists and dicts get. promises: conditions on the
-    index that are guarded to hold in every iteration, or in none, as text; required: those for which the program
-    declines in an iteration in which they are not as said.
+    (rows.py). cells: lists of which the program has the numbers in arrays from before the loop on: the kind of these,
+    and whether the list grows; None: of which it cannot (cells.py). objects: it tells which objects the numbers are
+    that lists and dicts get. promises: conditions on the index that are guarded to hold in every iteration, or in none,
+    as text; required: those for which the program declines in an iteration in which they are not as said.
     apart: where ways out of it begin that are no part of it: the frame goes on there.
     avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that may
     go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is known now,
@@ -276,6 +277,7 @@ class LoopPlan:
     places: dict[Any, bool] = field(default_factory=dict)
     lists: dict[Any, bool] = field(default_factory=dict)
     rows: dict[Any, Any] = field(default_factory=dict)
+    cells: dict[Any, tuple[str, bool] | None] = field(default_factory=dict)
     objects: bool = False
     promises: set[str] = field(default_factory=set)
     required: dict[str, bool] = field(default_factory=dict)
@@ -428,6 +430,8 @@ class Tracer:
         self.tables: dict[Region, Node] = {}  # and the tables of these objects
         self.grown: dict[int, Grown] = {}  # by id the lists from outside that get something
         self.drawn: dict[int, Drawn] = {}  # by id the random generators
+        self.cell_lists: list[Any] = []  # the arrays that stand for lists
+        self.cell_reads: set[Scalar] = set()  # numbers out of lists that a loop fills (cells.py)
         self.repeated: list[SequenceValue] = []  # lists of which a number of the call's says how long they are
         self.lists: list[Source] = []  # those from outside whose items are known
         self.defers = defers  # what is stored to objects from outside, residual code stores when the segment ends

@@ -17,6 +17,7 @@ from typing import Any
 
 from dynamo_lite import _C, budget, ops
 from dynamo_lite.capture import handlers, item_rules, math_functions, numpy_functions, opaque, sums
+from dynamo_lite.capture.cells import alone
 from dynamo_lite.capture.forks import refuse_fork
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
@@ -310,9 +311,11 @@ def _trace(
             or (_is_taken_up(stop, frame, instr) and not plain_rest)
             or (stop.reason == "work-limit" and not plain_rest and not runs and not is_first)
         ):
+            residual.alone = _alone(residual, frame.stack, variables, live)
             residual.goes_on(index, frame.stack, variables, live, names)
         else:
             formats = stop.reason == "format-string"
+            residual.alone = _alone(residual, frame.stack, variables, live)
             residual.breaks(index, frame.stack, variables, live, names, plain_rest, formats)
     elif residual.stores is None and isinstance(result, ArrayValue) and result.source is None:
         residual.output(result.node)
@@ -322,6 +325,7 @@ def _trace(
         residual = Residual(code, function.__globals__, remember, residual.outputs)
     else:
         assert isinstance(result, Value)
+        residual.alone = _alone(residual, [result], {}, frozenset())
         residual.returns(result, code.instrs[frame.index - 1].position)
 
     graph = tracer.root
@@ -352,6 +356,15 @@ def _trace(
         exits,
         bool(tracer.stored),
     )
+
+
+def _alone(
+    residual: Residual, stack: list[Value], variables: dict[str, Value], live: frozenset[str]
+) -> set[Value]:
+    """The items of lists that residual code loads without the lists."""
+    stored = [part for owner, _, value in residual.stores or () for part in (owner, value)]
+    cells = residual.cells.values()
+    return alone([*stack, *stored, *cells, *kept_locals(variables, live).values()])
 
 
 def _is_taken_up(stop: Stop, frame: Frame, instr: Instr) -> bool:

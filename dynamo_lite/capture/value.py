@@ -18,8 +18,8 @@ import numpy as np
 
 from dynamo_lite.capture.source import Source
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Scalar
+from dynamo_lite.graph.node import Argument, Node
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic
 
 if TYPE_CHECKING:
     import types
@@ -188,7 +188,15 @@ class Picked:
     tag: Scalar = 0
 
 
-Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried | Picked"
+@dataclass(eq=False, slots=True)
+class CellRead:
+    """The object that stands in a list whose items are `cells` (cells.py); tag: the node that reads its tag."""
+
+    cells: Any
+    tag: Node | None = None
+
+
+Origin: TypeAlias = "CallValue | EitherValue | Chosen | Carried | Picked | CellRead"
 
 
 def is_made_after(value: Value, serial: int) -> bool:
@@ -282,9 +290,11 @@ class SequenceValue(Value):
     known: its items, or those before what a loop has appended: ``filled``, a list that the program makes. Nobody but
     the run knows what is in that, so that whatever reads ``items`` then breaks. Where a loop stores items of an index
     that only the run knows, all of them are in it. reads: how often they were asked for. times: how often a list
-    repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``. ends:
+    repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``; late: what
+    was stored into it since, by index. ends:
     what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two were
-    asked for, in order. rows: the array that NumPy makes of it (rows.py).
+    asked for, in order. rows: the array that NumPy makes of it (rows.py). cells: the arrays that stand for its items
+    (cells.py). filler: the plan of the loop that has filled it first, and the list's name there.
     """
 
     kind: type = tuple
@@ -295,7 +305,10 @@ class SequenceValue(Value):
     looks: list[str] = field(default_factory=list)
     times: Scalar | None = None
     fix: Callable[[], int] | None = None
+    late: dict[int, Value] = field(default_factory=dict)
     rows: Any = None
+    cells: Any = None
+    filler: Any = None
 
     @property
     def is_grown(self) -> bool:
@@ -309,13 +322,21 @@ class SequenceValue(Value):
             raise Break("loop-list", "a list")
         if self.fix is not None:
             self.known = self.known * self.fix()
+            for place, item in self.late.items():
+                self.known[place] = item
             self.times = self.fix = None
+            self.late = {}
         self.reads += 1
         return self.known
 
     @items.setter
     def items(self, items: list[Value]) -> None:
         self.known = items
+
+
+def is_repeated(value: SequenceValue) -> bool:
+    """Whether a list is the same item as often as the call says."""
+    return value.times is not None and not value.late
 
 
 @dataclass(eq=False, slots=True)
@@ -350,6 +371,22 @@ class NestedValue(CallValue):
     path: str = ""
     start: Scalar = 0
     length: Scalar = 0
+
+
+@dataclass(eq=False, slots=True)
+class CellRow(CallValue):
+    """A list that stands in another one, ``of``, whose items are cells (cells.py), at ``place``."""
+
+    of: SequenceValue = field(default=None)  # type: ignore[assignment]
+    place: Scalar = 0
+
+
+@dataclass(eq=False, slots=True)
+class CellItem(CallValue):
+    """An item of such a list, ``of``, or of one in it, behind the loops; ``number``: what the program reads it as."""
+
+    of: SequenceValue = field(default=None)  # type: ignore[assignment]
+    number: Value = field(default_factory=Value)
 
 
 @dataclass(eq=False, slots=True)
@@ -588,3 +625,20 @@ def _droppable(value: Value) -> bool:
             return _droppable(value.of)
         case _:
             return isinstance(value, ArrayValue | CallValue | NumberValue | SliceValue)
+
+
+def as_value(argument: Argument | Value) -> Value:
+    """What the run knows as what residual code loads."""
+    if isinstance(argument, Value):
+        return argument
+    if isinstance(argument, Node):
+        return ArrayValue(None, argument)
+    return NumberValue(None, argument) if is_symbolic(argument) else ConstantValue(None, argument)
+
+
+def choice_of(value: NumberValue, origin: Picked) -> Value:
+    """A number that may be one of several objects, as the choice between them."""
+    found: Value = NumberValue(None, value.expr)
+    for number, one in origin.objects.items():
+        found = EitherValue(None, ScalarOp("eq", "bool", (origin.tag, number)), one, found)
+    return found

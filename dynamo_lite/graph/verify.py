@@ -229,8 +229,12 @@ def _check_loop(graph: Graph, node: Node, around: Around) -> None:
         facts.learn(substitute(pause, {node.params["pause"][0].name: fresh}), False)
     own = _yielded(body)
     required = body.required()
+    both = facts.copy()
+    for condition in required.learned:
+        if not own & symbols_of(condition):
+            both.learn(substitute(condition, outside), True)
     for condition in body.facts.learned:
-        if required.decide(condition):
+        if required.decide(condition) or both.decide(substitute(condition, outside)):
             continue
         if own & symbols_of(condition):
             raise GraphError(f"{node.name}: the body takes {condition} for granted, of a number that it computes")

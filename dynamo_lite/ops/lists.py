@@ -21,7 +21,7 @@ from typing import Any
 
 from dynamo_lite._C import Objects
 from dynamo_lite.graph.graph import Graph
-from dynamo_lite.graph.node import Argument, Location, Node
+from dynamo_lite.graph.node import Argument, Location, Node, NodeKind
 from dynamo_lite.graph.scalar import Scalar
 from dynamo_lite.graph.types import LIST, ArrayType
 from dynamo_lite.ops.registry import (
@@ -158,7 +158,11 @@ def put(
 
 
 def set_tag(node: Node, place: int, tag: Scalar) -> None:
-    """Let operand `place` of an append or put_item, counted without the list, have that tag."""
+    """Let operand `place` of an append or put_item, counted without the list, have that tag; or let a store of a tag
+    store it."""
+    if node.kind is NodeKind.STORE:
+        node.args = (node.args[0], tag)
+        return
     at = count_untagged(node) + 1 + place
     node.args = (*node.args[:at], tag, *node.args[at + 1 :])
 

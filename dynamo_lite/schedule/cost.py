@@ -166,9 +166,18 @@ class Times:
         return self.plain >= self.native * WORTHWHILE
 
 
-def is_doubtful(times: Mapping[int, Times], inputs: int) -> bool:
-    """Whether a call of the example's sizes gains so little, as estimated, that it had better be timed."""
-    return 0 in times and (times[0].plain < DOUBTFUL * times[0].native or inputs > MANY_INPUTS)
+def is_doubtful(times: Mapping[int, Times], graph: Graph) -> bool:
+    """Whether a call of the example's sizes gains so little, as estimated, that it had better be timed; or residual
+    code makes lists of arrays (capture/cells.py), which the estimate leaves out."""
+    if 0 not in times:
+        return False
+    is_close = times[0].plain < DOUBTFUL * times[0].native
+    return is_close or len(graph.inputs) > MANY_INPUTS or _makes_lists(graph)
+
+
+def _makes_lists(graph: Graph) -> bool:
+    stores = any(node.kind is NodeKind.STORE and node.params.get("listed") for node in graph.nodes)
+    return stores or any(_makes_lists(region) for node in graph.nodes for region in node.regions)
 
 
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:
@@ -385,6 +394,8 @@ def _charges(graph: Graph, env: Env) -> list[_Charge]:
         for node in graph.nodes:
             key: object = node
             elided = listed = False
+            if node.kind is NodeKind.STORE:
+                listed = bool(node.params.get("listed"))
             if node.kind is NodeKind.CALL:
                 elided, listed = _is_elided(node, uses), _is_listed(node, uses)
                 types = tuple(arg.type if isinstance(arg, Node) else is_scalar(arg) for arg in node.args)
@@ -468,8 +479,9 @@ def _numpy_time(node: Node, env: Env, elided: bool) -> float:
 
 
 def _is_listed(node: Node, uses: Mapping[Node, Sequence[Node]]) -> bool:
-    """Whether a node reads an item of a list (capture/columns.py)."""
-    is_index = node.op == "basic_index" and any(user.params.get("listed") for user in uses[node])
+    """Whether a node reads an item of a list (capture/columns.py), or stores one, or makes an array that stands for a
+    list (capture/cells.py)."""
+    is_index = node.op in ("basic_index", "empty") and any(user.params.get("listed") for user in uses[node])
     return is_index or bool(node.params.get("listed"))
 
 

@@ -85,7 +85,7 @@ def pairs(g: Any, n: int, x: float) -> Any:
     return states, x, best
 
 
-@case(generator, versions=2)
+@case(generator, versions=3)  # a list of one item, whose array has another size, apart
 def under_keys(g: Any, n: int, x: float) -> Any:
     found, at = {}, [0.0] * n
     for i in range(n):

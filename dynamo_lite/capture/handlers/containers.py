@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from dynamo_lite import ops
-from dynamo_lite.capture import columns, lists, numpy_rules, places, rows
+from dynamo_lite.capture import cells, columns, lists, numpy_rules, places, rows
 from dynamo_lite.capture.choices import split
 from dynamo_lite.capture.folding import check_items, python_result
 from dynamo_lite.capture.handlers.stack import constant_value
@@ -19,6 +19,7 @@ from dynamo_lite.capture.texts import formatted, item_of, joined, length_of_text
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
+    CellRow,
     ConstantValue,
     DictValue,
     DictViewValue,
@@ -242,8 +243,11 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 return found
             raise Break("python-exception", "IndexError")
         case SequenceValue():
+            if container.cells is not None and not isinstance(index, SliceValue):
+                return cells.get(machine, container, index)
             if machine.tracer.in_loop and isinstance(index, NumberValue) and machine.tracer.varies(index.expr):
                 columns.open_columns(machine.tracer, container)
+                cells.want(machine.tracer, container)
             key = constant_index(machine, index)
             if key == -1 and lists.has_ends(machine.tracer, container):
                 last = lists.look(machine.tracer, container, "last")
@@ -257,6 +261,8 @@ def get_item(machine: Machine, container: Value, index: Value) -> Value:
                 return SequenceValue(None, container.kind, container.items[key])
             except (IndexError, TypeError, ValueError) as error:  # a slice of floats, one with step 0
                 raise Break("python-exception", type(error).__name__) from None
+        case CellRow() if not isinstance(index, SliceValue):
+            return cells.get_of_row(machine, container, index)
         case RecordValue():
             return get_item(machine, SequenceValue(None, tuple, container.items), index)
         case DictValue() if (found := _looked_up(machine, container, index)) is not None:
@@ -356,6 +362,9 @@ def set_item(machine: Machine, container: Value, index: Value, value: Value) -> 
         case ArrayValue():
             numpy_rules.set_item(machine, container, _as_index(machine, index), value)
             return
+        case CellRow():
+            cells.put_in_row(machine, container, index, value)
+            return
         case SequenceValue() | DictValue() if lists.put(machine, container, index, value):
             return
         case SequenceValue() if container.kind is list and (container.source is None or is_known(machine, index)):
@@ -380,6 +389,10 @@ def length(machine: Machine, value: Value) -> Value:
     match value:
         case NumberedValue():
             return machine.tracer.number(columns.length(machine.tracer, value))
+        case SequenceValue() if value.cells is not None:
+            return cells.size(value)
+        case CellRow():
+            return machine.tracer.number(cells.columns_of(value))
         case SequenceValue() if (count := rows.length_of_filled(machine.tracer, value)) is not None:
             return machine.tracer.number(count)
         case NestedValue():

@@ -61,6 +61,8 @@ def known_truth(machine: Machine, value: Value) -> bool:
             if value.expr.kind == "bool":  # type: ignore[union-attr]
                 return machine.tracer.relate(value.expr)
             return machine.tracer.relate(ScalarOp("ne", "bool", (value.expr, 0)))
+        case SequenceValue() if value.cells is not None:
+            return known_truth(machine, value.ends["length"])
         case SequenceValue() | DictValue():
             return bool(value.items)
         case DictViewValue():

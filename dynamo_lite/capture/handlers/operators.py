@@ -11,7 +11,7 @@ import numpy as np
 
 from dynamo_lite.capture import lists, numpy_rules
 from dynamo_lite.capture.choices import as_number_here, as_whole, is_none, none_condition, split
-from dynamo_lite.capture.folding import check_items, python_result
+from dynamo_lite.capture.folding import check_items, is_small, python_result
 from dynamo_lite.capture.handlers.containers import dict_key
 from dynamo_lite.capture.iterators import extend
 from dynamo_lite.capture.machine import Machine, as_constant, handles
@@ -147,6 +147,8 @@ def _repeated(machine: Machine, sequence: SequenceValue, times: Value) -> Value:
     count = as_constant(machine, times)
     if not isinstance(count, int) or not -sys.maxsize - 1 <= count <= sys.maxsize:
         raise Break("python-exception", f"a sequence times {type(count).__name__}")
+    if repeats and not is_small(count) and as_scalar(sequence.items[0]) is not None:
+        return lists.repeated(machine, sequence.items[0], count)
     check_items(count * len(sequence.items))
     if sequence.kind is tuple and (count == 1 or not sequence.items):
         return sequence

@@ -1,0 +1,108 @@
+"""Which numbers may go into a list as new objects, and the table of those that may not.
+
+Enters a number that an iteration puts into a list or dict. Leaves a note of that, or has the next attempt tell which
+object each number is (LoopPlan.objects, objects.py), where it may be one that something else holds, too. INVARIANT:
+without tags each number that a list gets is an object that this iteration has made, and that no list gets twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from dynamo_lite import ops
+from dynamo_lite._C import Objects
+from dynamo_lite.capture.state import LoopKey, Retry, Tracer
+from dynamo_lite.capture.value import Break, NumberValue, Value, is_single
+from dynamo_lite.graph.node import Node
+from dynamo_lite.graph.scalar import Scalar, kind_of
+
+Path: TypeAlias = tuple[Any, ...]
+
+
+def table_of(tracer: Tracer) -> Node | None:
+    """The table of numbers' objects of the loop at hand, if it has one."""
+    region = tracer.regions[0] if tracer.regions else None
+    if region is None or not region.index.name or not tracer.plans[region.key].objects:
+        return None
+    if region not in tracer.tables:
+        tracer.tables[region] = ops.lists.new_container(tracer.root, Objects, tracer.location())
+    return tracer.tables[region]
+
+
+def tell_objects(tracer: Tracer) -> None:
+    """See that the loop at hand tells which objects the numbers are that lists get; raises Retry where it does not."""
+    plan = tracer.plans[tracer.regions[0].key]
+    if not plan.objects:
+        plan.objects = True
+        raise Retry
+
+
+def claim(tracer: Tracer, item: Value, number: Scalar) -> None:
+    """See that what a list gets is an object that nobody else has, or have the loop tell which object it is."""
+    if isinstance(item, NumberValue) and kind_of(number) != "bool":
+        _claim_number(tracer, item)
+    elif not is_single(number) and tracer.regions and tracer.regions[0].index.name:
+        tell_objects(tracer)  # a constant is one object in all iterations
+
+
+def _claim_number(tracer: Tracer, item: NumberValue) -> None:
+    """See that the number is an object that this iteration has made, and that no list gets twice, or have the loop tell
+    which object it is."""
+    loop = next((region for region in reversed(tracer.regions) if region.index.name), None)
+    if loop is not None and tracer.plans[tracer.regions[0].key].objects:
+        return
+    way = tuple(region.key for region in tracer.regions)
+    objects, known = tracer.objects(item.expr), tracer.may_be(item.expr)
+    if loop is not None:
+        known -= {symbol.name for symbol in loop.numbers.values()}
+    taken = any(not _exclude(way, other) for one in objects for other in tracer.appended.get(one, ()))
+    if loop is None:
+        raise Break("loop-state", "a list, by a number that something else holds, too")
+    moved = not objects.isdisjoint(tracer.cell_reads)
+    if known or taken or moved or not objects.isdisjoint(loop.before):
+        tell_objects(tracer)
+    for one in objects:
+        tracer.appended.setdefault(one, []).append(way)
+
+
+def _exclude(one: tuple[LoopKey, ...], other: tuple[LoopKey, ...]) -> bool:
+    """Whether of two ways through an iteration only one runs: they are on different sides of a choice."""
+    return any(a[:-1] == b[:-1] and {a[-1], b[-1]} == {True, False} for a, b in zip(one, other, strict=False))
+
+
+def share_numbers(
+    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[Any]
+) -> None:
+    """Where a list has got a number that another one gets in a later iteration, or the code behind the loop: see that
+    the loop tells which objects numbers are.
+
+    entered and became: the numbers that the loop changes, before and after an iteration. live: what is read behind it.
+    """
+    if tracer.appended and _shares_numbers(tracer, entered, became, live):
+        tell_objects(tracer)
+
+
+def _shares_numbers(
+    tracer: Tracer, entered: Mapping[Path, NumberValue], became: Mapping[Path, NumberValue], live: frozenset[Any]
+) -> bool:
+    appended = set(tracer.appended)
+    for path, value in entered.items():
+        names: set[str] = set()
+        after = became.get(path)
+        if value.expr not in appended or after is None:
+            continue
+        moved = not tracer.objects(after.expr).isdisjoint(tracer.cell_reads)
+        if tracer.may_be(after.expr, names) or names & tracer.indices or moved:
+            return True  # the next iteration begins with an object that it, or another one, appends again
+    shared: set[Path] = set()  # what may hold such a number from the next iteration on
+    objects = {path: tracer.objects(value.expr) for path, value in became.items()}
+    while found := {path for path in became if not appended.isdisjoint(objects[path])} - shared:
+        shared |= found
+        if any(path[0] in live or (path in entered and entered[path].expr in tracer.appended) for path in found):
+            return True
+        appended |= {entered[path].expr for path in found if path in entered}
+    return False
+
+
+__all__ = ["claim", "share_numbers", "table_of", "tell_objects"]
