@@ -174,5 +174,10 @@ def is_foreign(value: Any) -> bool:
         module = type(value).__module__
     if not isinstance(module, str) or module.partition(".")[0] in _KNOWN or module == "__main__":
         return False
-    file = getattr(sys.modules.get(module), "__file__", None)
+    if isinstance(value, types.FunctionType):
+        return not policy.is_looked_at(value.__code__.co_filename, module)
+    within = value if isinstance(value, types.ModuleType) else sys.modules.get(module)
+    if within is None:
+        return False  # a module that was not imported in the usual way
+    file = getattr(within, "__file__", None)
     return file is None or not policy.is_looked_at(file, module)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import textwrap
 import time
 import types
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import dynamo_lite
+from dynamo_lite.capture.plain_statements import is_foreign
 
 
 class Pen:
@@ -231,3 +233,20 @@ def test_iterators_given_to_foreign_calls_are_not_those_of_loops() -> None:
         found, expected = (function(np.ones(5), StubPen(), iter(range(n))) for function in (fast, reads))
         assert [str(value) for value in found] == [str(value) for value in expected]
     assert fast.stats()["native_calls"] > 0
+
+
+OF_NOBODY = """
+def halved(x):
+    return x * 0.5
+
+class Mine:
+    pass
+"""
+
+
+def test_a_module_that_was_not_imported_is_the_users() -> None:
+    """exec() in a namespace of one's own, a file loaded by its path: functions' files tell whose they are."""
+    names: dict[str, Any] = {"__name__": "nowhere", "np": np}
+    exec(compile(OF_NOBODY, "/somewhere/mine.py", "exec"), names)
+    assert not is_foreign(names["halved"]) and not is_foreign(names["Mine"]) and not is_foreign(names["Mine"]())
+    assert is_foreign(textwrap.dedent) and is_foreign(time.sleep) and is_foreign(print)
