@@ -37,8 +37,8 @@ class Abi(NamedTuple):
     MOST_ROOMS: int
     EQUAL_DEPTH: int
     FIRST_PIPELINE_REASON: int
-    MAX_REASONS: int
     LISTED_AT: int
+    MAX_REASONS: int
     LISTED_BY: int
     SCRATCH_ALIGNMENT: int
     PLACE_WORDS: int
