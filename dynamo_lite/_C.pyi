@@ -38,8 +38,8 @@ class Abi(NamedTuple):
     EQUAL_DEPTH: int
     FIRST_PIPELINE_REASON: int
     LISTED_AT: int
-    MAX_REASONS: int
     LISTED_BY: int
+    MAX_REASONS: int
     SCRATCH_ALIGNMENT: int
     PLACE_WORDS: int
     PLACE_POINTER: int
