@@ -422,7 +422,7 @@ def dict_counts(x: Any, n: int) -> Any:
     return count
 
 
-@construct("plain")
+@construct("native")
 def stack_of_places(x: Any, n: int) -> Any:
     seen, stack = np.zeros(len(x), dtype=bool), [0]
     while stack:
