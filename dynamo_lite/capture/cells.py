@@ -191,6 +191,10 @@ def prepare(machine: Machine, plan: LoopPlan, bounds: Bounds) -> None:
     """Before a loop: make the arrays of the lists of which an earlier attempt has seen that it needs them."""
     tracer = machine.tracer
     outermost = tracer.plans[tracer.regions[0].key] if tracer.regions else plan
+    if not tracer.regions:
+        for one in reachable(tracer):
+            if isinstance(one, SequenceValue):
+                one.met = one.met or plan
     names = reached_by_name(tracer) if plan.cells else {}
     for where, known in plan.cells.items():
         owner = next((one for one, name in names.items() if name == where), None)
@@ -198,7 +202,9 @@ def prepare(machine: Machine, plan: LoopPlan, bounds: Bounds) -> None:
             continue
         kind, grows = known
         cells = Cells(kind.removesuffix(_GRID), grows and not kind.endswith(_GRID), None, plan, where)
-        if owner.source is not None or _is_gone_through(tracer, owner):
+        # NB: where an earlier loop is left, residual code would make the list of arrays that there are not yet.
+        is_earlier = owner.met is not None and owner.met is not outermost
+        if owner.source is not None or is_earlier or _is_gone_through(tracer, owner):
             _give_up(cells)
         if kind.endswith(_GRID):
             if owner.known or owner.times is not None:
@@ -351,8 +357,8 @@ def _is_left(cells: Cells) -> bool:
 def _item_left(machine: Machine, of: Value, index: Value, target: SequenceValue, position: Value) -> CellItem:
     """of[index]: the item of the list that residual code makes, or if nobody else has that, the number alone."""
     cells, tracer = target.cells, machine.tracer
-    if tracer.peeling:
-        raise Break("loop-list", "a list")
+    if tracer.peeling or cells.kind == "bool" or cells.where in cells.plan.read_between:
+        raise Break("loop-list", "a list")  # NB: a bool is one of two objects, which `is` can tell
     kept = (target, repr(_key(position)))
     found: CellItem | None = cells.left.get(kept)
     if found is not None:
@@ -362,8 +368,6 @@ def _item_left(machine: Machine, of: Value, index: Value, target: SequenceValue,
     number: Value = ResultValue(None, element.node, float if cells.kind == "float" else int)
     if cells.fill is not None:
         number = cells.fill
-    elif cells.kind == "bool":
-        number = CallValue(None, bool, [number])
     elif cells.tags is not None:
         tag = numpy_rules.get_item(machine, cells.tags, position)
         assert isinstance(tag, ArrayValue)
@@ -403,8 +407,12 @@ def alone(roots: Iterable[Value | None]) -> set[Value]:
 
 def _enter(machine: Machine, target: SequenceValue, region: Region) -> None:
     """Let another outermost loop use a list, in which loops have left new objects if there are no tags. What that takes
-    stands in front of the loop."""
+    stands in front of the loop. An item that was read before is what residual code finds in the list: where there is
+    one, the segment has to end there in the next attempt."""
     tracer = machine.tracer
+    if target.cells.left:
+        target.cells.plan.read_between.add(target.cells.where)
+        raise Retry
     regions, tracer.regions = tracer.regions, []
     try:
         _begin(machine, target.cells, length(target), tracer.plans[region.key])

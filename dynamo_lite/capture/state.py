@@ -252,17 +252,17 @@ class LoopPlan:
     is to hold all items from before the loop on (True), or which are to have their length guarded there (False;
     lists.py). rows: lists of which an array is wanted after it, and the type of its rows, None if there is none
     (rows.py). cells: lists of which the program has the numbers in arrays from before the loop on: the kind of these,
-    and whether the list grows; None: of which it cannot (cells.py). objects: it tells which objects the numbers are
-    that lists and dicts get. promises: conditions on the index that are guarded to hold in every iteration, or in none,
-    as text; required: those for which the program declines in an iteration in which they are not as said.
-    apart: where ways out of it begin that are no part of it: the frame goes on there.
-    avoided: ways in the body, by their place in it, that break the graph: the loop is left for the iterations that may
-    go there, with the break's reason and detail, and its line. alone: by number, iterations of which that is known now,
-    which run by themselves. refused: why it cannot stay a loop, as a break's reason and detail. outcome: what became of
-    it in this attempt: "native", "unrolled", "segments", "begun" with iterations before the loop, "paused" with one of
-    `alone`, or "" if it was not met. guessed: paths of `steps` and `numbers` that no attempt has confirmed;
-    guesses: whether there may be such (loop_guesses.py). compound: conditions of several parts are one number
-    (compound.py).
+    and whether the list grows; None: of which it cannot (cells.py); read_between: those of which the segment ends where
+    an item is read behind it. objects: it tells which objects the numbers are that lists and dicts get. promises:
+    conditions on the index that are guarded to hold in every iteration, or in none, as text; required: those for which
+    the program declines in an iteration in which they are not as said. apart: where ways out of it begin that are no
+    part of it: the frame goes on there. avoided: ways in the body, by their place in it, that break the graph: the loop
+    is left for the iterations that may go there, with the break's reason and detail, and its line. alone: by number,
+    iterations of which that is known now, which run by themselves. refused: why it cannot stay a loop, as a break's
+    reason and detail. outcome: what became of it in this attempt: "native", "unrolled", "segments", "begun" with
+    iterations before the loop, "paused" with one of `alone`, or "" if it was not met. guessed: paths of `steps` and
+    `numbers` that no attempt has confirmed; guesses: whether there may be such (loop_guesses.py). compound: conditions
+    of several parts are one number (compound.py).
     """
 
     filename: str
@@ -278,6 +278,7 @@ class LoopPlan:
     lists: dict[Any, bool] = field(default_factory=dict)
     rows: dict[Any, Any] = field(default_factory=dict)
     cells: dict[Any, tuple[str, bool] | None] = field(default_factory=dict)
+    read_between: set[Any] = field(default_factory=set)
     objects: bool = False
     promises: set[str] = field(default_factory=set)
     required: dict[str, bool] = field(default_factory=dict)
@@ -667,8 +668,7 @@ class Tracer:
     def _promised(self, condition: Scalar) -> bool:
         if not self.is_owned(condition):
             raise Undecided(condition, require=self.require)
-        place = self.owner(condition)
-        region = self.regions[place]
+        region = self.regions[place := self.owner(condition)]
         if str(condition) in self.plans[region.key].promises:
             for truth in (True, False):
                 worst = self.worst(region, condition if truth else negate(condition))

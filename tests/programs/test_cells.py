@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -436,3 +437,89 @@ def test_list_of() -> None:
         _C.Objects.list_of(values, 5)
 
 
+
+
+def read_between(n: int) -> Any:
+    dp = [0] * (n + 1)
+    for i in range(1, n + 1):
+        dp[i] = dp[i - 1] + 1000
+    first, last = dp[0], (dp, dp[n])
+    for i in range(n):
+        dp[i] += 5000
+    return first, last, dp[n], dp
+
+
+def popped_behind(n: int) -> Any:
+    dp = [0] * (n + 1)
+    for i in range(1, n + 1):
+        dp[i] = max(dp[i - 1], i * 1000)
+    last = dp[n]
+    for _ in range(n):
+        dp.pop()
+    return last, dp[0], dp
+
+
+def grid_read_between(n: int) -> Any:
+    g = [[0] * n for _ in range(n)]
+    for i in range(1, n):
+        for j in range(1, n):
+            g[i][j] = max(g[i - 1][j], g[i][j - 1]) + (i * j) % 7
+    last, row = g[n - 1][n - 1], g[2]
+    for i in range(1, n):
+        for j in range(1, n):
+            g[i][j] = g[i][j - 1] - g[i - 1][j]
+    return last, row is g[2], g[1][1], row[1]
+
+
+def truths(n: int) -> Any:
+    dp = [False] * (n + 1)
+    dp[0] = True
+    for i in range(1, n + 1):
+        dp[i] = not dp[i - 1]
+    return dp[n] is True, dp[n] is False, dp[n] is dp[0], dp[1] is True
+
+
+def grid_of_truths(n: int) -> Any:
+    g = [[False] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            g[i][j] = (i + j) % 2 == 0
+    return g[n - 1][n - 1] is True, g[n - 1][n - 2] is False, g[0][0] is g[1][1]
+
+
+def zipped_behind(n: int) -> Any:
+    others = list(range(0, 3 * n, 3))
+    dp = list(others)
+    for i in range(1, n):
+        dp[i] = dp[i - 1]
+    found = []
+    for one, other in zip(dp, others, strict=True):
+        found.append(one - other)
+    return [one - other for one, other in zip(dp, others, strict=True)], found
+
+
+def met_before(n: int) -> Any:
+    dp, total = [2.5] * (n + 4), 0.0
+    for one in dp:
+        total += one
+    for i in range(1, n):
+        dp[i] *= -dp[1]
+    return total, dp
+
+
+BETWEEN = (read_between, popped_behind, grid_read_between, truths, grid_of_truths, zipped_behind, met_before)
+
+
+@pytest.mark.parametrize("function", BETWEEN, ids=lambda function: function.__name__)
+def test_what_is_read_between_loops(function: Callable[..., Any]) -> None:
+    """An item that is read before a later loop stores is what stood there then."""
+    first, *rest = [lambda n=n: (n,) for n in (5, 4, 9, 40, 5)]  # type: ignore[misc]
+    report = require_equal(
+        function,
+        first,
+        variants=rest,
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False, "check": 1, "recompile_limit": 100}},
+    )
+    assert report.stats["native_calls"]
+    assert not {"internal-error", "backend-failed"}.intersection(one.id for one in report.compiled.explain().skips)

@@ -13,6 +13,7 @@ from dynamo_lite.capture.loop_entries import for_numbered
 from dynamo_lite.capture.loop_plans import header_behind, plan_of, stays_loop
 from dynamo_lite.capture.machine import Machine, Returned, as_constant, handles
 from dynamo_lite.capture.numbered import are_private, goes_over_grown, is_numbered
+from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.state import Frame, Raised
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -216,7 +217,8 @@ def get_iter(machine: Machine, frame: Frame, instr: Instr) -> None:
         iterator = iterate(machine, value)
         frame.push(iterator)
         is_root = len(machine.tracer.frames) == 1
-        iterator.is_rest = is_root and goes_over_grown(iterator) and are_private(machine.tracer, iterator)
+        is_left = is_root and goes_over_grown(iterator) and is_handed_over(iterator)
+        iterator.is_rest = is_left and are_private(machine.tracer, iterator)
         return
     header = header_behind(frame.code, frame.index)
     plan = plan_of(machine.tracer, frame, header)
