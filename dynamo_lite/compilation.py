@@ -65,7 +65,7 @@ from dynamo_lite.report.records import (
 )
 from dynamo_lite.resumes import Resumes, Watcher, with_back_edges
 from dynamo_lite.runtime.transaction import transaction
-from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, paying_sizes, times_of_round
+from dynamo_lite.schedule.cost import DoesNotPay, is_doubtful, makes_lists, paying_sizes, times_of_round
 from dynamo_lite.schedule.steps import Call, Map, Reduce, Schedule, bodies
 
 _STANDARD_LIBRARY = ("<frozen ", policy.STDLIB + os.sep)
@@ -394,8 +394,8 @@ class Compilation:
                 self._leads.setdefault(code, set()).add(jump.resume_function.__code__)
                 self._led.setdefault(jump.resume_function.__code__, set()).add(code)
         if self.config.cost_model and not self._everything:
-            returns = segment.capture.ends == "return" and segment.program is not None
-            if returns and is_doubtful(segment.times, segment.capture.graph):
+            is_whole = segment.capture.ends == "return" or makes_lists(segment.capture.graph)
+            if is_whole and segment.program is not None and is_doubtful(segment.times, segment.capture.graph):
                 _C.time_calls(code, self.on_miss)
             goes_round = segment.capture.ends == "break" or segment.capture.pauses
             if goes_round and not segment.why_plain and self._loses_in_round(function, segment):

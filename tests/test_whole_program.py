@@ -23,6 +23,7 @@ import pytest
 
 from dynamo_lite import _C, policy
 from dynamo_lite.budget import taken, timed
+from dynamo_lite.config import config
 from dynamo_lite.pycode import FACTS, Instr, decode, decoded, loops, runs_out
 from dynamo_lite.watching import Watch, _is_of_numbers, _rounds_left
 from dynamo_lite.whole_program import Program
@@ -676,8 +677,9 @@ def short_branch(x: Any, t: float) -> Any:
 
 
 @pytest.mark.parametrize("look", [0.0, 1e-3])
-def test_calls_that_stay_plain_are_not_timed(look: float) -> None:
+def test_calls_that_stay_plain_are_not_timed(look: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """To time a short call takes longer than the call, and where the guards are not asked there is nothing to learn."""
+    monkeypatch.setattr(config, "native_branches", False)  # it is left plain for its segments
     watching = watched.Watched(short_branch, replace(policy.AT_ONCE, look=look), "reference")
     (poll,) = [const for const in watching.function.__code__.co_consts if isinstance(const, _C.Poll)]
     x = np.arange(3.0)

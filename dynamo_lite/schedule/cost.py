@@ -172,12 +172,13 @@ def is_doubtful(times: Mapping[int, Times], graph: Graph) -> bool:
     if 0 not in times:
         return False
     is_close = times[0].plain < DOUBTFUL * times[0].native
-    return is_close or len(graph.inputs) > MANY_INPUTS or _makes_lists(graph)
+    return is_close or len(graph.inputs) > MANY_INPUTS or makes_lists(graph)
 
 
-def _makes_lists(graph: Graph) -> bool:
+def makes_lists(graph: Graph) -> bool:
+    """Whether it has arrays of which residual code makes lists."""
     stores = any(node.kind is NodeKind.STORE and node.params.get("listed") for node in graph.nodes)
-    return stores or any(_makes_lists(region) for node in graph.nodes for region in node.regions)
+    return stores or any(makes_lists(region) for node in graph.nodes for region in node.regions)
 
 
 def estimate(graph: Graph, schedule: Schedule, example_inputs: Sequence[Any], target: Target) -> dict[int, Times]:
