@@ -12,6 +12,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,7 @@ from dynamo_lite.capture.state import (
     place_in,
     place_of,
 )
-from dynamo_lite.capture.value import ArrayValue, IteratorValue, NumberValue, Value, kept_locals
+from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value, kept_locals
 from dynamo_lite.capture.wrap import read_cell, realise
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import dataclass
@@ -287,12 +288,13 @@ def _trace(
         if code.cellvars and (on_cell or hidden(code)[index]):
             raise SkipFrame("cell-variables", ", ".join(code.cellvars))
         variables = frame.locals | shared
-        if instr.op in ("LOAD_ATTR", "LOAD_METHOD"):
-            realise(tracer, frame.stack[-1])
+        about = frame.stack[-1:] if instr.op in ("LOAD_ATTR", "LOAD_METHOD") else []
         if instr.op in ("CALL", "CALL_KW", "CALL_FUNCTION_EX"):
             # That this call breaks is a fact about what is called: another callable gets another capture.
             callee = len(frame.stack) - OPCODES[instr.op].effect.popped(instr.arg)
-            for value in frame.stack[callee : callee + 2]:
+            about = frame.stack[callee : callee + 2]
+        for value in about:
+            with suppress(Break):  # what a list holds, whose length is not to be guarded any more, does not matter
                 realise(tracer, value)
         line = instr.position[0] or code.firstlineno
         if stop.reason != "joins":

@@ -96,3 +96,16 @@ def test_a_list_that_is_appended_keeps_its_length(sizes: tuple[int, int]) -> Non
                 found = str(error)
             assert found == expected
             assert isinstance(found, str) or len(set(map(id, found))) == len(found)
+
+
+def counted_in_a_list(x: Any, n: int) -> Any:
+    return x.tolist().count(0.0) + n
+
+
+def test_a_method_of_a_list_whose_length_is_not_guarded_any_more() -> None:
+    """The list was too long, and too short, too often; that its method breaks the graph depends on neither."""
+    fast = dynamo_lite.compile(counted_in_a_list, options={**OPTIONS, "check": 1, "recompile_limit": 100})
+    for n in (7, 7, 1, 1, 0, 0, 12):
+        x = np.arange(n + 3.0)
+        assert fast(x, n) == counted_in_a_list(x, n)
+    assert "internal-error" not in {skip.id for skip in fast.explain().skips}
