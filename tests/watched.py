@@ -46,6 +46,7 @@ def compile_loops(function: Callable[..., Any], *, backend: str = "reference", *
 
 LOOPS_AT_ONCE = Thresholds(
     hot_function=1e6,
+    heart_waits=0,
     hot_loop=0.0,
     short_loop=0.0,
     way_in=0.0,
