@@ -2,7 +2,7 @@
  *
  * A tag says at which event of a loop a number came about (capture/objects.py): a new event has a higher one. The tags
  * -1, -2, ... are those of objects from before the loop; of a list or tuple of such, which itself stands there, an item's
- * tag says where it is, too.  A number with the tag 0 is an object that nobody else has.
+ * tag says where it is, too. A number with the tag 0 is an object that nobody else has.
  * INVARIANT: `tags` ascend.
  */
 #include "objects.h"

@@ -32,8 +32,9 @@ _ROWS = (
         "data-dependent-branch",
         "break",
         "the branch depends on what an array holds ({detail})",
-        "Both sides are compiled, each as its own graph. To keep one graph, select with np.where, or test a size, "
-        "a dtype or an argument instead of a value.",
+        "Both sides are compiled, each as its own graph. To keep one graph, have both sides be short, without loops, "
+        "on small arrays and leave values of the same types, select with np.where, or test a size, a dtype or an "
+        "argument instead of a value.",
     ),
     Reason(
         "data-dependent-number",

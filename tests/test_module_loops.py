@@ -343,16 +343,21 @@ def test_names_that_are_no_globals_are_left_alone() -> None:
 
 
 def test_rounds_are_timed_while_what_they_call_has_to_wait() -> None:
-    """The budget knows how long a script is going to run, though each round has functions that ask and are refused."""
+    """The budget knows how long a script is going to run, and what calls take, though functions ask in each round, and
+    are refused."""
     script = textwrap.dedent("""
         def step(x):
             return np.sqrt(x * 0.999 + 1.0) * x - 0.5
-        for k in range(20):
-            y = np.ones(20_000)
+        def work(y):
             for i in range(300):
                 y = step(y)
+            return y
+        for k in range(20):
+            y = np.ones(20_000)
+            for i in range(2):
+                y = work(y)
     """)
-    often = 0.01 / time.process_time()  # every 10 ms; a round takes some 30
+    often = 0.01 / time.process_time()  # every 10 ms; a call of work takes some 30
     limits = replace(LOOPS_AT_ONCE, hot_loop=0.001, hot_function=0.001, ask_again=often)
     watch = Watch(replace(limits, budget_share=0.0, budget_base=-1.0), "numba")
     try:
@@ -360,4 +365,6 @@ def test_rounds_are_timed_while_what_they_call_has_to_wait() -> None:
     finally:
         watch.end()
     timed = {position[0]: known.n_plain for (*_, position), known in watch.rounds.items()}
-    assert timed[4] >= 3 and timed[6] > 1000
+    assert timed[8] >= 3 and timed[10] >= 3 and timed[5] > 1000
+    (work,) = (poll for poll, _, _, name in watch.entries if name == "work")
+    assert work.calls >= 3

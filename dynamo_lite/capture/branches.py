@@ -257,8 +257,9 @@ class Walk:
         if self.forks > SIMPLE_FORKS and tracer.in_loop and not self._is_compound():
             tracer.plans[tracer.regions[0].key].compound = True
             raise Retry
-        if self.forks > (MAX_FORKS if tracer.in_loop else SIMPLE_FORKS):
-            self.refuse("graph-too-large", f"more than {MAX_FORKS} choices")
+        most = MAX_FORKS if tracer.in_loop else SIMPLE_FORKS
+        if self.forks > most:
+            self.refuse("graph-too-large", f"more than {most} choices")
         line, way, places = frame.line, self.way, self.places
         state = mutable_state(tracer, {id(cell) for cell in frame.cells.values() if cell.concrete is None})
         before = dict(frame.locals), {name: cell.contents for name, cell in frame.cells.items()}, frame.stack[:]

@@ -39,6 +39,7 @@ from dynamo_lite.capture.value import (
     computed_number,
     is_made_after,
     is_single,
+    object_key,
 )
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.dataclass import dataclass
@@ -486,12 +487,7 @@ class StraightMerge(Merge):
 
     def _number_of(self, value: Value) -> int:
         """The number, from 1 on, of an object that a name holds before a choice."""
-        key: object = value
-        if value.source is not None:
-            key = value.source
-        elif type(value) is ConstantValue:
-            key = id(value.value)
-        return self.tracer.picked.setdefault(key, 1 + len(self.tracer.picked))
+        return self.tracer.picked.setdefault(object_key(value), 1 + len(self.tracer.picked))
 
     def close(self, condition: GoesOn) -> Node | None:
         """As elsewhere. What is one object on one way and has two names behind it may not be two there."""

@@ -49,6 +49,7 @@ from dynamo_lite.capture.value import (
     Value,
     is_made_after,
     is_single,
+    object_key,
 )
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
@@ -283,12 +284,7 @@ class _Leaves:
 
     def _one(self, value: Value) -> Value:
         """The value that stands for an object from before the loop."""
-        key: object = value
-        if value.source is not None:
-            key = value.source
-        elif type(value) is ConstantValue:
-            key = id(value.value)
-        return self.known.setdefault(key, value)
+        return self.known.setdefault(object_key(value), value)
 
 
 @dataclass(eq=False, slots=True)

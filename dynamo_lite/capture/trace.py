@@ -360,9 +360,7 @@ def _trace(
     )
 
 
-def _alone(
-    residual: Residual, stack: list[Value], variables: dict[str, Value], live: frozenset[str]
-) -> set[Value]:
+def _alone(residual: Residual, stack: list[Value], variables: dict[str, Value], live: frozenset[str]) -> set[Value]:
     """The items of lists that residual code loads without the lists."""
     stored = [part for owner, _, value in residual.stores or () for part in (owner, value)]
     cells = residual.cells.values()

@@ -291,11 +291,10 @@ class SequenceValue(Value):
     the run knows what is in that, so that whatever reads ``items`` then breaks. Where a loop stores items of an index
     that only the run knows, all of them are in it. reads: how often they were asked for. times: how often a list
     repeats its only known item, a number of the call's; ``fix`` states how many, for who asks for ``items``; late: what
-    was stored into it since, by index. ends:
-    what a loop that appends carries of the list, "last" item and "length" (lists.py). looks: which of the two were
-    asked for, in order. rows: the array that NumPy makes of it (rows.py). cells: the arrays that stand for its items
-    (cells.py). filler: the plan of the loop that has filled it first, and the list's name there. met: the plan of the
-    first outermost loop that began when there was the list.
+    was stored into it since, by index. ends: what a loop that appends carries of the list, "last" item and "length"
+    (lists.py). looks: which of the two were asked for, in order. rows: the array that NumPy makes of it (rows.py).
+    cells: the arrays that stand for its items (cells.py). filler: the plan of the loop that has filled it first, and
+    the list's name there. met: the plan of the first outermost loop that began when there was the list.
     """
 
     kind: type = tuple
@@ -627,6 +626,13 @@ def _droppable(value: Value) -> bool:
             return _droppable(value.of)
         case _:
             return isinstance(value, ArrayValue | CallValue | NumberValue | SliceValue)
+
+
+def object_key(value: Value) -> object:
+    """What tells the object of a number from before a loop or a choice from others."""
+    if value.source is not None:
+        return value.source
+    return id(value.value) if type(value) is ConstantValue else value
 
 
 def as_value(argument: Argument | Value) -> Value:

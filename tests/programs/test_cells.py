@@ -523,3 +523,46 @@ def test_what_is_read_between_loops(function: Callable[..., Any]) -> None:
     )
     assert report.stats["native_calls"]
     assert not {"internal-error", "backend-failed"}.intersection(one.id for one in report.compiled.explain().skips)
+
+
+def moves_and_clears(given: list[float]) -> Any:
+    found, greatest = [], given[0]
+    for i in range(len(given)):
+        found.append(given[-1 - i])
+        if given[i] > greatest:
+            greatest = given[i]
+    given.clear()
+    return found, greatest
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_items_of_a_list_that_is_emptied_behind_are_the_very_objects() -> None:
+    fast: Any = dynamo_lite.compile(moves_and_clears, options=OPTIONS)
+    for n in (12, 12, 30, 1, 12):
+        kept = [1000.5 + k for k in range(n)]
+        found, greatest = fast(list(kept))
+        assert list(map(id, found)) == list(map(id, reversed(kept))) and greatest is kept[-1]
+    assert "native" in {loop.outcome for loop in fast.explain().loops}
+
+
+def ends_early(n: int, a: list[int]) -> Any:
+    dp = [0] * (n + 1)
+    for i in range(1, n + 1):
+        dp[i] = dp[i - 1] + a[i]
+        if dp[i] > 1500:
+            break
+    else:
+        i = -1
+    return dp, i
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_loop_that_ends_early_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can tell how far it gets, and what residual code takes to make the list."""
+    timed: list[Any] = []
+    monkeypatch.setattr(_C, "time_calls", lambda code, owner: timed.append(code))
+    fast: Any = dynamo_lite.compile(ends_early)
+    a = [7] * 301
+    assert fast(300, a) == ends_early(300, a)
+    (loop,) = fast.explain().loops
+    assert loop.outcome == "native" and timed == [ends_early.__code__]

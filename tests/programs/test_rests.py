@@ -267,18 +267,18 @@ def test_a_long_list_is_gone_through_natively() -> None:
     assert 0 < fast.stats()["native_calls"] < 10  # type: ignore[attr-defined]
 
 
+def prints_often(x: Any, items: Any, at: int, out: Any) -> Any:
+    for i, item in enumerate(items):
+        x = x * 0.9 + item * 1e-6
+        if i % at == 0:
+            print(i, x[0])
+    return x, i
+
+
 def test_a_long_list_is_left_and_entered_up_to_its_end() -> None:
     """Behind the last print so few iterations are left that its columns do not pay, and its items are too much work."""
-
-    def program(x: Any, items: Any, at: int, out: Any) -> Any:
-        for i, item in enumerate(items):
-            x = x * 0.9 + item * 1e-6
-            if i % at == 0:
-                print(i, x[0])
-        return x, i
-
-    fast = watched.compile_loops(program, backend="numba")
-    same(fast, program, "list", 60_000, 1000)
+    fast = watched.compile_loops(prints_often, backend="numba")
+    same(fast, prints_often, "list", 60_000, 1000)
     assert fast.stats()["native_calls"]  # type: ignore[attr-defined]
 
 
@@ -303,16 +303,8 @@ def test_numbers_that_only_the_index_tells(forced: tuple[int, int], force: Calla
 
 def test_rounds_of_rests_are_counted() -> None:
     """A loop over a list that is left again and again is credited with what its rounds save."""
-
-    def program(x: Any, items: Any, at: int, out: Any) -> Any:
-        for i, item in enumerate(items):
-            x = x * 0.9 + item * 1e-6
-            if i % at == 0:
-                print(i, x[0])
-        return x, i
-
-    made = watched.Watched(program, replace(watched.LOOPS_AT_ONCE, hot_loop=0.001), "numba")
-    same(made.function, program, "list", 20_000, 2000)
+    made = watched.Watched(prints_often, replace(watched.LOOPS_AT_ONCE, hot_loop=0.001), "numba")
+    same(made.function, prints_often, "list", 20_000, 2000)
     (known,) = made.watch.rounds.values()
     assert known.saved > 0 and not known.loses  # 30 ms plainly, a tenth of that compiled
 

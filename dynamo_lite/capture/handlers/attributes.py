@@ -95,7 +95,7 @@ def get_attribute(machine: Machine, owner: Value, name: str) -> Value:
     match owner:
         case ArrayValue():
             return numpy_rules.array_attribute(machine, owner, name)
-        case ConstantValue() if (type(owner.value).__name__, name) in _ITSELF:
+        case ConstantValue() if type(owner.value) in (int, float) and (type(owner.value).__name__, name) in _ITSELF:
             return owner
         case ConstantValue():
             return _constant_attribute(machine, owner, name)
