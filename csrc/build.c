@@ -180,6 +180,7 @@ build_step(DlBuilder *builder, PyObject *object, DlStep *step)
     case DL_STEP_ALLOC:
         return build_alloc(builder, object, &step->alloc);
     case DL_STEP_MAP:
+        builder->program->n_maps++;
         return dl_build_map(builder, object, &step->map);
     case DL_STEP_REDUCE:
         return dl_build_reduce(builder, object, &step->reduce);

@@ -1,5 +1,6 @@
 /* Build the Call steps of a program, and the Slots that stand for what is put together at each call. */
 #include "build.h"
+#include "slot.h"
 
 #include "gather.h"
 

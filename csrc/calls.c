@@ -1,4 +1,5 @@
 /* Calls: NumPy's own functions on real objects, with floating-point errors as exceptions (errstate.c). */
+#include "slot.h"
 #include "gather.h"
 
 #include "fpflags.h"

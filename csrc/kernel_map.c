@@ -249,6 +249,30 @@ dl_nest_order(DlNest *nest, int first_result, int nd, const npy_intp *shape)
     dl_nest_merge(nest, order, n, shape);
 }
 
+/* The code for an ordered nest, compiled if need be. */
+static DlStatus
+find_code(DlRun *run, DlMapStep *step, const DlNest *nest, DlVariant **used)
+{
+    enum { LONG_ROW = 2048 }; /* elements, beside which a call a row is nothing */
+    int inner = nest->nd - 1, rows = inner > 0 && nest->shape[inner] < LONG_ROW;
+    uint8_t classes[DL_MAX_OPERANDS];
+    for (int i = 0; i < nest->n_operands; i++) {
+        const npy_intp *strides = nest->spread[i].strides;
+        classes[i] = dl_kernel_class(strides[inner], nest->spread[i].itemsize);
+        if (rows && strides[inner] == 0 && strides[inner - 1] != 0) {
+            classes[i] = DL_CLASS_OF_ROW;
+        }
+    }
+    return dl_kernel_variant(run, &step->kernel, classes, rows, used);
+}
+
+DlStatus
+dl_map_prepare(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape, DlVariant **used)
+{
+    dl_nest_order(nest, step->kernel.n_operands, nd, shape);
+    return dl_map_merges_rows(nest, step->kernel.n_operands) ? 2 : find_code(run, step, nest, used);
+}
+
 /* Order the nest, compile the kernel for its strides if need be, and run it; *used: the code, NULL if nothing is run. */
 static DlStatus
 run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape, DlVariant **used)
@@ -258,10 +282,8 @@ run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *sh
         return 0;
     }
     dl_nest_order(nest, step->kernel.n_operands, nd, shape);
-    enum { LONG_ROW = 2048 }; /* elements, beside which a call a row is nothing */
-    int inner = nest->nd - 1, rows = inner > 0 && nest->shape[inner] < LONG_ROW;
-    uint8_t classes[DL_MAX_OPERANDS];
     if (dl_map_merges_rows(nest, step->kernel.n_operands)) {
+        uint8_t classes[DL_MAX_OPERANDS];
         DlVariant *dense;
         for (int i = 0; i < nest->n_operands; i++) {
             const DlSpread *spread = &nest->spread[i];
@@ -271,15 +293,15 @@ run_kernel(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *sh
         DlStatus found = dl_kernel_variant(run, &step->kernel, classes, 0, &dense);
         return found ? found : dl_map_launch_merged(run, nest, dense);
     }
-    for (int i = 0; i < nest->n_operands; i++) {
-        const npy_intp *strides = nest->spread[i].strides;
-        classes[i] = dl_kernel_class(strides[inner], nest->spread[i].itemsize);
-        if (rows && strides[inner] == 0 && strides[inner - 1] != 0) {
-            classes[i] = DL_CLASS_OF_ROW;
-        }
-    }
-    DlStatus status = dl_kernel_variant(run, &step->kernel, classes, rows, used);
+    DlStatus status = find_code(run, step, nest, used);
     return status ? status : dl_map_launch(run, nest, *used, NULL);
+}
+
+DlStatus
+dl_map_run_nest(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape)
+{
+    DlVariant *used;
+    return run_kernel(run, step, nest, nd, shape, &used);
 }
 
 /* ---- targets ---- */
@@ -537,6 +559,27 @@ dl_map_run(DlRun *run, DlMapStep *step)
     }
     for (int i = 0; i < n_results; i++) {
         Py_XDECREF(fresh[i]);
+    }
+    return status;
+}
+
+DlStatus
+dl_map_open(DlRun *run, DlMapStep *step, DlNest *nest, npy_intp *shape, char (*cells)[DL_CELL], PyObject **fresh,
+            int *clashes)
+{
+    int nd = step->shape.n, first = step->kernel.n_operands;
+    *clashes = 0;
+    memset(fresh, 0, (size_t)step->kernel.n_results * sizeof *fresh);
+    if (step->kernel.forward && !dl_map_lies_forward(run, step)) {
+        return dl_decline(run, DL_REASON_REVERSED);
+    }
+    DlStatus status = get_shape(run, &step->shape, shape, &nest->size);
+    status = status ? status : dl_map_spread(run, step, nd, shape, nest, cells);
+    status = status ? status : prepare_results(run, step, nest, nd, shape, fresh);
+    for (int i = 0; i < step->kernel.n_results && status == 0 && nest->size; i++) {
+        for (int j = 0; j < first + i && step->into[i] && !*clashes; j++) {
+            *clashes = may_clash(&nest->spread[first + i], &nest->spread[j], nd, shape);
+        }
     }
     return status;
 }

@@ -1,9 +1,11 @@
 /* Program: run the steps of a schedule (see launch.h, program.h). */
+#include "slot.h"
 #include "launch.h"
 
 #include <structmember.h>
 
 #include "arrays.h"
+#include "bands.h"
 #include "fold.h"
 #include "fpflags.h"
 #include "kernel_code.h"
@@ -134,11 +136,12 @@ alloc(DlRun *run, const DlAllocStep *step)
     if (array == NULL) {
         return dl_failed(run, DL_REASON_MEMORY);
     }
-    if (step->filled && !zeros) {
+    DlStatus status = dl_bands_made(run, array, step->filled && !zeros ? cell : NULL);
+    if (status == 2 && step->filled && !zeros) {
         fill(PyArray_BYTES((PyArrayObject *)array), PyArray_SIZE((PyArrayObject *)array), cell, itemsize);
     }
     dl_reg_take_fresh(&run->regs[step->dst], array);
-    return 0;
+    return status == 2 ? 0 : status;
 }
 
 /* Carry out one step. */
@@ -151,7 +154,7 @@ dl_step_run(DlRun *run, DlStep *step)
     case DL_STEP_ALLOC:
         return alloc(run, &step->alloc);
     case DL_STEP_MAP:
-        return dl_map_run(run, &step->map);
+        return dl_bands_take(run, &step->map) ? dl_bands_map(run, &step->map) : dl_map_run(run, &step->map);
     case DL_STEP_REDUCE:
         return dl_reduce_run(run, &step->reduce);
     case DL_STEP_CALL:
@@ -181,8 +184,44 @@ dl_step_run(DlRun *run, DlStep *step)
     Py_UNREACHABLE();
 }
 
+/* Whether a step may run before maps that wait: it waits itself, or touches none of their memory. A copy of what will be
+ * written shows what was there before. */
+static int
+may_pass(const DlProgram *program, const DlStep *step, int number)
+{
+    for (int k = 0; k < program->n_blocks; k++) {
+        if (program->blocks[k].first == number) {
+            return 0;
+        }
+    }
+    switch (step->kind) {
+    case DL_STEP_VIEW:
+        return !step->view.scalar;
+    case DL_STEP_ALLOC:
+    case DL_STEP_MAP:
+    case DL_STEP_SAVE:
+    case DL_STEP_REQUIRE:
+        return number != program->kept;
+    default:
+        return 0;
+    }
+}
+
+static DlStatus steps_run(DlRun *run, int fixed);
+
 DlStatus
 dl_steps_run(DlRun *run, int fixed)
+{
+    DlStatus status = steps_run(run, fixed);
+    if (run->bands != NULL) { /* NB: what a program that declines has not done yet is not done any more */
+        status = status == 0 && run->end == NULL ? dl_bands_flush(run) : status;
+        dl_bands_drop(run);
+    }
+    return status;
+}
+
+static DlStatus
+steps_run(DlRun *run, int fixed)
 {
     DlProgram *program = run->program;
     for (int i = 0; i < program->n_steps; i++) {
@@ -192,7 +231,8 @@ dl_steps_run(DlRun *run, int fixed)
         }
         run->at = i;
         int in_block = 0;
-        DlStatus status = program->n_blocks ? dl_blocks_run(run, i, &in_block) : 0;
+        DlStatus status = run->bands != NULL && !may_pass(program, step, i) ? dl_bands_flush(run) : 0;
+        status = status == 0 && program->n_blocks ? dl_blocks_run(run, i, &in_block) : status;
         if (status != 0) {
             return status;
         }
@@ -679,7 +719,7 @@ int
 dl_launch_register(PyObject *module)
 {
     if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
-        || dl_blocks_register(module) < 0 || dl_statistics_register(module) < 0 || dl_draws_register(module) < 0) {
+        || dl_blocks_register(module) < 0 || dl_bands_register(module) < 0 || dl_statistics_register(module) < 0 || dl_draws_register(module) < 0) {
         return -1;
     }
     dl_fold_register();

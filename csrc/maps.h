@@ -33,6 +33,13 @@ int dl_single_run(DlProgram *program, PyObject *const *inputs, PyObject **output
 /* The same of a program that one call of machine code does (straight.c). */
 int dl_straight_build(DlProgram *program);
 int dl_straight_run(DlProgram *program, PyObject *const *inputs, PyObject **outputs);
+/* What dl_map_run does before any code runs: spread the operands, make and find the results. fresh: new references, to
+ * be dropped in any case, NULL for those that are none; clashes: what some target holds is read at other positions. */
+DlStatus dl_map_open(DlRun *run, DlMapStep *step, DlNest *nest, npy_intp *shape, char (*cells)[DL_CELL],
+                     PyObject **fresh, int *clashes);
+/* Order a nest over `shape` and run it; or order it and find its code, 2 where dl_map_launch will not do. */
+DlStatus dl_map_run_nest(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape);
+DlStatus dl_map_prepare(DlRun *run, DlMapStep *step, DlNest *nest, int nd, const npy_intp *shape, DlVariant **used);
 /* Whether no operand is reversed that must not be. */
 int dl_map_lies_forward(const DlRun *run, const DlMapStep *step);
 /* Drop axes of size 1 and merge neighbours that one loop covers; order: the n axes, outermost first. */

@@ -5,6 +5,7 @@
  * operands' strides and a fresh result in C order, with stride 0 along an axis of one element, which decides whether BLAS
  * or a loop multiplies, whose products of infinities differ.
  */
+#include "slot.h"
 #include "kernel_code.h"
 #include "maps.h"
 

@@ -1,7 +1,7 @@
 /* What the files of a native program share: launch.c runs the steps, build.c makes them from a Schedule, views.c,
  * layout.c, kernel_map.c, reduce.c, calls.c, loop.c, cond.c, masked.c and lists.c carry out one kind each, blocks.c
- * several by rows; draws.c has the random generators; registers.c and errstate.c serve them all; world.c lets others
- * run in between. What steps and kernels hold, memory and objects, belongs to their program (owned.c).
+ * and bands.c several by rows; draws.c has the random generators; registers.c and errstate.c serve them all; world.c lets
+ * others run in between. What steps and kernels hold, memory and objects, belongs to their program (owned.c).
  *
  * A DlProgram is immutable once built, but for the kernels compiled on demand and its counters (both under the GIL). All
  * state of one run stands in a DlRun on the C stack: a program may run in several threads and re-enter. The body of a loop
@@ -352,6 +352,13 @@ typedef struct {
     int drops_condition;   /* whose register nobody needs any more, and hand_on does not empty */
 } DlBody;
 
+/* Of maps that wait (bands.c): how many have done so for nothing of late, and how many that come do not wait therefore;
+ * whether more is gained by threads, one map after the other. */
+typedef struct {
+    int in_vain, rests;
+    DlPaces trials;
+} DlBandCounts;
+
 /* Steps that may run some rows at a time (blocks.c). */
 typedef struct {
     int first, count, n_inputs, n_made, n_results;
@@ -366,6 +373,8 @@ struct DlProgram {
     int has_calls;     /* some step runs NumPy's Python-level functions */
     int kept;          /* the first step that writes to an input what nothing undoes; or -1 */
     int has_loops;
+    int n_maps;        /* of its own steps: maps */
+    DlBandCounts bands;
     int n_closed_loops; /* of its own steps: loops that no Leave follows */
     int n_most_outputs; /* the largest number of outputs, of all its ends */
     int32_t n_early;    /* instructions of numbers that wait for no step */
@@ -420,6 +429,7 @@ typedef struct DlRun {
     unsigned reported;     /* flags that the caller's state does not ignore, once that is known */
     DlErrorsStep scope;    /* of the outermost run: how the state differs from the caller's now */
     DlPool *pool;          /* of a loop; or NULL */
+    struct DlBands *bands; /* maps that wait (bands.c), or NULL */
     int keep_gil;          /* the program has loops: it does not let other threads run */
     int strict;            /* nor may anything that it calls, since some loop cannot be left */
     int ends;              /* of the outermost run: it may end at a Leave */
@@ -542,12 +552,16 @@ dl_reg_is_packed(const DlReg *reg)
 {
     return dl_is_packed(PyDataType_ELSIZE(reg->descr), reg->nd, reg->shape, reg->strides);
 }
-/* Whether two arrays may have bytes in common. */
+/* The bytes of an array, and whether two may have some in common. */
+static inline DlBytes
+dl_reg_bytes(const DlReg *reg)
+{
+    return dl_bytes_of(reg->data, PyDataType_ELSIZE(reg->descr), reg->nd, reg->shape, reg->strides);
+}
 static inline int
 dl_regs_may_share(const DlReg *one, const DlReg *other)
 {
-    return dl_bytes_meet(dl_bytes_of(one->data, PyDataType_ELSIZE(one->descr), one->nd, one->shape, one->strides),
-                         dl_bytes_of(other->data, PyDataType_ELSIZE(other->descr), other->nd, other->shape, other->strides));
+    return dl_bytes_meet(dl_reg_bytes(one), dl_reg_bytes(other));
 }
 /* The object of a register, made if need be: borrowed, NULL with an error set. */
 PyObject *dl_reg_make_object(DlReg *reg);
@@ -729,25 +743,6 @@ void *dl_program_take(DlProgram *self, size_t n, size_t size);
 PyObject *dl_program_own(DlProgram *self, PyObject *object);
 int dl_program_traverse(DlProgram *self, visitproc visit, void *arg);
 void dl_program_clear(DlProgram *self);
-
-/* ---- slot.c ---- */
-
-/* What is put together at the call, inside the constant arguments of a call. */
-typedef enum { DL_SLOT_REG, DL_SLOT_NUMBER, DL_SLOT_TUPLE, DL_SLOT_LIST, DL_SLOT_SLICE } DlSlotKind;
-
-typedef struct {
-    PyObject_HEAD
-    DlSlotKind kind;
-    int32_t index;   /* register or number */
-    PyObject *items; /* owned: the parts of a container, a tuple */
-} DlSlot;
-
-/* object as a Slot, or NULL when it is a constant. */
-const DlSlot *dl_slot_cast(PyObject *object);
-/* A new Slot; steals items. */
-PyObject *dl_slot_new(DlSlotKind kind, int32_t index, PyObject *items);
-/* Make the Slot type ready; 0 or -1. */
-int dl_slot_register(void);
 
 /* ---- views.c ---- */
 DlStatus dl_view_run(DlRun *run, const DlViewStep *step);

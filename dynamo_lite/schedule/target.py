@@ -33,5 +33,5 @@ class Target:
     folds: Callable[[np.ufunc, DType], bool]
     folding: Callable[[Kernel, np.ufunc], bool] = lambda kernel, ufunc: False
     machine: Callable[[Loop], Machine | None] = lambda loop: None
-    max_ops: int = 400
-    max_operands: int = 100
+    max_ops: int = 1500
+    max_operands: int = 220

@@ -705,7 +705,7 @@ def test_numbers_that_overflow_decline() -> None:
         ["no step"],
         [Alloc(1, np.dtype("M8[s]"), (3,))],
         [fresh(Kernel((F8,), (KernelOp("sqrt", (1,), (F8,), (F8,)),), (1,)), (Reg(0),), (3,), 1)],
-        [fresh(Kernel((F8,) * 129, (), (0,)), (1.0,) * 129, (3,), 1)],
+        [fresh(Kernel((F8,) * 251, (), (0,)), (1.0,) * 251, (3,), 1)],
     ],
 )
 def test_broken_schedules_are_refused(steps: list[Any]) -> None:
