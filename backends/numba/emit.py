@@ -1,17 +1,21 @@
 """Writes a Function of the loop-level program as LLVM text: ``i32 kernel(ptr block, i64 n)``.
 
 Enters a Function (dynamo_lite/program); leaves LLVM text. block holds 8-byte words, which csrc/abi.def describes. A
-loop over elements becomes one over whole vectors and what its tail says, all from the same table of element_ops.py.
+loop over elements becomes one over whole vectors and what its tail says, all from the same table of element_ops.py
+(one of many operations is written in emit_padded.py).
 INVARIANT: the text holds no address, the function allocates nothing and raises nothing; it returns 0, or at once the
 first non-zero status of a NumPy loop, or in the end the statuses that were noted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import field
 
 import numpy as np
+from dynamo_lite.backends.numba.emit_padded import LINE, PaddedLoop
 from dynamo_lite.backends.numba.llvm_text import Lines, scalar_type
 
 from dynamo_lite._C import abi, kernel_block
@@ -41,8 +45,6 @@ from dynamo_lite.program.ir import (
 )
 from dynamo_lite.program.values import Values, emit_element, literal
 
-MANY = 8  # loads and stores of a loop, whose addresses take LLVM long to choose
-
 
 def emit(function: Function, name: str) -> str:
     """The LLVM module text that defines `name`."""
@@ -71,7 +73,9 @@ class _Loop:
 
 
 class Emitter:
-    """pointers: where each memref begins; stems: the names of the operand or result that it is (part of). names: of
+    """allocas, first: what stands where the function begins; first_label: the block that `first` ends with. slot_bytes:
+    the memory of PaddedLoop's slots; reached, steps_now: in its body, how an address is found, and the strides.
+    pointers: where each memref begins; stems: the names of the operand or result that it is (part of). names: of
     indices and extents. numbers: the values of which there is one for all lanes, as in memory; masks: bools. products:
     of indices and steps, which views have in common. columns: how many elements the row at hand has. slots: the
     buffers, by where they lie in the scratch."""
@@ -95,6 +99,14 @@ class Emitter:
         self.slots: dict[int, str] = {}
         self.columns = "%n"
         self.last_offsets: dict[Memref, list[str]] = {}
+        self.allocas: list[str] = []
+        self.first: list[str] = []
+        self.first_label = "first"
+        self.tables: dict[tuple[int, ...], str] = {}
+        self.slot_bytes = 0
+        self.reached: Callable[[Memref], str] | None = None
+        self.steps_now: dict[Memref, str] = {}
+        self.needed = _needed(self.nodes)
         self.judges = any(isinstance(node, Note) for node in self.nodes)
         for memref in self.places:
             self.stems[memref] = f"{'o' if memref.space == 'operand' else 'r'}{memref.index}"
@@ -108,16 +120,44 @@ class Emitter:
         lines = ['source_filename = "dynamo_lite"']
         lines += [f"@{name} = private global {kind} {value}" for (kind, value), name in self.lines.hidden.items()]
         lines += [f"@constant{memref.index} = private constant {text}" for memref, text in self.constants.items()]
-        lines += [f"define i32 @{self.name}(ptr %block, i64 %n) {{", "entry:", *self.entry(), *body, "}"]
+        for numbers, name in self.tables.items():
+            words = ", ".join(f"i64 {number}" for number in numbers)
+            lines.append(f"{name} = private constant [{len(numbers)} x i64] [{words}]")
+        entry = _without_unused(self.entry(), body)
+        lines += [f"define i32 @{self.name}(ptr %block, i64 %n) {{", "entry:", *entry, *body, "}"]
         return "\n".join([*lines, *sorted(self.lines.declarations)]) + "\n"
+
+    def table_of(self, numbers: list[int]) -> str:
+        """The address of constants."""
+        return self.tables.setdefault(tuple(numbers), f"@table{len(self.tables)}")
+
+    @contextmanager
+    def at_first(self) -> Iterator[str]:
+        """Write what stands where the function begins; yields the block."""
+        text, self.lines.text = self.lines.text, self.first
+        yield self.first_label
+        self.lines.text = text
 
     def entry(self) -> list[str]:
         """Read the block, after the test for n <= 0: the pointers need not be valid then."""
+        allocas = list(self.allocas)
+        if self.slot_bytes:
+            allocas.append(f"  %slot.memory = alloca [{self.slot_bytes} x i8], align {LINE}")
+        for number, node in enumerate(self.loops):
+            width = len(node.dtypes)
+            allocas.append(f"  %args{number} = alloca [{width} x ptr], align 8")
+            allocas.append(f"  %strides{number} = alloca [{width} x i64], align 8")
+        if self.judges:
+            allocas.append("  %met = alloca i32")
         lines = [
+            *allocas,
             "  %empty = icmp sle i64 %n, 0",
-            "  br i1 %empty, label %done, label %start",
+            "  br i1 %empty, label %done, label %first",
             "done:",
             "  ret i32 0",
+            "first:",
+            *self.first,
+            "  br label %start",
             "start:",
         ]
 
@@ -140,16 +180,13 @@ class Emitter:
                     word(f"%{self.stems[memref]}.down", "i64", behind + abi.ROWS_STEPS + index)
         for offset, name in self.slots.items():
             lines.append(f"  {name} = getelementptr i8, ptr %scratch, i64 {offset}")
-        for number, node in enumerate(self.loops):
-            width = len(node.dtypes)
+        for number in range(len(self.loops)):
             first = loops + abi.LOOP_WORDS * number
             lines.append(f"  %slot{number} = getelementptr i64, ptr %block, i64 {first}")
             lines += call_address(f"%invoke{number}", f"%slot{number}")
-            lines.append(f"  %args{number} = alloca [{width} x ptr], align 8")
-            lines.append(f"  %strides{number} = alloca [{width} x i64], align 8")
         lines += [f"  %{name} = load volatile {kind}, ptr @{name}" for (kind, _), name in self.lines.hidden.items()]
         if self.judges:
-            lines += ["  %met = alloca i32", "  store i32 0, ptr %met"]
+            lines.append("  store i32 0, ptr %met")
         for number, node in enumerate(self.loops):
             for position, memref in enumerate((*node.reads, *node.writes)):
                 at = f"%s{number}.{position}"
@@ -181,7 +218,11 @@ class Emitter:
 
     def steps(self, nodes: tuple[Node, ...]) -> None:
         """What stands in no loop over elements."""
+        noted: list[Note] = []
         for node in nodes:
+            if isinstance(node, For | NumpyLoop | Tiles):
+                self.judge_numbers(noted)
+                noted = []
             if isinstance(node, For):
                 if any(isinstance(one, NumpyLoop) for one in walk(node.body)):
                     self.iterations(node)
@@ -191,8 +232,18 @@ class Emitter:
                 self.call(node)
             elif isinstance(node, Tiles):
                 self.tiles(node)
+            elif isinstance(node, Note):
+                noted.append(node)
             else:
                 self.number(node)
+        self.judge_numbers(noted)
+
+    def judge_numbers(self, noted: list[Note]) -> None:
+        """What is noted of numbers of which there is one for all lanes, at once: each judgement goes through memory."""
+        for status in dict.fromkeys(one.status for one in noted):
+            met = self.lines.either([self.masks[one.condition] for one in noted if one.status == status])
+            assert met is not None
+            self.judge(met, status)
 
     def number(self, node: Node) -> None:
         """A node of which there is one for all lanes."""
@@ -207,12 +258,12 @@ class Emitter:
             emit_element(lines, node, values)
             self.masks |= values.masks
             self.numbers |= {value: values.memory[value] for value in node.results if value in values.memory}
-        elif isinstance(node, Note):
-            self.judge(self.masks[node.condition], node.status)
 
     def view(self, node: View) -> None:
         """The part of a memref that begins at an index."""
         lines, source, result = self.lines, node.source, node.result
+        if result not in self.needed:
+            return
         stem = self.stems.get(source, "")
         if source in self.stems:
             self.stems[result] = stem
@@ -345,11 +396,13 @@ class Emitter:
         rows = node if isinstance(node.body[-1], For) else None
         inner = node if rows is None else node.body[-1]
         assert isinstance(inner, For)
+        if inner.tail == "padded":
+            self.columns = self.names[inner.extent]
+            PaddedLoop(self, inner, rows).run()
+            return
         width = inner.lanes if inner.lanes > 1 else 0
         masked = inner.tail == "masked"
         self.columns = self.names[inner.extent]
-        if rows is not None:
-            self.names[rows.index] = f"%{label}.row.index"
         lines.width = 0
         statuses = {one.status for one in inner.body if isinstance(one, Note)}
         parts = [("vector", width)] if width else []
@@ -381,15 +434,7 @@ class Emitter:
                 edges = f"[ {none[name]}, %{label}.head ], [ %{label}.{name}.all, %{label}.row.end ]"
                 lines.put(f"  %{label}.{name}.before = phi {kind} {edges}")
                 seen[name] = f"%{label}.{name}.before"
-            lines.put(self.not_stepped(f"%{label}.row.index", f"%{label}.r"))
-            lines.width = 0  # there is one of each for all lanes
-            for one in rows.body[:-1]:
-                self.number(one)
-            lines.width = width
-            for one in rows.body[:-1]:
-                for value in defined(one):
-                    if value in self.numbers:
-                        loop.splats[value] = lines.splat_of(value.dtype, self.numbers[value], here=True)
+            loop.splats |= self.begin_row(rows, label)
         if width:
             empty = lines.do(f"icmp eq i64 {whole}, 0")
             lines.put(f"  br i1 {empty}, label %{label}.left, label %{label}.vector")
@@ -409,15 +454,36 @@ class Emitter:
             before, after = loop.seen_before[name], loop.seen_after[name]
             lines.put(f"  %{label}.{name}.all = phi {kind} [ {before}, %{label}.left ], [ {after}, %{loop.last} ]")
         if rows is not None:
-            lines.put(f"  %{label}.r.next = add i64 %{label}.r, 1")
-            more = lines.do(f"icmp slt i64 %{label}.r.next, {self.names[rows.extent]}")
-            lines.put(f"  br i1 {more}, label %{label}.row, label %{label}.judge")
-            lines.put(f"{label}.judge:")
+            self.end_row(rows, label)
         for name, lanes in parts if statuses else ():
             lines.width = lanes
             (status,) = statuses
             self.judge(f"%{label}.{name}.all", status)
         lines.width = 0
+
+    def begin_row(self, rows: For, label: str) -> dict[Value, str]:
+        """What is the same for all of a row; these numbers in every lane."""
+        lines, width = self.lines, self.lines.width
+        self.names[rows.index] = f"%{label}.row.index"
+        lines.put(self.not_stepped(f"%{label}.row.index", f"%{label}.r"))
+        lines.width = 0  # there is one of each for all lanes
+        self.steps(rows.body[:-1])
+        lines.width = width
+        values = [value for one in rows.body[:-1] for value in defined(one) if value in self.numbers]
+        return {value: lines.splat_of(value.dtype, self.numbers[value], here=True) for value in values}
+
+    def end_row(self, rows: For, label: str) -> None:
+        """Go on with the next row."""
+        lines = self.lines
+        lines.put(f"  %{label}.r.next = add i64 %{label}.r, 1")
+        more = lines.do(f"icmp slt i64 %{label}.r.next, {self.names[rows.extent]}")
+        lines.put(f"  br i1 {more}, label %{label}.row, label %{label}.judge")
+        lines.put(f"{label}.judge:")
+
+    def step(self, memref: Memref, rows: For | None) -> str:
+        """The stride of a memref; one of a row need not have been written yet."""
+        sources = {one.result: one.source for one in rows.body if isinstance(one, View)} if rows is not None else {}
+        return self.stride(sources.get(memref, memref))
 
     def find_last_offsets(
         self, inner: For, rows: For | None, whole: str, few: str, width: int
@@ -425,7 +491,6 @@ class Emitter:
         """How far each lane of a row's last vector lies from its begin, of arrays that are not packed. A lane behind
         the last element is where that is."""
         lines = self.lines
-        sources = {one.result: one.source for one in rows.body if isinstance(one, View)} if rows is not None else {}
         found: dict[Memref, list[str]] = {
             one.memref: [] for one in inner.body if isinstance(one, Load | Store) and one.memref.axes == (ANY,)
         }
@@ -434,28 +499,25 @@ class Emitter:
             within = lines.do(f"icmp slt i64 {lane}, {last}")
             at = lines.do(f"add i64 {whole}, {lines.do(f'select i1 {within}, i64 {lane}, i64 {last}')}")
             for memref, offsets in found.items():
-                offsets.append(lines.do(f"mul i64 {at}, {self.stride(sources.get(memref, memref))}"))
+                offsets.append(lines.do(f"mul i64 {at}, {self.step(memref, rows)}"))
         return found
 
     def not_stepped(self, name: str, index: str) -> str:
         """`name` is an index that LLVM does not take for an induction variable. To choose what to step from iteration
-        to iteration, of the addresses of tens of arrays, takes it a third of its time. Of packed arrays the processor
-        adds the index itself, and from row to row a multiplication for each array does as well."""
+        to iteration takes it much of its time, of the addresses of tens of arrays a third. Of packed arrays the
+        processor adds the index itself, and of others, as from row to row, a multiplication for each does as well."""
         return f'  {name} = call i64 asm "", "=r,0"(i64 {index})'
 
     def vectors(self, loop: _Loop, width: int, seen: dict[str, str]) -> None:
         """The whole vectors of a row."""
         lines, label = self.lines, loop.label
         lines.put(f"{label}.vector:")
-        places = [one.memref for one in loop.node.body if isinstance(one, Load | Store)]
-        adds = len(places) > MANY and all(memref.axes in ((), (PACKED,)) for memref in places)
-        index, counted = f"%{label}.i", f"%{label}.counted" if adds else f"%{label}.i"
+        index, counted = f"%{label}.i", f"%{label}.counted"
         lines.put(f"  {counted} = phi i64 [ 0, %{label}.row ], [ %{label}.next, %{label}.vector ]")
         reserved = f"  ; {label}: what was seen"
         lines.put(reserved)
-        if adds:
-            lines.put(self.not_stepped(index, counted))
-        met = self.at(loop, index, "")
+        lines.put(self.not_stepped(index, counted))
+        met = self.at(loop.node, loop.splats, index, "")
         if met is not None:
             lines.put(f"  %{label}.seen.now = or {lines.mask_type} %{label}.seen, {met}")
             edges = f"[ {seen['vector']}, %{label}.row ], [ %{label}.seen.now, %{label}.vector ]"
@@ -474,7 +536,7 @@ class Emitter:
         """The last elements of a row, as a vector of which only some lanes count."""
         lines, label = self.lines, loop.label
         lines.put(f"{label}.rest:")
-        met = self.at(loop, loop.whole, mask)
+        met = self.at(loop.node, loop.splats, loop.whole, mask)
         if met is not None:
             loop.seen_after["vector"] = lines.do(f"or {lines.mask_type} {seen['vector']}, {met}")
         lines.put(f"  br label %{label}.row.end")
@@ -490,7 +552,7 @@ class Emitter:
         lines.put(f"  %{label}.j = phi i64 [ {loop.whole}, %{label}.left ], [ %{label}.j.next, %{label}.rest ]")
         reserved = f"  ; {label}: what was seen number by number"
         lines.put(reserved)
-        met = self.at(loop, f"%{label}.j", "")
+        met = self.at(loop.node, loop.splats, f"%{label}.j", "")
         if met is not None:
             lines.put(f"  %{label}.met.now = or i1 %{label}.met, {met}")
             edges = f"[ {seen['rest']}, %{label}.left ], [ %{label}.met.now, %{label}.rest ]"
@@ -501,30 +563,30 @@ class Emitter:
         lines.put(f"  br i1 {more}, label %{label}.rest, label %{label}.row.end")
         loop.last = f"{label}.rest"
 
-    def at(self, loop: _Loop, index: str, mask: str) -> str | None:
+    def at(self, node: For, splats: dict[Value, str], index: str, mask: str) -> str | None:
         """Compute the elements from `index` on, at the current width of the lines; what is to be judged of them. mask:
         the lanes that count; the others do what the first one does, so that they report nothing of their own."""
-        lines, body = self.lines, loop.node.body
+        lines, body = self.lines, node.body
         numbers: dict[Value, str] = {}
-        for value in (value for node in body if not isinstance(node, Load) for value in used(node)):
+        for value in (value for one in body if not isinstance(one, Load) for value in used(one)):
             if value in self.numbers and value not in numbers:
-                splat = loop.splats.get(value) if lines.width else None
+                splat = splats.get(value) if lines.width else None
                 numbers[value] = splat or lines.splat_of(value.dtype, self.numbers[value])
         values = Values(lines, numbers)
-        self.names[loop.node.index] = index
-        for node in body:
-            if isinstance(node, Load):
-                constant = node.memref.space == "constant"
-                name = literal(lines, node.memref.dtype, node.memref.number) if constant else ""
-                values.loaded.add(node.result)
-                values.memory[node.result] = name or self.load(node.memref, index, mask)
+        self.names[node.index] = index
+        for one in body:
+            if isinstance(one, Load):
+                constant = one.memref.space == "constant"
+                name = literal(lines, one.memref.dtype, one.memref.number) if constant else ""
+                values.loaded.add(one.result)
+                values.memory[one.result] = name or self.load(one.memref, index, mask)
         conditions = self.computed(body, values)
         met = lines.either(conditions)
-        for node in body:
-            if isinstance(node, Store):
-                self.store(node.memref, index, values.in_memory(node.value), mask)
-            elif isinstance(node, Keep):
-                self.sink(node.value, values)
+        for one in body:
+            if isinstance(one, Store):
+                self.store(one.memref, index, values.in_memory(one.value), mask)
+            elif isinstance(one, Keep):
+                self.sink(one.value, values)
         return met
 
     def computed(self, body: Iterable[Node], values: Values) -> list[str]:
@@ -538,18 +600,23 @@ class Emitter:
         return conditions
 
     def address(self, memref: Memref, index: str) -> str:
-        base = self.pointers[memref]
+        base = self.reached(memref) if self.reached is not None else self.pointers[memref]
         if memref.axes[-1] == PACKED:
             return self.lines.do(f"getelementptr {scalar_type(memref.dtype)}, ptr {base}, i64 {index}")
-        offset = self.lines.do(f"mul i64 {index}, {self.stride(memref)}")
+        offset = self.lines.do(f"mul i64 {index}, {self.steps_now.get(memref) or self.stride(memref)}")
         return self.lines.do(f"getelementptr i8, ptr {base}, i64 {offset}")
 
-    def lane_address(self, memref: Memref, index: str, lane: int, mask: str) -> str:
-        """The address of a lane's element."""
+    def lane_addresses(self, memref: Memref, index: str, mask: str) -> list[str]:
+        """The address of each lane's element."""
         lines = self.lines
-        if not mask:
-            return self.address(memref, index if lane == 0 else lines.do(f"add i64 {index}, {lane}"))
-        return lines.do(f"getelementptr i8, ptr {self.pointers[memref]}, i64 {self.last_offsets[memref][lane]}")
+        if mask:
+            base, offsets = self.pointers[memref], self.last_offsets[memref]
+            return [lines.do(f"getelementptr i8, ptr {base}, i64 {offset}") for offset in offsets]
+        found = [self.address(memref, index)]
+        step = self.steps_now.get(memref) or self.stride(memref)
+        while len(found) < lines.width:
+            found.append(lines.do(f"getelementptr i8, ptr {found[-1]}, i64 {step}"))
+        return found
 
     def load(self, memref: Memref, index: str, mask: str = "") -> str:
         """The elements from `index` on, in the order of the lanes."""
@@ -565,8 +632,7 @@ class Emitter:
             first = lines.do(f"load {scalar}, ptr {at}, align {dtype.alignment}")
             return lines.masked_load(dtype, at, mask, lines.splat_of(dtype, first, here=True))
         vector, item_type = "poison", lines.item_type(dtype)
-        for lane in range(lines.width):
-            at = self.lane_address(memref, index, lane, mask)
+        for lane, at in enumerate(self.lane_addresses(memref, index, mask)):
             item = lines.do(f"load {item_type}, ptr {at}, align {dtype.alignment}")
             vector = lines.insert(dtype, vector, item, lane)
         return vector
@@ -581,8 +647,7 @@ class Emitter:
         packed = memref.axes[-1] == PACKED
         if mask and not packed:
             addresses = "poison"
-            for lane in range(lines.width):
-                at = self.lane_address(memref, index, lane, mask)
+            for lane, at in enumerate(self.lane_addresses(memref, index, mask)):
                 addresses = lines.do(f"insertelement {lines.lanes('ptr')} {addresses}, ptr {at}, i64 {lane}")
             lines.scatter(dtype, addresses, mask, value)
         elif mask:
@@ -590,7 +655,33 @@ class Emitter:
         elif packed or not lines.width:
             lines.put(f"  store {kind} {value}, ptr {self.address(memref, index)}, align {dtype.alignment}")
         else:
-            for lane in range(lines.width):
+            for lane, address in enumerate(self.lane_addresses(memref, index, "")):
                 item = lines.extract(dtype, value, lane)
-                address = self.lane_address(memref, index, lane, "")
                 lines.put(f"  store {lines.item_type(dtype)} {item}, ptr {address}, align {dtype.alignment}")
+
+
+def _needed(nodes: tuple[Node, ...]) -> set[Memref]:
+    """The memrefs of which there has to be an address. PaddedLoop makes those in its body itself."""
+    found: set[Memref] = set()
+    inside = {one for node in nodes if isinstance(node, For) and node.tail == "padded" for one in node.body}
+    for node in reversed(nodes):
+        if isinstance(node, Load | Store) and node not in inside:
+            found.add(node.memref)
+        elif isinstance(node, NumpyLoop):
+            found |= {*node.reads, *node.writes}
+        elif isinstance(node, View) and node.result in found:
+            found.add(node.source)
+    return found
+
+
+def _without_unused(entry: list[str], body: list[str]) -> list[str]:
+    """The entry without what computes a value that nothing needs."""
+    names = re.compile(r"%[\w.]+")
+    used = set(names.findall("\n".join(body)))
+    kept = []
+    for line in reversed(entry):
+        name, equals, rest = line.strip().partition(" = ")
+        if not equals or name in used or " volatile " in rest:
+            used.update(names.findall(rest if equals else line))
+            kept.append(line)
+    return kept[::-1]

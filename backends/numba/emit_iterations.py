@@ -40,9 +40,7 @@ class _Iterated(Emitter):
 
     def body(self) -> list[str]:
         lines = self.lines
-        for node in self.function.body:
-            if node is not self.loop:
-                self.number(node)
+        self.steps(tuple(node for node in self.function.body if node is not self.loop))
         lying = [memref for memref in self.moving if memref not in self.rows]
         lanes = self.loop.lanes
         widths = [lanes * self.loop.parts]

@@ -601,8 +601,7 @@ class LoopEmitter:
         if rows:
             given.append((words + abi.ROWS_COUNT, "i64", extents[0]))
         for number, kind, name_of in given:
-            word = lines.name("%place")
-            self.entry.append(f"  {word} = getelementptr i64, ptr {block}, i64 {number}")
+            word = lines.do(f"getelementptr i64, ptr {block}, i64 {number}")
             lines.put(f"  store {kind} {name_of}, ptr {word}, align 8")
         status = lines.do(f"call i32 @{name}(ptr {block}, i64 {extents[-1]}) #0")
         failed, on, stop = lines.do(f"icmp ne i32 {status}, 0"), lines.name("on"), lines.name("stop")
@@ -629,7 +628,8 @@ class LoopEmitter:
                 if line.startswith("declare "):
                     self.lines.declarations.add(line)
                 elif not line.startswith("source_filename"):
-                    line = line.replace("@hidden", f"@{name}.hidden").replace("@constant", f"@{name}.constant")
+                    for own in ("hidden", "constant", "table"):
+                        line = line.replace(f"@{own}", f"@{name}.{own}")
                     result.append(line.replace("define i32 @@(", f"define internal i32 @{name}("))
         return result
 

@@ -164,8 +164,9 @@ class For:
     last: pairs of a value of the body and what it is called after the loop, as the last iteration left it. lanes: above
     1, iterations are computed so many at a time, `parts` vectors side by side. tail: how the last ones are computed,
     that fill no vector: "masked" (a vector of which some lanes count; the others do what a counted one does, so that
-    they report nothing of their own), "numbers" (one by one), "copied" (by way of a buffer in which the last element
-    stands again), "halved" (by ever narrower vectors).
+    they report nothing of their own), "numbers" (one by one), "padded" (by the same code, by way of a buffer in which
+    one of them stands again), "copied" (by code of their own, by way of such a buffer), "halved" (by ever narrower
+    vectors).
     """
 
     index: Value

@@ -14,15 +14,19 @@ from dataclasses import replace
 from dynamo_lite._C import abi
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.program.element_ops import part_dtype
-from dynamo_lite.program.ir import Element, For, Function, Keep, Load, Node, Store, Tiles, Value, defined, walk
+from dynamo_lite.program.ir import ANY, Element, For, Function, Keep, Load, Node, Store, Tiles, Value, defined, walk
 
 VECTOR_BYTES = 64  # two AVX registers, or one of AVX-512: independent work to hide latencies
 MANY_VALUES = 6  # live vectors above which half the width avoids spills
 REGISTER_BYTES = 32
 REGISTERS = 16
+FEW_APART = 1  # arrays that are not packed: more of them keep registers and loads busy with half the width
 MOST_PARTS = 8  # vectors that iterate side by side
 MOST_INSTRUCTIONS = 512
 FOLDED_PARTS = 4  # vectors of each value that are folded side by side
+# Loops of so many operations have one copy of them, that the last elements go through by way of a buffer: code for
+# these alone took LLVM a third of its time. To copy them is felt in short rows where there is little else to do.
+MANY_OPS, OPS_OF_ARRAY = 24, 1.5
 WIDE_OPS = 8  # more of them leave no registers for several
 
 
@@ -48,7 +52,7 @@ def _nodes(function: Function, nodes: tuple[Node, ...], lanes: Lanes) -> tuple[N
         elif isinstance(node, For):
             inner = next((one for one in node.body if isinstance(one, For)), None)
             if inner is None:
-                node = _over_elements(node, nodes, lanes)
+                node = _over_elements(node, lanes, function.iterations is None)
             elif node.extent is function.n and function.axes:
                 node = _over_folds(node)
             elif node.extent is function.n:
@@ -59,7 +63,8 @@ def _nodes(function: Function, nodes: tuple[Node, ...], lanes: Lanes) -> tuple[N
     return tuple(result)
 
 
-def _over_elements(loop: For, around: tuple[Node, ...], lanes: Lanes) -> For:
+def _over_elements(loop: For, lanes: Lanes, once: bool) -> For:
+    """once: it does not stand in a loop over iterations."""
     ops = [node for node in loop.body if isinstance(node, Element)]
     loads = [node for node in loop.body if isinstance(node, Load)]
     stores = [node.value for node in loop.body if isinstance(node, Store | Keep)]
@@ -72,7 +77,9 @@ def _over_elements(loop: For, around: tuple[Node, ...], lanes: Lanes) -> For:
     constants = {node.result for node in loads if node.memref.space == "constant"}
     live = len(numbers | constants) + _pressure(ops, [n.result for n in loads], stores, numbers | constants)
     widest = max(part_dtype(value.dtype).itemsize for value in values)
-    width = VECTOR_BYTES // widest // (2 if live > MANY_VALUES else 1)
+    apart = [node for node in loop.body if isinstance(node, Load | Store) and node.memref.axes[-1:] == (ANY,)]
+    wide = live <= MANY_VALUES and len(apart) <= FEW_APART
+    width = VECTOR_BYTES // widest // (1 if wide else 2)
     if width < 2:
         return loop
     moving = [*numbers, *(node.result for node in loads), *stores]
@@ -80,7 +87,10 @@ def _over_elements(loop: For, around: tuple[Node, ...], lanes: Lanes) -> For:
     masked = all(lanes.can_mask(part_dtype(value.dtype).itemsize) for value in moving) and all(
         value.dtype.kind != "c" and lanes.can_scatter(value.dtype.itemsize) for value in spread
     )
-    return replace(loop, lanes=width, tail="masked" if masked else "numbers")
+    reached = {node.memref for node in loop.body if isinstance(node, Load | Store) and node.memref.axes}
+    many = len(ops) >= max(MANY_OPS, OPS_OF_ARRAY * len(reached))
+    tail = "padded" if once and many else "masked" if masked else "numbers"
+    return replace(loop, lanes=width, tail=tail)
 
 
 def _pressure(ops: list[Element], loads: list[Value], stores: list[Value], numbers: set[Value]) -> int:

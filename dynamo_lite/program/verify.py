@@ -48,7 +48,7 @@ from dynamo_lite.program.text import node_text
 
 ORIGIN: DType = np.dtype(np.int64)  # of what says which object something is
 
-TAILS = ("", "masked", "numbers", "copied", "halved")
+TAILS = ("", "masked", "numbers", "padded", "copied", "halved")
 
 
 class Unsound(Exception):

@@ -61,8 +61,7 @@ class _Watcher:
             elif isinstance(node, For):
                 met: dict[Value, None] = {}
                 loop = self.loop(node, numbers, met)
-                for number in met:
-                    result += self.test(number)
+                result += self.tests(list(met))
                 result.append(loop)
             else:
                 result.append(self.restated(node))
@@ -75,6 +74,18 @@ class _Watcher:
     def test(self, value: Value) -> tuple[Node, Node]:
         """A test whether a value is NaN."""
         return self.test_two(value, value)
+
+    def tests(self, values: Sequence[Value]) -> list[Node]:
+        """Tests whether any of the values is NaN, of two at a time."""
+        by_dtype: dict[DType, list[Value]] = {}
+        for value in values:
+            by_dtype.setdefault(value.dtype, []).append(value)
+        result: list[Node] = []
+        for alike in by_dtype.values():
+            others = alike[1::2] + alike[-1:] * (len(alike) % 2)
+            for value, other in zip(alike[::2], others, strict=True):
+                result += self.test_two(value, other)
+        return result
 
     def test_two(self, value: Value, other: Value) -> tuple[Node, Node]:
         """A test whether one of two values is NaN."""
@@ -117,13 +128,7 @@ class _Watcher:
                 test, operands = strict_test(op)
                 result += [Element(test, operands, (found,)), Note(found, self.status)]
         else:
-            by_dtype: dict[DType, list[Value]] = {}
-            for value in tests:
-                by_dtype.setdefault(value.dtype, []).append(value)
-            for alike in by_dtype.values():
-                others = alike[1::2] + alike[-1:] * (len(alike) % 2)
-                for value, other in zip(alike[::2], others, strict=True):
-                    result += self.test_two(value, other)
+            result += self.tests(tests)
         return result + [Note(op.results[1], self.status) for op in ops if op.op.endswith("_or_doubt")]
 
 
