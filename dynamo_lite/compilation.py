@@ -26,8 +26,8 @@ import numpy as np
 from dynamo_lite import _C, backends, breaks, budget, log, policy, stance
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
-from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.state import Restraints, SkipFrame
+from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.trace import Capture, GraphBreak, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.chains import call_that_loses, of_round, reached, waits_for_loop

@@ -10,15 +10,16 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from dynamo_lite import _C, budget
 from dynamo_lite.capture.leaving import reads_frame
-from dynamo_lite.capture.residual import Target
 from dynamo_lite.capture.rests import rest_of_iterator
 from dynamo_lite.capture.state import Beginning, place_in
+from dynamo_lite.capture.targets import Target, locals_taken
 from dynamo_lite.capture.trace import empty_closure
 from dynamo_lite.pycode import (
     Answers,
@@ -26,6 +27,7 @@ from dynamo_lite.pycode import (
     Loop,
     UnsupportedCode,
     UnsupportedResume,
+    assigned,
     begins_at,
     decoded,
     liveness,
@@ -40,6 +42,7 @@ _NUMBERS = {int, float, bool, complex, type(None)} | {
     one for one in np.sctypeDict.values() if issubclass(one, np.number | np.bool)
 }
 _EMPTY = types.CellType()
+MANY_DEAD = 256  # locals that nobody reads, and that are handed on one by one
 
 
 class Watcher(Protocol):
@@ -81,6 +84,7 @@ class Resumes:
         self._sides = sides
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._entered: dict[tuple[Any, ...], tuple[types.CodeType, Any]] = {}  # by where a running loop was
+        self._dead: dict[tuple[Any, ...], frozenset[str]] = {}  # by place, the locals that nobody reads from there on
         self._with_edges: dict[types.CodeType, types.FunctionType | None] = {}
         self.numbers: dict[types.CodeType, int] = {}
         self.places: dict[types.CodeType, tuple[types.CodeType, int]] = {}
@@ -91,6 +95,7 @@ class Resumes:
         """Forget them all."""
         self._jumps.clear()
         self._entered.clear()
+        self._dead.clear()
         self._with_edges.clear()
         self.numbers.clear()
         self.places.clear()
@@ -104,24 +109,14 @@ class Resumes:
         whole, index = self.places[code]
         return any(loop.header == index for loop in loops(decoded(whole)))
 
-    def jump(
-        self,
-        function: types.FunctionType,
-        index: int,
-        kinds: tuple[str, ...],
-        bound: tuple[str, ...],
-        cells: tuple[str, ...],
-    ) -> Any:
-        """The Jump to instruction `index` of `function`, to enter it while it runs; None where that cannot be.
-
-        kinds: of its stack slots. bound: its locals that are. cells: of its variables, those that come as cells.
-        """
+    def jump(self, function: types.FunctionType, target: Target) -> Any:
+        """The Jump to a target of `function`, to enter it while it runs; None where that cannot be."""
         code = function.__code__
-        key = id(code), index, kinds, bound, cells
+        key = id(code), target
         if key not in self._entered:
             with budget.timed():
                 try:
-                    jump = self.jumper(function)(Target(index, kinds, bound, cells=cells))
+                    jump = self.jumper(function)(target)
                 except (UnsupportedResume, UnsupportedCode):
                     jump = None
                 except Exception as error:
@@ -163,8 +158,11 @@ class Resumes:
                 held[name] = value
             elif value != _EMPTY:  # no inner function has the cell: it is a variable like the others
                 bound[name] = value.cell_contents
-        jump = self.jump(function, header, tuple(kinds), tuple(bound), tuple(held))
-        return None if jump is None else jump(*items, *bound.values(), *held.values())
+        target = Target(header, tuple(kinds), tuple(bound), cells=tuple(held))
+        jump = self.jump(function, target)
+        if jump is None:
+            return None
+        return jump(*items, *map(bound.get, locals_taken(jump, target)), *held.values())
 
     def with_back_edges(self, function: types.FunctionType) -> types.FunctionType | None:
         """A function that does what `function` does with its argument slots, a user's or a resume function, but comes
@@ -205,6 +203,8 @@ class Resumes:
 
         def jump(target: Target) -> Any:
             code = decoded(function.__code__)
+            if not target.plain:
+                target = replace(target, bound=self._taken(function.__code__, code, target))
             made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound), target.cells)
             known = self._jumps.get((made, target.plain))
             if known is None:
@@ -230,6 +230,23 @@ class Resumes:
             return known
 
         return jump
+
+    def _taken(self, of: types.CodeType, code: Code, target: Target) -> tuple[str, ...]:
+        """The locals that the resume function at `target` takes, whichever way leads there: those bound that the code
+        may still read, and all that it does not read and that may be bound. Who has none of these brings None.
+
+        So places are compiled once, whatever is left in variables by earlier iterations, or by one side of a branch."""
+        if reads_frame(code):
+            return target.bound
+        live, cells = liveness(code)[target.index], own_cells(code)
+        dead = {name for name in target.bound if name not in live and name not in cells}
+        place = self.roots.get(of, of), place_in(code, target.index)
+        known = self._dead.get(place, frozenset())
+        if place not in self._dead or not dead <= known:
+            may_be = {name for name in assigned(code)[target.index] if name.isidentifier() and name not in cells}
+            known |= dead | (may_be if len(may_be) <= MANY_DEAD else frozenset())
+            self._dead[place] = known
+        return tuple(sorted({*target.bound, *(known - live)}))
 
 
 def with_back_edges(resumes: weakref.ref[Resumes], function: types.FunctionType) -> types.FunctionType | None:

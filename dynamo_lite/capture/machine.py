@@ -132,6 +132,8 @@ class Machine:
                 return None
             if self.break_everywhere and frame.code.instrs[frame.index].op in _BREAKABLE:
                 return Stop(step, "requested", "(stress mode)", None, True)
+            if frame.ways is not None:
+                return Stop(step, "loop-ways", f"line {frame.line}", None, True)
             if step and self.joins(frame):
                 return Stop(step, "joins", "", None, True)
             callee = self._callee(frame)

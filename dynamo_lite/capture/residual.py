@@ -23,6 +23,7 @@ from dynamo_lite.capture.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.rests import Rest, goes_by_number, rest_of, rest_value
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
+from dynamo_lite.capture.targets import Target, locals_taken
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -83,20 +84,6 @@ class Label:
     """A place in the instructions, known when they are complete."""
 
     index: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "rest"
-    for what is left of what a `for` goes over), its bound locals, and the variables whose cells go with it. side:
-    of a branch on data."""
-
-    index: int
-    kinds: tuple[str, ...]
-    bound: tuple[str, ...]
-    plain: bool = False
-    cells: tuple[str, ...] = ()
-    side: bool = False
 
 
 @dataclass(slots=True)
@@ -770,12 +757,17 @@ class Residual:
 
     def _jump(self, target: Target, names: list[str | None]) -> None:
         """Return the Continuation for `target`, whose stack values the temporaries `names` hold."""
-        self.emit("LOAD_CONST", self.jump(replace(target, cells=tuple(self._cell_names))))
+        target = replace(target, cells=tuple(self._cell_names))
+        jump = self.jump(target)
+        self.emit("LOAD_CONST", jump)
         self.push_null_and_swap()
-        args = [name for name in names if name is not None] + [*target.bound, *self._cell_names.values()]
-        for name in args:
-            self.emit("LOAD_FAST", name)
-        self.emit("CALL", len(args))
+        taken = locals_taken(jump, target)
+        for name in (*names, *taken, *self._cell_names.values()):
+            if name in taken and name not in target.bound:
+                self.emit("LOAD_CONST", None)
+            elif name is not None:
+                self.emit("LOAD_FAST", name)
+        self.emit("CALL", len(names) - names.count(None) + len(taken) + len(self._cell_names))
         self.emit("RETURN_VALUE")
 
     def _to_temporary(self, value: Value) -> str:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import field
 from pathlib import Path
 from types import CodeType
@@ -183,7 +184,7 @@ Place: TypeAlias = tuple[str, str, int, int | None]  # a line of a function: res
 
 class Beginning(NamedTuple):
     """Where a resume function goes on: an instruction (its file, position and name), how many slots of the stack are in
-    use there, and which locals are bound."""
+    use there, and which locals it takes."""
 
     place: tuple[str, Position, str]
     depth: int
@@ -192,6 +193,11 @@ class Beginning(NamedTuple):
     @property
     def line(self) -> int | None:
         return self.place[1][0]
+
+    def is_reached(self, depth: int, bound: Set[str], live: Set[str]) -> bool:
+        """Whether a frame that is at the place, with these locals bound, goes on there: dead ones may be missing."""
+        taken = frozenset(self.bound)
+        return self.depth == depth and bound <= taken and live.isdisjoint(taken - bound)
 
 
 def place_in(code: Code, index: int) -> tuple[str, Position, str]:

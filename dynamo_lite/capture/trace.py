@@ -25,10 +25,9 @@ from dynamo_lite.capture.lists import state_others
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
 from dynamo_lite.capture.places import check_variables, state_owners, stores
-from dynamo_lite.capture.residual import TAKEN, Residual, Target
+from dynamo_lite.capture.residual import TAKEN, Residual
 from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.state import (
-    Beginning,
     CellStored,
     Frame,
     GeneratorEscapes,
@@ -42,6 +41,7 @@ from dynamo_lite.capture.state import (
     place_in,
     place_of,
 )
+from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value, kept_locals
 from dynamo_lite.capture.wrap import read_cell, realise
 from dynamo_lite.config import Config
@@ -388,8 +388,8 @@ def _joins(tracer: Tracer, may_join: bool, frame: Frame) -> bool:
     known = tracer.restraints.joins.get(place)
     if known is None or tracer.depth or code.cellvars or begins_at(code, index) or handlers_at(code, index) is not None:
         return False
-    bound = tuple(sorted(kept_locals(frame.locals, liveness(code)[index])))
-    return Beginning(place, len(frame.stack), bound) in known
+    bound = kept_locals(frame.locals, liveness(code)[index]).keys()
+    return any(one.is_reached(len(frame.stack), bound, liveness(code)[index]) for one in known)
 
 
 def _never(frame: Frame) -> bool:
