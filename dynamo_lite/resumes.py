@@ -11,14 +11,15 @@ import types
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from dynamo_lite import _C, budget
 from dynamo_lite.capture.leaving import reads_frame
+from dynamo_lite.capture.restraints import Beginning, place_in
 from dynamo_lite.capture.rests import rest_of_iterator
-from dynamo_lite.capture.state import Beginning, place_in
 from dynamo_lite.capture.targets import Target, locals_taken
 from dynamo_lite.capture.trace import empty_closure
 from dynamo_lite.pycode import (
@@ -86,6 +87,7 @@ class Resumes:
         self._entered: dict[tuple[Any, ...], tuple[types.CodeType, Any]] = {}  # by where a running loop was
         self._dead: dict[tuple[Any, ...], frozenset[str]] = {}  # by place, the locals that nobody reads from there on
         self._with_edges: dict[types.CodeType, types.FunctionType | None] = {}
+        self._rounds: dict[types.CodeType, _C.Jump | None] = {}  # by the code behind them, iterations that run plainly
         self.numbers: dict[types.CodeType, int] = {}
         self.places: dict[types.CodeType, tuple[types.CodeType, int]] = {}
         self.roots: dict[types.CodeType, types.CodeType] = {}
@@ -97,6 +99,7 @@ class Resumes:
         self._entered.clear()
         self._dead.clear()
         self._with_edges.clear()
+        self._rounds.clear()
         self.numbers.clear()
         self.places.clear()
         self.roots.clear()
@@ -200,36 +203,51 @@ class Resumes:
     def jumper(self, function: types.FunctionType) -> Callable[[Target], Any]:
         """What makes the Jump to a target of `function`. The same place gives the same Jump, also when it is reached
         from within a resume function: equal code objects are one."""
+        return partial(self._jump, function)  # NB: no function that holds itself, and so the user's
 
-        def jump(target: Target) -> Any:
-            code = decoded(function.__code__)
-            if not target.plain:
-                target = replace(target, bound=self._taken(function.__code__, code, target))
-            made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound), target.cells)
-            known = self._jumps.get((made, target.plain))
-            if known is None:
-                plain = made
-                made = made.replace()  # one of our own: entries and skips belong to code objects
-                remember_as(made, decoded(plain))
-                if self._watcher is not None:
-                    made = self._watcher.with_polls(made)
-                resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
-                resumed.__qualname__ = function.__qualname__
-                known = self._jumps[plain, target.plain] = _C.Jump(resumed)
-                round_ = None if self._watcher is None else self._watcher.round_at(code, target.index)
-                if round_ is not None:
-                    _C.set_round(resumed, *round_)
-                self.numbers[made] = len(self.numbers) + 1
-                self.places[made] = function.__code__, target.index
-                # NB: no walk along `places`: after a reset() amid a run, an equal resume function is made of this one.
-                self.roots[made] = self.roots.get(function.__code__, function.__code__)
-                self.begins[made] = Beginning(place_in(code, target.index), len(target.kinds), target.bound)
-                self._on_made(made, target, function)
-            if target.side and isinstance(known.resume_function, types.FunctionType):
-                self._sides.add(known.resume_function.__code__)
-            return known
+    def _jump(self, function: types.FunctionType, target: Target) -> Any:
+        code = decoded(function.__code__)
+        if not target.plain:
+            target = replace(target, bound=self._taken(function.__code__, code, target))
+        made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound), target.cells)
+        known = self._jumps.get((made, target.plain))
+        if known is None:
+            plain = made
+            made = made.replace()  # one of our own: entries and skips belong to code objects
+            remember_as(made, decoded(plain))
+            if self._watcher is not None:
+                made = self._watcher.with_polls(made)
+            resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
+            resumed.__qualname__ = function.__qualname__
+            known = self._jumps[plain, target.plain] = _C.Jump(resumed)
+            round_ = None if self._watcher is None else self._watcher.round_at(code, target.index)
+            if round_ is not None:
+                _C.set_round(resumed, *round_)
+            self.numbers[made] = len(self.numbers) + 1
+            self.places[made] = function.__code__, target.index
+            # NB: no walk along `places`: after a reset() amid a run, an equal resume function is made of this one.
+            self.roots[made] = self.roots.get(function.__code__, function.__code__)
+            self.begins[made] = Beginning(place_in(code, target.index), len(target.kinds), target.bound)
+            self._on_made(made, target, function)
+        if target.side and isinstance(known.resume_function, types.FunctionType):
+            self._sides.add(known.resume_function.__code__)
+        if target.first:
+            # NB: what goes on with the iteration itself would end up here again.
+            return self._after_a_round(known, target) or self._jump(
+                function, replace(target, first=False, plain=True)
+            )
+        return known
 
-        return jump
+    def _after_a_round(self, jump: _C.Jump, target: Target) -> _C.Jump | None:
+        """What runs an iteration plainly, and goes on where `jump` does; None where there is no such thing."""
+        function = jump.resume_function
+        assert isinstance(function, types.FunctionType)
+        if function.__code__ not in self._rounds:
+            plainly = self.with_back_edges(function)
+            self._rounds[function.__code__] = None if plainly is None else _C.Jump(plainly)
+            if plainly is not None:
+                self._on_made(plainly.__code__, target, function)
+        return self._rounds[function.__code__]
 
     def _taken(self, of: types.CodeType, code: Code, target: Target) -> tuple[str, ...]:
         """The locals that the resume function at `target` takes, whichever way leads there: those bound that the code

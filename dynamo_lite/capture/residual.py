@@ -101,6 +101,7 @@ class Residual:
     alone: items of lists that it does not make (cells.py).
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
     inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
+    first: where it goes on is a loop, an iteration of which is to run plainly.
     stores: owners from outside, keys and values that are to be stored (places.py); None where the segment stores none.
     """
 
@@ -111,6 +112,7 @@ class Residual:
     inputs: list[Source] = field(default_factory=list)
     stores: list[tuple[Value, Any, Value]] | None = None
     alone: set[Value] = field(default_factory=set)
+    first: bool = False
     loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
@@ -553,7 +555,7 @@ class Residual:
     ) -> None:
         """The segment ends in front of instruction `index`, which another one begins with."""
         kinds, names, bound = self._settle(index, stack, locals_, live, params)
-        self._jump(Target(index, kinds, bound), names)
+        self._jump(Target(index, kinds, bound, first=self.first), names)
 
     def goes_apart(
         self,

@@ -16,7 +16,7 @@ from dynamo_lite.dataclass import dataclass
 class Target:
     """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "rest"
     for what is left of what a `for` goes over), its bound locals, and the variables whose cells go with it. side:
-    of a branch on data."""
+    of a branch on data. first: of a loop, an iteration of which is to run plainly first."""
 
     index: int
     kinds: tuple[str, ...]
@@ -24,6 +24,7 @@ class Target:
     plain: bool = False
     cells: tuple[str, ...] = ()
     side: bool = False
+    first: bool = False
 
 
 def locals_taken(jump: Any, target: Target) -> tuple[str, ...]:
