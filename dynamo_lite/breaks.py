@@ -316,6 +316,12 @@ _ROWS = (
         "{detail} stands inside try or except: the rest of the function runs as plain Python",
         "Put the array code inside the `try` block into a function of its own.",
     ),
+    Reason(
+        "first-iteration",
+        "skip",
+        "the first iteration of a loop runs plainly, since a variable is of another type after it",
+        "Let the variable begin with a value of the type that it has later, as `t = 0.0` does for a time.",
+    ),
     # -- arrays without a rule
     Reason(
         "op-without-rule",

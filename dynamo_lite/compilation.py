@@ -26,8 +26,9 @@ import numpy as np
 from dynamo_lite import _C, backends, breaks, budget, log, policy, stance
 from dynamo_lite.backends import resolve
 from dynamo_lite.capture.loop_code import operations_behind, outermost_loop
-from dynamo_lite.capture.residual import Target
-from dynamo_lite.capture.state import Restraints, SkipFrame
+from dynamo_lite.capture.restraints import Restraints
+from dynamo_lite.capture.state import SkipFrame
+from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.trace import Capture, GraphBreak, trace
 from dynamo_lite.capture.wrap import supported_array, supported_dtype
 from dynamo_lite.chains import call_that_loses, of_round, reached, waits_for_loop
@@ -146,7 +147,7 @@ class Compilation:
         self._leads: dict[types.CodeType, set[types.CodeType]] = {}  # code of segments that break -> where they go on
         self._led: dict[types.CodeType, set[types.CodeType]] = {}  # and the other way round
         self._pauses = False  # some loop is left for single iterations, whose segments are met again and again
-        self._restraints = Restraints(lengths=None if fullgraph else {})
+        self._restraints = Restraints(lengths=None if fullgraph else {}, begins_plainly=self.judged and not fullgraph)
         self.resumes = Resumes(self.on_miss, watcher, self._note_resume, self._fail, self._restraints.sides)
         self._means = Means(config.compile_budget / 1e3 or math.inf)
         self._warned: set[str] = set()
@@ -350,7 +351,11 @@ class Compilation:
 
     def _note_resume(self, code: types.CodeType, target: Target, function: types.FunctionType) -> None:
         """A resume function is new, which goes on with `function` at `target`."""
-        if target.plain:
+        if target.first and code not in self.resumes.numbers:  # an iteration that runs plainly, before `function` does
+            _C.set_skip(code, True, _C.abi.FIRST_PIPELINE_REASON + breaks.NUMBERS["first-iteration"], self.on_miss)
+            self._leads.setdefault(code, set()).add(function.__code__)
+            self._led.setdefault(function.__code__, set()).add(code)
+        elif target.plain:
             self._skip(code, "exception-handler-active")
         elif self._watcher is not None:
             if not self._watcher.is_promising(decoded(function.__code__), target.index, function):
@@ -418,7 +423,7 @@ class Compilation:
         Where its entry is out of range or retired, the rest of the loop and all behind it run plainly.
         """
         code = segment.code
-        around = reached(code, self._leads) & reached(code, self._led)
+        around = reached(code, self._leads) & reached(code, self._led) & self._versions.keys()
         latest = [each for one in around for each in of_round(self._versions[one])]
         programs = [one for one in latest if one.program is not None]
         if not programs or any(not one.times and not one.slight for one in programs) or waits_for_loop(latest):

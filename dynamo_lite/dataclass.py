@@ -14,6 +14,7 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import MISSING, Field, FrozenInstanceError, field, fields
 from operator import attrgetter
+from types import GetSetDescriptorType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ else:
                 methods["__eq__"] = _eq(rows)
                 methods["__hash__"] = _hash(rows) if frozen else None
             if frozen:
-                methods["__setattr__"] = _refusal("assign to", made, rows, object.__setattr__)
-                methods["__delattr__"] = _refusal("delete", made, rows, object.__delattr__)
+                methods["__setattr__"] = _refusal("assign to", made, object.__setattr__)
+                methods["__delattr__"] = _refusal("delete", made, object.__delattr__)
             if frozen and slots:
                 methods["__getstate__"], methods["__setstate__"] = _state(rows)
             for name, method in methods.items():
@@ -100,12 +101,16 @@ def _with_fields(cls: type, slots: bool) -> type:
 _OF_ITS_LAYOUT = ("__dict__", "__weakref__")
 
 
+_ANNOTATE = ("__annotate__", "__annotate_func__")  # 3.14: annotations are a function
+_PLAIN = (str, int, dict, tuple, Field, MemberDescriptorType, GetSetDescriptorType)
+
+
 def _is_simple(own: Any, annotations: dict[str, str]) -> bool:
     """Whether every annotation is the text of a field's, and no method knows the class by which it was defined."""
     return (
-        not any(name.startswith("__annotate") for name in own)  # 3.14: they are a function
+        own.keys().isdisjoint(_ANNOTATE)
         and all(type(one) is str and "ClassVar" not in one and "InitVar" not in one for one in annotations.values())
-        and not any("__class__" in _free(value) for value in own.values())
+        and not any("__class__" in _free(value) for value in own.values() if type(value) not in _PLAIN)
     )
 
 
@@ -214,12 +219,11 @@ def _repr(rows: _Rows) -> Callable[[Any], str]:
     return __repr__
 
 
-def _refusal(verb: str, cls: type, rows: _Rows, usual: Callable[..., None]) -> Callable[..., None]:
+def _refusal(verb: str, cls: type, usual: Callable[..., None]) -> Callable[..., None]:
     """A frozen class's __setattr__ or __delattr__."""
-    names = frozenset(row.name for row in rows)
 
     def refuse(self: Any, name: str, *value: Any) -> None:
-        if type(self) is cls or name in names:
+        if type(self) is cls or name in cls.__dataclass_fields__:  # type: ignore[attr-defined]
             raise FrozenInstanceError(f"cannot {verb} field {name!r}")
         usual(self, name, *value)
 

@@ -18,18 +18,15 @@ from typing import Any
 
 from dynamo_lite import _C, budget, log
 from dynamo_lite.backends import Backend
-from dynamo_lite.capture.residual import Target
-from dynamo_lite.capture.state import Restraints
+from dynamo_lite.capture.restraints import Restraints
+from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.trace import Capture, trace
 from dynamo_lite.config import Config, compiling
 from dynamo_lite.dataclass import dataclass
-from dynamo_lite.graph.verify import verify
 from dynamo_lite.guards.words import GuardsOf
 from dynamo_lite.pycode import decode
 from dynamo_lite.pycode.returned import returned
-from dynamo_lite.pycode.second_reading import check_reading
 from dynamo_lite.schedule.cost import DoesNotPay, Times
-from dynamo_lite.schedule.text import to_text
 
 SINGLE_ELEMENTS = "single elements only"
 
@@ -77,8 +74,7 @@ def compile_segment(
     clock.stage("capture")
     log.emit("graph", function.__qualname__, capture.graph)
     if settings.check:
-        check_reading(function.__code__)
-        verify(capture.graph)
+        _check(function, capture)
         clock.stage("verify")
     program, why, detail = None, "", ""
     slight = settings.cost_model and capture.ends != "return" and capture.computes and capture.only_scalars
@@ -142,8 +138,19 @@ class _Lazily:
         return str(self._make(*self._args))
 
 
+def _check(function: types.FunctionType, capture: Capture) -> None:
+    """Verify what was read and what was made of it. NB: what is only asked for in tests is imported here."""
+    from dynamo_lite.graph.verify import verify
+    from dynamo_lite.pycode.second_reading import check_reading
+
+    check_reading(function.__code__)
+    verify(capture.graph)
+
+
 def _text(program: object) -> str:
     """A program as its schedule, or what else there is to say of it."""
+    from dynamo_lite.schedule.text import to_text
+
     return to_text(program.schedule) if isinstance(program, _C.Program) else repr(program)
 
 

@@ -10,15 +10,17 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from dynamo_lite import _C, budget
 from dynamo_lite.capture.leaving import reads_frame
-from dynamo_lite.capture.residual import Target
+from dynamo_lite.capture.restraints import Beginning, place_in
 from dynamo_lite.capture.rests import rest_of_iterator
-from dynamo_lite.capture.state import Beginning, place_in
+from dynamo_lite.capture.targets import Target, locals_taken
 from dynamo_lite.capture.trace import empty_closure
 from dynamo_lite.pycode import (
     Answers,
@@ -26,6 +28,7 @@ from dynamo_lite.pycode import (
     Loop,
     UnsupportedCode,
     UnsupportedResume,
+    assigned,
     begins_at,
     decoded,
     liveness,
@@ -40,6 +43,7 @@ _NUMBERS = {int, float, bool, complex, type(None)} | {
     one for one in np.sctypeDict.values() if issubclass(one, np.number | np.bool)
 }
 _EMPTY = types.CellType()
+MANY_DEAD = 256  # locals that nobody reads, and that are handed on one by one
 
 
 class Watcher(Protocol):
@@ -81,7 +85,9 @@ class Resumes:
         self._sides = sides
         self._jumps: dict[tuple[types.CodeType, bool], _C.Jump] = {}
         self._entered: dict[tuple[Any, ...], tuple[types.CodeType, Any]] = {}  # by where a running loop was
+        self._dead: dict[tuple[Any, ...], frozenset[str]] = {}  # by place, the locals that nobody reads from there on
         self._with_edges: dict[types.CodeType, types.FunctionType | None] = {}
+        self._rounds: dict[types.CodeType, _C.Jump | None] = {}  # by the code behind them, iterations that run plainly
         self.numbers: dict[types.CodeType, int] = {}
         self.places: dict[types.CodeType, tuple[types.CodeType, int]] = {}
         self.roots: dict[types.CodeType, types.CodeType] = {}
@@ -91,7 +97,9 @@ class Resumes:
         """Forget them all."""
         self._jumps.clear()
         self._entered.clear()
+        self._dead.clear()
         self._with_edges.clear()
+        self._rounds.clear()
         self.numbers.clear()
         self.places.clear()
         self.roots.clear()
@@ -104,24 +112,14 @@ class Resumes:
         whole, index = self.places[code]
         return any(loop.header == index for loop in loops(decoded(whole)))
 
-    def jump(
-        self,
-        function: types.FunctionType,
-        index: int,
-        kinds: tuple[str, ...],
-        bound: tuple[str, ...],
-        cells: tuple[str, ...],
-    ) -> Any:
-        """The Jump to instruction `index` of `function`, to enter it while it runs; None where that cannot be.
-
-        kinds: of its stack slots. bound: its locals that are. cells: of its variables, those that come as cells.
-        """
+    def jump(self, function: types.FunctionType, target: Target) -> Any:
+        """The Jump to a target of `function`, to enter it while it runs; None where that cannot be."""
         code = function.__code__
-        key = id(code), index, kinds, bound, cells
+        key = id(code), target
         if key not in self._entered:
             with budget.timed():
                 try:
-                    jump = self.jumper(function)(Target(index, kinds, bound, cells=cells))
+                    jump = self.jumper(function)(target)
                 except (UnsupportedResume, UnsupportedCode):
                     jump = None
                 except Exception as error:
@@ -163,8 +161,11 @@ class Resumes:
                 held[name] = value
             elif value != _EMPTY:  # no inner function has the cell: it is a variable like the others
                 bound[name] = value.cell_contents
-        jump = self.jump(function, header, tuple(kinds), tuple(bound), tuple(held))
-        return None if jump is None else jump(*items, *bound.values(), *held.values())
+        target = Target(header, tuple(kinds), tuple(bound), cells=tuple(held))
+        jump = self.jump(function, target)
+        if jump is None:
+            return None
+        return jump(*items, *map(bound.get, locals_taken(jump, target)), *held.values())
 
     def with_back_edges(self, function: types.FunctionType) -> types.FunctionType | None:
         """A function that does what `function` does with its argument slots, a user's or a resume function, but comes
@@ -202,34 +203,68 @@ class Resumes:
     def jumper(self, function: types.FunctionType) -> Callable[[Target], Any]:
         """What makes the Jump to a target of `function`. The same place gives the same Jump, also when it is reached
         from within a resume function: equal code objects are one."""
+        return partial(self._jump, function)  # NB: no function that holds itself, and so the user's
 
-        def jump(target: Target) -> Any:
-            code = decoded(function.__code__)
-            made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound), target.cells)
-            known = self._jumps.get((made, target.plain))
-            if known is None:
-                plain = made
-                made = made.replace()  # one of our own: entries and skips belong to code objects
-                remember_as(made, decoded(plain))
-                if self._watcher is not None:
-                    made = self._watcher.with_polls(made)
-                resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
-                resumed.__qualname__ = function.__qualname__
-                known = self._jumps[plain, target.plain] = _C.Jump(resumed)
-                round_ = None if self._watcher is None else self._watcher.round_at(code, target.index)
-                if round_ is not None:
-                    _C.set_round(resumed, *round_)
-                self.numbers[made] = len(self.numbers) + 1
-                self.places[made] = function.__code__, target.index
-                # NB: no walk along `places`: after a reset() amid a run, an equal resume function is made of this one.
-                self.roots[made] = self.roots.get(function.__code__, function.__code__)
-                self.begins[made] = Beginning(place_in(code, target.index), len(target.kinds), target.bound)
-                self._on_made(made, target, function)
-            if target.side and isinstance(known.resume_function, types.FunctionType):
-                self._sides.add(known.resume_function.__code__)
-            return known
+    def _jump(self, function: types.FunctionType, target: Target) -> Any:
+        code = decoded(function.__code__)
+        if not target.plain:
+            target = replace(target, bound=self._taken(function.__code__, code, target))
+        made = resume_code(code, target.index, tuple(target.kinds), tuple(target.bound), target.cells)
+        known = self._jumps.get((made, target.plain))
+        if known is None:
+            plain = made
+            made = made.replace()  # one of our own: entries and skips belong to code objects
+            remember_as(made, decoded(plain))
+            if self._watcher is not None:
+                made = self._watcher.with_polls(made)
+            resumed = types.FunctionType(made, function.__globals__, function.__name__, None, empty_closure(made))
+            resumed.__qualname__ = function.__qualname__
+            known = self._jumps[plain, target.plain] = _C.Jump(resumed)
+            round_ = None if self._watcher is None else self._watcher.round_at(code, target.index)
+            if round_ is not None:
+                _C.set_round(resumed, *round_)
+            self.numbers[made] = len(self.numbers) + 1
+            self.places[made] = function.__code__, target.index
+            # NB: no walk along `places`: after a reset() amid a run, an equal resume function is made of this one.
+            self.roots[made] = self.roots.get(function.__code__, function.__code__)
+            self.begins[made] = Beginning(place_in(code, target.index), len(target.kinds), target.bound)
+            self._on_made(made, target, function)
+        if target.side and isinstance(known.resume_function, types.FunctionType):
+            self._sides.add(known.resume_function.__code__)
+        if target.first:
+            # NB: what goes on with the iteration itself would end up here again.
+            return self._after_a_round(known, target) or self._jump(
+                function, replace(target, first=False, plain=True)
+            )
+        return known
 
-        return jump
+    def _after_a_round(self, jump: _C.Jump, target: Target) -> _C.Jump | None:
+        """What runs an iteration plainly, and goes on where `jump` does; None where there is no such thing."""
+        function = jump.resume_function
+        assert isinstance(function, types.FunctionType)
+        if function.__code__ not in self._rounds:
+            plainly = self.with_back_edges(function)
+            self._rounds[function.__code__] = None if plainly is None else _C.Jump(plainly)
+            if plainly is not None:
+                self._on_made(plainly.__code__, target, function)
+        return self._rounds[function.__code__]
+
+    def _taken(self, of: types.CodeType, code: Code, target: Target) -> tuple[str, ...]:
+        """The locals that the resume function at `target` takes, whichever way leads there: those bound that the code
+        may still read, and all that it does not read and that may be bound. Who has none of these brings None.
+
+        So places are compiled once, whatever is left in variables by earlier iterations, or by one side of a branch."""
+        if reads_frame(code):
+            return target.bound
+        live, cells = liveness(code)[target.index], own_cells(code)
+        dead = {name for name in target.bound if name not in live and name not in cells}
+        place = self.roots.get(of, of), place_in(code, target.index)
+        known = self._dead.get(place, frozenset())
+        if place not in self._dead or not dead <= known:
+            may_be = {name for name in assigned(code)[target.index] if name.isidentifier() and name not in cells}
+            known |= dead | (may_be if len(may_be) <= MANY_DEAD else frozenset())
+            self._dead[place] = known
+        return tuple(sorted({*target.bound, *(known - live)}))
 
 
 def with_back_edges(resumes: weakref.ref[Resumes], function: types.FunctionType) -> types.FunctionType | None:

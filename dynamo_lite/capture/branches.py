@@ -88,8 +88,8 @@ class Walk:
     loop: its instructions, those on the way out of it too. iterator: of a `for`, which lies on the stack. refuse: what
     to do where it cannot be traced, with a break's reason and detail; it does not return. apart: where else it may go
     on behind the loop, or in the middle of an iteration; the local `number` says where. starts: where ways out begin;
-    way: the one that is being traced. leave_at: told where an iteration may be left for what cannot be traced there; it
-    returns if that cannot be.
+    way: the one that is being traced. leave_at: told where an iteration may be left for what cannot be traced there,
+    and what locals hold; it returns if that cannot be.
     """
 
     machine: Machine
@@ -102,7 +102,7 @@ class Walk:
     apart: tuple[int, ...] = ()
     starts: frozenset[int] = frozenset()
     way: int | None = None
-    leave_at: Callable[[int], None] | None = None
+    leave_at: Callable[[int, dict[str, Value]], None] | None = None
     inside: frozenset[int] = frozenset()
     gone: dict[int, int] = field(default_factory=dict)  # values on the stack there, besides the iterator
     places: set[int] = field(default_factory=set)  # where it may go on behind the loop
@@ -344,7 +344,7 @@ class Walk:
     def _part(self, arm: int | None, before: tuple[Any, Any, list[Value]]) -> None:
         """Have the iteration left where a way begins that cannot be traced, if that can be."""
         if self.way is None and arm is not None and self.leave_at is not None and len(before[2]) == self.depth:
-            self.leave_at(arm)
+            self.leave_at(arm, before[0])
 
     def _avoids(self, condition: GoesOn) -> bool:
         """Go on with one way from the jump at hand where no native iteration goes the other one."""

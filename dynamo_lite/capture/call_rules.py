@@ -183,12 +183,12 @@ def _lookup(target: Any) -> Rule | None:
 def _is_random(target: Any) -> bool:
     owner = getattr(target, "__self__", None)
     kind = getattr(target, "__objclass__", None) or type(owner)
-    return isinstance(kind, type) and issubclass(kind, np.random.Generator | np.random.RandomState | random.Random)
+    return isinstance(kind, type) and issubclass(kind, (*ops.draws.kinds(), random.Random))
 
 
 def _call_object(machine: Machine, function: ObjectValue, args: Args, kwargs: Kwargs) -> Value:
     """A call of an instance: its class's __call__."""
-    if issubclass(function.cls, np.random.Generator | np.random.RandomState):
+    if issubclass(function.cls, ops.draws.kinds()):
         raise Break("random", function.cls.__name__)
     assert function.source is not None
     machine.tracer.state_class("type_version", function.source, function.cls)

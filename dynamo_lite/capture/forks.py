@@ -19,7 +19,8 @@ from dynamo_lite.capture.arms import are_short, has_big_arrays
 from dynamo_lite.capture.branches import CalleeWalk
 from dynamo_lite.capture.choices import break_, data_condition, none_condition
 from dynamo_lite.capture.machine import Machine, Returned
-from dynamo_lite.capture.state import Frame, Retry, Tracer, place_of
+from dynamo_lite.capture.restraints import place_of
+from dynamo_lite.capture.state import Frame, Retry, Tracer
 from dynamo_lite.capture.value import Break
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.policy import ARMS

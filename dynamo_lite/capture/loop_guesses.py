@@ -1,22 +1,23 @@
 """What a loop will change, guessed from its instructions before the first attempt at it.
 
 Enters what the locals of a loop hold before it; leaves in its LoopPlan which numbers are likely to grow by the same int
-in every iteration (``steps``), and which to change otherwise (``numbers``). A guess that is right saves an attempt for
-each loop of a nest, since what an attempt learns is known to the next one only. One that is wrong is seen once the body
-has been traced. INVARIANT: a loop is not refused, nor a way in it set apart, on the strength of a guess.
+in every iteration (``steps``), and which to change otherwise (``numbers``); and which ways in it are not to be
+captured, since they could not be when it was entered elsewhere. A guess that is right saves an attempt for each loop of
+a nest, since what an attempt learns is known to the next one only. One that is wrong is seen once the body has been
+traced. INVARIANT: a loop is not refused, nor a way in it found to be set apart, on the strength of a guess.
 """
 
 from __future__ import annotations
 
 from dynamo_lite.capture.choices import parts_of
-from dynamo_lite.capture.eithers import Form
+from dynamo_lite.capture.eithers import Form, forms_of
 from dynamo_lite.capture.loop_code import even_steps
 from dynamo_lite.capture.loop_places import Name
 from dynamo_lite.capture.numbers import as_scalar
 from dynamo_lite.capture.objects import Path
 from dynamo_lite.capture.sameness import is_tuple
 from dynamo_lite.capture.state import LoopPlan, Retry, Tracer
-from dynamo_lite.capture.value import Value
+from dynamo_lite.capture.value import ArrayValue, EitherValue, Value
 from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import Scalar, Symbol, kind_of
 from dynamo_lite.pycode import Code
@@ -61,14 +62,30 @@ def guess(
             plan.guessed.add(path)
 
 
+def guess_differing(tracer: Tracer, plan: LoopPlan, before: dict[Name, Value], now: dict[str, Value]) -> None:
+    """In the middle of an iteration, where the attempt ends: whether numbers have become others than they were before
+    the loop, so that one iteration is to run before it."""
+    for name, value in before.items():
+        begin, after = as_scalar(value), now.get(name) if isinstance(name, str) else None
+        if plan.peel or plan.unpeeled or begin is None or after is None:
+            continue
+        end = as_scalar(after)
+        either = isinstance(after, EitherValue) and forms_of(tracer, value, after, False) is None
+        if either or isinstance(after, ArrayValue) or (end is not None and kind_of(end) != kind_of(begin)):
+            plan.peel = 1
+            plan.differing.add(name)
+
+
 def doubt(tracer: Tracer, plan: LoopPlan) -> None:
     """Where an attempt is about to fail that rests on guesses, about this loop or one around it: raise Retry for one
     without."""
     plans = [plan, *(tracer.plans[region.key] for region in tracer.regions if region.key in tracer.plans)]
-    if not any(one.guessed for one in plans):
+    if not any(one.guessed or one.known for one in plans):
         return
     for one in plans:
         one.guesses = False
+        one.apart -= one.known
+        one.known.clear()
         for path in one.guessed:
             one.steps.pop(path, None)
             one.numbers.discard(path)
@@ -107,4 +124,4 @@ def learn_either(plan: LoopPlan, path: Path, forms: tuple[Form, Form], parts: li
     plan.numbers.update((*path, part) for part in (0, *parts))
 
 
-__all__ = ["MAX_NUMBERS", "changing_parts", "doubt", "guess", "is_carriable", "learn_either"]
+__all__ = ["MAX_NUMBERS", "changing_parts", "doubt", "guess", "guess_differing", "is_carriable", "learn_either"]

@@ -29,10 +29,11 @@ from dynamo_lite.capture.places import (
     snapshot,
     was_looked_at,
 )
+from dynamo_lite.capture.restraints import Rounds, place_of
 from dynamo_lite.capture.rests import Bounds, left_behind
 from dynamo_lite.capture.sameness import unchanged
 from dynamo_lite.capture.source import Source, constant
-from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Rounds, Tracer, Ways, place_of
+from dynamo_lite.capture.state import Frame, LoopPlan, Retry, Tracer, Ways
 from dynamo_lite.capture.value import CallValue, ConstantValue, GoneValue, IteratorValue, SequenceValue, Value
 from dynamo_lite.capture.wrap import present, realise
 from dynamo_lite.graph.scalar import kind_of, make

@@ -12,11 +12,15 @@ from dynamo_lite.capture.loop_code import start_of
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
+from dynamo_lite.capture.restraints import FirstRounds, place_in, place_of
 from dynamo_lite.capture.scopes import is_handled
+from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import ALWAYS_UNROLLED, Frame, LoopKey, LoopPlan, Tracer
 from dynamo_lite.capture.value import FunctionValue, IteratorValue, RangeValue, SequenceValue, Value
+from dynamo_lite.capture.wrap import realise
 from dynamo_lite.graph.scalar import is_symbolic
 from dynamo_lite.pycode import Code, begins_at
+from dynamo_lite.pycode.flow import natural_loop
 
 _BEGIN_COMPREHENSION = frozenset({"LOAD_FAST_AND_CLEAR", "SWAP", "BUILD_LIST", "BUILD_MAP", "COPY"})
 _TAKES_ITERATOR = frozenset({"<listcomp>", "<dictcomp>", "<genexpr>"})  # the first two before 3.12
@@ -106,9 +110,61 @@ def starts_segment(tracer: Tracer, frame: Frame, header: int) -> bool:
     return True
 
 
+def recall_ways(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int], header: int) -> None:
+    """Set apart the ways in the loop at `header`, which may be left for them, that an earlier capture of the function
+    has found not to be captured."""
+    restraints = tracer.restraints
+    if not plan.guesses or not restraints.aside or place_of(code, header) in restraints.busy:
+        return
+    found = {at for at in loop if place_in(code, at) in restraints.aside and goes_on_at(code, at)} - plan.apart
+    plan.known |= found
+    plan.apart |= found
+
+
+def begins_plainly(tracer: Tracer, frame: Frame) -> int | None:
+    """The header of a `while` of the segment's own frame, the first iteration of which has just broken the graph, and
+    could not be one with the others: that iteration is to run plainly, and the loop to be captured after it. None where
+    there is no such loop, or where a loop in it makes its iterations long."""
+    for header, met in frame.visits.items():
+        key = (*key_of(tracer, frame, header)[:-1], ())
+        plan = tracer.plans.get(key)
+        if plan is None or plan.refused or not met <= plan.peel == len(plan.differing):
+            continue
+        if not plan.differing <= {*frame.code.varnames}:  # something else than a local, of which no guard would tell
+            continue
+        often = place_of(frame.code, header) in tracer.restraints.often or not tracer.restraints.begins_plainly
+        holds_others = any(key in other[-1] and one.stayed for other, one in tracer.plans.items())
+        is_in = frame.index in natural_loop(frame.code, header, True)
+        if is_in and not often and not holds_others and goes_on_at(frame.code, header):
+            return header
+    return None
+
+
+def count_first_rounds(tracer: Tracer, frame: Frame) -> FirstRounds:
+    """State what is known of the locals for whose sake the first iteration of the loop at hand runs plainly, and that
+    this has not been often; what counts it."""
+    for name in tracer.plans[key_of(tracer, frame, frame.index)].differing & frame.locals.keys():
+        realise(tracer, frame.locals[name])
+    rounds = FirstRounds(tracer.restraints, place_of(frame.code, frame.index))
+    source = constant(rounds)
+    tracer.state_class("type_version", source, FirstRounds)
+    tracer.facts.state("is", source.attr("few"), True)
+    return rounds
+
+
 def is_comprehended(frame: Frame) -> bool:
     """Whether the frame is that of a comprehension or generator expression, which is handed an iterator."""
     return frame.code.name in _TAKES_ITERATOR
 
 
-__all__ = ["header_behind", "is_comprehended", "key_of", "plan_of", "starts_segment", "stays_loop"]
+__all__ = [
+    "begins_plainly",
+    "count_first_rounds",
+    "header_behind",
+    "is_comprehended",
+    "key_of",
+    "plan_of",
+    "recall_ways",
+    "starts_segment",
+    "stays_loop",
+]

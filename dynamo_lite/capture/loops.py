@@ -34,9 +34,17 @@ from dynamo_lite.capture.leaving import (
 )
 from dynamo_lite.capture.lists import forget_ends, is_seen_after, learn_ends, prepare, watch
 from dynamo_lite.capture.loop_code import exposed, stored_names, ways_out, whole_loop, without
-from dynamo_lite.capture.loop_guesses import MAX_NUMBERS, changing_parts, doubt, guess, is_carriable, learn_either
+from dynamo_lite.capture.loop_guesses import (
+    MAX_NUMBERS,
+    changing_parts,
+    doubt,
+    guess,
+    guess_differing,
+    is_carriable,
+    learn_either,
+)
 from dynamo_lite.capture.loop_places import Name, State, Unreached, bounds_of, find_owners, only_places, ways_of
-from dynamo_lite.capture.loop_plans import key_of, starts_segment
+from dynamo_lite.capture.loop_plans import key_of, recall_ways, starts_segment
 from dynamo_lite.capture.loop_results import (
     TYPES,
     array_behind,
@@ -52,19 +60,13 @@ from dynamo_lite.capture.numbered import item_at, under
 from dynamo_lite.capture.numbers import as_scalar, steps_of
 from dynamo_lite.capture.numpy_rules import note_carried_written, note_written
 from dynamo_lite.capture.objects import Behind, Objects, Path, tell_apart
-from dynamo_lite.capture.places import (
-    Place,
-    Snapshot,
-    get,
-    put,
-    snapshot,
-    unread,
-)
+from dynamo_lite.capture.places import Place, Snapshot, get, put, snapshot, unread
 from dynamo_lite.capture.promises import MAX_PEELED, learn
 from dynamo_lite.capture.region import close_region
+from dynamo_lite.capture.restraints import place_in, place_of
 from dynamo_lite.capture.rests import is_handed_over
 from dynamo_lite.capture.sameness import is_one_object, is_tuple, mutable_state, reachable, same, types_agree
-from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow, place_of
+from dynamo_lite.capture.state import Frame, LoopPlan, Retry, StoresShow
 from dynamo_lite.capture.value import (
     ArrayValue,
     Break,
@@ -84,15 +86,7 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.node import Node
 from dynamo_lite.graph.opdef import Undecided
 from dynamo_lite.graph.rewrite import written
-from dynamo_lite.graph.scalar import (
-    Scalar,
-    Symbol,
-    is_symbolic,
-    kind_of,
-    make,
-    substitute,
-    symbols_of,
-)
+from dynamo_lite.graph.scalar import Scalar, Symbol, is_symbolic, kind_of, make, substitute, symbols_of
 from dynamo_lite.pycode import begins_at, handlers_at, liveness
 from dynamo_lite.pycode.flow import natural_loop
 
@@ -140,6 +134,7 @@ class Attempt:
     objects: Objects = field(default_factory=Objects)  # which the numbers behind the loop are
     learned: bool = False  # something about numbers, so that the next attempt is another
     works_on_computed: bool = False  # what the segment computes, by a loop that none can begin in the middle of
+    before: dict[Name, Value] = field(default_factory=dict)  # what names hold before the loop
     may_leave: bool = True  # nobody but the loop has what it goes over
     late: bool = False  # something has its value only behind an iteration
     goes_on: GoesOn = True  # whether there is another iteration
@@ -152,6 +147,11 @@ class Attempt:
         self.way_name = way_number(self.header)
         whole = self.machine.while_loops(frame.code)[self.header] if is_while else None
         natural = natural_loop(frame.code, self.header, False) if whole is None else whole
+        outermost = not tracer.regions and len(tracer.frames) == 1
+        iterator = None if is_while else frame.stack[-1]
+        assert iterator is None or isinstance(iterator, IteratorValue)
+        if outermost and (iterator is None or is_handed_over(iterator)):
+            recall_ways(tracer, self.plan, frame.code, natural, self.header)
         self.loop, exit_index = whole_loop(frame.code, natural, self.exit_index, frozenset(self.plan.apart))
         inside = natural & self.plan.apart
         self.loop = without(frame.code, self.loop, self.header, inside)
@@ -180,7 +180,7 @@ class Attempt:
         self.stored: frozenset[Name] = places.union(names)
         live = places.union(live_at[self.header], cells)
         self.read |= frozenset(place for place, is_read in self.plan.places.items() if is_read)
-        before = self._enter_locals(live)
+        before = self.before = self._enter_locals(live)
         kept = self.read | exposed(frame.code, self.loop, self.header, behind, names)
         read = {name: value for name, value in before.items() if name in kept and (name,) not in self.eithers}
         guess(tracer, self.plan, frame.code, self.loop, self.header, read)
@@ -188,9 +188,6 @@ class Attempt:
             self.bounds = bounds_of(tracer, frame, self.header, self.plan, before, self.stored) or self.bounds
         start, stop, step = self.bounds
         self.region = tracer.open_region(key_of(tracer, frame, self.header), start, stop, step)
-        iterator = None if is_while else frame.stack[-1]
-        assert iterator is None or isinstance(iterator, IteratorValue)
-        outermost = len(tracer.regions) == 1 and len(tracer.frames) == 1
         self.may_leave = iterator is None or (is_handed_over(iterator) and not self._is_held(iterator))
         if tracer.pauses and outermost and self.may_leave:
             self.region.pauses = []
@@ -247,9 +244,10 @@ class Attempt:
         if number is not None and not isinstance(number, ConstantValue):
             frame.ways = ways_of(tracer, frame.code, walk, number, at, self.bounds)
 
-    def _leave_at(self, place: int) -> None:
+    def _leave_at(self, place: int, locals_: dict[str, Value]) -> None:
         """Let the iteration be left at the beginning of a way that cannot be traced, and the loop be entered again
-        behind it; not where that has happened too often, or somebody could see another frame there."""
+        behind it; not where that has happened too often, or somebody could see another frame there. locals_: those of
+        there, which may be of another type by now."""
         code, tracer = self.frame.code, self.machine.tracer
         busy = place_of(code, self.header) in tracer.restraints.busy
         if busy or place in self.plan.apart or not goes_on_at(code, place):
@@ -258,6 +256,8 @@ class Attempt:
             return
         doubt(tracer, self.plan)
         self.plan.apart.add(place)
+        tracer.restraints.aside.add(place_in(code, place))
+        guess_differing(tracer, self.plan, self.before, locals_)
         raise Retry
 
     def _only_places(self, state: State, held: Snapshot, aside: set[int]) -> bool:
@@ -299,6 +299,7 @@ class Attempt:
         """Let one iteration run before the loop: behind it the name may hold what it holds after any other."""
         if self.plan.peel < MAX_PEELED and not self.plan.unpeeled:
             self.plan.peel += 1
+            self.plan.differing.add(path[0])
             self.plan.steps.pop(path, None)
             self.plan.numbers.discard(path)
             self.plan.guessed.discard(path)

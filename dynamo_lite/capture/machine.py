@@ -11,14 +11,16 @@ from __future__ import annotations
 import builtins
 import types
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from dynamo_lite import budget
 from dynamo_lite._C import safe_point
 from dynamo_lite.capture.binding import bind_arguments
 from dynamo_lite.capture.loop_code import while_loops
+from dynamo_lite.capture.restraints import place_of
 from dynamo_lite.capture.source import Source, constant, slot
-from dynamo_lite.capture.state import Frame, Raised, Tracer, place_of
+from dynamo_lite.capture.state import Frame, Raised, Tracer
 from dynamo_lite.capture.value import (
     Break,
     CellValue,
@@ -48,7 +50,7 @@ _BREAKABLE = frozenset(
 # Instructions that have changed nothing where they break for these reasons and no guard or node has come about.
 _LOOKING = frozenset(
     {("POP_JUMP_IF_TRUE", "data-dependent-branch"), ("POP_JUMP_IF_FALSE", "data-dependent-branch")}
-    | {("FOR_ITER", "loop-goes-on")}
+    | {("FOR_ITER", "loop-goes-on"), ("LOAD_ATTR", "unsupported-operation"), ("LOAD_METHOD", "unsupported-operation")}
 )
 
 _REFUSALS = ("c-function", "random", "output")  # of calls of what nothing is known of
@@ -132,9 +134,11 @@ class Machine:
                 return None
             if self.break_everywhere and frame.code.instrs[frame.index].op in _BREAKABLE:
                 return Stop(step, "requested", "(stress mode)", None, True)
-            if step and self.joins(frame):
+            if frame.ways is not None:
+                return Stop(step, "loop-ways", f"line {frame.line}", None, True)
+            if (step or frame.index in self.tracer.firsts) and self.joins(frame):
                 return Stop(step, "joins", "", None, True)
-            callee = self._callee(frame)
+            subject = self._subject(frame)
             before = frame.index, frame.line, frame.stack[:], self._size()
             try:
                 self.step(frame)
@@ -145,7 +149,7 @@ class Machine:
                 if len(self.tracer.frames) > depth:
                     inner = self.tracer.frames[-1]
                     inside = (inner.code.filename, inner.line or inner.code.firstlineno, inner.code.name)
-                in_front = self._is_untouched(frame, stop.reason, callee, *before)
+                in_front = self._is_untouched(frame, stop.reason, subject, *before)
                 return Stop(step, stop.reason, stop.detail, inside, in_front)
             self.root_steps = step = step + 1
 
@@ -155,19 +159,28 @@ class Machine:
         seen = len(tracer.facts.ops), len(tracer.inputs), len(tracer.wrapped), len(tracer.namespaces)
         return len(root.nodes), len(root.facts.learned), len(tracer.regions), len(tracer.frames), *seen
 
-    def _callee(self, frame: Frame) -> Value | None:
-        """What the instruction at hand is about to call, looked at as it would; None for other instructions."""
+    def _subject(self, frame: Frame) -> Value | None:
+        """What the instruction at hand is about to call, or the module of which it takes an attribute, looked at as it
+        would; None for other instructions."""
         instr = frame.code.instrs[frame.index]
-        if instr.op not in ("CALL", "CALL_KW"):
+        if instr.op in ("LOAD_ATTR", "LOAD_METHOD"):
+            subject = frame.stack[-1]
+            if not (isinstance(subject, LazyValue) and isinstance(subject.concrete, types.ModuleType)):
+                return None
+        elif instr.op in ("CALL", "CALL_KW"):
+            first, second = frame.stack[-OPCODES[instr.op].effect.popped(instr.arg) :][:2]
+            subject = second if isinstance(first, NullValue) else first
+        else:
             return None
-        first, second = frame.stack[-OPCODES[instr.op].effect.popped(instr.arg) :][:2]
-        return realise(self.tracer, second if isinstance(first, NullValue) else first)
+        with suppress(Break):  # which the instruction itself comes upon
+            return realise(self.tracer, subject)
+        return None
 
     def _is_untouched(
         self,
         frame: Frame,
         reason: str,
-        callee: Value | None,
+        subject: Value | None,
         index: int,
         line: int | None,
         stack: list[Value],
@@ -175,8 +188,8 @@ class Machine:
     ) -> bool:
         """Whether the instruction that has broken the graph has done nothing but take something off the stack; puts
         that back. Only of instructions that then have changed nothing else either."""
-        refused = isinstance(callee, ConstantValue) and reason in _REFUSALS
-        refused = refused and any(is_opaque(callee.value) for is_opaque in OPAQUE)  # type: ignore[union-attr]
+        refused = isinstance(subject, ConstantValue) and reason in _REFUSALS
+        refused = refused and any(is_opaque(subject.value) for is_opaque in OPAQUE)  # type: ignore[union-attr]
         if size != self._size() or not (refused or (frame.code.instrs[index].op, reason) in _LOOKING):
             return False
         frame.index, frame.line, frame.stack[:] = index, line, stack

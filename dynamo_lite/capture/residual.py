@@ -23,6 +23,7 @@ from dynamo_lite.capture.plain_statements import extends, known, plain_statement
 from dynamo_lite.capture.rests import Rest, goes_by_number, rest_of, rest_value
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.state import GeneratorEscapes, SkipFrame, Ways
+from dynamo_lite.capture.targets import Target, locals_taken
 from dynamo_lite.capture.value import (
     ArrayValue,
     CallValue,
@@ -85,20 +86,6 @@ class Label:
     index: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Where plain execution goes on: an instruction of the original code, its stack kinds ("value", "null", or "rest"
-    for what is left of what a `for` goes over), its bound locals, and the variables whose cells go with it. side:
-    of a branch on data."""
-
-    index: int
-    kinds: tuple[str, ...]
-    bound: tuple[str, ...]
-    plain: bool = False
-    cells: tuple[str, ...] = ()
-    side: bool = False
-
-
 @dataclass(slots=True)
 class Pending:
     op: str
@@ -114,6 +101,7 @@ class Residual:
     alone: items of lists that it does not make (cells.py).
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
     inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
+    first: where it goes on is a loop, an iteration of which is to run plainly.
     stores: owners from outside, keys and values that are to be stored (places.py); None where the segment stores none.
     """
 
@@ -124,6 +112,7 @@ class Residual:
     inputs: list[Source] = field(default_factory=list)
     stores: list[tuple[Value, Any, Value]] | None = None
     alone: set[Value] = field(default_factory=set)
+    first: bool = False
     loaded: list[Source] = field(default_factory=list)
     pending: list[Pending | Label] = field(default_factory=list)
     position: Position = NO_POSITION
@@ -566,7 +555,7 @@ class Residual:
     ) -> None:
         """The segment ends in front of instruction `index`, which another one begins with."""
         kinds, names, bound = self._settle(index, stack, locals_, live, params)
-        self._jump(Target(index, kinds, bound), names)
+        self._jump(Target(index, kinds, bound, first=self.first), names)
 
     def goes_apart(
         self,
@@ -770,12 +759,17 @@ class Residual:
 
     def _jump(self, target: Target, names: list[str | None]) -> None:
         """Return the Continuation for `target`, whose stack values the temporaries `names` hold."""
-        self.emit("LOAD_CONST", self.jump(replace(target, cells=tuple(self._cell_names))))
+        target = replace(target, cells=tuple(self._cell_names))
+        jump = self.jump(target)
+        self.emit("LOAD_CONST", jump)
         self.push_null_and_swap()
-        args = [name for name in names if name is not None] + [*target.bound, *self._cell_names.values()]
-        for name in args:
-            self.emit("LOAD_FAST", name)
-        self.emit("CALL", len(args))
+        taken = locals_taken(jump, target)
+        for name in (*names, *taken, *self._cell_names.values()):
+            if name in taken and name not in target.bound:
+                self.emit("LOAD_CONST", None)
+            elif name is not None:
+                self.emit("LOAD_FAST", name)
+        self.emit("CALL", len(names) - names.count(None) + len(taken) + len(self._cell_names))
         self.emit("RETURN_VALUE")
 
     def _to_temporary(self, value: Value) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import field
 from pathlib import Path
-from types import CodeType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +16,7 @@ from dynamo_lite import ops
 from dynamo_lite._C import version_tag
 from dynamo_lite.budget import spend
 from dynamo_lite.capture.facts import Facts
+from dynamo_lite.capture.restraints import Restraints, Rounds
 from dynamo_lite.capture.source import Source
 from dynamo_lite.capture.value import (
     ArrayValue,
@@ -55,9 +55,8 @@ from dynamo_lite.graph.scalar import (
     symbols_of,
 )
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.pycode import Code, Position
+from dynamo_lite.pycode import Code
 
-MANY_EXITS, FEW_ROUNDS = 16, 2  # see Rounds
 OPERATION = 10  # units of work that an operation takes; interpreting an instruction is one
 NUMPY = str(Path(np.__file__).parent)  # where its own functions stand
 
@@ -106,26 +105,6 @@ class Ways:
     first: int = 1
     inside: frozenset[int] = frozenset()
     done: tuple[Rounds, Value] | None = None
-
-
-class Rounds:
-    """How many iterations a loop does before it is left in the middle of one. Where these are few, it is not rare to
-    leave it, as a guard of its program says: the next capture leaves it at the end of iterations only."""
-
-    def __init__(self, restraints: Restraints, place: Place) -> None:
-        self.rare = True
-        self._restraints, self._place = restraints, place
-        self._exits = self._done = 0
-
-    def note(self, done: int) -> None:
-        """The loop has been left after so many iterations."""
-        self._exits += 1
-        self._done += done
-        if self._exits == MANY_EXITS:
-            self.rare = self._done >= FEW_ROUNDS * MANY_EXITS
-            self._exits = self._done = 0
-            if not self.rare:
-                self._restraints.busy.add(self._place)
 
 
 @dataclass(eq=False, slots=True)
@@ -178,97 +157,40 @@ class CellStored(Exception):
 
 
 LoopKey: TypeAlias = tuple[Any, ...]
-Place: TypeAlias = tuple[str, str, int, int | None]  # a line of a function: resume functions have it at the same place
-
-
-class Beginning(NamedTuple):
-    """Where a resume function goes on: an instruction (its file, position and name), how many slots of the stack are in
-    use there, and which locals are bound."""
-
-    place: tuple[str, Position, str]
-    depth: int
-    bound: tuple[str, ...]
-
-    @property
-    def line(self) -> int | None:
-        return self.place[1][0]
-
-
-def place_in(code: Code, index: int) -> tuple[str, Position, str]:
-    """Where an instruction stands, for all code objects that go on with the same function."""
-    return code.filename, code.instrs[index].position, code.instrs[index].op
-
-
-@dataclass(eq=False, slots=True)
-class Restraints:
-    """What captures no longer inline or unroll, since a capture that did has run out of work (budget.py), and which
-    numbers they no longer take for constants.
-
-    recursive: functions that are not inlined into themselves; own: functions that are not inlined at all, both by where
-    they are defined. loops: the first lines of loops of which a capture takes one iteration only. busy: those of loops
-    that were left in the middle of an iteration too often. numbers: what
-    variables of modules held that were taken for constants; something else for one that changes. parts: where arrays
-    were found that show each other's memory, and as which parts they were compiled (parts.py). joins: by place, where
-    long segments begin; sides: the code of segments that begin behind a branch on data, which end where such a one
-    begins. lengths: by the code that is captured, how long lists from outside were found; None: any length is taken
-    (fullgraph). numbered: likewise, which lists loops have read by number, and whether they still may (columns.py;
-    None: where their lengths change). A resume function has its function's.
-    """
-
-    recursive: set[Place] = field(default_factory=set)
-    own: set[Place] = field(default_factory=set)
-    loops: set[Place] = field(default_factory=set)
-    busy: set[Place] = field(default_factory=set)
-    numbers: dict[Source, Any] = field(default_factory=dict)
-    parts: dict[Source, set[str]] = field(default_factory=dict)
-    joins: dict[tuple[str, Position, str], set[Beginning]] = field(default_factory=dict)
-    sides: set[CodeType] = field(default_factory=set)
-    lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)
-    numbered: dict[CodeType, dict[Source, bool | None]] = field(default_factory=dict)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        for known in (self.recursive, self.own, self.loops, self.busy, self.sides):
-            known.clear()
-        for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered):
-            held.clear()
-
-
-def place_of(code: Code, index: int | None = None) -> Place:
-    """Where `code` is defined, or where its instruction `index` stands."""
-    line = None if index is None else code.instrs[index].position[0]
-    return code.filename, code.qualname, code.firstlineno, line
 
 
 @dataclass(eq=False, slots=True)
 class LoopPlan:
     """What is known of a loop of the user's before it is met; it grows from one attempt of a capture to the next.
 
-    peel: how many iterations run before the loop proper; unpeeled: none can, since such a one breaks the graph. steps:
-    by path (a local's name, places in tuples) the int that a number grows by in every iteration. numbers: the paths of
-    those that change otherwise; fixed: of those that do not. eithers: the locals that hold one kind of value after some
-    iterations and another after others, with the forms of both (eithers.py). places: those besides locals that an
-    iteration changes (places.py), and whether the next one may read them. lists: lists and dicts of which the program
-    is to hold all items from before the loop on (True), or which are to have their length guarded there (False;
-    lists.py). rows: lists of which an array is wanted after it, and the type of its rows, None if there is none
-    (rows.py). cells: lists of which the program has the numbers in arrays from before the loop on: the kind of these,
-    and whether the list grows; None: of which it cannot (cells.py); read_between: those of which the segment ends where
-    an item is read behind it. objects: it tells which objects the numbers are that lists and dicts get. promises:
-    conditions on the index that are guarded to hold in every iteration, or in none, as text; required: those for which
-    the program declines in an iteration in which they are not as said. apart: where ways out of it begin that are no
-    part of it: the frame goes on there. avoided: ways in the body, by their place in it, that break the graph: the loop
-    is left for the iterations that may go there, with the break's reason and detail, and its line. alone: by number,
-    iterations of which that is known now, which run by themselves. refused: why it cannot stay a loop, as a break's
-    reason and detail. outcome: what became of it in this attempt: "native", "unrolled", "segments", "begun" with
-    iterations before the loop, "paused" with one of `alone`, or "" if it was not met. guessed: paths of `steps` and
-    `numbers` that no attempt has confirmed; guesses: whether there may be such (loop_guesses.py). compound: conditions
-    of several parts are one number (compound.py).
+    peel: how many iterations run before the loop proper; differing: the locals that are of another type after the
+    first, where that is all the reason; unpeeled: none can, since such a one breaks the graph. steps: by path (a
+    local's name, places in tuples) the int that a number grows by in every iteration. numbers: the paths of those that
+    change otherwise; fixed: of those that do not. eithers: the locals that hold one kind of value after some iterations
+    and another after others, with the forms of both (eithers.py). places: those besides locals that an iteration
+    changes (places.py), and whether the next one may read them. lists: lists and dicts of which the program is to hold
+    all items from before the loop on (True), or which are to have their length guarded there (False; lists.py). rows:
+    lists of which an array is wanted after it, and the type of its rows, None if there is none (rows.py). cells: lists
+    of which the program has the numbers in arrays from before the loop on: the kind of these, and whether the list
+    grows; None: of which it cannot (cells.py); read_between: those of which the segment ends where an item is read
+    behind it. objects: it tells which objects the numbers are that lists and dicts get. promises: conditions on the
+    index that are guarded to hold in every iteration, or in none, as text; required: those for which the program
+    declines in an iteration in which they are not as said. apart: where ways out of it begin that are no part of it:
+    the frame goes on there; known: those of which an earlier capture has found that. avoided: ways in the body, by
+    their place in it, that break the graph: the loop is left for the iterations that may go there, with the break's
+    reason and detail, and its line. alone: by number, iterations of which that is known now, which run by themselves.
+    refused: why it cannot stay a loop, as a break's reason and detail. outcome: what became of it in this attempt:
+    "native", "unrolled", "segments", "begun" with iterations before the loop, "paused" with one of `alone`, or "" if it
+    was not met; stayed: it was native in an earlier one. guessed: paths of `steps` and `numbers` that no attempt has
+    confirmed; guesses: whether there may be such (loop_guesses.py). compound: conditions of several parts are one
+    number (compound.py).
     """
 
     filename: str
     line: int
     function: str
     peel: int = 0
+    differing: set[Any] = field(default_factory=set)
     unpeeled: bool = False
     steps: dict[tuple[Any, ...], int] = field(default_factory=dict)
     numbers: set[tuple[Any, ...]] = field(default_factory=set)
@@ -283,10 +205,12 @@ class LoopPlan:
     promises: set[str] = field(default_factory=set)
     required: dict[str, bool] = field(default_factory=dict)
     apart: set[int] = field(default_factory=set)
+    known: set[int] = field(default_factory=set)
     avoided: dict[LoopKey, tuple[str, str, int]] = field(default_factory=dict)
     alone: set[int] = field(default_factory=set)
     refused: tuple[str, str] | None = None
     outcome: str = ""
+    stayed: bool = False
     guesses: bool = True
     guessed: set[tuple[Any, ...]] = field(default_factory=set)
     compound: bool = False
@@ -420,6 +344,7 @@ class Tracer:
         self.hints: dict[str, Number] = {}
         self.wrapped: dict[int, tuple[Any, Value]] = {}
         self.starts: set[int] = set()  # of the root frame's code: in front of these another segment begins
+        self.firsts: set[int] = set()  # those of them at which a loop begins with an iteration that runs plainly
         self.parts: dict[Node, Source] = {}  # views that stand for arrays from outside (parts.py)
         self.arrays: dict[Node, ArrayValue] = {}  # by their nodes those that came from outside
         self.frames: list[Frame] = []

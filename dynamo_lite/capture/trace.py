@@ -22,26 +22,25 @@ from dynamo_lite.capture.cells import alone
 from dynamo_lite.capture.forks import refuse_fork
 from dynamo_lite.capture.leaving import reads_frame
 from dynamo_lite.capture.lists import state_others
+from dynamo_lite.capture.loop_plans import begins_plainly, count_first_rounds
 from dynamo_lite.capture.machine import Machine, Stop, root_frame
 from dynamo_lite.capture.parts import check_parts
 from dynamo_lite.capture.places import check_variables, state_owners, stores
-from dynamo_lite.capture.residual import TAKEN, Residual, Target
+from dynamo_lite.capture.residual import TAKEN, Residual
+from dynamo_lite.capture.restraints import Restraints, place_in, place_of
 from dynamo_lite.capture.sameness import held_cells
 from dynamo_lite.capture.state import (
-    Beginning,
     CellStored,
     Frame,
     GeneratorEscapes,
     LoopKey,
     LoopPlan,
-    Restraints,
     Retry,
     SkipFrame,
     StoresShow,
     Tracer,
-    place_in,
-    place_of,
 )
+from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value, kept_locals
 from dynamo_lite.capture.wrap import read_cell, realise
 from dynamo_lite.config import Config
@@ -190,6 +189,7 @@ def _trace(
 
     plans: dict[LoopKey, LoopPlan] = {}
     starts: set[int] = set()
+    firsts: set[int] = set()
     forks: set[Any] = set()
 
     def run(stop_at: int | None, native_loops: bool) -> tuple[Tracer, Frame, Value | Stop | None]:
@@ -203,7 +203,7 @@ def _trace(
             tracer.numbered = restraints.numbered.setdefault(function.__code__, {})
         tracer.outer_cells = {} if stores_cells else None
         tracer.forks = None if shows_locals or not config.native_branches or config.stress == "break" else forks
-        tracer.starts = starts
+        tracer.starts, tracer.firsts = starts, firsts
         tracer.facts.state_globals(function.__globals__)
         frame = root_frame(tracer, function, code, slots, names)
         break_everywhere = config.stress == "break" and stop_at is None
@@ -222,6 +222,7 @@ def _trace(
         native_loops = config.native_loops and not shows_locals and len(tracers) - before < MAX_ATTEMPTS
         native_loops = native_loops and config.stress != "break"  # a loop that stays one hides places to break at
         for plan in plans.values():
+            plan.stayed |= plan.outcome == "native"
             plan.outcome = ""
         try:
             tracer, frame, result = run(None, native_loops)
@@ -237,6 +238,11 @@ def _trace(
             continue
         if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
             scopes = False
+            continue
+        header = begins_plainly(tracer, frame) if isinstance(result, Stop) and native_loops else None
+        if header is not None:
+            firsts.add(header)
+            starts.add(header)
             continue
         begun = [plan for plan in plans.values() if plan.outcome == "begun"]
         if isinstance(result, Stop) and begun and native_loops:  # behind the break it is no loop any more
@@ -314,6 +320,10 @@ def _trace(
             or (stop.reason == "work-limit" and not plain_rest and not runs and not is_first)
         ):
             residual.alone = _alone(residual, frame.stack, variables, live)
+            residual.first = index in firsts and stop.reason == "joins"
+            if residual.first:
+                residual.call(count_first_rounds(tracer, frame).note, [])
+                residual.emit("POP_TOP")
             residual.goes_on(index, frame.stack, variables, live, names)
         else:
             formats = stop.reason == "format-string"
@@ -388,8 +398,8 @@ def _joins(tracer: Tracer, may_join: bool, frame: Frame) -> bool:
     known = tracer.restraints.joins.get(place)
     if known is None or tracer.depth or code.cellvars or begins_at(code, index) or handlers_at(code, index) is not None:
         return False
-    bound = tuple(sorted(kept_locals(frame.locals, liveness(code)[index])))
-    return Beginning(place, len(frame.stack), bound) in known
+    bound = kept_locals(frame.locals, liveness(code)[index]).keys()
+    return any(one.is_reached(len(frame.stack), bound, liveness(code)[index]) for one in known)
 
 
 def _never(frame: Frame) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind
-from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, renamed
+from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, make, renamed
 from dynamo_lite.graph.types import ArrayType
 
 
@@ -263,3 +263,17 @@ def rename_symbols(body: Graph, symbols: Mapping[str, Symbol]) -> None:
             node.type = tuple(map(change_type, node.type))
         elif node.type is not None:
             node.type = change_type(node.type)
+
+
+def same_type(graph: Graph, left: object, right: object) -> bool:
+    """Whether two types agree as far as the facts of `graph` tell."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return len(left) == len(right) and all(same_type(graph, a, b) for a, b in zip(left, right, strict=True))
+    if not isinstance(left, ArrayType) or not isinstance(right, ArrayType):
+        return left is right
+    return (
+        left.dtype == right.dtype
+        and left.scalar == right.scalar
+        and left.ndim == right.ndim
+        and all(graph.facts.decide(make("eq", *pair)) for pair in zip(left.shape, right.shape, strict=True))
+    )

@@ -17,7 +17,7 @@ from dynamo_lite.graph.facts import at_worst, learn_index
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpError, Undecided
-from dynamo_lite.graph.rewrite import loop_parts, map_scalars, root
+from dynamo_lite.graph.rewrite import loop_parts, map_scalars, root, same_type
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, kind_of, make, substitute, symbols_of
 from dynamo_lite.graph.types import ArrayType, number_type
 
@@ -127,20 +127,6 @@ def _check_call(graph: Graph, node: Node, around: Around) -> None:
 
 def _types(type_: object) -> str:
     return ", ".join(map(str, type_)) if isinstance(type_, tuple) else str(type_)
-
-
-def same_type(graph: Graph, left: object, right: object) -> bool:
-    """Whether two types agree as far as the facts of `graph` tell."""
-    if isinstance(left, tuple) and isinstance(right, tuple):
-        return len(left) == len(right) and all(same_type(graph, a, b) for a, b in zip(left, right, strict=True))
-    if not isinstance(left, ArrayType) or not isinstance(right, ArrayType):
-        return left is right
-    return (
-        left.dtype == right.dtype
-        and left.scalar == right.scalar
-        and left.ndim == right.ndim
-        and all(graph.facts.decide(make("eq", *pair)) for pair in zip(left.shape, right.shape, strict=True))
-    )
 
 
 def _check_type(graph: Graph, node: Node, type_: ArrayType, around: Around) -> None:

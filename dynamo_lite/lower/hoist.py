@@ -30,13 +30,13 @@ from dynamo_lite.graph.rewrite import (
     origins,
     rename_symbols,
     root,
+    same_type,
     users,
     written,
     written_by,
 )
 from dynamo_lite.graph.scalar import Scalar, Symbol, make, renamed, substitute, symbols_of
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.graph.verify import same_type
 
 # On real numbers kernels compute these in a few cycles.
 # fmt: off

@@ -6,13 +6,14 @@ user's at its end (csrc/draws.c).
 
     %x: float64[n0] = draw(%rng, 0.0, 1.0, method=normal, names=(), constants=(), size=(n0,), number=False)
 
-What a method yields NumPy is asked, with the values of ``METHODS``: of which dtype arrays are, and which type a single
-one has.
+What a method yields NumPy is asked, with the values of ``methods()``: of which dtype arrays are, and which type a
+single one has.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -25,7 +26,6 @@ from dynamo_lite.graph.types import GENERATOR, ArrayType
 from dynamo_lite.ops.shapes import broadcast, settle, shape_of
 
 DType: TypeAlias = np.dtype[Any]
-KINDS = (np.random.Generator, np.random.RandomState)
 
 # By method: the parameters in front of `size`, and numbers that they may be.
 _DISTRIBUTIONS: dict[str, dict[str, float]] = {
@@ -85,15 +85,26 @@ def _methods(kind: type) -> dict[str, Method]:
     return found
 
 
-METHODS: dict[type, dict[str, Method]] = {kind: _methods(kind) for kind in KINDS}
+@functools.cache
+def methods() -> dict[type, dict[str, Method]]:
+    """By the kind of a generator its methods."""
+    return {kind: _methods(kind) for kind in (np.random.Generator, np.random.RandomState)}
+
+
+def kinds() -> tuple[type, ...]:
+    """The classes of generators. NB: NumPy imports its module when that is first asked for, which takes as long as a
+    tenth of this package; before, nobody has a generator."""
+    return tuple(methods()) if "numpy.random" in sys.modules else ()
 
 
 def find(function: Any) -> Method | None:
     """The row of an unbound method of Generator or RandomState."""
     name = getattr(function, "__name__", None)
-    for kind, methods in METHODS.items():
-        if isinstance(name, str) and name in methods and vars(kind)[name] is function:
-            return methods[name]
+    if isinstance(name, str):
+        for kind in kinds():
+            found = methods()[kind].get(name)
+            if found is not None and vars(kind)[name] is function:
+                return found
     return None
 
 

@@ -57,10 +57,16 @@ ScalarType = Annotated[Any, Kind("a dtype or scalar type", _scalar_type)]
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A function that capture answers. evaluate takes arrays of the graph as Nodes."""
+    """A function that capture answers. binder: whose parameters are its own. evaluate takes arrays of the graph as
+    Nodes."""
 
     function: Callable[..., Any]
-    parameters: Parameters
+    binder: Callable[..., Any]
+
+    @property
+    def parameters(self) -> Parameters:
+        """Those of the binder."""
+        return parameters_of(self.binder)
 
     def evaluate(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The answer; OpError where it is left to the call, which may raise or warn."""
@@ -78,7 +84,7 @@ def fold(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callabl
     """Decorator: the parameters of the decorated function, which has no body, are those of `function`."""
 
     def register(binder: Callable[..., Any]) -> Callable[..., Any]:
-        _FOLDED.append(Folded(function, parameters_of(binder)))
+        _FOLDED.append(Folded(function, binder))
         return binder
 
     return register

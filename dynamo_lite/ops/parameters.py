@@ -3,14 +3,16 @@
 A binder's annotations are the Kinds (``axis: Axes``, ``keepdims: Flag``, ``like: Unmodelled``). ``Parameters.bind``
 puts every argument that is given through the Kind of its parameter, which converts it to what the rule computes with,
 or raises OpError: then NumPy gets the call. INVARIANT: no argument reaches a binder, or is dropped, without having
-passed a Kind; a binder with a parameter of no Kind is refused when it is registered. Kinds take exact types only (a
-bool for a flag, not 1 or None): NumPy's own conversions differ from argument to argument, may warn, and may raise.
+passed a Kind; a binder with a parameter of no Kind is refused when it is first asked, which tests do of all. Kinds take
+exact types only (a bool for a flag, not 1 or None): NumPy's own conversions differ from argument to argument, may warn,
+and may raise.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
@@ -89,6 +91,7 @@ class Parameters:
             raise OpError(f"{name}: {error}") from None
 
 
+@cache
 def parameters_of(binder: Callable[..., Any], method: bool = False) -> Parameters:
     """The Parameters of a binder, from its annotations; TypeError where a parameter has no Kind."""
     signature = inspect.signature(binder)

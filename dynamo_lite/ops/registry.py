@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cache
 from types import BuiltinFunctionType, FunctionType
 from typing import Any, TypeAlias
@@ -82,7 +82,8 @@ Binder: TypeAlias = Callable[..., Bound]
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """One NumPy name for ops. bind takes the arguments of a call of that name, capture's `relate` aside.
+    """One NumPy name for ops. bind takes the arguments of a call of that name, capture's `relate` aside. of_array: the
+    first one is the array whose method or attribute it is.
 
     Arguments are Nodes, Scalars, and plain Python objects (tuples, lists, slices, dtypes, None ...) that may hold them.
     """
@@ -90,7 +91,12 @@ class Spelling:
     text: str
     binder: Binder
     ops: tuple[str, ...]
-    parameters: Parameters
+    of_array: bool = False
+
+    @property
+    def parameters(self) -> Parameters:
+        """Those of the binder; asked for late, since most names are never met."""
+        return parameters_of(self.binder, self.of_array)
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], relate: Relate | None = None) -> Bound:
         """The call in canonical form; OpError if it has none.
@@ -144,16 +150,14 @@ def spell(
     names = tuple(ops.split())
 
     def register(binder: Binder) -> Binder:
-        parameters = parameters_of(binder)
         for target in callables:
-            _SPELLINGS[target] = Spelling(text or target.__name__, binder, names, parameters)
+            _SPELLINGS[target] = Spelling(text or target.__name__, binder, names)
         if subscript is not None:
-            _SUBSCRIPTS[id(subscript)] = subscript, Spelling(text or "", binder, names, parameters)
-        of_array = replace(parameters, method=True)
+            _SUBSCRIPTS[id(subscript)] = subscript, Spelling(text or "", binder, names)
         if method is not None:
-            _METHODS[method] = Spelling(f"x.{method}", binder, names, of_array)
+            _METHODS[method] = Spelling(f"x.{method}", binder, names, True)
         if attribute is not None:
-            _ATTRIBUTES[attribute] = Spelling(f"x.{attribute}", binder, names, of_array)
+            _ATTRIBUTES[attribute] = Spelling(f"x.{attribute}", binder, names, True)
         return binder
 
     return register
@@ -199,7 +203,7 @@ def lookup(callable_object: object) -> Spelling | None:
 def _any_ufunc(ufunc: np.ufunc) -> Spelling:
     op, make_binder = _ANY_UFUNC[0]
     binder = make_binder(ufunc)
-    return Spelling(ufunc.__name__, binder, (op,), parameters_of(binder))
+    return Spelling(ufunc.__name__, binder, (op,))
 
 
 @cache
@@ -208,7 +212,7 @@ def _ufunc_method(ufunc: np.ufunc, name: str) -> Spelling | None:
     if row is None:
         return None
     binder = row[1](ufunc)
-    return Spelling(f"np.{ufunc.__name__}.{name}", binder, (row[0],), parameters_of(binder))
+    return Spelling(f"np.{ufunc.__name__}.{name}", binder, (row[0],))
 
 
 def method(name: str) -> Spelling | None:

@@ -27,7 +27,7 @@ from dynamo_lite.pycode.element import ITEM, element
 from dynamo_lite.pycode.encode import assemble, encode
 from dynamo_lite.pycode.first_call import with_questions
 from dynamo_lite.pycode.flow import own_cells, stack_depth, successors
-from dynamo_lite.pycode.liveness import liveness
+from dynamo_lite.pycode.liveness import assigned, liveness
 from dynamo_lite.pycode.module_code import may_loop
 from dynamo_lite.pycode.opcodes import OPCODES, Opcode, Operand
 from dynamo_lite.pycode.polls import Answers, Loop, loops, polled, runs_out
@@ -69,6 +69,7 @@ __all__ = [
     "UnsupportedOpcode",
     "UnsupportedResume",
     "assemble",
+    "assigned",
     "begins_at",
     "begins_rest",
     "decode",

@@ -1,8 +1,8 @@
-"""Which local variables each instruction, or one after it, may still read.
+"""Which local variables each instruction, or one after it, may still read, and which may be bound before it.
 
-Enters: a ``Code``. Leaves: one set of names per instruction, by backward data flow, exceptional edges included. Cell
-variables that are locals too (parameters) count as read by every use of the cell. What looks at a frame from outside
-(``locals()``, a debugger) is not seen here.
+Enters: a ``Code``. Leaves: one set of names per instruction, by data flow, exceptional edges included: backward for
+``liveness``, forward for ``assigned``. Cell variables that are locals too (parameters) count as read by every use of
+the cell. What looks at a frame from outside (``locals()``, a debugger) is not seen here.
 """
 
 from __future__ import annotations
@@ -83,3 +83,34 @@ def liveness(code: Code) -> Live:
                 live[index] = mask
                 work.append(index)
     return Live(code.varnames, live)
+
+
+@remembered
+def assigned(code: Code) -> Live:
+    """The locals that may be bound before each instruction: it can be reached from an assignment to them."""
+    instrs = code.instrs
+    bits = {name: 1 << number for number, name in enumerate(code.varnames)}
+    handlers = handler_targets(code)
+    behind = following(code)
+    bound = [0] * len(instrs)
+    seen = [False] * len(instrs)
+    bound[0] = sum(bits[name] for name in code.argnames)
+    work = [0]
+    while work:
+        index = work.pop()
+        seen[index] = True
+        instr, before = instrs[index], bound[index]
+        after = before
+        if instr.op == "STORE_FAST":
+            after |= bits[instr.arg]
+        elif instr.op in ("DELETE_FAST", "LOAD_FAST_AND_CLEAR"):
+            after &= ~bits[instr.arg]
+        handler = handlers[index]
+        edges = [(one, after) for one in behind[index]]
+        if handler is not None:  # the exception may come before the store does
+            edges.append((handler, before))
+        for one, mask in edges:
+            if not seen[one] or mask & ~bound[one]:
+                bound[one] |= mask
+                work.append(one)
+    return Live(code.varnames, bound)

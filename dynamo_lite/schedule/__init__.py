@@ -17,7 +17,6 @@ from dynamo_lite.schedule.machine_loops import machine_loops
 from dynamo_lite.schedule.steps import Schedule
 from dynamo_lite.schedule.straight import straight
 from dynamo_lite.schedule.target import Target
-from dynamo_lite.schedule.text import to_text
 
 __all__ = [
     "DoesNotPay",
@@ -28,7 +27,6 @@ __all__ = [
     "paying_sizes",
     "schedule",
     "straight",
-    "to_text",
 ]
 
 

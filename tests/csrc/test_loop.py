@@ -27,7 +27,6 @@ from dynamo_lite.config import config
 from dynamo_lite.graph.scalar import ScalarOp, Symbol
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.program.interpret import interpret
-from dynamo_lite.schedule import to_text
 from dynamo_lite.schedule.steps import (
     Alloc,
     Call,
@@ -43,6 +42,7 @@ from dynamo_lite.schedule.steps import (
     Step,
     View,
 )
+from dynamo_lite.schedule.text import to_text
 from tests.csrc.test_program import ADD, COPY, DIVIDE, F8, I8, SCALE, call, fresh, into, leaks
 from tests.schedule.loops import LOOPS
 from tests.schedule.tracing import trace

@@ -2,7 +2,17 @@
 
 import pytest
 
-from dynamo_lite.pycode import Instr, UnsupportedCode, assemble, decode, liveness, skeleton, stack_depth, successors
+from dynamo_lite.pycode import (
+    Instr,
+    UnsupportedCode,
+    assemble,
+    assigned,
+    decode,
+    liveness,
+    skeleton,
+    stack_depth,
+    successors,
+)
 
 
 def index_of(code, op, arg=None):
@@ -48,6 +58,26 @@ def test_del_needs_its_local():
         del x
 
     assert liveness(decode(user.__code__))[0] == {"x"}
+
+
+def test_what_may_be_bound():
+    def user(a, f):
+        try:
+            for i in a:
+                b = f(i)
+                if b:
+                    del b
+                    break
+        except ValueError:
+            c = 1  # noqa: F841
+        return f
+
+    code = decode(user.__code__)
+    bound, returns = assigned(code), index_of(code, "RETURN_VALUE")
+    assert bound[0] == {"a", "f"} and bound[index_of(code, "STORE_FAST", "i")] == {"a", "f", "i", "b"}
+    assert bound[index_of(code, "DELETE_FAST", "b") + 1] == {"a", "f", "i"}
+    assert bound[index_of(code, "STORE_FAST", "c")] == {"a", "f", "i", "b"}
+    assert all(bound[at] <= {"a", "f", "i", "b", "c"} and "f" in bound[at] for at in range(returns))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import numpy as np
 from dynamo_lite.backends.numba import TARGET
 
 from dynamo_lite.lower import lower
-from dynamo_lite.schedule import schedule, to_text
+from dynamo_lite.schedule import schedule
+from dynamo_lite.schedule.text import to_text
 from tests.schedule.programs import PROGRAMS
 from tests.schedule.tracing import trace
 

@@ -12,7 +12,8 @@ from dynamo_lite.graph.interpret import interpret as interpret_graph
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.lower import lower
 from dynamo_lite.program.interpret import interpret
-from dynamo_lite.schedule import schedule, to_text
+from dynamo_lite.schedule import schedule
+from dynamo_lite.schedule.text import to_text
 from tests.schedule.loops import LOOPS
 from tests.schedule.test_schedule import same
 from tests.schedule.tracing import trace

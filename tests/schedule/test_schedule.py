@@ -14,7 +14,8 @@ from dynamo_lite.graph.interpret import interpret as interpret_graph
 from dynamo_lite.graph.verify import verify
 from dynamo_lite.lower import lower
 from dynamo_lite.program.interpret import interpret
-from dynamo_lite.schedule import Schedule, schedule, to_text
+from dynamo_lite.schedule import Schedule, schedule
+from dynamo_lite.schedule.text import to_text
 from tests.schedule.programs import PROGRAMS
 from tests.schedule.random_programs import random_program
 from tests.schedule.tracing import trace

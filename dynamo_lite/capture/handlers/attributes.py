@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import importlib
 import types
 from typing import Any
 
@@ -138,6 +139,8 @@ def _constant_attribute(machine: Machine, owner: ConstantValue, name: str) -> Va
         stored = machine.tracer.namespaces.get(id(vars(obj)))
         if stored is not None and name in stored.stored:
             return stored.stored[name]
+        if obj is np and name == "random":
+            importlib.import_module("numpy.random")  # which NumPy imports when it is first asked for it
         check_names(obj, name)
         found = vars(obj).get(name, MISSING)
         if found is MISSING:
@@ -240,9 +243,9 @@ def _object_attribute(machine: Machine, owner: ObjectValue, name: str) -> Value:
     assert source is not None
     if name in owner.stored:
         return owner.stored[name]
-    if issubclass(cls, ops.draws.KINDS):
+    if issubclass(cls, ops.draws.kinds()):
         found = class_lookup(cls, name)
-        if cls not in ops.draws.KINDS or ops.draws.find(found) is None:
+        if cls not in ops.draws.kinds() or ops.draws.find(found) is None:
             raise Break("random", f"{cls.__qualname__}.{name}")
         return MethodValue(None, ConstantValue(constant(found), found), owner, name)
     generic, _ = generic_attributes(cls)

@@ -1,0 +1,128 @@
+"""What the captures of one function have found out for those to come: restraints, and where segments begin.
+
+Enters: what one capture learns. Leaves: what the next one asks. A resume function has its function's Restraints; places
+are told apart by file, position and name, which all code objects that go on with the same function share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import field
+from types import CodeType
+from typing import Any, NamedTuple, TypeAlias
+
+from dynamo_lite.capture.source import Source
+from dynamo_lite.dataclass import dataclass
+from dynamo_lite.pycode import Code, Position
+
+MANY_EXITS, FEW_ROUNDS = 16, 2  # see Rounds
+MANY_FIRST = 8  # see FirstRounds
+
+Place: TypeAlias = tuple[str, str, int, int | None]  # a line of a function: resume functions have it at the same place
+
+
+class Beginning(NamedTuple):
+    """Where a resume function goes on: an instruction (its file, position and name), how many slots of the stack are in
+    use there, and which locals it takes."""
+
+    place: tuple[str, Position, str]
+    depth: int
+    bound: tuple[str, ...]
+
+    @property
+    def line(self) -> int | None:
+        return self.place[1][0]
+
+    def is_reached(self, depth: int, bound: Set[str], live: Set[str]) -> bool:
+        """Whether a frame that is at the place, with these locals bound, goes on there: dead ones may be missing."""
+        taken = frozenset(self.bound)
+        return self.depth == depth and bound <= taken and live.isdisjoint(taken - bound)
+
+
+def place_in(code: Code, index: int) -> tuple[str, Position, str]:
+    """Where an instruction stands, for all code objects that go on with the same function."""
+    return code.filename, code.instrs[index].position, code.instrs[index].op
+
+
+@dataclass(eq=False, slots=True)
+class Restraints:
+    """What captures no longer inline or unroll, since a capture that did has run out of work (budget.py), and which
+    numbers they no longer take for constants.
+
+    recursive: functions that are not inlined into themselves; own: functions that are not inlined at all, both by where
+    they are defined. loops: the first lines of loops of which a capture takes one iteration only. busy: those of loops
+    that were left in the middle of an iteration too often. aside: where ways in loops begin that could not be captured,
+    for which the loop is left in the middle of an iteration. often: the first lines of loops whose first iteration has
+    run plainly often enough to be compiled; begins_plainly: whether it may do so. numbers: what variables of modules
+    held that were taken for constants; something else for one that changes. parts: where arrays were found that show
+    each other's memory, and as which parts they were compiled (parts.py). joins: by place, where long segments begin;
+    sides: the code of segments that begin behind a branch on data, which end where such a one begins. lengths: by the
+    code that is captured, how long lists from outside were found; None: any length is taken (fullgraph). numbered:
+    likewise, which lists loops have read by number, and whether they still may (columns.py; None: where their lengths
+    change). A resume function has its function's.
+    """
+
+    recursive: set[Place] = field(default_factory=set)
+    own: set[Place] = field(default_factory=set)
+    loops: set[Place] = field(default_factory=set)
+    busy: set[Place] = field(default_factory=set)
+    aside: set[tuple[str, Position, str]] = field(default_factory=set)
+    often: set[Place] = field(default_factory=set)
+    begins_plainly: bool = False
+    numbers: dict[Source, Any] = field(default_factory=dict)
+    parts: dict[Source, set[str]] = field(default_factory=dict)
+    joins: dict[tuple[str, Position, str], set[Beginning]] = field(default_factory=dict)
+    sides: set[CodeType] = field(default_factory=set)
+    lengths: dict[CodeType, dict[Source, set[int]]] | None = field(default_factory=dict)
+    numbered: dict[CodeType, dict[Source, bool | None]] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for known in (self.recursive, self.own, self.loops, self.busy, self.aside, self.often, self.sides):
+            known.clear()
+        for held in (self.numbers, self.parts, self.joins, self.lengths or {}, self.numbered):
+            held.clear()
+
+
+def place_of(code: Code, index: int | None = None) -> Place:
+    """Where `code` is defined, or where its instruction `index` stands."""
+    line = None if index is None else code.instrs[index].position[0]
+    return code.filename, code.qualname, code.firstlineno, line
+
+
+class Rounds:
+    """How many iterations a loop does before it is left in the middle of one. Where these are few, it is not rare to
+    leave it, as a guard of its program says: the next capture leaves it at the end of iterations only."""
+
+    def __init__(self, restraints: Restraints, place: Place) -> None:
+        self.rare = True
+        self._restraints, self._place = restraints, place
+        self._exits = self._done = 0
+
+    def note(self, done: int) -> None:
+        """The loop has been left after so many iterations."""
+        self._exits += 1
+        self._done += done
+        if self._exits == MANY_EXITS:
+            self.rare = self._done >= FEW_ROUNDS * MANY_EXITS
+            self._exits = self._done = 0
+            if not self.rare:
+                self._restraints.busy.add(self._place)
+
+
+class FirstRounds:
+    """How often the first iteration of a loop has run plainly, since what it leaves in a variable is of another type
+    than before it, and the graph breaks in it: to compile it apart takes as long as the loop. Where it runs again and
+    again, as a guard says, the next capture compiles it."""
+
+    def __init__(self, restraints: Restraints, place: Place) -> None:
+        self.few = True
+        self._restraints, self._place = restraints, place
+        self._begun = 0
+
+    def note(self) -> None:
+        """The loop is about to begin."""
+        self._begun += 1
+        if self._begun == MANY_FIRST:
+            self.few = False
+            self._restraints.often.add(self._place)

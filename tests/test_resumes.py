@@ -1,0 +1,346 @@
+"""Resume functions: one for each place where control goes on, whatever is left in variables that nobody reads there."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dynamo_lite.capture import trace as trace_module
+from dynamo_lite.capture.restraints import MANY_FIRST
+from dynamo_lite.resumes import Resumes
+from tests import watched
+
+Compile = Callable[..., Any]
+WRITTEN: list[Any] = []
+
+
+class Thing:
+    """Says when it dies."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __del__(self) -> None:
+        WRITTEN.append(f"{self.name} died")
+
+
+def entered_twice(x: Any, n: int) -> Any:
+    """Behind the append the header of the loop is reached with `shown` and `mean` bound, at first without."""
+    i, total = 0, 0.0
+    while i < n:
+        y = np.sqrt(x * 0.5 + 1.0)
+        x = y * y - x * 0.25
+        s = x.sum()
+        total += s
+        i += 1
+        if s > 4.0:
+            shown = Thing(f"shown {i}")
+            mean = x.mean()
+            WRITTEN.append((shown.name, float(mean)))
+            x = x * 0.125
+    return x, total
+
+
+def one_side_binds(x: Any, n: int) -> Any:
+    WRITTEN.append("begin")
+    if n > 2:
+        label = Thing("label")
+        scale = x * 2.0
+        WRITTEN.append((label.name, float(scale.sum())))
+    WRITTEN.append("between")
+    for i in range(n):
+        x = np.sqrt(x * x + 1.0) - x * 0.25 + i
+    WRITTEN.append("end")
+    return x
+
+
+def unbound_on_one_side(x: Any, n: int) -> Any:
+    if n > 2:
+        last = x * 3.0
+        WRITTEN.append("bound")
+    for i in range(n):
+        x = np.sqrt(x * x + 1.0) - x * 0.25 + i
+    WRITTEN.append("end")
+    return x + last
+
+
+def unbound_by_del(x: Any, n: int) -> Any:
+    kept = Thing("kept")
+    for i in range(n):
+        x = np.sqrt(x * x + 1.0) + i
+        if x.sum() > 4.0:
+            WRITTEN.append(i)
+            if i > 2:
+                del kept
+    return x
+
+
+def asks_for_locals(x: Any, n: int) -> Any:
+    for i in range(n):
+        x = np.sqrt(x * x + 1.0) + i
+        if x.sum() > 5.0:
+            late = i
+            WRITTEN.append(sorted(locals()))
+    return x, late
+
+
+def rebinds_what_nobody_reads(x: Any, n: int) -> Any:
+    unread = Thing("first")
+    for i in range(n):
+        WRITTEN.append(i)
+        x = x * 0.5 + 1.0
+    WRITTEN.append("end")
+    x = x + 1.0
+    unread = Thing("second")  # noqa: F841
+    WRITTEN.append("made")
+    return x * 2.0
+
+
+PROGRAMS: list[Callable[..., Any]] = [
+    entered_twice,
+    one_side_binds,
+    unbound_on_one_side,
+    unbound_by_del,
+    asks_for_locals,
+    rebinds_what_nobody_reads,
+]
+
+
+def observed(function: Callable[..., Any], n: int) -> tuple[Any, ...]:
+    """What a call gives or raises, where, and what it writes."""
+    WRITTEN.clear()
+    try:
+        result = repr(function(np.linspace(0.0, 2.0, 7), n))
+    except Exception as error:
+        lines = [(at.name, at.lineno) for at in traceback.extract_tb(error.__traceback__)[1:]]
+        result = f"{error!r} {lines}"
+        del error
+    return result, tuple(WRITTEN)
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: str(function.__name__))
+def test_what_is_bound_and_what_dies_is_that_of_plain_python(function: Callable[..., Any], compiler: Compile) -> None:
+    for options in ({}, {"cost_model": False}, {"cost_model": False, "native_loops": False}):
+        fast = compiler(function, options=options)
+        for n in (3, 1, 6, 0, 6, 3):
+            assert observed(fast, n) == observed(function, n), (options, n)
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: str(function.__name__))
+def test_the_same_where_running_loops_are_entered(function: Callable[..., Any]) -> None:
+    for compile_ in (watched.compile, watched.compile_loops):
+        fast = compile_(function, backend="numba")
+        for n in (3, 1, 6, 0, 6, 3):
+            assert observed(fast, n) == observed(function, n), (compile_.__name__, n)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_loop_that_is_entered_from_two_places_is_compiled_once(compiler: Compile) -> None:
+    fast = compiler(entered_twice, options={"cost_model": False})
+    for _ in range(2):
+        assert observed(fast, 40) == observed(entered_twice, 40)
+    # At the entry, on either side of the branch, at the two calls, and at the header.
+    assert [record.reason for record in fast.explain().compiles].count("first call") == 6
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_what_one_side_of_a_branch_has_bound_does_not_tell_what_follows_apart(compiler: Compile) -> None:
+    fast = compiler(one_side_binds, options={"cost_model": False})
+    for n in (6, 1, 6, 2):
+        assert observed(fast, n) == observed(one_side_binds, n)
+    assert sum("loop" in graph.text for graph in fast.explain().graphs) == 1
+    assert fast.stats()["recompiles"] == 1  # of what tests n
+
+
+# -- loops whose first iteration is another one ------------------------------------------------------------------------
+
+
+def advances(x: Any, n: int) -> Any:
+    """After the first iteration the time is a NumPy scalar."""
+    t, shown = 0, 0
+    while t < n:
+        dt = 0.25 * np.min(1.0 / (np.abs(x) + 1.0))
+        x = np.sqrt(x * x + dt) - 0.125 * x
+        t += dt
+        if t > shown + 1:
+            WRITTEN.append((type(t).__name__, float(t)))
+            shown += 1
+    return x, t
+
+
+def leaves_in_the_first(x: Any, n: int) -> Any:
+    t = 0
+    while t < 10:
+        t += x.sum() * 0.0 + n + 1
+        if t > 5.0:
+            WRITTEN.append("left")
+            return "early", t
+        x = x * 0.5 + 1.0
+    return x, t
+
+
+def raises_in_the_first(x: Any, n: int) -> Any:
+    t = 0
+    while t < n:
+        t += x.sum() * 0.0 + 1.0
+        if t < 1.5:
+            WRITTEN.append("first")
+            x = x + np.ones(3)
+    return x, t
+
+
+def changes_back_and_forth(x: Any, n: int) -> Any:
+    kind, i = 0, 0
+    while i < 4 * n:
+        kind = int(x[0]) if isinstance(kind, float) else float(i)
+        x = np.sqrt(x * x + 1.0) - x * 0.125
+        i += 1
+        if x.sum() > 5000.0:
+            WRITTEN.append((type(kind).__name__, i))
+    return x, kind
+
+
+def has_a_loop_inside(x: Any, n: int) -> Any:
+    t = 0
+    while t < n:
+        for i in range(20 * n):
+            x = np.sqrt(x * x + 1.0) - x * 0.125 * i
+        t += np.min(np.abs(x)) * 0.0 + 0.5
+        if x.sum() > 0.0:
+            WRITTEN.append(float(t))
+    return x, t
+
+
+class Clock:
+    t: Any = 0
+
+
+def advances_an_attribute(x: Any, n: int) -> Any:
+    clock = Clock()
+    while clock.t < n:
+        dt = 0.25 * np.min(1.0 / (np.abs(x) + 1.0))
+        x = np.sqrt(x * x + dt) - 0.125 * x
+        clock.t += dt
+        if x.sum() > 100.0:
+            WRITTEN.append(float(clock.t))
+    return x, clock.t
+
+
+def advances_a_cell(x: Any, n: int) -> Any:
+    t = 0
+
+    def now() -> Any:
+        return t
+
+    while t < n:
+        dt = 0.25 * np.min(1.0 / (np.abs(x) + 1.0))
+        x = np.sqrt(x * x + dt) - 0.125 * x
+        t += dt
+        if x.sum() > 100.0:
+            WRITTEN.append(float(now()))
+    return x, now()
+
+
+def advances_in_turns(x: Any, n: int) -> Any:
+    """The loop is met again and again, each time with a time that begins anew."""
+    total = 0
+    for _ in range(3):
+        t = 0
+        while t < n:
+            dt = 0.5 * np.min(1.0 / (np.abs(x) + 1.0))
+            x = np.sqrt(x * x + dt) - 0.125 * x
+            t += dt
+            if t > 1.5:
+                WRITTEN.append(float(t))
+                break
+        total += t
+    return x, total
+
+
+FIRST: list[Callable[..., Any]] = [
+    advances,
+    advances_an_attribute,
+    advances_a_cell,
+    advances_in_turns,
+    leaves_in_the_first,
+    raises_in_the_first,
+    changes_back_and_forth,
+    has_a_loop_inside,
+]
+
+
+def observed_at_length(function: Callable[..., Any], n: int) -> tuple[Any, ...]:
+    WRITTEN.clear()
+    try:
+        result, last = function(np.linspace(0.0, 2.0, 3000), n)
+        text = result if isinstance(result, str) else result.tobytes()
+        found = text, type(last).__name__, repr(last)
+    except Exception as error:
+        lines = [(at.name, at.lineno) for at in traceback.extract_tb(error.__traceback__)[1:]]
+        found = type(error).__name__, str(error), repr(lines)
+        del error
+    return *found, *WRITTEN
+
+
+@pytest.mark.parametrize("function", FIRST, ids=lambda function: str(function.__name__))
+def test_first_iterations_that_run_plainly_are_those_of_plain_python(
+    function: Callable[..., Any], compiler: Compile
+) -> None:
+    for options in ({}, {"cost_model": False}):
+        fast = compiler(function, options=options)
+        for n in (3, 1, 0, 3, 6, 2, 3, 4, 3, 6, 3):
+            assert observed_at_length(fast, n) == observed_at_length(function, n), (options, n)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_first_iteration_that_is_another_one_runs_plainly_a_few_times(compiler: Compile) -> None:
+    fast = compiler(advances)
+    expected = observed_at_length(advances, 3)
+    assert observed_at_length(fast, 3) == expected
+    begins = advances.__code__.co_firstlineno + 4
+    assert ["loop" in graph.text for graph in fast.explain().graphs if graph.line == begins] == [True]
+    for _ in range(2 * MANY_FIRST):
+        assert observed_at_length(fast, 3) == expected
+    graphs = [graph for graph in fast.explain().graphs if graph.line == begins]
+    assert any("loop" not in graph.text for graph in graphs[1:])
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_where_nobody_would_come_back_after_an_iteration_the_rest_is_plain(
+    compiler: Compile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Resumes, "with_back_edges", lambda self, function: None)
+    fast = compiler(advances)
+    for _ in range(2 * MANY_FIRST):
+        assert observed_at_length(fast, 3) == observed_at_length(advances, 3)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_a_first_iteration_with_a_loop_in_it_is_compiled(compiler: Compile) -> None:
+    fast = compiler(has_a_loop_inside)
+    observed_at_length(fast, 3)
+    assert sum("loop" in graph.text for graph in fast.explain().graphs) > 1
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_what_is_set_apart_in_a_loop_is_known_where_it_is_entered_again(
+    compiler: Compile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+
+    class Counted(trace_module.Tracer):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            made.append(self)
+
+    monkeypatch.setattr(trace_module, "Tracer", Counted)
+    fast = compiler(advances)
+    observed_at_length(fast, 3)
+    (loop,) = (record for record in fast.explain().loops)
+    assert loop.outcome == "native"
+    places = [region.key[3] for tracer in made for region in tracer.met if not region.key[4]]
+    assert len(places) == 2, places  # once where it finds what breaks in it and what begins as another, then for good
