@@ -480,7 +480,7 @@ run_but_last(DlRun *run)
 /* ---- what comes to wait ---- */
 
 DlStatus
-dl_bands_made(DlRun *run, PyObject *array, const char *cell)
+dl_bands_made(DlRun *run, PyObject *array, const char *cell, int is_there)
 {
     PyArrayObject *its = (PyArrayObject *)array;
     npy_intp itemsize = PyArray_ITEMSIZE(its);
@@ -491,7 +491,9 @@ dl_bands_made(DlRun *run, PyObject *array, const char *cell)
     DlBands *bands = run->bands;
     note_made(bands, array);
     DlMade *made = &bands->made[bands->n_made - 1];
+    made->is_there = is_there;
     if (cell == NULL || made->row == 0) {
+        made->is_there |= cell != NULL;
         return 2;
     }
     DlWaiting *waiting = new_waiting(bands, 1);

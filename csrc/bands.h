@@ -38,7 +38,7 @@ typedef struct {
     char *data;
     npy_intp bytes, row, rows; /* row: bytes of one, 0 where it has none */
     int from, to;              /* the first map that touches it and the one behind the last */
-    int is_there;              /* maps that have run have written into it */
+    int is_there;              /* it holds something by now: zeros, or what maps that have run have written */
     /* Where some of the rows lie while bands run (buffer NULL: in the array itself): the first `head`, then those from `base`
      * on, `room` in all. */
     char *buffer;
@@ -60,8 +60,9 @@ typedef struct DlBands {
 int dl_bands_take(const DlRun *run, const DlMapStep *step);
 /* Have it wait: 0; or run what waits, and then it. */
 DlStatus dl_bands_map(DlRun *run, DlMapStep *step);
-/* Note a fresh array, and have its filling wait (cell NULL: nothing is filled in): 0, or 2 where it is to be filled now. */
-DlStatus dl_bands_made(DlRun *run, PyObject *array, const char *cell);
+/* Note a fresh array, and have its filling wait (cell NULL: nothing is filled in): 0, or 2 where it is to be filled now.
+ * is_there: it holds what it is to hold, as zeros from the system do. */
+DlStatus dl_bands_made(DlRun *run, PyObject *array, const char *cell, int is_there);
 /* Run all that waits; or forget it. */
 DlStatus dl_bands_flush(DlRun *run);
 void dl_bands_drop(DlRun *run);

@@ -136,7 +136,7 @@ alloc(DlRun *run, const DlAllocStep *step)
     if (array == NULL) {
         return dl_failed(run, DL_REASON_MEMORY);
     }
-    DlStatus status = dl_bands_made(run, array, step->filled && !zeros ? cell : NULL);
+    DlStatus status = dl_bands_made(run, array, step->filled && !zeros ? cell : NULL, zeros);
     if (status == 2 && step->filled && !zeros) {
         fill(PyArray_BYTES((PyArrayObject *)array), PyArray_SIZE((PyArrayObject *)array), cell, itemsize);
     }

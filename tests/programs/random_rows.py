@@ -19,6 +19,7 @@ _WHOLE = (
     *("{t} = {x} - {x}[:, :1]", "{t} = {x}[::-1] * {y}", "{t} = {x} / (np.abs({y}) + 1.0)", "{t} = {x}.copy()"),
     *("{t} = np.exp(-{x} * {x}) + {y}", "{t} = {x} - {x}.mean(axis=1, keepdims=True)", "{t} = {x} + {y}.sum(axis=0)"),
     *("{t} = np.zeros_like({x}); {t}[1:-1, 1:-1] = {x}[2:, 1:-1] - {y}[:-2, 2:]", "{t} = {x} * {y}.max()"),
+    *("{t} = np.zeros({x}.shape); {t}[:, 2:] = {x}[:, :-2] * {y}[:, 2:]", "{t} = np.zeros({x}.shape); {t}[2:] += {y}[:-2]"),
     *("{t} = np.zeros_like({x}); {t}[:-1] = {x}[1:] - {x}[:-1]", "{t} = np.ones({x}.shape); {t}[:, 1:] += {y}[:, :-1]"),
     "z = np.empty_like({x}); z[:] = {x}; z[1:] -= {y}[:-1]; {t} = z",
     "{t} = np.full({x}.shape, 2.5); {t}[::2] = {x}[::2]",
@@ -54,7 +55,7 @@ def source(seed: int) -> str:
 def arguments(seed: int) -> tuple[Array, Array, Array]:
     """Three matrices of one shape, in any order of axes, maybe parts of one array."""
     pick, rng = random.Random(seed), np.random.default_rng(seed)
-    rows, columns = pick.randint(14, 60), pick.choice((5, 8, 13, 33))
+    rows, columns = pick.randint(14, 60), pick.choice((5, 8, 13, 33, 120))
 
     def matrix() -> Array:
         kind = pick.random()

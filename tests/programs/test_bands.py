@@ -78,6 +78,16 @@ def in_place(x: Any, y: Any) -> Any:
     return x + y
 
 
+def of_zeros(x: Any, y: Any) -> Any:
+    """The zeros come from the system, so that nobody writes them."""
+    a = np.exp(-x * x)
+    z = np.zeros(x.shape)
+    z[1:-1, 1:-1] = a[2:, 1:-1] - a[:-2, 1:-1]
+    w = np.ones(x.shape)
+    w[:, 1:] = a[:, :-1]
+    return np.sin(z) * y + a, np.cos(w) + z
+
+
 def three_axes(x: Any) -> Any:
     east = np.zeros_like(x)
     east[:-1] = x[1:] - x[:-1]
@@ -138,6 +148,14 @@ def test_of_one() -> None:
     equal(second_differences, matrix())
     equal(three_axes, np.random.default_rng(3).standard_normal((30, 4, 5)))
     equal(of_vectors, *np.random.default_rng(4).standard_normal((2, 300)))
+
+
+def test_zeros() -> None:
+    """Of arrays as large as those that NumPy asks the system for, where memory is not zero by chance."""
+    for rows in (300, 301, 302):
+        junk = [np.full((k, 40), 7.0) for k in (rows, rows + 1, rows + 2) * 3]
+        del junk
+        equal(of_zeros, matrix(rows, 40), matrix(rows, 40, seed=2))
 
 
 def test_inputs_that_share_memory() -> None:
