@@ -319,7 +319,7 @@ _ROWS = (
     Reason(
         "first-iteration",
         "skip",
-        "the first iteration of a loop runs plainly, since a variable is of another type after it",
+        "the first iteration of a loop runs plainly, since {detail} gives a variable another type",
         "Let the variable begin with a value of the type that it has later, as `t = 0.0` does for a time.",
     ),
     # -- arrays without a rule

@@ -116,7 +116,9 @@ def recall_ways(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int]
     restraints = tracer.restraints
     if not plan.guesses or not restraints.aside or place_of(code, header) in restraints.busy:
         return
-    found = {at for at in loop if place_in(code, at) in restraints.aside and goes_on_at(code, at)} - plan.apart
+    # NB: where a way in a loop around this one began here, there is nothing of this one without it.
+    aside = [at for at in loop - {header} if place_in(code, at) in restraints.aside]
+    found = {at for at in aside if goes_on_at(code, at)} - plan.apart
     plan.known |= found
     plan.apart |= found
 

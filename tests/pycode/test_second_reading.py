@@ -41,7 +41,7 @@ def test_long_jumps_and_arguments() -> None:
 def test_checks_hold_each_segment_against_it(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     real = second_reading.check_reading
-    monkeypatch.setattr("dynamo_lite.pipeline.check_reading", lambda code: (seen.append(code), real(code)))
+    monkeypatch.setattr("dynamo_lite.pycode.second_reading.check_reading", lambda code: (seen.append(code), real(code)))
 
     def doubled(x: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
         return x * 2.0
