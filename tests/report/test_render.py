@@ -83,8 +83,8 @@ Graph breaks
       if x.sum() > 0 and <b>:
     why:  the branch depends on what an array holds (x.sum() > 0)
     hint: Both sides are compiled, each as its own graph. To keep one graph, have both sides be short, without \
-loops, on small arrays and leave values of the same types, select with np.where, or test a size, a dtype or an argument \
-instead of a value.
+loops, on small arrays and leave values of the same types, select with np.where, or test a size, a dtype or an \
+argument instead of a value.
 
 Compiled again
   model.forward: self.train is False
