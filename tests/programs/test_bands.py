@@ -182,6 +182,19 @@ def test_random(seed: int) -> None:
         equal(namespace["f"], *random_rows.arguments(3 * seed + number), runs=False)
 
 
+def rolled(x: Any, y: Any) -> Any:
+    return np.roll(x, -1, 0) - y, y - np.roll(x, -1, 1), np.roll(x, 2, 0) + np.roll(y, 1, 1)
+
+
+@pytest.mark.parametrize("rows", [40, 700])
+def test_temporaries_of_numpy(rows: int) -> None:
+    """NumPy writes a difference into what np.roll has made, if that is big, and so in its order."""
+    x, y = matrix(rows, 60), matrix(rows, 60, seed=2)
+    equal(rolled, x, y, runs=False)
+    equal(rolled, np.asfortranarray(x), y, runs=False)
+    equal(rolled, x, np.asfortranarray(y), runs=False)
+
+
 def test_memory() -> None:
     """What only later maps read is never there as a whole."""
 
