@@ -188,6 +188,23 @@ place(const DlBands *bands, const DlAccess *access, npy_intp first)
     return made->buffer + (row < made->head ? row : made->head + row - made->base) * made->row + at;
 }
 
+/* Make a nest of a map over n rows, and its shape; where they lie is not said. */
+static void
+make_nest(const DlWaiting *waiting, npy_intp n, DlNest *nest, npy_intp *shape)
+{
+    memcpy(shape, waiting->shape, (size_t)waiting->nd * sizeof *shape);
+    shape[waiting->axis] = n;
+    nest->n_operands = waiting->n;
+    nest->size = 1;
+    for (int axis = 0; axis < waiting->nd; axis++) {
+        nest->size *= shape[axis];
+    }
+    memcpy(nest->spread, waiting->spreads, (size_t)waiting->n * sizeof *nest->spread);
+    for (int i = 0; i < waiting->n && n == 1; i++) {
+        nest->spread[i].strides[waiting->axis] = 0;
+    }
+}
+
 /* Put the places of rows from `first` on into a nest. */
 static void
 fill_places(const DlBands *bands, const DlWaiting *waiting, npy_intp first, DlNest *nest)
@@ -234,17 +251,7 @@ run_rows(DlRun *run, DlBands *bands, DlWaiting *waiting, npy_intp first, npy_int
     }
     DlNest nest;
     npy_intp shape[DL_MAX_DIMS];
-    memcpy(shape, waiting->shape, (size_t)waiting->nd * sizeof *shape);
-    shape[waiting->axis] = end - first;
-    nest.n_operands = waiting->n;
-    nest.size = 1;
-    for (int axis = 0; axis < waiting->nd; axis++) {
-        nest.size *= shape[axis];
-    }
-    memcpy(nest.spread, waiting->spreads, (size_t)waiting->n * sizeof *nest.spread);
-    for (int i = 0; i < waiting->n && end - first == 1; i++) {
-        nest.spread[i].strides[waiting->axis] = 0;
-    }
+    make_nest(waiting, end - first, &nest, shape);
     fill_places(bands, waiting, first, &nest);
     return dl_map_run_nest(run, waiting->step, &nest, waiting->nd, shape);
 }
@@ -257,25 +264,14 @@ prepare(DlRun *run, const DlBands *bands, DlWaiting *waiting)
         return 0;
     }
     npy_intp shape[DL_MAX_DIMS];
-    memcpy(shape, waiting->shape, (size_t)waiting->nd * sizeof *shape);
-    shape[waiting->axis] = bands->rows;
     waiting->nest = dl_memory_take(offsetof(DlNest, spread) + (size_t)waiting->n * sizeof(DlSpread));
     if (waiting->nest == NULL) {
         return 0;
     }
-    DlNest *nest = waiting->nest;
-    nest->n_operands = waiting->n;
-    nest->size = 1;
-    for (int axis = 0; axis < waiting->nd; axis++) {
-        nest->size *= shape[axis];
-    }
-    memcpy(nest->spread, waiting->spreads, (size_t)waiting->n * sizeof *nest->spread);
-    for (int i = 0; i < waiting->n && bands->rows == 1; i++) {
-        nest->spread[i].strides[waiting->axis] = 0;
-    }
-    DlStatus status = dl_map_prepare(run, waiting->step, nest, waiting->nd, shape, &waiting->variant);
+    make_nest(waiting, bands->rows, waiting->nest, shape);
+    DlStatus status = dl_map_prepare(run, waiting->step, waiting->nest, waiting->nd, shape, &waiting->variant);
     if (status != 0) {
-        dl_memory_give(nest);
+        dl_memory_give(waiting->nest);
         waiting->nest = NULL;
     }
     return status == 2 ? 0 : status;
@@ -285,14 +281,14 @@ prepare(DlRun *run, const DlBands *bands, DlWaiting *waiting)
 static void
 go_on(DlMade *made, npy_intp least, npy_intp behind, npy_intp end)
 {
-    npy_intp window = made->room - made->head;
+    npy_intp window = made->room - made->head, held = made->base + window;
     end = end < made->rows ? end : made->rows;
-    if (end <= made->base + window) {
+    if (end <= held) {
         return;
     }
     npy_intp base = least < made->tail ? least : made->tail;
     base = base > made->base ? base : made->base;
-    behind = behind < made->rows ? behind : made->rows;
+    behind = behind < held ? behind : held; /* NB: before the first band nothing is there */
     if (behind > base) {
         char *first = made->buffer + made->head * made->row;
         memmove(first, first + (base - made->base) * made->row, (size_t)((behind - base) * made->row));
@@ -484,7 +480,8 @@ dl_bands_made(DlRun *run, PyObject *array, const char *cell, int is_there)
 {
     PyArrayObject *its = (PyArrayObject *)array;
     npy_intp itemsize = PyArray_ITEMSIZE(its);
-    if (PyArray_NBYTES(its) < dl_bands_limits.least || PyArray_NDIM(its) == 0 || (run->bands == NULL && (run->program->bands.rests > 0 || !may_wait(run)))
+    int begins = run->bands != NULL || (run->program->bands.rests == 0 && may_wait(run));
+    if (PyArray_NBYTES(its) < dl_bands_limits.least || PyArray_NDIM(its) == 0 || !begins
         || !has_room(run->bands, 1) || get_bands(run) == NULL) {
         return 2;
     }

@@ -116,7 +116,8 @@ follow(DlWaiting *later, const DlAccess *its, const DlWaiting *earlier, const Dl
     if (step <= 0 || other->step != step) {
         return 0;
     }
-    npy_intp p = floor_div(apart + its->low - other->high, step) + 1, q = -floor_div(-(apart + its->high - other->low), step) - 1;
+    npy_intp p = floor_div(apart + its->low - other->high, step) + 1;
+    npy_intp q = -floor_div(-(apart + its->high - other->low), step) - 1;
     if (p <= q && earlier->lag + q > later->lag) {
         later->lag = earlier->lag + q;
     }
@@ -148,8 +149,9 @@ dl_bands_join(DlBands *bands)
     const DlAccess *result = &waiting->accesses[waiting->n - 1];
     npy_intp most_rows = leader->rows;
     waiting->lag = waiting->begin = 0;
-    waiting->end = waiting->rows <= dl_bands_limits.border || 2 * result->step < leader->accesses[leader->n - 1].step ? 0 : waiting->rows;
-    if (waiting->end == 0) {
+    int is_border = waiting->rows <= dl_bands_limits.border || 2 * result->step < leader->accesses[leader->n - 1].step;
+    waiting->end = is_border ? 0 : waiting->rows;
+    if (is_border) {
         return 1;
     }
     if (result->step <= 0 || waiting->rows > 2 * most_rows || 2 * waiting->rows < most_rows) {
@@ -209,8 +211,8 @@ is_passing(DlBands *bands, int k, int n)
     made->tail = made->rows;
     made->least = made->rows;
     made->most = -made->rows;
-    if (made->array == NULL || Py_REFCNT(made->array) != 1 || made->bytes < dl_bands_limits.passing || made->row == 0 || made->to > n
-        || made->is_there) {
+    if (made->array == NULL || Py_REFCNT(made->array) != 1 || made->bytes < dl_bands_limits.passing || made->row == 0
+        || made->to > n || made->is_there) {
         return 0;
     }
     for (int i = made->from; i < made->to; i++) {

@@ -1,9 +1,9 @@
 /* Calls: NumPy's own functions on real objects, with floating-point errors as exceptions (errstate.c). */
-#include "slot.h"
 #include "gather.h"
 
 #include "fpflags.h"
 #include "interrupts.h"
+#include "slot.h"
 
 enum { SMALL_ARGS = 12 };
 

@@ -5,8 +5,8 @@
    index arrays for the first axes, each of which has its axes in C order or repeats along them, and rows that lie packed.
    INVARIANT: all places are known to lie inside before anything is stored. Whatever is not as usual, an index out of
    range included, is left to the call, and so to NumPy. */
-#include "slot.h"
 #include "gather.h"
+#include "slot.h"
 
 #include <string.h>
 

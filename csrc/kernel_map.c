@@ -94,22 +94,6 @@ dl_map_spread(DlRun *run, DlMapStep *step, int nd, const npy_intp *shape, DlNest
     return 0;
 }
 
-/* Whether NumPy may have made an array for what a register shows: a part of one of the program's, too, for where a roll
- * lies between borders, NumPy's has memory of its own. */
-static int
-is_made(const DlRun *run, const DlReg *reg)
-{
-    if (reg->object != NULL) {
-        return PyArray_CHKFLAGS((PyArrayObject *)reg->object, NPY_ARRAY_OWNDATA);
-    }
-    for (int i = 0; i < run->program->n_inputs; i++) {
-        if (reg->owner == run->regs[i].object || reg->owner == run->regs[i].owner) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 void
 dl_map_get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, DlLayout *layouts)
 {
@@ -123,7 +107,8 @@ dl_map_get_layouts(const DlRun *run, const DlMapStep *step, const DlNest *nest, 
             layout->nd = reg->nd;
             memcpy(layout->shape, reg->shape, (size_t)reg->nd * sizeof *layout->shape);
             memcpy(layout->strides, reg->strides, (size_t)reg->nd * sizeof *layout->strides);
-            layout->made = step->operands[i].index >= run->program->n_inputs && is_made(run, reg);
+            int owns = reg->object != NULL && PyArray_CHKFLAGS((PyArrayObject *)reg->object, NPY_ARRAY_OWNDATA);
+            layout->made = step->operands[i].index >= run->program->n_inputs && (owns || reg->bordered);
         }
     }
 }

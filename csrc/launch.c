@@ -1,5 +1,4 @@
 /* Program: run the steps of a schedule (see launch.h, program.h). */
-#include "slot.h"
 #include "launch.h"
 
 #include <structmember.h>
@@ -14,6 +13,7 @@
 #include "maps.h"
 #include "pyframe.h"
 #include "runs.h"
+#include "slot.h"
 
 static const char *const reason_words[DL_N_DECLINES] = {
 #define REASON(id, words) [id] = words,
@@ -141,6 +141,7 @@ alloc(DlRun *run, const DlAllocStep *step)
         fill(PyArray_BYTES((PyArrayObject *)array), PyArray_SIZE((PyArrayObject *)array), cell, itemsize);
     }
     dl_reg_take_fresh(&run->regs[step->dst], array);
+    run->regs[step->dst].bordered = step->common != 0;
     return status == 2 ? 0 : status;
 }
 
@@ -207,21 +208,9 @@ may_pass(const DlProgram *program, const DlStep *step, int number)
     }
 }
 
-static DlStatus steps_run(DlRun *run, int fixed);
-
-DlStatus
-dl_steps_run(DlRun *run, int fixed)
-{
-    DlStatus status = steps_run(run, fixed);
-    if (run->bands != NULL) { /* NB: what a program that declines has not done yet is not done any more */
-        status = status == 0 && run->end == NULL ? dl_bands_flush(run) : status;
-        dl_bands_drop(run);
-    }
-    return status;
-}
-
+/* Run them, but for what then waits. */
 static DlStatus
-steps_run(DlRun *run, int fixed)
+run_each(DlRun *run, int fixed)
 {
     DlProgram *program = run->program;
     for (int i = 0; i < program->n_steps; i++) {
@@ -254,8 +243,19 @@ steps_run(DlRun *run, int fixed)
             dl_reg_release(run, &run->regs[step->dead[j]]);
         }
     }
-    run->at = program->n_steps;
     return 0;
+}
+
+DlStatus
+dl_steps_run(DlRun *run, int fixed)
+{
+    DlStatus status = run_each(run, fixed);
+    if (run->bands != NULL) { /* NB: what a program that declines has not done yet is not done any more */
+        status = status == 0 && run->end == NULL ? dl_bands_flush(run) : status;
+        dl_bands_drop(run);
+    }
+    run->at = status == 0 && run->end == NULL ? run->program->n_steps : run->at;
+    return status;
 }
 
 /* ---- a run ---- */
@@ -719,7 +719,8 @@ int
 dl_launch_register(PyObject *module)
 {
     if (dl_numpy_import() < 0 || dl_arrays_register() < 0 || dl_errstate_register() < 0 || dl_slot_register() < 0 || dl_world_register(module) < 0
-        || dl_blocks_register(module) < 0 || dl_bands_register(module) < 0 || dl_statistics_register(module) < 0 || dl_draws_register(module) < 0) {
+        || dl_blocks_register(module) < 0 || dl_bands_register(module) < 0 || dl_statistics_register(module) < 0
+        || dl_draws_register(module) < 0) {
         return -1;
     }
     dl_fold_register();

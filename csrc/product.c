@@ -5,11 +5,11 @@
  * operands' strides and a fresh result in C order, with stride 0 along an axis of one element, which decides whether BLAS
  * or a loop multiplies, whose products of infinities differ.
  */
-#include "slot.h"
 #include "kernel_code.h"
 #include "maps.h"
 
 #include "fpflags.h"
+#include "slot.h"
 
 enum { N_TYPES = 32 };
 

@@ -43,6 +43,7 @@ typedef struct {
     int nd;
     int16_t writeable;
     int16_t fresh;        /* object is an array that dl_pool_array made */
+    int16_t bordered;     /* it lies between borders (lower/pad.py), where NumPy has made an array */
     PyObject *object;     /* owned: the ndarray or NumPy scalar or number; NULL for a view not made yet */
     PyObject *owner;      /* borrowed: whose memory a view without object shows */
     PyArray_Descr *descr; /* borrowed: the owner's or the program's */
@@ -524,7 +525,7 @@ static inline void
 dl_reg_take_array(DlReg *reg, PyArrayObject *array)
 {
     reg->object = (PyObject *)array;
-    reg->fresh = 0;
+    reg->fresh = reg->bordered = 0;
     reg->owner = NULL;
     reg->descr = PyArray_DESCR(array);
     reg->nd = PyArray_NDIM(array);

@@ -81,6 +81,7 @@ dl_reg_copy(DlReg *dst, const DlReg *src)
     dst->kind = src->kind;
     dst->nd = src->nd;
     dst->fresh = src->fresh;
+    dst->bordered = src->bordered;
     dst->writeable = src->writeable;
     dst->owner = src->owner;
     dst->descr = src->descr;

@@ -274,6 +274,7 @@ dl_view_run(DlRun *run, const DlViewStep *step)
     dst->descr = src->descr;
     dst->data = src->data;
     dst->writeable = src->writeable;
+    dst->bordered = src->bordered;
     dst->shape = dst->own_shape;
     dst->strides = dst->own_strides;
     dst->nd = 0;

@@ -110,11 +110,13 @@ PROGRAMS: list[Callable[..., Any]] = [
 ]
 
 
-def observed(function: Callable[..., Any], n: int) -> tuple[Any, ...]:
-    """What a call gives or raises, where, and what it writes."""
+def observed(
+    function: Callable[..., Any], n: int, size: int = 7, seen: Callable[[Any], Any] = repr
+) -> tuple[Any, ...]:
+    """What a call gives or raises, where, and what it writes. seen: what is compared of a result."""
     WRITTEN.clear()
     try:
-        result = repr(function(np.linspace(0.0, 2.0, 7), n))
+        result = seen(function(np.linspace(0.0, 2.0, size), n))
     except Exception as error:
         lines = [(at.name, at.lineno) for at in traceback.extract_tb(error.__traceback__)[1:]]
         result = f"{error!r} {lines}"
@@ -273,17 +275,14 @@ FIRST: list[Callable[..., Any]] = [
 ]
 
 
-def observed_at_length(function: Callable[..., Any], n: int) -> tuple[Any, ...]:
-    WRITTEN.clear()
-    try:
-        result, last = function(np.linspace(0.0, 2.0, 3000), n)
-        text = result if isinstance(result, str) else result.tobytes()
-        found = text, type(last).__name__, repr(last)
-    except Exception as error:
-        lines = [(at.name, at.lineno) for at in traceback.extract_tb(error.__traceback__)[1:]]
-        found = type(error).__name__, str(error), repr(lines)
-        del error
-    return *found, *WRITTEN
+def at_length(function: Callable[..., Any], n: int) -> tuple[Any, ...]:
+    """The same with arrays of 3000 elements."""
+
+    def seen(result: Any) -> tuple[Any, ...]:
+        array, last = result
+        return array if isinstance(array, str) else array.tobytes(), type(last), repr(last)
+
+    return observed(function, n, 3000, seen)
 
 
 @pytest.mark.parametrize("function", FIRST, ids=lambda function: str(function.__name__))
@@ -293,18 +292,18 @@ def test_first_iterations_that_run_plainly_are_those_of_plain_python(
     for options in ({}, {"cost_model": False}):
         fast = compiler(function, options=options)
         for n in (3, 1, 0, 3, 6, 2, 3, 4, 3, 6, 3):
-            assert observed_at_length(fast, n) == observed_at_length(function, n), (options, n)
+            assert at_length(fast, n) == at_length(function, n), (options, n)
 
 
 @pytest.mark.usefixtures("no_mode")
 def test_a_first_iteration_that_is_another_one_runs_plainly_a_few_times(compiler: Compile) -> None:
     fast = compiler(advances)
-    expected = observed_at_length(advances, 3)
-    assert observed_at_length(fast, 3) == expected
+    expected = at_length(advances, 3)
+    assert at_length(fast, 3) == expected
     begins = advances.__code__.co_firstlineno + 4
     assert ["loop" in graph.text for graph in fast.explain().graphs if graph.line == begins] == [True]
     for _ in range(2 * MANY_FIRST):
-        assert observed_at_length(fast, 3) == expected
+        assert at_length(fast, 3) == expected
     graphs = [graph for graph in fast.explain().graphs if graph.line == begins]
     assert any("loop" not in graph.text for graph in graphs[1:])
 
@@ -316,13 +315,13 @@ def test_where_nobody_would_come_back_after_an_iteration_the_rest_is_plain(
     monkeypatch.setattr(Resumes, "with_back_edges", lambda self, function: None)
     fast = compiler(advances)
     for _ in range(2 * MANY_FIRST):
-        assert observed_at_length(fast, 3) == observed_at_length(advances, 3)
+        assert at_length(fast, 3) == at_length(advances, 3)
 
 
 @pytest.mark.usefixtures("no_mode")
 def test_a_first_iteration_with_a_loop_in_it_is_compiled(compiler: Compile) -> None:
     fast = compiler(has_a_loop_inside)
-    observed_at_length(fast, 3)
+    at_length(fast, 3)
     assert sum("loop" in graph.text for graph in fast.explain().graphs) > 1
 
 
@@ -339,7 +338,7 @@ def test_what_is_set_apart_in_a_loop_is_known_where_it_is_entered_again(
 
     monkeypatch.setattr(trace_module, "Tracer", Counted)
     fast = compiler(advances)
-    observed_at_length(fast, 3)
+    at_length(fast, 3)
     (loop,) = (record for record in fast.explain().loops)
     assert loop.outcome == "native"
     places = [region.key[3] for tracer in made for region in tracer.met if not region.key[4]]
