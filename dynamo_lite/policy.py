@@ -50,6 +50,7 @@ class Thresholds:
     heart_call: float = 50e-6  # seconds that a call of it takes at least; others are better inlined
     heart_waits: int = 20  # times, at most
     compiler: float = 0.085  # CPU seconds that importing the compiler takes, about
+    slowest: float = 3.0  # times as long, at most, does that take where the seconds of these rows mean more of them
     first: float = 0.05  # and compiling something with it, without which it is of no use
 
     # Plain time of a round, or a call, that is certain to break the graph, below which nothing is compiled: a break
@@ -186,6 +187,12 @@ class Budget:
         self._before = budget.taken()
         self._ahead: dict[Hashable, float] = {}  # CPU time of the process until which each loop is known to run
         self._usual = 0.0  # what one attempt takes, by the latest ones
+        self._slowness = 1.0  # of this machine: seconds of the thresholds are that many here
+
+    def takes(self, seconds: float) -> None:
+        """Importing the compiler has taken so many seconds here, by which those of the other thresholds are meant."""
+        limits = self._thresholds
+        self._slowness = min(max(1.0, seconds / limits.compiler), limits.slowest) if limits.compiler else 1.0
 
     @property
     def spent(self) -> float:
@@ -219,7 +226,7 @@ class Budget:
         nothing more is saved, but no more than a share of the time that has passed."""
         limits = self._thresholds
         most = limits.ask_again * time.process_time()
-        pace = limits.budget_share * (limits.budget_later if self.spent > limits.budget_stake else 1.0)
+        pace = limits.budget_share * (limits.budget_later if self.spent > self._slowness * limits.budget_stake else 1.0)
         return min(most, self._missing(0.0, saved, False) / (2.0 * pace)) if pace > 0.0 else most
 
     def _missing(self, cost: float, saved: float, goes_on: bool) -> float:
@@ -227,8 +234,8 @@ class Budget:
         limits = self._thresholds
         passed = time.process_time()
         ahead = max(self._ahead.values(), default=0.0)
-        trusted = min(limits.budget_share * ahead, limits.budget_trust + max(0.0, saved))
+        trusted = min(limits.budget_share * ahead, self._slowness * limits.budget_trust + max(0.0, saved))
         share = max(limits.budget_share * passed, trusted)
         limit = limits.budget_base + limits.budget_gains * max(0.0, saved)
-        limit += min(share, limits.budget_stake + limits.budget_later * share)
+        limit += min(share, self._slowness * limits.budget_stake + limits.budget_later * share)
         return self.spent + cost + self._usual - limit * (limits.rest_factor if goes_on else 1.0)

@@ -214,7 +214,9 @@ class Watch:
         if self.compilation is None and not unknown_version() and self.budget.allows(cost):
             with budget.timed():
                 backend = self.backend or config.backend
+                began = time.thread_time()
                 make = _C.set_apart(lambda: _import_compiler(backend))
+                self.budget.takes(time.thread_time() - began)
                 self.compilation = make(
                     None,
                     backend,

@@ -563,6 +563,25 @@ def test_what_goes_beyond_a_stake_has_to_be_saved() -> None:
     assert budget.allows(cost=6.0, saved=4.0)
 
 
+def test_a_slower_machine_has_a_larger_stake() -> None:
+    limits = policy.Thresholds(
+        budget_base=0.0, budget_share=1.0, budget_stake=0.5, budget_trust=2.0, budget_later=0.0, compiler=0.1, slowest=3.0
+    )
+    budget = policy.Budget(limits)
+    budget.expects("loop", 10_000.0)
+
+    def may_take(seconds: float) -> bool:
+        return budget.allows(cost=0.99 * seconds) and not budget.allows(cost=1.01 * seconds)
+
+    assert may_take(0.5)
+    budget.takes(0.05)  # on a faster one it is the same
+    assert may_take(0.5)
+    budget.takes(0.2)
+    assert may_take(1.0)
+    budget.takes(5.0)  # something else than the machine is slow
+    assert may_take(1.5)
+
+
 def test_who_was_refused_waits_until_half_of_what_is_missing_is_there() -> None:
     limits = policy.Thresholds(budget_base=0.0, budget_share=0.5, ask_again=1e6, budget_stake=1e6, budget_trust=0.0)
     slow = policy.Budget(replace(limits, budget_base=-1e3))
