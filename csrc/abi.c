@@ -6,6 +6,7 @@ static PyStructSequence_Field fields[] = {
 #define TEXT(name, text, words) {#name, words},
 #include "abi.def"
     {"HELPERS", "the functions that machine code of a loop calls, in their order"},
+    {"LINALG", "the gufuncs of np.linalg whose loops are called, in their order"},
     {"NUMBER_KINDS", "the kinds of Python numbers"},
     {"SCALAR_OPS", "the operations on Python numbers"},
     {"VIEW_KINDS", "the ops that are views"},
@@ -48,6 +49,10 @@ value_of(int field)
 #define HELPER(name, function) #name,
 #include "abi.def"
     };
+    static const char *const linalg[] = {
+#define LINALG(name) #name,
+#include "abi.def"
+    };
     static const char *const number_kinds[] = {
 #define NUMBER_KIND(id, name) name,
 #include "abi.def"
@@ -72,10 +77,12 @@ value_of(int field)
     case 0:
         return tuple_of(helpers, Py_ARRAY_LENGTH(helpers));
     case 1:
-        return tuple_of(number_kinds, Py_ARRAY_LENGTH(number_kinds));
+        return tuple_of(linalg, Py_ARRAY_LENGTH(linalg));
     case 2:
-        return tuple_of(scalar_ops, Py_ARRAY_LENGTH(scalar_ops));
+        return tuple_of(number_kinds, Py_ARRAY_LENGTH(number_kinds));
     case 3:
+        return tuple_of(scalar_ops, Py_ARRAY_LENGTH(scalar_ops));
+    case 4:
         return tuple_of(view_kinds, Py_ARRAY_LENGTH(view_kinds));
     default:
         return tuple_of(steps, Py_ARRAY_LENGTH(steps));

@@ -3,6 +3,7 @@
 #include "slot.h"
 
 #include "gather.h"
+#include "linalg.h"
 
 /* ---- arguments ---- */
 
@@ -162,7 +163,9 @@ dl_build_call(DlBuilder *builder, PyObject *object, DlCallStep *step)
         dl_build_refuse(builder, "a number has one destination", object);
         goto done;
     }
-    status = build_size(builder, object, step) < 0 || dl_product_build(step) < 0 ? -1 : dl_fancy_build(step);
+    status = build_size(builder, object, step) < 0 || dl_product_build(step) < 0 || dl_linalg_build(step) < 0
+                 ? -1
+                 : dl_fancy_build(step);
 done:
     Py_XDECREF(dsts);
     Py_XDECREF(kinds);

@@ -3,6 +3,7 @@
 
 #include "fpflags.h"
 #include "interrupts.h"
+#include "linalg.h"
 #include "slot.h"
 
 enum { SMALL_ARGS = 12 };
@@ -135,7 +136,7 @@ DlStatus
 dl_call_run(DlRun *run, const DlCallStep *step)
 {
     if (step->product != DL_PRODUCT_NONE) {
-        DlStatus done = dl_product_run(run, step);
+        DlStatus done = step->product == DL_PRODUCT_LINALG ? dl_linalg_run(run, step) : dl_product_run(run, step);
         if (done != 2) {
             return done;
         }

@@ -13,6 +13,7 @@
 #include "fpflags.h"
 #include "gather.h"
 #include "kernel_code.h"
+#include "linalg.h"
 #include "objects.h"
 #include "pyframe.h"
 #include "variates.h"

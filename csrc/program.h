@@ -178,15 +178,16 @@ typedef struct {
     int32_t first, last;
 } DlYields;
 
-typedef enum { DL_PRODUCT_NONE, DL_PRODUCT_MATMUL, DL_PRODUCT_DOT } DlProduct;
+typedef enum { DL_PRODUCT_NONE, DL_PRODUCT_MATMUL, DL_PRODUCT_DOT, DL_PRODUCT_LINALG } DlProduct;
 
 typedef struct {
     int n_dsts;
     int32_t *dsts;
     DlType *types;
     PyObject *function;
-    DlProduct product;   /* product.c may do it */
-    int32_t left, right; /* the operands of that */
+    DlProduct product;   /* product.c, or linalg.c, may do it */
+    int32_t left, right; /* the operands of that; both are the only one */
+    int linalg;          /* which of linalg.c's */
     DlFancy fancy;       /* fancy.c may do it */
     PyObject *template; /* args + kwargs values, with Slots where registers and numbers go */
     PyObject *names;    /* keyword names, or NULL */

@@ -129,6 +129,7 @@ class Abi(NamedTuple):
     UFUNC_CALL_INFO: str
     HELPERS: tuple[str, ...]
     NUMBER_KINDS: tuple[str, ...]
+    LINALG: tuple[str, ...]
     SCALAR_OPS: tuple[str, ...]
     VIEW_KINDS: tuple[str, ...]
     STEPS: tuple[str, ...]

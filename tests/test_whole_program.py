@@ -565,7 +565,8 @@ def test_what_goes_beyond_a_stake_has_to_be_saved() -> None:
 
 def test_a_slower_machine_has_a_larger_stake() -> None:
     limits = policy.Thresholds(
-        budget_base=0.0, budget_share=1.0, budget_stake=0.5, budget_trust=2.0, budget_later=0.0, compiler=0.1, slowest=3.0
+        **{"budget_base": 0.0, "budget_share": 1.0, "budget_stake": 0.5, "budget_trust": 2.0, "budget_later": 0.0},
+        **{"compiler": 0.1, "slowest": 3.0},
     )
     budget = policy.Budget(limits)
     budget.expects("loop", 10_000.0)

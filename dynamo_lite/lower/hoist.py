@@ -38,6 +38,8 @@ from dynamo_lite.graph.rewrite import (
 from dynamo_lite.graph.scalar import Scalar, Symbol, make, renamed, substitute, symbols_of
 from dynamo_lite.graph.types import ArrayType
 
+# Memory that is filled with one number, if at all.
+FILLED = frozenset(("empty", "empty_bordered", "empty_like", "full", "full_like", "require_order", "zeros"))
 # On real numbers kernels compute these in a few cycles.
 # fmt: off
 CHEAP = frozenset((
@@ -57,7 +59,7 @@ def hoist(graph: Graph, *, outermost: bool = True) -> None:
         for region in node.regions:
             hoist(region, outermost=False)
         if node.kind is NodeKind.LOOP and (made := _Hoist(graph, node).run()):
-            if outermost:
+            if outermost and any(REGISTRY[one.op].may_report for one in made if one.kind is NodeKind.CALL):
                 _require_an_iteration(graph, node)
             graph.nodes += made
         graph.nodes.append(node)
@@ -79,6 +81,8 @@ def _is_costly(node: Node) -> bool:
     if node.kind is not NodeKind.CALL:
         return False
     kind = REGISTRY[node.op].kind
+    if kind is OpKind.CREATION:
+        return node.op not in FILLED
     if kind is OpKind.ELEMENTWISE:
         is_complex = any(isinstance(arg, Node) and arg.array_type.dtype.kind == "c" for arg in node.args)
         return not node.array_type.scalar and (is_complex or elementwise_of(node).name not in CHEAP)

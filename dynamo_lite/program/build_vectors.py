@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
@@ -39,6 +40,11 @@ from dynamo_lite.schedule.steps import Call, Map, Operand, Reg, Schedule, bodies
 from dynamo_lite.schedule.steps import View as ViewStep
 
 PRODUCTS = (np.matmul, np.dot, np.ndarray.dot)
+LINALG = {
+    getattr(np.linalg._umath_linalg, name): number
+    for number, name in enumerate(abi.LINALG)
+    if hasattr(np.linalg._umath_linalg, name)
+}
 ACCUMULATES = (np.add.accumulate, np.multiply.accumulate)
 POSITIONS = (np.ndarray.argmin, np.ndarray.argmax)
 _IN_ORDER = ((("order", "C"),), (("order", "K"),))  # these are one for axes in C order
@@ -63,6 +69,8 @@ class VectorBuilder(StepBuilder):
     def call(self, step: Call, frame: Frame) -> None:
         if step.function in PRODUCTS:
             self.product(step, frame)
+        elif isinstance(step.function, np.ufunc) and step.function in LINALG:
+            self.linalg(step, frame)
         elif step.function is operator.getitem and len(step.args) == 2:
             self.gather(step, frame)
         elif step.function in ACCUMULATES and len(step.args) == 1:
@@ -180,6 +188,36 @@ class VectorBuilder(StepBuilder):
         begins = [self.begin(x) for x in (out, a, b)]
         self.helper("matmul", (what, *begins, *left, *right), failure=abi.RETURNED_PRODUCT)
         frame.registers[step.dsts[0]] = out
+
+    def linalg(self, step: Call, frame: Frame) -> None:
+        """A matrix of doubles inverted, solved or factored, by NumPy's loop."""
+        gufunc: Any = step.function
+        arrays = [self.array(arg, frame) for arg in step.args]
+        a, b = arrays[0], arrays[-1]
+        if len(a.sizes) != 2 or len(b.sizes) > 2 or any(array.dtype != np.float64 for array in arrays):
+            raise NotCompiled("a function of np.linalg of what are no matrices")
+        # NB: the time goes by the third power of the size
+        self.require_short((*a.sizes, b.sizes[-1]), (*a.axes, b.axes[-1]))
+        sizes = {"m": (a.sizes[0], a.axes[0] | a.axes[1]), "n": (b.sizes[-1], b.axes[-1])}
+        outs: list[Array | None] = []
+        begins: list[Memref] = []
+        for type_, axes in zip(step.types, _results_of(gufunc.signature), strict=True):
+            if type_.dtype != np.float64 or type_.scalar != (not axes):
+                raise NotCompiled("a result of another type")
+            out = self.room(np.dtype(np.float64), *zip(*(sizes[axis] for axis in axes), strict=True)) if axes else None
+            place = Memref(self.name("c"), np.dtype(np.float64), (), (), "cell")
+            if out is None:
+                self.nodes.append(AllocNode(place))
+            outs.append(out)
+            begins.append(place if out is None else self.begin(out))
+        one, none = self.constant(INT64, 1), self.constant(INT64, 0)
+        words: list[Value | Memref] = [self.constant(INT64, LINALG[gufunc]), begins[0], begins[-1]]
+        for array in (a, b):
+            columns = (one, none) if len(array.sizes) == 1 else (array.sizes[1].value, array.strides[1])
+            words += [self.begin(array), array.sizes[0].value, columns[0], array.strides[0], columns[1]]
+        self.helper("linalg", words, failure=abi.RETURNED_PRODUCT)
+        for dst, out, begin in zip(step.dsts, outs, begins, strict=True):
+            frame.registers[dst] = out or self.fresh(self.load(begin))
 
     def gather(self, step: Call, frame: Frame) -> None:
         """The elements of a vector that a vector of integers names."""
@@ -565,6 +603,12 @@ def _place_by_halves(x: np.ndarray[Any, Any], key: float) -> int:
         low += half if x[low + half] < key else 0
         rest -= half
     return low + int(x[low] < key)
+
+
+def _results_of(signature: str) -> list[tuple[str, ...]]:
+    """The axes of each result of a gufunc: [("m",), ("m", "m")] for "(m,m)->(m),(m,m)"."""
+    results = re.findall(r"\(([^)]*)\)", signature.partition("->")[2])
+    return [tuple(filter(None, one.replace(" ", "").split(","))) for one in results]
 
 
 def _is_median(step: Call) -> bool:

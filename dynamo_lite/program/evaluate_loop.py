@@ -276,6 +276,20 @@ def _product(what: Any, a: Array, b: Array) -> Any:
     return a.dot(b) if what % abi.VECTOR_PRODUCTS == abi.VECTOR_DOT else a @ b
 
 
+def _linalg(what: Any, first: Array, second: Array, a: Array, *words: Any) -> None:
+    """NB: where the operands begin, and their sizes and strides: four words each."""
+    gufunc = getattr(np.linalg._umath_linalg, abi.LINALG[what])
+    b, *of_b = words[4:]
+    operands = [_at(a, words[:2], words[2:4]), _at(b, of_b[:2], of_b[2:])]
+    if gufunc.signature.replace(" ", "").startswith("(m,m),(m)"):
+        operands[1] = operands[1][:, 0]
+    with np.errstate(all="ignore", invalid="raise"):
+        results = gufunc(*operands[: gufunc.nin], signature=[np.float64] * gufunc.nargs)
+    for out, result in zip((first, second), results if gufunc.nout > 1 else [results], strict=False):
+        packed = np.ascontiguousarray(result)
+        _at(out, np.shape(result), packed.strides[: np.ndim(result)])[...] = result
+
+
 def _gather(out: Array, itemsize: Any, x: Array, places: Array, kind: Any) -> None:
     _at(out, places.shape, (itemsize,))[...] = x[places]
 
@@ -378,6 +392,7 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "floor_divide": _real(lambda a, b: a // b),
     "product": _product,
     "matmul": _matmul,
+    "linalg": _linalg,
     "copy": _copy,
     "fold_axes": _fold_axes,
     "gather": _gather,

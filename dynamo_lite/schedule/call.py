@@ -124,6 +124,11 @@ def call(node: Node) -> Direct:
     return Evaluation(op, tuple(params)), (*node.args, *params.values()), {}
 
 
+def is_linalg(function: Callable[..., Any]) -> bool:
+    """Whether it is one of the gufuncs beneath np.linalg."""
+    return any(function is one for one in _GUFUNCS.values())
+
+
 def reports_invalid_alone(function: Callable[..., Any]) -> bool:
     """Whether NumPy calls it so that invalid values raise, and no other floating-point errors are reported."""
     return any(function is one for name, one in _GUFUNCS.items() if name not in ("linalg_det", "linalg_slogdet"))

@@ -44,7 +44,7 @@ from dynamo_lite.graph.scalar import (
     total,
 )
 from dynamo_lite.graph.types import ArrayType
-from dynamo_lite.schedule.call import Evaluation
+from dynamo_lite.schedule.call import Evaluation, is_linalg
 from dynamo_lite.schedule.iterations import OPEN_LENGTH, Env, env_of_body, is_of_index, middle
 from dynamo_lite.schedule.steps import (
     Alloc,
@@ -75,6 +75,8 @@ NUMPY_OPS = {  # of other calls
     **{"reduce": 1100.0, "copy": 220.0, "astype": 350.0, "where": 1000.0, "clip": 2000.0},
     **{"matmul": 1000.0, "advanced_index": 250.0, "new_container": 20.0, "append": 20.0, "put_item": 30.0},
     **{"concatenate": 850.0, "stack": 3000.0, "repeat": 1300.0, "tile": 4000.0, "delete": 3500.0},
+    **{"linalg_inv": 4500.0, "linalg_det": 4500.0, "linalg_solve": 4500.0, "linalg_slogdet": 5000.0},
+    **{"linalg_cholesky": 5000.0, "linalg_eigh": 5500.0, "linalg_eigvalsh": 5000.0},
     **{"roll": 8000.0, "insert": 9000.0, "pad": 15000.0},  # which are written in Python
 }
 NUMPY_CROSS = 20000.0  # the same; of those dtypes of which it does not stay a call
@@ -108,7 +110,8 @@ RESULT = 60.0  # of each further one
 CALL = 450.0  # of a Call step, NumPy's own overhead included; of a scalar's operator; through an op's evaluate
 SCALAR_CALL = 130.0
 PRODUCT = 120.0  # of a small product, which needs no Python call
-SMALL_PRODUCT = 1000  # elements of the result, about (csrc/product.c)
+LINALG = 600.0  # of a small matrix that is inverted, solved or factored
+SMALL_PRODUCT = 1000  # elements of the result, about (csrc/product.c, csrc/linalg.c)
 EVALUATION = 1500.0
 ERRSTATE = 450.0  # to have floating-point errors raised, once a program that makes calls
 SAVE = 100.0
@@ -518,12 +521,13 @@ def _is_opaque(step: Call) -> bool:
     return op is None or (op.kind in (OpKind.CALL, OpKind.VIEW) and op.name not in _MOVES)
 
 
-def _is_product(step: Call, env: Env) -> bool:
-    """Whether the program multiplies by NumPy's inner loop without a call."""
-    if step.function not in _PRODUCTS or len(step.args) != 2 or not all(isinstance(arg, Reg) for arg in step.args):
-        return False
-    (type_,) = step.types
-    return type_.dtype.kind in "fc" and _count(type_.shape, env) <= SMALL_PRODUCT
+def _without_call(step: Call, env: Env) -> float:
+    """What a small product takes, or a function of np.linalg, which the program has NumPy's inner loop compute without
+    a call; nothing where it calls."""
+    time = PRODUCT if step.function in _PRODUCTS else LINALG if is_linalg(step.function) else 0.0
+    of_arrays = len(step.args) in (1, 2) and all(isinstance(arg, Reg) for arg in step.args)
+    is_small = all(type_.dtype.kind in "fc" and _count(type_.shape, env) <= SMALL_PRODUCT for type_ in step.types)
+    return time if of_arrays and is_small else 0.0
 
 
 def _program_time(schedule: Schedule, env: Env, target: Target) -> float:
@@ -546,7 +550,7 @@ def _native_time(schedule: Schedule, env: Env, target: Target) -> float:
 def _calls(schedule: Schedule, env: Env, target: Target) -> bool:
     """Whether some step calls NumPy through Python."""
     return any(
-        (isinstance(step, Call) and not _is_product(step, env))
+        (isinstance(step, Call) and not _without_call(step, env))
         or (isinstance(step, Reduce) and not target.folds(step.ufunc, step.dtype))
         or (isinstance(step, Loop) and step.machine is None and _calls(step.body, _iterations(step, env)[1], target))
         or (isinstance(step, Cond) and any(_calls(body, inside, target) for body, inside in _branches(step, env)))
@@ -581,8 +585,9 @@ def _steps_time(schedule: Schedule, env: Env, target: Target) -> float:
                 time += NS_PER_BYTE * 3 * _count(step.shape, env) * step.dtype.itemsize
         elif isinstance(step, Call):
             scalar = type(step.function) is type(operator.add)
-            if _is_product(step, env):
-                time += PRODUCT
+            own = _without_call(step, env)
+            if own:
+                time += own
             elif step.function is np.matmul:
                 time += NUMPY_OPS["matmul"]
             else:
@@ -652,6 +657,8 @@ def _machine_steps(schedule: Schedule, env: Env) -> float:
             time += (MACHINE_KERNEL + 2 * _read_time(step, env, {})) if step.shape else 0.0
         elif isinstance(step, Call) and step.function in _PRODUCTS:
             time += MACHINE_PRODUCT
+        elif isinstance(step, Call) and is_linalg(step.function):
+            time += LINALG
         elif isinstance(step, Put):
             time += MACHINE_APPEND if step.key is None else MACHINE_PUT
     return time
