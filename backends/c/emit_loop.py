@@ -105,8 +105,9 @@ class _Loop(Emitter):
                 self.call_element(node)
             case Decline(condition, status):
                 self.return_if(self.name(condition), status)
-            case Within(index, extent):
-                self.return_if(f"(u64){self.name(index)} >= (u64){self.name(extent)}", abi.RETURNED_INDEX)
+            case Within(index, extent, tested):
+                if not tested:
+                    self.return_if(f"(u64){self.name(index)} >= (u64){self.name(extent)}", abi.RETURNED_INDEX)
             case Note(condition, status):
                 lines.put(f"if (SELDOM({self.name(condition)})) {self.word(abi.WORD_OVERFLOW)} = {status};")
             case If():
@@ -176,6 +177,9 @@ class _Loop(Emitter):
         self.return_if("budget == 0", abi.RETURNED_LOOKED)
         if node.outermost:
             self.leave_if_asked(index)
+        for name, one in carried:
+            if one.again is not None:
+                lines.put(f"{name} = *({c_type(one.again.dtype)} *){self.handle(one.again)};")
         lines.put("} }")
         if node.outermost and goes_on:
             lines.put(f"{self.word(abi.WORD_ENDED)} = {stops};")

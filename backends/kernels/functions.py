@@ -25,6 +25,7 @@ from dynamo_lite.program.ir import Element, Function, Keep, Routine, Store, walk
 from dynamo_lite.program.keep import keep
 from dynamo_lite.program.pairs import pairs
 from dynamo_lite.program.place import place
+from dynamo_lite.program.promote import promote
 from dynamo_lite.program.share import share
 from dynamo_lite.program.split import split
 from dynamo_lite.program.vectorise import Lanes, vectorise
@@ -60,7 +61,7 @@ def machine(loop: Loop) -> Machine | None:
 
 def routine_of(loop: Machine, classes: str) -> Routine:
     """The routine of a loop, ready to be written."""
-    return _through(build_loop(loop, classes, loop_is_elementwise), (share,))
+    return _through(build_loop(loop, classes, loop_is_elementwise), (share, promote))
 
 
 Either = TypeVar("Either", Function, Routine)

@@ -234,9 +234,9 @@ class LoopEmitter:
                 self.pointers[result] = self.address(source, index)
             case Decline(condition, status):
                 self.decline_if(self.name(condition), status)
-            case Within(index, extent):
+            case Within(index, extent, tested):
                 inside = [value.number for value in (index, extent)]
-                if None in inside or not 0 <= inside[0] < inside[1]:
+                if not tested and (None in inside or not 0 <= inside[0] < inside[1]):
                     at, size = self.names((index, extent))
                     self.decline_if(lines.do(f"icmp uge i64 {at}, {size}"), abi.RETURNED_INDEX)
             case Note(condition, status):
@@ -389,9 +389,10 @@ class LoopEmitter:
         lines.put(f"  br i1 {done}, label %{stem}.done, label %{stem}.on")
         lines.label(f"{stem}.on")
         left = self.budget
-        self.poll(node, stem, index, left != budget)
+        again = self.poll(node, stem, index, left != budget, names)
         lines.put(f"  {index}.next = add i64 {index}, {by}")
         lines.put(f"  br label %{stem}.head")
+        names = [*again, *names[len(firsts) :]]
         for place, (one, name, first) in enumerate(zip(node.carried, carried, firsts, strict=True)):
             kind, end_block = _type(one.value), f"%{stem}.next"
             lines.text[hole + place] = f"  {name} = phi {kind} [ {first}, %{before} ], [ {names[place]}, {end_block} ]"
@@ -402,8 +403,9 @@ class LoopEmitter:
         for (_, after), name in zip(node.last, names[len(firsts) :], strict=True):
             self.set(after, name)
 
-    def poll(self, node: Range, stem: str, index: str, polled: bool) -> None:
-        """Look now and then for signals and threads that wait. polled: so does an inner loop."""
+    def poll(self, node: Range, stem: str, index: str, polled: bool, names: list[str]) -> list[str]:
+        """Look now and then for signals and threads that wait; what goes into the next iteration of what is carried.
+        polled: so does an inner loop. names: what is carried, and more."""
         lines = self.lines
         if node.outermost and polled:
             self.leave_if_asked(stem, index)
@@ -420,9 +422,18 @@ class LoopEmitter:
         if node.outermost:
             self.leave_if_asked(stem, index)
         looked = lines.block
+        changed: dict[int, str] = {}
+        for place, one in enumerate(node.carried):
+            if one.again is not None:
+                at = f"ptr {self.pointers[one.again]}, align {one.again.dtype.alignment}"
+                changed[place] = lines.do(f"load {scalar_type(one.again.dtype)}, {at}")
         lines.put(f"  br label %{stem}.next")
         lines.label(f"{stem}.next")
         lines.put(f"  %{stem}.budget.next = phi i64 [ {left}, %{before} ], [ {more}, %{looked} ]")
+        for place, name in changed.items():
+            kind = _type(node.carried[place].value)
+            changed[place] = lines.do(f"phi {kind} [ {names[place]}, %{before} ], [ {name}, %{looked} ]")
+        return [changed.get(place, names[place]) for place in range(len(node.carried))]
 
     def leave_if_asked(self, stem: str, index: str) -> None:
         """End after this iteration of the outermost loop, if somebody waits for that: `index` is then the last one."""

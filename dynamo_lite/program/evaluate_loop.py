@@ -159,8 +159,10 @@ class _Evaluation:
             case View(result, source, index):
                 steps = zip(index, source.strides, strict=False)
                 self.addresses[result] = self.addresses[source] + sum(int(value(i)) * int(value(by)) for i, by in steps)
-            case Within(index, extent):
-                self.decline(not 0 <= value(index) < value(extent), abi.RETURNED_INDEX)
+            case Within(index, extent, tested):
+                holds = 0 <= value(index) < value(extent)
+                assert holds or not tested, "a tested index is out of range"
+                self.decline(not holds, abi.RETURNED_INDEX)
             case Decline(condition, status):
                 self.decline(value(condition), status)
             case Note(condition, status):

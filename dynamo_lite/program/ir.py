@@ -210,10 +210,12 @@ class Decline:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Within:
-    """From here on 0 <= index < extent, or the function has declined."""
+    """From here on 0 <= index < extent, or the function has declined. tested: it is known to hold, of each index of a
+    loop, since both ends were tested before it."""
 
     index: Value
     extent: Value
+    tested: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,11 +240,13 @@ class If:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Phi:
-    """As Carried, also of elements in memory: of a memref the place is carried, not what is there."""
+    """As Carried, also of elements in memory: of a memref the place is carried, not what is there. again: where `next`
+    was stored; it is loaded from there once others have run between two iterations."""
 
     value: Value | Memref
     first: Value | Memref
     next: Value | Memref
+    again: Memref | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

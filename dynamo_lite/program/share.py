@@ -4,8 +4,9 @@
     ->  v1 = not_equal(n, m); decline 256 if v1; range i: v2 = add(v, 1); ...
 
 A range has at least one iteration, so what stands in its body, and in no choice there, is done in any case: tests may
-come first, and floating-point flags stay what they are. Out of a choice goes only what reports nothing, and only on its
-way out of a loop. INVARIANT: loads, stores and calls keep their order.
+come first, and floating-point flags stay what they are. An index that a range counts, or one that differs from that by
+what the range does not change, is tested at both ends, before it. Out of a choice goes only what reports nothing, and
+only on its way out of a loop. INVARIANT: loads, stores and calls keep their order.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TypeAlias
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.program.element_ops import may_raise
 from dynamo_lite.program.ir import (
+    INDEX,
     Alloc,
     Decline,
     Element,
@@ -36,6 +38,15 @@ from dynamo_lite.program.ir import (
 
 Named: TypeAlias = Value | Memref
 TRAPS = ("floor_divide", "remainder")  # of integers: the divisor is tested before
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """An index that goes up or down evenly: the loop's, or an operation on it and what the loop does not change."""
+
+    loop: Range
+    level: int
+    made_by: Element | None = None
 
 
 @dataclass(slots=True)
@@ -62,12 +73,13 @@ def share(routine: Routine) -> Routine:
 
 class _Sharing:
     """levels: the bodies around, the outermost first. level_of: where each value is defined; those of the function are
-    at 0. names: what stands for a value that is known already."""
+    at 0. names: what stands for a value that is known already. counted: the indices that loops count."""
 
     def __init__(self) -> None:
         self.levels: list[_Level] = []
         self.level_of: dict[Named, int] = {}
         self.names: dict[Named, Named] = {}
+        self.counted: dict[Named, _Counted] = {}
 
     def now(self, one: Named) -> Named:
         return self.names.get(one, one)
@@ -91,6 +103,7 @@ class _Sharing:
         here = len(self.levels) - 1
         if isinstance(node, Element) and node.ufunc is None:
             self.once(node, (node.op, *node.operands, *(value.dtype for value in node.results)), node.results)
+            self.count(node)
         elif isinstance(node, View):
             result = node.result
             extents, strides = (tuple(map(self.value, some)) for some in (result.extents, result.strides))
@@ -101,7 +114,7 @@ class _Sharing:
         elif isinstance(node, Decline):
             self.once(node, ("decline", node.condition), ())
         elif isinstance(node, Within):
-            self.once(node, ("within", node.index, node.extent), ())
+            self.within(node)
         elif isinstance(node, If):
             then = self.body(node.then, _Level(rare=node.rare))
             orelse = self.body(node.orelse, _Level())
@@ -110,6 +123,8 @@ class _Sharing:
             self.put(replace(node, then=then, orelse=orelse, results=results), made, here)
         elif isinstance(node, Range):
             self.define((node.index, *(one.value for one in node.carried)), here + 1)
+            if node.goes_on is None:
+                self.counted[node.index] = _Counted(node, here + 1)
             body = self.body(node.body, _Level(again=True, surely=True))
             carried = tuple(replace(one, next=self.now(one.next)) for one in node.carried)
             last = tuple((self.now(inside), after) for inside, after in node.last)
@@ -140,6 +155,43 @@ class _Sharing:
         place = self.place(node)
         self.levels[place].known[key] = made
         self.put(node, made, place)
+
+    def count(self, node: Element) -> None:
+        """Note the result if it is counted, too. NB: one that wraps around is out of range at an end."""
+        result = self.now(node.results[0])
+        indices = [one for one in node.operands if one in self.counted and self.counted[one].made_by is None]
+        if len(indices) != 1 or node.op not in ("add", "subtract") or result.dtype != INDEX or len(node.results) != 1:
+            return
+        loop = self.counted[indices[0]]
+        others = (self.level_of.get(one, 0) for one in node.operands if one is not indices[0])
+        if max(others, default=0) < loop.level:
+            self.counted[result] = _Counted(loop.loop, loop.level, node)
+
+    def within(self, node: Within) -> None:
+        """A test of an index; of one that is counted both ends are tested."""
+        key, counted = ("within", node.index, node.extent), self.counted.get(node.index)
+        is_known = any(key in level.known for level in self.levels)
+        if counted is None or is_known or self.level_of.get(node.extent, 0) >= counted.level:
+            self.once(node, key, ())
+            return
+        place = self.place(node)
+        if place != counted.level:
+            self.once(node, key, ())
+            return
+        for end in dict.fromkeys((counted.loop.start, counted.loop.end)):
+            self.node(Within(self._at(end, counted), node.extent))
+        self.levels[place].known[key] = ()
+        self.put(replace(node, tested=True), (), place)
+
+    def _at(self, end: Value, counted: _Counted) -> Value:
+        """What is counted, at that index."""
+        made_by = counted.made_by
+        if made_by is None:
+            return end
+        value = Value(f"{made_by.results[0].name}.{end.name}", INDEX)
+        operands = tuple(end if one is counted.loop.index else one for one in made_by.operands)
+        self.node(replace(made_by, operands=operands, results=(value,)))
+        return self.value(value)
 
     def place(self, node: Element | View | Decline | Within) -> int:
         """The level where a node goes: before the outermost loop that does not change it."""

@@ -113,8 +113,8 @@ def node_text(node: Node) -> list[str]:
             return [f"{head}:", *_nodes(node.body)]
         case Decline(condition, status):
             return [f"decline {status} if {condition.name}"]
-        case Within(index, extent):
-            return [f"require 0 <= {index.name} < {extent.name}"]
+        case Within(index, extent, tested):
+            return [f"{'assume' if tested else 'require'} 0 <= {index.name} < {extent.name}"]
         case Room(memref, number):
             return [f"{_declared(memref)} = room {memref.index} for {number.name}"]
         case Swap(one, other):
@@ -135,6 +135,7 @@ def node_text(node: Node) -> list[str]:
             head = f"range {node.index.name} from {node.start.name} to {node.end.name} by {node.by.name}"
             for phi in node.carried:
                 head += f" with {phi.value.name} = {phi.first.name}, then {phi.next.name}"
+                head += f" (in {phi.again.name})" if phi.again is not None else ""
             for given, later in node.last:
                 head += f" last {later.name} = {given.name}"
             head += f" while {node.goes_on.name}" if node.goes_on is not None else ""

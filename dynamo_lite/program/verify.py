@@ -363,7 +363,9 @@ def _memrefs(node: Node) -> tuple[Value | Memref, ...]:
         return (*node.reads, *node.writes)
     if isinstance(node, Helper):
         return node.operands
-    return tuple(one.first for one in node.carried) if isinstance(node, Range) else ()
+    if not isinstance(node, Range):
+        return ()
+    return *(one.first for one in node.carried), *(one.again for one in node.carried if one.again is not None)
 
 
 def _type_error(op: Element) -> str:

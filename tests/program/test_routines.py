@@ -228,3 +228,53 @@ def test_share_keeps_what_only_a_choice_does() -> None:
     within = {node.op for node in walk(choice.then) if isinstance(node, ir.Element)}
     assert {"divide", "multiply", "floor_divide"} <= within
     assert any(isinstance(node, ir.Within) for node in choice.then)
+
+
+def test_share_tests_an_index_at_the_ends_of_its_loop() -> None:
+    """Also one beside it; not in a choice, nor where the loop may end before."""
+
+    def fn(x, y, n):  # type: ignore[no-untyped-def]
+        for i in range(n):
+            for j in range(i, n):
+                x[j] = y[j + 1] * x[n - j - 1]
+                if x[j] > 0.5:
+                    x[j] = y[2 * j]
+
+    ((machine, classes),) = collected(fn, np.zeros(8), np.ones(9), 6)
+    lines = [line.strip() for line in to_text(routine_of(machine, classes)).splitlines()]
+    inner = max(place for place, line in enumerate(lines) if line.startswith("range"))
+    assert sum(line.startswith("assume") for line in lines[inner:]) == 2
+    assert sum(line.startswith("require") for line in lines[inner:]) == 2  # n - j - 1 is two operations away
+
+    def ended(x, n):  # type: ignore[no-untyped-def]
+        for i in range(n):
+            if x[i] > 0.5:
+                break
+            x[i] = 1.0
+
+    ((machine, classes),) = collected(ended, np.zeros(8), 6)
+    assert "assume" not in to_text(routine_of(machine, classes))
+
+
+def test_promote_keeps_an_element_in_a_register() -> None:
+    def fn(c, a, n):  # type: ignore[no-untyped-def]
+        for i in range(n):
+            for k in range(n):
+                c[i] += a[i, k] * c[k]
+
+    ((machine, classes),) = collected(fn, np.ones(4), np.ones((4, 4)), 4)
+    (outer,) = (node for node in routine_of(machine, classes).body if isinstance(node, ir.Range))
+    (inner,) = (node for node in walk(outer.body) if isinstance(node, ir.Range))
+    (kept,) = (one for one in inner.carried if one.again is not None)
+    (store,) = (node for node in inner.body if isinstance(node, ir.Store))
+    assert store.memref is kept.again and store.value is kept.next
+    assert not any(isinstance(node, ir.Load) and node.memref is kept.again for node in walk(inner.body))
+
+    def two(c, d, n):  # type: ignore[no-untyped-def]
+        for _ in range(n):
+            c[0] += d[0]
+            d[0] += 1.0
+
+    ((machine, classes),) = collected(two, np.ones(4), np.ones(4), 4)
+    (loop,) = (node for node in routine_of(machine, classes).body if isinstance(node, ir.Range))
+    assert not any(one.again for one in loop.carried)
