@@ -191,7 +191,7 @@ compute(const Gufunc *gufunc, const Operand *arrays, const npy_intp *sizes)
     PyArrayMethod_StridedLoop *run = (PyArrayMethod_StridedLoop *)gufunc->words[DL_LOOP_FUNCTION];
     unsigned before = dl_fp_get();
     dl_fp_set(0); /* NB: the loop takes an invalid flag for its own */
-    dl_fp_clear_x87();
+    dl_fp_clear_x87(); /* NB: which BLAS computes norms in */
     int failed = run((PyArrayMethod_Context *)gufunc->words[DL_LOOP_CONTEXT], args, dims, strides,
                      (NpyAuxData *)gufunc->words[DL_LOOP_AUXDATA]);
     unsigned met = dl_fp_get() | dl_fp_get_x87();

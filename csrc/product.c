@@ -117,9 +117,12 @@ multiply(const Loop *loop, int type_num, char **args, const npy_intp *sizes, con
 {
     PyArrayMethod_StridedLoop *run = (PyArrayMethod_StridedLoop *)loop->words[1];
     unsigned before = dl_fp_get();
-    dl_fp_clear_x87();
+    int both_units = type_num == NPY_HALF; /* NB: to look at the other takes as long as a short product */
+    if (both_units) {
+        dl_fp_clear_x87();
+    }
     int failed = run((PyArrayMethod_Context *)loop->words[2], args, sizes, strides, (NpyAuxData *)loop->words[3]);
-    unsigned met = dl_fp_get() | dl_fp_get_x87(); /* the latter where float16 overflows */
+    unsigned met = dl_fp_get() | (both_units ? dl_fp_get_x87() : 0);
     dl_fp_set(PyTypeNum_ISINTEGER(type_num) ? before : before | met); /* NB: the loop may clear them */
     return failed != 0;
 }
