@@ -245,7 +245,9 @@ def _facts(inside: Facts, outside: Facts, numbers: list[Symbol], symbols: Mappin
             if outside.decide(condition):
                 facts.learn(renamed(condition, symbols), True)
     for condition in inside.learned:
-        if symbols_of(condition) <= symbols.keys():
+        if not symbols_of(condition) <= symbols.keys():  # of numbers that go in it may say the same
+            condition = inside.equalities.with_names(condition)
+        if is_symbolic(condition) and symbols_of(condition) <= symbols.keys():
             facts.learn(renamed(condition, symbols), True)
     for place, number in enumerate(numbers):  # which may be equal by way of a number that does not go in
         for other in numbers[:place]:

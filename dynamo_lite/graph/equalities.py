@@ -27,6 +27,7 @@ from dynamo_lite.graph.scalar import (
     kind_of,
     make,
     simplify,
+    substitute,
     to_polynomial,
 )
 
@@ -57,6 +58,11 @@ class Equalities:
         if key not in self._known:
             self._known[key] = self._name(value)  # type: ignore[arg-type]
         return self._known[key]
+
+    def with_names(self, value: Scalar) -> Scalar:
+        """`value` with every symbol in it called by the name of its class, but no longer term: what is known of terms
+        stays a statement."""
+        return substitute(value, self._names) if self._names else value
 
     def _name(self, value: ScalarExpr) -> Scalar:
         key = str(value)
