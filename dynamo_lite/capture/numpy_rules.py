@@ -18,9 +18,9 @@ import numpy as np
 from numpy._core import _methods
 
 from dynamo_lite import ops
-from dynamo_lite.capture import masks
+from dynamo_lite.capture import known, masks
 from dynamo_lite.capture.machine import Machine, as_constant
-from dynamo_lite.capture.numbers import SCALAR_OPS, as_scalar, rounded_to_int, square_root
+from dynamo_lite.capture.numbers import SCALAR_OPS, as_scalar
 from dynamo_lite.capture.rows import filled_array
 from dynamo_lite.capture.source import constant
 from dynamo_lite.capture.state import AttributeMissing, Tracer
@@ -48,7 +48,6 @@ from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided, is_exact_view
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, Symbol, is_symbolic, kind_of, make, product
-from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.conversion import Filled
 
 FLAT = operator.attrgetter("flat")
@@ -280,37 +279,8 @@ def binary(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     if are_exchanged(machine, op, lhs, rhs):
         lhs, rhs = rhs, lhs
     result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs, rhs), _operand(machine, rhs, lhs))
-    _know_real(machine, result, op, lhs, rhs)
-    return _know(result, {"+": "add", "-": "sub", "*": "mul"}.get(op), lhs, rhs)
-
-
-def _know_real(machine: Machine, result: Value, op: str, lhs: Value, rhs: Value) -> None:
-    """Note which float the result is, where those of both operands are known."""
-    if not isinstance(result, ArrayValue) or result.node.type != ArrayType(np.dtype(np.float64), (), True):
-        return
-    a, b = _as_real(lhs), _as_real(rhs)
-    if a is None or b is None or not is_symbolic(make("add", a, b)) or any(map(machine.tracer.varies, (a, b))):
-        return
-    if op in ("+", "-", "*") or (op == "/" and machine.tracer.relate(ScalarOp("ne", "bool", (b, 0.0)))):
-        result.real = make({"+": "add", "-": "sub", "*": "mul", "/": "truediv"}[op], a, b)
-
-
-def _as_real(value: Value) -> Scalar | None:
-    """The float that a number is, as float64 takes it, if it is known; NumPy rounds an int before it computes."""
-    known: Scalar | None = as_scalar(value)
-    if isinstance(value, ArrayValue):
-        known = next((one for one in (value.real, value.number, value.whole) if one is not None), None)
-    if known is None or kind_of(known) not in ("int", "float"):
-        return None
-    return known if kind_of(known) == "float" else make("mul", known, 1.0)
-
-
-def _know(result: Value, op: str | None, lhs: Value, rhs: Value) -> Value:
-    """`result`, with its number where those of both operands are known."""
-    a, b = known_number(lhs), known_number(rhs)
-    if isinstance(result, ArrayValue) and op is not None and a is not None and b is not None:
-        result.number = make(op, a, b)
-    return result
+    known.note_real(machine, result, op, lhs, rhs)
+    return known.note_int(result, {"+": "add", "-": "sub", "*": "mul"}.get(op), lhs, rhs)
 
 
 def is_constant_scalar(value: Value) -> bool:
@@ -328,18 +298,10 @@ def constant_scalar(machine: Machine, value: Value) -> ArrayValue:
     return result
 
 
-def known_number(value: Value) -> Scalar | None:
-    """The integer that a Python int or an integer NumPy scalar is known to be."""
-    if isinstance(value, ArrayValue):
-        return value.number
-    scalar = as_scalar(value)
-    return scalar if scalar is not None and kind_of(scalar) == "int" else None
-
-
 def compare(machine: Machine, op: str, lhs: Value, rhs: Value) -> Value:
     """lhs op rhs for a comparison."""
     result = _operator(machine, ops.binary_operator, op, _operand(machine, lhs), _operand(machine, rhs))
-    return _know(result, SCALAR_OPS[op], lhs, rhs)
+    return known.note_int(result, SCALAR_OPS[op], lhs, rhs)
 
 
 def unary(machine: Machine, op: str, operand: Value) -> Value:
@@ -724,31 +686,12 @@ def _fixed(operand: Any, asked: Scalar | Node, known: Any) -> Any:
 # -- functions -----------------------------------------------------------------------------------
 
 
-_ROUNDINGS: dict[Any, str] = {
-    np.floor: "down",
-    np.trunc: "down",  # of numbers that are not negative
-    np.ceil: "up",
-    **dict.fromkeys((np.rint, np.round, np.around), "even"),
-}
-
-
 def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """A call of a NumPy callable; None when `target` is none."""
     op = ops.lookup(target)
     if op is not None:
         result = bind(machine, op, args, kwargs)
-        if target is np.intp and len(args) == 1 and isinstance(result, ArrayValue):
-            given = machine.realised(args[0])
-            result.number = known_number(given)
-            if result.number is None and isinstance(given, ArrayValue):
-                result.number = given.whole
-        if target in (*_ROUNDINGS, np.sqrt) and len(args) == 1 and isinstance(result, ArrayValue):
-            scalar = _known_real(machine.realised(args[0]))
-            if scalar is not None and is_symbolic(scalar) and not machine.tracer.varies(scalar):
-                if target is np.sqrt:
-                    result.real = square_root(machine.tracer, scalar)
-                else:
-                    result.whole = rounded_to_int(machine.tracer, scalar, _ROUNDINGS[target])
+        known.note(machine, target, args, kwargs, result)
         return result
     folded = ops.lookup_folded(target)
     if folded is not None:
@@ -762,11 +705,6 @@ def call_numpy(machine: Machine, target: Any, args: list[Value], kwargs: dict[st
             return machine.call_python(implementation, constant(implementation), args, kwargs)
         return None
     return None
-
-
-def _known_real(value: Value) -> Scalar | None:
-    """The number that a Python number or a floating NumPy scalar is known to be."""
-    return value.real if isinstance(value, ArrayValue) else as_scalar(value)
 
 
 def _known(machine: Machine, value: Value) -> Any:

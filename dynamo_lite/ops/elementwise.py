@@ -44,6 +44,7 @@ from dynamo_lite.ops.parameters import (
     UfuncOptionalOperand,
     UfuncOut,
     Unmodelled,
+    existing_array,
     out_array,
     type_of,
 )
@@ -342,12 +343,12 @@ define(
 
 
 @spell("where nonzero", "np.where", np.where)
-def _bind_where(ask: Relate, condition: ArrayArg, x: OptionalOperand = None, y: OptionalOperand = None, /) -> Bound:
+def _bind_where(ask: Relate, condition: OperandArg, x: OptionalOperand = None, y: OptionalOperand = None, /) -> Bound:
     if x is None or y is None:
         if x is not None or y is not None:
             raise OpError("np.where of one array of two")
-        return Bound("nonzero", (condition,))
-    return Bound("where", (condition, x, y))
+        return Bound("nonzero", (existing_array(condition),))
+    return Bound("where", (condition if isinstance(condition, Node) else convert(condition), x, y))
 
 
 # astype and copies

@@ -137,3 +137,41 @@ def test_a_list_is_extended_in_place() -> None:
         compile=dynamo_lite.compile,
         compile_options=OPTIONS,
     )
+
+
+def folded(x: Any, shape: Any) -> Any:
+    n = np.prod(x.shape)
+    flat = x.reshape(n) * 2.0
+    high = shape[0] + np.sum(shape)
+    empty = np.zeros((high - shape[1], 3))
+    return flat, empty, np.prod(shape), n, np.sum([len(x), 1, 2]), np.ones(np.prod(x.shape[1:])), int(np.prod(x.shape))
+
+
+def test_sums_and_products_of_sizes_are_sizes() -> None:
+    whole(folded, np.arange(12.0).reshape(3, 4), (2, 3))
+    whole(folded, np.arange(12.0).reshape(3, 2, 2), (1, 5))
+
+
+def wrapped(x: Any, a: int, b: int) -> Any:
+    n = np.prod((a, b))
+    return x[: n + 3], n, np.zeros(n % 5), np.sum((a, a, b))
+
+
+@pytest.mark.parametrize(("a", "b"), [(2**32, 2**32), (2**62, 2), (2**31, 2**32), (-3, 2), (0, 2**62)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_products_wrap_around_as_those_of_numpy(a: int, b: int) -> None:
+    require_equal(wrapped, copies_of(X, a, b), compile=dynamo_lite.compile, compile_options=OPTIONS, calls=2)
+
+    def constants(x: Any) -> Any:
+        n = np.prod((2**32, 2**32))
+        return x[:n], np.zeros(np.prod((2**33, 2**31)) + 2)
+
+    require_equal(constants, copies_of(X), compile=dynamo_lite.compile, compile_options=OPTIONS, calls=2)
+
+
+def other_folds(x: Any) -> Any:
+    return np.prod((2.0, 3)), np.sum((True, 2)), np.prod(x), np.sum(()), np.prod((2, 3), dtype=float), np.sum([[1], [2]])
+
+
+def test_other_folds_are_as_ever() -> None:
+    require_equal(other_folds, copies_of(X), compile=dynamo_lite.compile, compile_options=OPTIONS, calls=2)

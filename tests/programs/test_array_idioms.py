@@ -257,3 +257,35 @@ def test_strides_along_axes_of_one_element(shape: tuple[int, ...]) -> None:
     first, *others = (part(order, step) for order in "FC" for step in (1, 2))
     options = {"options": {**OPTIONS, "recompile_limit": 100}}
     require_equal(axes_of_one, first, variants=others, compile=dynamo_lite.compile, compile_options=options)
+
+
+def chosen_by_a_number(x: Any, flag: Any) -> Any:
+    y = x * 2.0
+    return (
+        *(np.where(flag, y, x), np.where(flag, y, 1), np.where(flag, 1, 2.5), np.where(not flag, x[:1], y)),
+        *(np.where(True, y, np.inf), np.where(0.0, y, x.astype(np.float32)), np.where(np.bool_(False), 1j, x)),
+    )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("flag", [True, False, 1, 0, 2.5, float("nan"), -0.0, np.bool_(True), np.float64(0.0), 2**63])
+def test_where_by_a_number(backend: str, flag: Any) -> None:
+    report = require_equal(
+        chosen_by_a_number,
+        lambda: (arrays((3, 4)), flag),
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": OPTIONS},
+        calls=2,
+    )
+    assert (type(flag) is int and flag > 1) or not report.compiled.explain().breaks
+
+
+def no_choice(x: Any, flag: Any) -> Any:
+    try:
+        return np.where(flag)
+    except ValueError as error:
+        return x, str(error)
+
+
+def test_where_of_a_number_alone() -> None:
+    require_equal(no_choice, lambda: (arrays((3,)), True), compile=dynamo_lite.compile, calls=2)
