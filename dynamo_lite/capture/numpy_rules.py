@@ -43,7 +43,7 @@ from dynamo_lite.capture.value import (
     a_kind,
     computed_number,
 )
-from dynamo_lite.capture.wrap import MISSING, class_lookup
+from dynamo_lite.capture.wrap import MISSING, class_lookup, int_from_outside
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import Undecided, is_exact_view
 from dynamo_lite.graph.rewrite import is_structured, loop_parts, origins
@@ -382,6 +382,8 @@ def read_number(machine: Machine, value: Value, asked: bool = False) -> Value | 
     so itself, as float() does; what else needs a number has a better way where no loop is around."""
     tracer = machine.tracer
     in_loop = tracer.regions or tracer.peeling
+    if isinstance(value, ArrayValue) and not (in_loop or asked):
+        int_from_outside(tracer, value)
     if isinstance(value, ArrayValue) and value.number is not None:
         return tracer.number(value.number) if kind_of(value.number) == "int" else None
     if not (in_loop or asked) or not isinstance(value, ArrayValue) or not value.node.array_type.scalar:
@@ -649,7 +651,7 @@ def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: di
             operands = _fixed(operands, error.value, known.value)
             keywords = {name: _fixed(value, error.value, known.value) for name, value in keywords.items()}
         except ops.NotRead as error:
-            scalar = _number_of(machine, error.node, [*args, *kwargs.values()])
+            scalar = _number_of(machine, error.node, [*args, *kwargs.values()], error.is_open)
             if scalar is None and error.is_open:
                 number = read_number(machine, ArrayValue(None, error.node), asked=True)
                 assert isinstance(number, NumberValue), error.node
@@ -664,13 +666,13 @@ def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: di
             return complete(machine, bound)
 
 
-def _number_of(machine: Machine, node: Node, args: Sequence[Value]) -> Scalar | None:
+def _number_of(machine: Machine, node: Node, args: Sequence[Value], is_open: bool) -> Scalar | None:
     """The int that the NumPy scalar `node` among the arguments is known to be."""
     for arg in map(machine.realised, args):
         if isinstance(arg, ArrayValue) and arg.node is node:
-            return arg.number
+            return arg.number if is_open else int_from_outside(machine.tracer, arg)
         if isinstance(arg, SequenceValue):
-            found = _number_of(machine, node, arg.items)
+            found = _number_of(machine, node, arg.items, is_open)
             if found is not None:
                 return found
     return None

@@ -100,7 +100,7 @@ class Residual:
 
     alone: items of lists that it does not make (cells.py).
     loaded: the sources that the code loads from; what is there has to be guarded, though not what it is.
-    inputs: the sources of the graph's inputs, from which a number comes for less than through the program.
+    inputs: by the graph's inputs the sources of numbers, which come from there for less than through the program.
     first: where it goes on is a loop, an iteration of which is to run plainly.
     stores: owners from outside, keys and values that are to be stored (places.py); None where the segment stores none.
     """
@@ -109,7 +109,7 @@ class Residual:
     namespace: dict[str, Any]
     jump: Callable[[Target], Any]
     outputs: list[Argument] = field(default_factory=list)
-    inputs: list[Source] = field(default_factory=list)
+    inputs: list[Source | None] = field(default_factory=list)
     stores: list[tuple[Value, Any, Value]] | None = None
     alone: set[Value] = field(default_factory=set)
     first: bool = False

@@ -42,7 +42,7 @@ from dynamo_lite.capture.state import (
 )
 from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.value import ArrayValue, Break, IteratorValue, NumberValue, Value, kept_locals
-from dynamo_lite.capture.wrap import read_cell, realise
+from dynamo_lite.capture.wrap import number_sources, read_cell, realise
 from dynamo_lite.config import Config
 from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.graph import Graph
@@ -262,7 +262,7 @@ def _trace(
         jumps.append(jump(target))
         return jumps[-1]
 
-    residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs)
+    residual = Residual(code, function.__globals__, remember, inputs=number_sources(tracer))
     residual.stores = stores(tracer) if tracer.stored else None
     record = None
     ends = "return"
@@ -489,7 +489,7 @@ def make_exits(
         kept = exit_.stores if tracer.stored else None
         cells = held_cells(exit_, exit_.cells)
         shared = {name: cell.contents for name, cell in exit_.cells.items() if cell.contents and name not in cells}
-        residual = Residual(code, function.__globals__, remember, inputs=tracer.inputs, stores=kept, cells=cells)
+        residual = Residual(code, function.__globals__, remember, inputs=number_sources(tracer), stores=kept, cells=cells)
         variables, live = exit_.locals | shared, liveness(code)[exit_.index] | shared.keys()
         try:
             residual.goes_on(exit_.index, exit_.stack, variables, live, names)

@@ -40,8 +40,8 @@ from dynamo_lite.capture.value import (
     UnreadValue,
     Value,
 )
-from dynamo_lite.graph.node import Node
-from dynamo_lite.graph.scalar import Dim
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.scalar import Dim, Scalar, Symbol
 from dynamo_lite.graph.types import MAX_DIMS, ArrayType
 from dynamo_lite.pycode import Code, remembered
 
@@ -53,6 +53,7 @@ _INT64 = range(-(2**63), 2**63)
 
 SUPPORTED_DTYPES = frozenset(np.dtype(char) for char in "?bBhHiIlLqQefdFD")
 _LENGTHS = 3  # of a list from outside, each of which may have a version of its own
+_INTP = np.dtype(np.intp)
 _SCALAR_TYPES = frozenset(dtype.type for dtype in SUPPORTED_DTYPES)
 
 
@@ -156,6 +157,33 @@ def _wrap_numpy_scalar(tracer: Tracer, obj: np.generic, source: Source) -> Value
     tracer.inputs.append(source)
     tracer.example_inputs.append(obj)
     return ArrayValue(source, node)
+
+
+def int_from_outside(tracer: Tracer, value: ArrayValue) -> Scalar | None:
+    """The number that an integer NumPy scalar is known to be, or that the guards read out of one from outside.
+
+    NB: only where a size, a bound or a Python int is made of it: comparisons of numbers are guarded.
+    """
+    node = value.node
+    if value.number is not None or node.kind is not NodeKind.INPUT or not node.array_type.scalar:
+        return value.number
+    if node.array_type.dtype.num != _INTP.num:  # NB: long long is equal to it
+        return None
+    place = node.params["index"]
+    if not (place < len(tracer.root.inputs) and tracer.root.inputs[place] is node):
+        return None  # of a loop's body
+    if abs(int(tracer.example_inputs[place])) >= 2**62:
+        return None  # what is computed of it may not fit
+    symbol = tracer.root.add_symbol("int", place)
+    tracer.hints[symbol.name] = int(tracer.example_inputs[place])
+    value.number = symbol
+    return symbol
+
+
+def number_sources(tracer: Tracer) -> list[Source | None]:
+    """Where the Python numbers among the inputs come from, None for the other inputs."""
+    pairs = zip(tracer.root.inputs, tracer.inputs, strict=True)
+    return [source if isinstance(given, Symbol) else None for given, source in pairs]
 
 
 def _stem(source: Source) -> str:

@@ -12,21 +12,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, place_of_size
 from dynamo_lite.graph.rewrite import map_scalars
-from dynamo_lite.graph.scalar import Number, evaluate
+from dynamo_lite.graph.scalar import Number, Symbol, evaluate
 from dynamo_lite.graph.types import NUMBER_DTYPES
 
 
 def symbol_values(graph: Graph, inputs: Sequence[Any]) -> dict[str, Number]:
     """What each symbol of `graph` is when it is run on `inputs`."""
-    return {
-        symbol.name: inputs[symbol.input] if symbol.axis is None else inputs[symbol.input].shape[symbol.axis]
-        for symbol in graph.symbols.values()
-        if symbol.input >= 0
-    }
+    return {symbol.name: value_of(symbol, inputs) for symbol in graph.symbols.values() if symbol.input >= 0}
+
+
+def value_of(symbol: Symbol, inputs: Sequence[Any]) -> Number:
+    """What a symbol is that an input brings."""
+    given = inputs[symbol.input]
+    if symbol.axis is not None:
+        return given.shape[symbol.axis]  # type: ignore[no-any-return]
+    return given.item() if isinstance(given, np.generic) else given
 
 
 def interpret(

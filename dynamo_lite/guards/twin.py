@@ -271,6 +271,7 @@ def _test_scalar(state: _State, expr: Scalar) -> bool:
     for symbol in _symbols(expr):
         value = state.registers[state.inputs[symbol.input]]
         if symbol.axis is None:
+            value = int(value) if type(value) is np.int64 else value
             if not _test_number(state, value, symbol.kind):
                 return False
             env[symbol.name] = value

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dynamo_lite._C import Objects
+from dynamo_lite.graph.interpret import value_of
 from dynamo_lite.graph.rewrite import map_scalars
 from dynamo_lite.graph.scalar import Number, evaluate
 from dynamo_lite.graph.types import NUMBER_DTYPES
@@ -43,9 +44,7 @@ from dynamo_lite.schedule.steps import (
 def interpret(schedule: Schedule, inputs: Sequence[Any]) -> list[Any]:
     """The outputs of `schedule` on `inputs`; stores change the inputs."""
     env: dict[str, Number] = {
-        symbol.name: inputs[symbol.input] if symbol.axis is None else inputs[symbol.input].shape[symbol.axis]
-        for symbol in schedule.symbols
-        if symbol.input >= 0
+        symbol.name: value_of(symbol, inputs) for symbol in schedule.symbols if symbol.input >= 0
     }
     registers: dict[int, Any] = dict(enumerate(inputs)) | dict(schedule.constants)
 

@@ -20,7 +20,7 @@ from dynamo_lite.graph.graph import Graph
 from dynamo_lite.graph.node import Argument, Node, NodeKind
 from dynamo_lite.graph.opdef import REGISTRY, OpKind, place_of_size
 from dynamo_lite.graph.rewrite import loop_parts, origins, root, written
-from dynamo_lite.graph.scalar import Dim, is_symbolic, make, product
+from dynamo_lite.graph.scalar import Dim, ScalarOp, Symbol, is_symbolic, make, product
 from dynamo_lite.graph.types import ArrayType
 from dynamo_lite.ops.index import put_index
 from dynamo_lite.ops.lists import count_untagged
@@ -442,7 +442,7 @@ class _Emitter:
     def finish(self, is_body: bool) -> Schedule:
         changed = {origin for _, target in self.writes for origin in origins(target)}
         kept = -1 if is_body else self.protect_inputs()
-        steps, outputs = tuple(self.steps), tuple(map(self.operand, self.graph.outputs))
+        steps, outputs = tuple(self.steps), tuple(map(self.output, self.graph.outputs))
         types = {register: node.type for node, register in self.registers.items()}
         blocks = () if is_body else find_blocks(steps, outputs, types, self.graph.facts)
         return Schedule(
@@ -456,6 +456,14 @@ class _Emitter:
             blocks=blocks,
             kept=kept,
         )
+
+    def output(self, arg: Any) -> Operand:
+        """What the program hands out. A number that is an input's own is that very object, so that one out of a NumPy
+        scalar is computed."""
+        if isinstance(arg, Symbol) and arg.axis is None and arg.input >= 0:
+            if isinstance(self.graph.inputs[arg.input], Node):
+                return ScalarOp("add", arg.kind, (arg, 0))
+        return self.operand(arg)
 
     def protect_inputs(self) -> int:
         """Put a Save before the first write into each input whose write may have to be undone; the number of the first

@@ -113,3 +113,45 @@ def test_one_graph_for_all_values(fn: Any) -> None:
             assert repr(made(x.copy(), np.int64(i), np.int64(j))) == repr(fn(x.copy(), np.int64(i), np.int64(j)))
     stats = made.stats()
     assert stats["compiles"] == 1 and stats["native_calls"] == 16 and not stats["declines"] and not stats["breaks"]
+
+
+def sizes(x: Any, i: Any, j: Any) -> Any:
+    head = x[:j] * 2.0
+    return head, x[i:] + 1.0, head.shape[0], np.zeros(j), slice(0, j), (j, [i] * 2), x[:, i:j].sum(), len(x[j:])
+
+
+def sizes_in_loops(x: Any, i: Any, j: Any) -> Any:
+    numbers = []
+    for k in range(3):
+        x[:j] += x[i:].sum() * k
+        numbers.append(x[:j].shape[0])
+    return x, numbers, j
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [sizes, sizes_in_loops])
+def test_bounds_and_sizes_from_outside(fn: Any, backend: str) -> None:
+    first, *rest = pairs().values()
+    options = {"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}}
+    require_equal(fn, first, variants=rest, compile=dynamo_lite.compile, compile_options=options, calls=2)
+
+
+def test_a_bound_from_outside_is_a_number_of_the_call() -> None:
+    made = dynamo_lite.compile(sizes, options=OPTIONS)
+    for j in range(2, 30):
+        x = rng(j).random((40, 4))
+        assert repr(made(x, np.int64(1), np.int64(j))) == repr(sizes(x, np.int64(1), np.int64(j)))
+    stats = made.stats()
+    assert stats["compiles"] <= 3 and not stats["declines"] and not stats["breaks"]
+
+
+def cut_at_the_largest(x: Any) -> Any:
+    place = np.argmax(x)
+    return x[:place].sum(), x[place:] * 2.0, x[:place] - 1.0
+
+
+def test_a_bound_that_an_earlier_graph_has_found() -> None:
+    report = require_equal(
+        cut_at_the_largest, lambda: (rng(5).random(40),), compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
+    )
+    assert len(report.compiled.explain().breaks) == 1
