@@ -163,8 +163,6 @@ def store_masked(
     dtype = target.array_type.dtype
     mark = len(graph.nodes)
     try:
-        if dtype.kind == "b":
-            raise OpError("a masked store into bools, which may be the mask itself")
         if value.array_type.dtype != dtype:
             if not np.can_cast(value.array_type.dtype, dtype, "safe"):
                 raise OpError(f"a masked store of {value.array_type.dtype} into {dtype}")

@@ -576,3 +576,54 @@ def test_bools_by_a_mask() -> None:
             np.testing.assert_array_equal(ours, plain)
             assert ours.dtype == plain.dtype
     assert not compiled.explain().breaks
+
+
+def below(x: Any, low: Any, g: Any) -> Any:
+    """Values stored by a mask into bools: ones made here, the mask's own, those of a view of it, and others'."""
+    m = x < low
+    made = np.zeros_like(x, dtype=bool)
+    made[m] = x[m] < low[m] * 2.0
+    made[~m] = x[~m] > 0.5
+    of_outside = np.ones(len(x), bool)
+    of_outside[g] = x[g] > low[g]
+    g[m] = x[m] < -0.5
+    g[g] = x[g] > 0.0
+    m[1:][m[:-1]] = x[:-1][m[:-1]] > -0.25
+    m[m] = x[m] < -0.75
+    return m, made, of_outside, g
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_values_of_bools_by_a_mask(backend: str) -> None:
+    def made(size: int, same: bool = False) -> Any:
+        x, low, g = rng(size).normal(size=(3, size))
+        flags = g > 0.3
+        return x, low * 0.1, flags[::-1] if same else flags
+
+    require_equal(
+        below,
+        lambda: made(40),
+        variants=[lambda: made(1), lambda: made(0), lambda: made(2000), lambda: made(9, True)],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
+        calls=2,
+    )
+
+
+def masked_loop(x: Any, n: int) -> Any:
+    seen = np.zeros(x.shape, bool)
+    for i in range(n):
+        m = x > i * 0.2
+        seen[m] = x[m] < i * 0.3
+    return seen
+
+
+def test_values_of_bools_by_a_mask_in_a_loop() -> None:
+    report = require_equal(
+        masked_loop,
+        lambda: (rng(3).normal(size=50), 4),
+        compile=dynamo_lite.compile,
+        compile_options={"options": OPTIONS},
+        calls=2,
+    )
+    assert not report.compiled.explain().breaks
