@@ -232,6 +232,12 @@ def leave_loops(every: int, /) -> None:
 def has_other_threads() -> bool:
     """Whether this interpreter has more than one thread."""
 
+def searchsorted(vector: np.ndarray[Any, Any], keys: Any, side: str, /) -> Any:
+    """What vector.searchsorted(keys, side) gives."""
+
+def interp(compiled: Any, x: Any, xp: Any, fp: Any, /) -> Any:
+    """What NumPy's compiled function gives of the others."""
+
 def median(array: np.ndarray[Any, Any], /) -> Any:
     """np.median of a vector."""
 

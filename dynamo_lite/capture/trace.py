@@ -489,7 +489,8 @@ def make_exits(
         kept = exit_.stores if tracer.stored else None
         cells = held_cells(exit_, exit_.cells)
         shared = {name: cell.contents for name, cell in exit_.cells.items() if cell.contents and name not in cells}
-        residual = Residual(code, function.__globals__, remember, inputs=number_sources(tracer), stores=kept, cells=cells)
+        sources = number_sources(tracer)
+        residual = Residual(code, function.__globals__, remember, inputs=sources, stores=kept, cells=cells)
         variables, live = exit_.locals | shared, liveness(code)[exit_.index] | shared.keys()
         try:
             residual.goes_on(exit_.index, exit_.stack, variables, live, names)

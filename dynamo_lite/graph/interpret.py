@@ -32,7 +32,7 @@ def value_of(symbol: Symbol, inputs: Sequence[Any]) -> Number:
     given = inputs[symbol.input]
     if symbol.axis is not None:
         return given.shape[symbol.axis]  # type: ignore[no-any-return]
-    return given.item() if isinstance(given, np.generic) else given
+    return given.item() if isinstance(given, np.generic) else given  # type: ignore[no-any-return]
 
 
 def interpret(

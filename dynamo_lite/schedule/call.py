@@ -143,7 +143,9 @@ def _beneath(node: Node) -> Direct | None:
         function = _GUFUNCS[name]
         return None if function is None else (function, node.args, {"signature": _LINALG[name][1]})
     if node.op == "interp" and _INTERP is not None and _has_doubles(node.args[1:], 1):
-        return _INTERP, node.args, {}
+        return _C.interp, (_INTERP, *node.args), {}
+    if node.op == "searchsorted" and all(map(_is_array, node.args)):
+        return _C.searchsorted, (*node.args, node.params["side"]), {}
     if node.op == "einsum" and _EINSUM is not None:  # which params have it unoptimised
         return _EINSUM, (node.params["subscripts"], *node.args), {}
     is_whole = node.op == "median" and node.params == {"axis": None, "keepdims": False}

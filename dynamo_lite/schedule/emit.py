@@ -460,9 +460,9 @@ class _Emitter:
     def output(self, arg: Any) -> Operand:
         """What the program hands out. A number that is an input's own is that very object, so that one out of a NumPy
         scalar is computed."""
-        if isinstance(arg, Symbol) and arg.axis is None and arg.input >= 0:
-            if isinstance(self.graph.inputs[arg.input], Node):
-                return ScalarOp("add", arg.kind, (arg, 0))
+        is_own = isinstance(arg, Symbol) and arg.axis is None and arg.input >= 0
+        if is_own and isinstance(self.graph.inputs[arg.input], Node):
+            return ScalarOp("add", arg.kind, (arg, 0))
         return self.operand(arg)
 
     def protect_inputs(self) -> int:

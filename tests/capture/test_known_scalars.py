@@ -170,7 +170,8 @@ def test_products_wrap_around_as_those_of_numpy(a: int, b: int) -> None:
 
 
 def other_folds(x: Any) -> Any:
-    return np.prod((2.0, 3)), np.sum((True, 2)), np.prod(x), np.sum(()), np.prod((2, 3), dtype=float), np.sum([[1], [2]])
+    nested = np.sum([[1], [2]])
+    return np.prod((2.0, 3)), np.sum((True, 2)), np.prod(x), np.sum(()), np.prod((2, 3), dtype=float), nested
 
 
 def test_other_folds_are_as_ever() -> None:

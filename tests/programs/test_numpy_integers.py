@@ -151,7 +151,8 @@ def cut_at_the_largest(x: Any) -> Any:
 
 
 def test_a_bound_that_an_earlier_graph_has_found() -> None:
+    options = {"options": OPTIONS}
     report = require_equal(
-        cut_at_the_largest, lambda: (rng(5).random(40),), compile=dynamo_lite.compile, compile_options={"options": OPTIONS}
+        cut_at_the_largest, lambda: (rng(5).random(40),), compile=dynamo_lite.compile, compile_options=options
     )
     assert len(report.compiled.explain().breaks) == 1
