@@ -13,8 +13,12 @@ import numpy as np
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbers import as_scalar, rounded_to_int, square_root
 from dynamo_lite.capture.value import ArrayValue, SequenceValue, Value
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.opdef import REGISTRY
+from dynamo_lite.graph.rewrite import written
 from dynamo_lite.graph.scalar import Scalar, ScalarOp, is_symbolic, kind_of, make
-from dynamo_lite.graph.types import ArrayType
+from dynamo_lite.graph.types import MAX_DIMS, ArrayType
 
 
 def note_real(machine: Machine, result: Value, op: str, lhs: Value, rhs: Value) -> None:
@@ -105,3 +109,26 @@ def _fold_of_ints(machine: Machine, result: ArrayValue, fold: tuple[str, int], g
 def _known_real(value: Value) -> Scalar | None:
     """The number that a Python number or a floating NumPy scalar is known to be."""
     return value.real if isinstance(value, ArrayValue) else as_scalar(value)
+
+
+_OF_INTS = frozenset(("array_of", "argsort", "arange"))
+_WRITERS = (NodeKind.STORE, NodeKind.LOOP, NodeKind.COND)
+_SHORT = frozenset((size,) for size in range(MAX_DIMS + 1))
+
+
+def ints_of(graph: Graph, node: Node) -> tuple[int, ...] | None:
+    """The ints of a vector of axes, say, that `graph` computes from constants alone: ``np.argsort((1, 0))``."""
+    if node not in graph.nodes or any(node in written(one) for one in graph.nodes if one.kind in _WRITERS):
+        return None
+    if node.kind is NodeKind.CONSTANT:
+        made = node.params["value"]
+    elif node.kind is not NodeKind.CALL or node.op not in _OF_INTS or node.array_type.shape not in _SHORT:
+        return None
+    else:
+        if any(arg.kind is not NodeKind.CONSTANT if isinstance(arg, Node) else is_symbolic(arg) for arg in node.args):
+            return None
+        args = [arg.params["value"] if isinstance(arg, Node) else arg for arg in node.args]
+        made = REGISTRY[node.op].evaluate(tuple(args), node.params)
+    if made.dtype.kind not in "iu" or made.shape not in _SHORT:
+        return None
+    return tuple(int(one) for one in made)

@@ -646,12 +646,14 @@ def bind(machine: Machine, spelling: ops.Spelling, args: list[Value], kwargs: di
             bound = spelling.bind(operands, keywords, machine.tracer.relate)
         except ops.NotConstant as error:
             # An axis, a kind, a number of places: fixed to what it is in this call.
-            known = machine.tracer.specialise(NumberValue(None, error.value))
-            assert isinstance(known, ConstantValue)
-            operands = _fixed(operands, error.value, known.value)
-            keywords = {name: _fixed(value, error.value, known.value) for name, value in keywords.items()}
+            fixed = machine.tracer.specialise(NumberValue(None, error.value))
+            assert isinstance(fixed, ConstantValue)
+            operands = _fixed(operands, error.value, fixed.value)
+            keywords = {name: _fixed(value, error.value, fixed.value) for name, value in keywords.items()}
         except ops.NotRead as error:
-            scalar = _number_of(machine, error.node, [*args, *kwargs.values()], error.is_open)
+            scalar: Any = _number_of(machine, error.node, [*args, *kwargs.values()], error.is_open)
+            if not error.node.array_type.scalar:
+                scalar = known.ints_of(machine.tracer.graph, error.node)
             if scalar is None and error.is_open:
                 number = read_number(machine, ArrayValue(None, error.node), asked=True)
                 assert isinstance(number, NumberValue), error.node

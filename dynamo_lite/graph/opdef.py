@@ -50,7 +50,8 @@ class NotConstant(OpError):
 
 
 class NotRead(OpError):
-    """`node`, a NumPy scalar, stands where a Python int is wanted: whoever asks may read its number and ask again.
+    """`node`, a NumPy scalar, stands where a Python int is wanted, or an array where a tuple of ints is: whoever asks may
+    read it and ask again.
 
     is_open: it need not be known before the run.
     """

@@ -324,6 +324,12 @@ def _size_or_shape(value: Any) -> Any:
     return sizes(value) if type(value) in (tuple, list) else size(value)
 
 
+def _axes_or_array(value: Any) -> Any:
+    if isinstance(value, Node) and not is_pending(value) and not value.array_type.scalar:
+        raise NotRead(value, False)
+    return one_or_several(static_int, tuple, list)(value)
+
+
 def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else convert(value)
 
@@ -422,6 +428,7 @@ FlagOrNone = Annotated[bool | None, Kind("True, False or None", _optional(static
 Axes = Annotated[Any, Kind("axes or None", _optional(one_or_several(static_int, tuple)))]
 AxesOrList = Annotated[Any, Kind("axes", one_or_several(static_int, tuple, list))]
 AxesOrListOrNone = Annotated[Any, Kind("axes or None", _optional(one_or_several(static_int, tuple, list)))]
+AxesOrArrayOrNone = Annotated[Any, Kind("axes, an array of them or None", _optional(_axes_or_array))]
 SizeArg = Annotated[Scalar, Kind("a size", size)]
 SizeOrNone = Annotated[Scalar | None, Kind("a size or None", _optional(size))]
 SizeOrShape = Annotated[Any, Kind("a size or a shape", _size_or_shape)]

@@ -413,7 +413,7 @@ def may_report(node: Node) -> bool:
             return node.params["ufunc"].__name__ in _REPORTS_ON_INTEGERS
         if op.name == "reduce":  # sums and products wrap around; others have no answer where there are no elements
             return node.params["ufunc"] not in (np.add, np.multiply)
-        return op.name not in ("full", "full_like", "array_of")
+        return op.name not in ("full", "full_like", "array_of", "argsort")
     return op.name != "astype" or not np.can_cast(operands[0], results[0], "safe")
 
 

@@ -22,7 +22,7 @@ from dynamo_lite.ops.parameters import (
     ArrayArg,
     Axes,
     AxesOrList,
-    AxesOrListOrNone,
+    AxesOrArrayOrNone,
     DTypeArg,
     Int,
     OperandArg,
@@ -103,12 +103,12 @@ def _transpose(x: Any, axes: Sequence[Any] | None) -> Bound:
 
 
 @spell("transpose", "np.transpose", np.transpose, np.permute_dims)
-def _bind_transpose(ask: Relate, a: ArrayArg, axes: AxesOrListOrNone = None) -> Bound:
+def _bind_transpose(ask: Relate, a: ArrayArg, axes: AxesOrArrayOrNone = None) -> Bound:
     return _transpose(a, (axes,) if isinstance(axes, int) else axes)
 
 
 @spell("transpose", None, method="transpose")
-def _bind_method_transpose(ask: Relate, x: ArrayArg, *axes: AxesOrListOrNone) -> Bound:
+def _bind_method_transpose(ask: Relate, x: ArrayArg, *axes: AxesOrArrayOrNone) -> Bound:
     if len(axes) == 1 and not isinstance(axes[0], int):
         return _transpose(x, axes[0])
     return _transpose(x, axes or None)

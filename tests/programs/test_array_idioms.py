@@ -289,3 +289,61 @@ def no_choice(x: Any, flag: Any) -> Any:
 
 def test_where_of_a_number_alone() -> None:
     require_equal(no_choice, lambda: (arrays((3,)), True), compile=dynamo_lite.compile, calls=2)
+
+
+def averages(x: Any, w: Any) -> Any:
+    cube = x[:, :, None] + np.arange(3.0)
+    return (
+        *(np.average(x, axis=0, weights=w), np.average(x, axis=-1, weights=x), np.average(x, weights=x)),
+        *(np.average(x, axis=(0,), weights=w, keepdims=True), np.average(x, 0, w, returned=True)),
+        *(np.average(cube, axis=(1, 0), weights=x.T), np.average(cube, axis=(2, 0), weights=cube[:, 0].T)),
+        np.average((x - np.average(x, axis=0, weights=w)) ** 2, axis=0, weights=w),
+    )
+
+
+def turned(x: Any, w: Any) -> Any:
+    order, fixed, sorted_ = np.array([1, 0]), np.arange(2), np.argsort((5, 3))
+    first = x.transpose(order), np.transpose(x, fixed), x.transpose(sorted_), np.transpose(x, np.array([-1, 0]))
+    order[:] = order[::-1].copy()
+    sorted_[0], sorted_[1] = 0, 1
+    return *first, x.transpose(order), x.transpose(sorted_), np.transpose(x, np.argsort(w[:2]))
+
+
+def turned_in_loops(x: Any, w: Any) -> Any:
+    order = np.argsort((5, 3))
+    for _ in range(3):
+        w = w + x.transpose(order).sum(axis=0)
+        order[:] = order[::-1].copy()
+    return w
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("fn", [averages, turned, turned_in_loops])
+def test_axes_computed_of_constants(fn: Any, backend: str) -> None:
+    report = require_equal(
+        fn,
+        lambda: (np.abs(arrays((5, 5))), np.abs(arrays((5,)))),
+        variants=[lambda: (np.abs(arrays((40, 40), "F")), np.abs(arrays((40,))))],
+        compile=dynamo_lite.compile,
+        compile_options={"backend": backend, "options": {**OPTIONS, "recompile_limit": 100}},
+        calls=2,
+    )
+    assert fn is not averages or not report.compiled.explain().breaks
+
+
+def wrong_axes(x: Any) -> Any:
+    results = []
+    for axes in ([0, 0], [2, 0], [0.0, 1.0]):
+        try:
+            results.append(x.transpose(np.array(axes)))
+        except (TypeError, ValueError) as error:
+            results.append(str(error))
+    try:
+        results.append(x.sum(axis=np.argsort((1, 0))))
+    except TypeError as error:
+        results.append(str(error))
+    return results
+
+
+def test_wrong_axes() -> None:
+    require_equal(wrong_axes, lambda: (arrays((4, 5)),), compile=dynamo_lite.compile, calls=2)
