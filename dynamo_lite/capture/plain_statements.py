@@ -20,7 +20,7 @@ import numpy as np
 
 from dynamo_lite import policy
 from dynamo_lite._C import names_are_plain, own_attribute
-from dynamo_lite.capture.value import ConstantValue, IteratorValue, LazyValue, NullValue, ObjectValue, Value
+from dynamo_lite.capture.value import ArrayValue, ConstantValue, IteratorValue, LazyValue, NullValue, ObjectValue, Value
 from dynamo_lite.capture.wrap import MISSING, class_lookup
 from dynamo_lite.pycode import OPCODES, Code, handlers_at
 
@@ -39,6 +39,7 @@ _LONGEST = 100  # instructions
 _BUILDS = frozenset(
     {"BUILD_TUPLE", "BUILD_LIST", "BUILD_MAP", "BUILD_CONST_KEY_MAP", "BUILD_SLICE", "BINARY_SUBSCR"}
 )
+_ARRAY = object()  # an array, or a tuple with one: what is indexed by it is computed
 _KNOWN = policy.KNOWN_MODULES | {"cmath"}  # though it has no rules yet
 _OURS = object()  # what may be captured, or is not known
 _FOREIGN = object()  # what a foreign object has, or gives
@@ -69,6 +70,7 @@ def plain_statement(
 
     variables: what is known of locals. before: what is on the stack."""
     stack = [known(value) for value in before]
+    computes = calls = False
     under = len(list(takewhile(_is_of_loop, before)))
     for at in range(index, min(index + _LONGEST, len(code.instrs))):
         instr = code.instrs[at]
@@ -102,6 +104,7 @@ def plain_statement(
                     return None
                 del stack[-popped:]
                 stack.append(_FOREIGN)
+                calls = True
             case "LIST_EXTEND" if instr.arg == 1:
                 del stack[-1]
             case "UNPACK_SEQUENCE":
@@ -109,10 +112,12 @@ def plain_statement(
             case "POP_TOP" | "STORE_FAST":
                 del stack[-1]
                 if len(stack) == under:
-                    return at + 1, under
+                    return None if computes and not calls else (at + 1, under)
             case _ if instr.op in _BUILDS:
+                parts = stack[len(stack) - popped :]
+                computes = computes or (instr.op == "BINARY_SUBSCR" and _is_array(parts[1]))
                 del stack[len(stack) - popped :]
-                stack.append(_OURS)
+                stack.append(_ARRAY if instr.op == "BUILD_TUPLE" and any(map(_is_array, parts)) else _OURS)
             case _:
                 return None
     return None
@@ -129,8 +134,14 @@ def known(value: Value) -> Any:
             return value.concrete
         case LazyValue():
             return known(value.known) if value.known is not None else _OURS
+        case ArrayValue() if value.node.array_type.ndim:
+            return _ARRAY
         case _:
             return _OURS
+
+
+def _is_array(value: Any) -> bool:
+    return value is _ARRAY or (type(value) is np.ndarray and value.ndim > 0)
 
 
 def _is_of_loop(value: Value) -> bool:
@@ -149,7 +160,7 @@ def _global(namespace: Mapping[str, Any], name: str) -> Any:
 
 def _attribute(owner: Any, name: str) -> Any:
     """An attribute as far as it is known without running code; capture does not run the user's ``__getattr__``."""
-    if owner is _OURS or isinstance(owner, type) or not names_are_plain(owner):
+    if owner is _OURS or owner is _ARRAY or isinstance(owner, type) or not names_are_plain(owner):
         return _OURS
     if isinstance(owner, types.ModuleType):
         return vars(owner).get(name, _FOREIGN)
@@ -164,7 +175,7 @@ def is_foreign(value: Any) -> bool:
     """Whether a call of `value`, or of an attribute of it, is certain to break the graph."""
     if value is _FOREIGN or value is print:
         return True
-    if value is _OURS or isinstance(value, np.ufunc):
+    if value is _OURS or value is _ARRAY or isinstance(value, np.ufunc):
         return False
     if isinstance(value, types.ModuleType):
         module = value.__name__

@@ -250,3 +250,27 @@ def test_a_module_that_was_not_imported_is_the_users() -> None:
     exec(compile(OF_NOBODY, "/somewhere/mine.py", "exec"), names)
     assert not is_foreign(names["halved"]) and not is_foreign(names["Mine"]) and not is_foreign(names["Mine"]())
     assert is_foreign(textwrap.dedent) and is_foreign(time.sleep) and is_foreign(print)
+
+
+def selected(x: Any, flags: Any) -> Any:
+    if np.any(x > 5.0):
+        part = x[x > 1.0]
+        return part
+    chosen = flags
+    if np.all(x < 5.0):
+        z = x[chosen]
+        return np.log1p(x[chosen]) * 2.0 - z
+    w = x[chosen, ...]
+    return w * 2.0 - x[chosen]
+
+
+@pytest.mark.parametrize("scale", [1.0, 5.0, 20.0])
+def test_what_an_array_selects_is_captured(scale: float) -> None:
+    def made() -> Any:
+        x = np.random.default_rng(3).random(20_000) * scale
+        return np.append(x, min(5.0, 6.0 * scale)), np.append(x, 0.0) > 0.3 * scale
+
+    compiled = dynamo_lite.compile(selected, options={"cost_model": False})
+    for _ in range(2):
+        assert np.array_equal(compiled(*made()), selected(*made()))
+    assert {one.id for one in compiled.explain().breaks} == {"data-dependent-branch"}
