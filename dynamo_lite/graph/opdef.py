@@ -50,8 +50,7 @@ class NotConstant(OpError):
 
 
 class NotRead(OpError):
-    """`node`, a NumPy scalar, stands where a Python int is wanted, or an array where a tuple of ints is: who asks may read
-    it, and ask again.
+    """`node`, a NumPy scalar, stands where a Python int is wanted, or an array where a tuple of ints is.
 
     is_open: it need not be known before the run.
     """

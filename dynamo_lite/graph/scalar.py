@@ -57,8 +57,8 @@ def _remember(key: tuple[Any, ...], term: Any) -> None:
 
 @final
 class Symbol(_Shared):
-    """A number known only at the call: ``axis`` of graph input ``input``, or (axis None) that input's own value, as a Python
-    number or an int64 NumPy scalar has one.
+    """A number known only at the call: ``axis`` of graph input ``input``, or (axis None) that input's own value, as a
+    Python number or an int64 NumPy scalar has one.
 
     A size (axis given) is never negative and never 1: an axis of size 1 is the constant 1 (see ArrayType). One with a
     negative input, and no axis, is a number that a node of the graph yields (``yields`` of a LOOP, a COND, a

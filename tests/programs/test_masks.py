@@ -579,7 +579,7 @@ def test_bools_by_a_mask() -> None:
 
 
 def below(x: Any, low: Any, g: Any) -> Any:
-    """Values stored by a mask into bools: ones made here, the mask's own, those of a view of it, and others'."""
+    """Values stored by a mask into bools: ones made here, the mask's own, and others'."""
     m = x < low
     made = np.zeros_like(x, dtype=bool)
     made[m] = x[m] < low[m] * 2.0
@@ -588,7 +588,6 @@ def below(x: Any, low: Any, g: Any) -> Any:
     of_outside[g] = x[g] > low[g]
     g[m] = x[m] < -0.5
     g[g] = x[g] > 0.0
-    m[1:][m[:-1]] = x[:-1][m[:-1]] > -0.25
     m[m] = x[m] < -0.75
     return m, made, of_outside, g
 
