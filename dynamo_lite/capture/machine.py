@@ -225,17 +225,18 @@ class Machine:
             budget.repeat(frame.began.setdefault(frame.index, budget.left()))
 
     def _catch(self, frame: Frame, raised: Raised) -> bool:
-        """Go to the handler around the instruction in an inlined frame, as Python does where it raises; whether there
-        is one.
+        """Go to the handler around the instruction, as Python does where it raises; whether there is one.
 
-        NB: not in the segment's own frame, where a break while an exception is handled could not be resumed; nor in one
-        around the loop or the choice that is being traced, whose body would end in the middle.
+        NB: not in a frame around the loop or the choice that is being traced, whose body would end in the middle. In the
+        segment's own frame a break while an exception is handled could not be resumed: capture begins again then.
         """
         frames, index = self.tracer.frames, frame.index - 1
         entry = handlers_at(frame.code, index)
         place = next(place for place, one in enumerate(frames) if one is frame)
-        if entry is None or place < max([1, *(region.depth for region in self.tracer.regions)]):
+        least = 0 if self.tracer.catches and not self.tracer.peeling and not self.tracer.regions else 1
+        if entry is None or place < max([least, *(region.depth for region in self.tracer.regions)]):
             return False
+        self.tracer.caught |= place == 0
         del frames[place + 1 :]  # callees it came through
         del frame.stack[entry.depth :]
         if entry.lasti:

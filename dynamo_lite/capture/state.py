@@ -65,8 +65,8 @@ _ASKS_WHETHER_NONE = {("eq", 0), ("ne", 0), ("le", 0), ("gt", 0), ("ge", 1), ("l
 
 
 class Raised(Break):
-    """The instruction raises an exception of class `cls` in every call that passes the guards. An inlined function may
-    handle it; elsewhere the graph breaks."""
+    """The instruction raises an exception of class `cls` in every call that passes the guards. The frame may handle
+    it; elsewhere the graph breaks."""
 
     def __init__(self, cls: type[BaseException], detail: str) -> None:
         super().__init__("python-exception", f"{cls.__name__}: {detail}")
@@ -371,6 +371,8 @@ class Tracer:
         self.forked = 0  # how many such branches do not
         self.picked: dict[object, int] = {}  # by what an object is, its number
         self.forking: Any = None  # the outermost one whose arms are being traced
+        self.catches = True  # the segment's own frame may handle an exception that is certain to come
+        self.caught = False  # it has done so
         self.peeling = False  # an iteration that runs before its loop is being traced
         self.ahead: tuple[Scalar, Scalar, Scalar] | None = None  # that loop's numbers, as it takes its item
         self.slicing = False  # a slice is being taken

@@ -59,6 +59,7 @@ from dynamo_lite.pycode import (
     begins_rest,
     decoded,
     handlers_at,
+    handles_exception,
     liveness,
     skeleton,
 )
@@ -202,6 +203,7 @@ def _trace(
         if native_loops:
             tracer.numbered = restraints.numbered.setdefault(function.__code__, {})
         tracer.outer_cells = {} if stores_cells else None
+        tracer.catches = catches
         tracer.forks = None if shows_locals or not config.native_branches or config.stress == "break" else forks
         tracer.starts, tracer.firsts = starts, firsts
         tracer.facts.state_globals(function.__globals__)
@@ -216,7 +218,7 @@ def _trace(
         except budget.OutOfWork:
             return tracer, frame, _restrain(tracer, machine.root_steps)
 
-    shows_locals, defers, scopes, stores_cells = False, True, True, False
+    shows_locals, defers, scopes, stores_cells, catches = False, True, True, False, True
     before = len(tracers)
     while True:
         native_loops = config.native_loops and not shows_locals and len(tracers) - before < MAX_ATTEMPTS
@@ -239,6 +241,10 @@ def _trace(
         if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
             scopes = False
             continue
+        if isinstance(result, Stop) and tracer.caught:
+            if result.reason == "python-exception" or handles_exception(code, frame.index):  # nor in a handler
+                catches = False
+                continue
         header = begins_plainly(tracer, frame) if isinstance(result, Stop) and native_loops else None
         if header is not None:
             firsts.add(header)

@@ -19,6 +19,7 @@ from dynamo_lite.pycode.code import (
     UnsupportedOpcode,
     UnsupportedResume,
     handlers_at,
+    handles_exception,
     remembered,
     skeleton,
 )
@@ -77,6 +78,7 @@ __all__ = [
     "element",
     "encode",
     "handlers_at",
+    "handles_exception",
     "liveness",
     "loops",
     "may_loop",

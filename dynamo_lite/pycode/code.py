@@ -221,6 +221,13 @@ def handlers_at(code: Code, index: int) -> ExceptionEntry | None:
     return None
 
 
+def handles_exception(code: Code, index: int) -> bool:
+    """Whether an exception is being handled at instruction `index`, or may be, in a `with`: what restores the one from
+    before is on the stack."""
+    entry = handlers_at(code, index)
+    return entry is not None and entry.lasti
+
+
 def skeleton(
     name: str,
     filename: str,

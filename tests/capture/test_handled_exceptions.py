@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -100,4 +101,122 @@ def test_numpys_own_functions_that_try(compiler: Callable[..., Any]) -> None:
     report = require_equal(
         slopes, copies_of(np.linspace(0, 1, 50) ** 2), compile=compiler, compile_options=OPTIONS, calls=2
     )
+    assert not report.compiled.explain().breaks
+
+
+def own_truth(x: Any) -> Any:
+    root = np.sqrt(x)
+    zero = root == 0.0
+    try:
+        if zero:
+            return 0.0
+    except ValueError:
+        pass
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = x / root
+    if np.any(zero):
+        part[zero] = 0.0
+    return part
+
+
+def own_length(x: Any) -> Any:
+    try:
+        n = len(x)
+    except (KeyError, TypeError):
+        n = 7
+    return x * n
+
+
+def own_returns(x: Any) -> Any:
+    try:
+        return x * len(x)
+    except TypeError:
+        return x + 1.0
+
+
+def own_nested(x: Any) -> Any:
+    try:
+        try:
+            n = len(x)
+        except AttributeError:
+            n = 1
+        finally:
+            y = x * 2.0
+    except TypeError:
+        n, y = 3, x
+    total = y * n
+    for k in range(3):
+        try:
+            total = total + len(x) * k
+        except TypeError:
+            total = total - k
+    return total
+
+
+def own_prints(x: Any) -> Any:
+    y = x * 2.0
+    try:
+        n = len(x)
+    except TypeError as error:
+        print("no length", error)
+        n = 1
+    return y * n
+
+
+def own_looks(x: Any) -> Any:
+    y = x * 2.0
+    try:
+        n = len(x)
+    except TypeError:
+        n = len(str(sys.exc_info()[1]))
+    return y + n
+
+
+def own_raises(x: Any) -> Any:
+    try:
+        return bool(x > 2.0)
+    except ValueError as error:
+        raise KeyError("several") from error
+
+
+def own_uncaught(x: Any) -> Any:
+    y = x + 1.0
+    try:
+        if y > 3.0:
+            return y
+    except TypeError:
+        return 1
+    finally:
+        y = y * 2.0
+    return y
+
+
+def own_goes_on(x: Any) -> Any:
+    try:
+        n = len(x)
+    except TypeError:
+        n = 2
+    print(n)
+    y = x * n
+    print("on")
+    return y + 1.0
+
+
+OWN = [own_truth, own_length, own_returns, own_nested, own_prints, own_looks, own_raises, own_uncaught, own_goes_on]
+GIVEN = [3.0, np.float64(2.5), np.linspace(0, 1, 50), np.ones(1), np.zeros(1), np.arange(6.0).reshape(2, 3)]
+
+
+@pytest.mark.parametrize("function", OWN)
+def test_exceptions_in_the_own_frame(compiler: Callable[..., Any], function: Callable[[Any], Any]) -> None:
+    first, *rest = (copies_of(one) for one in GIVEN)
+    options = {"options": {**OPTIONS["options"], "recompile_limit": 100}}
+    require_equal(function, first, variants=rest, compile=compiler, compile_options=options, calls=2)
+
+
+@pytest.mark.usefixtures("no_mode")
+def test_what_the_own_frame_catches_breaks_nothing(compiler: Callable[..., Any]) -> None:
+    for function, given in ((own_length, GIVEN[1]), (own_returns, GIVEN[1]), (own_nested, GIVEN[1])):
+        report = require_equal(function, copies_of(given), compile=compiler, compile_options=OPTIONS, calls=2)
+        assert not report.compiled.explain().breaks, function
+    report = require_equal(own_truth, copies_of(GIVEN[2]), compile=compiler, compile_options=OPTIONS, calls=2)
     assert not report.compiled.explain().breaks

@@ -40,8 +40,8 @@ from dynamo_lite.capture.value import (
     a_kind,
 )
 from dynamo_lite.capture.words import source_text
-from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make, negate, simplify
-from dynamo_lite.pycode import Instr, begins_rest
+from dynamo_lite.graph.scalar import ScalarOp, is_symbolic, kind_of, make, negate, product, simplify
+from dynamo_lite.pycode import Instr, begins_rest, handlers_at
 
 
 def known_truth(machine: Machine, value: Value) -> bool:
@@ -73,6 +73,8 @@ def known_truth(machine: Machine, value: Value) -> bool:
                 make("ne", value.number, 0) if kind_of(value.number) == "int" else value.number
             )
         case ArrayValue():
+            if _has_no_truth(machine, value):
+                raise Raised(ValueError, "the truth value of an array with more than one element is ambiguous")
             raise Break("data-dependent-branch", source_text(machine.tracer.frames[-1]))
         case FunctionValue() | SliceValue() | CellValue() | MethodValue():
             return True
@@ -83,6 +85,15 @@ def known_truth(machine: Machine, value: Value) -> bool:
             if not any(name in vars(base) for base in value.cls.__mro__ for name in ("__bool__", "__len__")):
                 return True
     raise Break("unsupported-operation", f"the truth of {a_kind(value)}")
+
+
+def _has_no_truth(machine: Machine, value: ArrayValue) -> bool:
+    """Whether bool() of an array raises in all calls; not asked where nobody handles that."""
+    type_ = value.node.array_type
+    if type_.scalar or not any(handlers_at(one.code, one.index - 1) for one in machine.tracer.frames):
+        return False
+    size = product(type_.shape)
+    return not machine.tracer.varies(size) and machine.tracer.relate(make("gt", size, 1))
 
 
 def _truth_of_jump(machine: Machine, frame: Frame, place: int) -> bool:
