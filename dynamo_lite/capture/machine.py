@@ -227,8 +227,8 @@ class Machine:
     def _catch(self, frame: Frame, raised: Raised) -> bool:
         """Go to the handler around the instruction, as Python does where it raises; whether there is one.
 
-        NB: not in a frame around the loop or the choice that is being traced, whose body would end in the middle. In the
-        segment's own frame a break while an exception is handled could not be resumed: capture begins again then.
+        NB: not in a frame around the loop or the choice that is being traced, whose body would end in the middle. In
+        the segment's own frame a break while an exception is handled could not be resumed: capture begins again then.
         """
         frames, index = self.tracer.frames, frame.index - 1
         entry = handlers_at(frame.code, index)

@@ -165,6 +165,11 @@ def trace(
             used.release()
 
 
+def _is_handling(stop: Stop, code: Code, frame: Frame) -> bool:
+    """Whether the graph broke where an exception is handled, or may be, or is raised again."""
+    return stop.reason == "python-exception" or handles_exception(code, frame.index)
+
+
 def _trace(
     function: types.FunctionType,
     slots: tuple[Any, ...],
@@ -241,10 +246,9 @@ def _trace(
         if isinstance(result, Stop) and tracer.depth:  # nobody could go on inside of the scope
             scopes = False
             continue
-        if isinstance(result, Stop) and tracer.caught:
-            if result.reason == "python-exception" or handles_exception(code, frame.index):  # nor in a handler
-                catches = False
-                continue
+        if isinstance(result, Stop) and tracer.caught and _is_handling(result, code, frame):
+            catches = False
+            continue
         header = begins_plainly(tracer, frame) if isinstance(result, Stop) and native_loops else None
         if header is not None:
             firsts.add(header)

@@ -411,8 +411,9 @@ def may_report(node: Node) -> bool:
             return op.name in _REPORTS_ON_INTEGERS
         if op.name == "outer":
             return node.params["ufunc"].__name__ in _REPORTS_ON_INTEGERS
-        if op.name == "reduce":  # sums and products wrap around; others have no answer where there are no elements
-            return node.params["ufunc"] not in (np.add, np.multiply)
+        if op.name == "reduce":  # of known numbers; sums and products wrap around, others may have no answer
+            made = isinstance(node.args[0], Node) and node.args[0].op == "array_of"
+            return not made or node.params["ufunc"] not in (np.add, np.multiply)
         return op.name not in ("full", "full_like", "array_of", "argsort")
     return op.name != "astype" or not np.can_cast(operands[0], results[0], "safe")
 
