@@ -49,7 +49,8 @@ from dynamo_lite.pycode import Code, remembered
 _HOLDERS = (functools.partial, operator.attrgetter, operator.itemgetter, operator.methodcaller)
 IMMUTABLE_TYPE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE: a type of C's own, whose attributes nobody can set
 _WARN_ON_WRITE = 1 << 31  # NPY_ARRAY_WARN_ON_WRITE; NB: reading flags.writeable warns as well
-_INT64 = range(-(2**63), 2**63)
+_FAR = 2**63 - 2**40  # from here on sums with sizes do not fit 64 bits, and guards about these fail
+_NUMBERS = range(1 - _FAR, _FAR)
 
 SUPPORTED_DTYPES = frozenset(np.dtype(char) for char in "?bBhHiIlLqQefdFD")
 _LENGTHS = 3  # of a list from outside, each of which may have a version of its own
@@ -172,8 +173,8 @@ def int_from_outside(tracer: Tracer, value: ArrayValue) -> Scalar | None:
     place = node.params["index"]
     if not (place < len(tracer.root.inputs) and tracer.root.inputs[place] is node):
         return None  # of a loop's body
-    if abs(int(tracer.example_inputs[place])) >= 2**62:
-        return None  # what is computed of it may not fit
+    if int(tracer.example_inputs[place]) not in _NUMBERS:
+        return None
     symbol = tracer.root.add_symbol("int", place)
     tracer.hints[symbol.name] = int(tracer.example_inputs[place])
     value.number = symbol
@@ -192,7 +193,7 @@ def _stem(source: Source) -> str:
 
 
 def _wrap_number(tracer: Tracer, obj: int | float, source: Source) -> Value:
-    if isinstance(obj, int) and obj not in _INT64:
+    if isinstance(obj, int) and obj not in _NUMBERS:
         return _wrap_equal(tracer, obj, source)
     if _is_constant(tracer, obj, source):
         return _wrap_identity(tracer, obj, source)

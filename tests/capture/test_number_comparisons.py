@@ -55,3 +55,24 @@ def test_one_program_for_all_values() -> None:
     for t in np.linspace(0.1, 5.0, 20).tolist():
         fast(np.ones(50), t, 7)
     assert fast.stats()["compiles"] == 1, fast.explain()
+
+
+def cut(x: Any, i: Any) -> Any:
+    results: list[Any] = [x[i:] * 2.0, x[: i + 1], len(x) < i + 2, x[i - 1 :]]
+    try:
+        results.append(np.zeros(i))
+    except ValueError as error:
+        results.append(str(error))
+    return results
+
+
+@pytest.mark.parametrize("i", [2**63 - 1, 2**63 - 3, -(2**63), 1 - 2**63, 2**62, 3, 2**63, np.int64(2**63 - 1)])
+def test_sums_of_the_largest_numbers_with_sizes(i: Any) -> None:
+    require_equal(
+        cut,
+        lambda: (np.arange(6.0), i),
+        variants=[lambda: (np.arange(6.0), 2)],
+        compile=dynamo_lite.compile,
+        compile_options={"options": {"cost_model": False, "check": 1}},
+        calls=2,
+    )
