@@ -1,10 +1,12 @@
 /* The rounds of a watched loop: what they take plainly and compiled, and whether compiled code is worth it.
 
    dl_round_note() is asked each time that compiled code goes on at a place of the loop. Rounds are counted by what is left
-   of the loop's range, or Rest, since a native loop makes many between two visits; a `while` is taken to make one.
+   of the loop's range, or Rest, since a native loop makes many between two visits; a `while` is taken to make one. Later
+   rounds may have less to do than those that were timed plainly: now and then some more run plainly (is_stale).
    Protected by the GIL. */
 #include "watch.h"
 
+#include <math.h>
 #include <structmember.h>
 
 void
@@ -48,6 +50,25 @@ rounds_left(PyObject *iterator, Py_ssize_t *last)
     return left;
 }
 
+enum { MOST_GAINED = 50 }; /* times what a compiled round takes, at most, are three plain ones expected to take */
+
+/* Whether some rounds are to run plainly once more: compiled ones have taken many times as long as that takes, as far as
+   the plain ones known and those of now, compiled, tell. Each time they are then trusted for twice as long. */
+static int
+is_stale(DlRound *round, uint64_t compiled, double plain, double now)
+{
+    round->since += compiled;
+    double known = fmin(dl_thresholds.tried_plain * plain, MOST_GAINED * now);
+    double takes = fmax(known, dl_thresholds.sampled_rounds);
+    double trusted = dl_longer((double)round->trusted, takes / dl_thresholds.stale, 1e18);
+    if ((double)round->since < trusted) {
+        return 0;
+    }
+    round->trusted = (uint64_t)trusted;
+    round->since = 0;
+    return 1;
+}
+
 int
 dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator)
 {
@@ -82,11 +103,18 @@ dl_round_note(DlRound *round, DlVisits *visits, uint64_t run, PyObject *iterator
         return 1;
     }
     double compiled = (double)visits->time / (double)visits->rounds;
-    double plain = (double)round->plain / (double)round->n_plain;
+    double plain = round->n_plain > 0 ? (double)round->plain / (double)round->n_plain : 0.0;
+    uint64_t took = visits->time;
     visits->visits = 0;
     visits->rounds = visits->time = 0;
     if (round->n_plain < dl_thresholds.tried_plain || compiled <= dl_thresholds.worth * plain) {
-        return 1;
+        if (!is_stale(round, took, plain, compiled)) {
+            return 1;
+        }
+        dl_round_cool(round, 0);
+        round->plain = round->n_plain = 0;
+        round->spent = (uint64_t)(dl_thresholds.hot_loop - dl_thresholds.sampled_rounds); /* what is missing until it is hot */
+        return 0;
     }
     round->patience = (uint64_t)dl_longer((double)round->patience, dl_thresholds.first_patience, dl_thresholds.longest_patience);
     round->retry_at = time + round->patience;

@@ -34,6 +34,7 @@ static const struct {
     {"tried_unclear", &dl_thresholds.tried_unclear, 1},
     {"tried_time", &dl_thresholds.tried_time, 1e9},
     {"sample_every", &dl_thresholds.sample_every, 1},
+    {"sampled_rounds", &dl_thresholds.sampled_rounds, 1e9},
     {"rounds_judged", &dl_thresholds.rounds_judged, 1},
     {"worth", &dl_thresholds.worth, 1},
     {"clear", &dl_thresholds.clear, 1},

@@ -33,6 +33,7 @@ typedef struct {
     uint64_t epoch;          /* how often it went cold */
     const void *header;      /* the cache of the code with which compiled code took over last; compared only */
     uint64_t retry_at, patience;
+    uint64_t trusted, since; /* ns that compiled rounds may take, and have taken, until plain ones are timed once more */
     uint64_t cool_until;     /* nobody is asked about it before */
     DlVisits *counts;        /* the place whose rounds count for `saved`, of all in the loop, compared only; and in */
     uint64_t counted;        /* which epoch */

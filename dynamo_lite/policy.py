@@ -91,6 +91,7 @@ class Thresholds:
     unsettled: float = 0.25  # of a compiled call that is timed, at most: in code that may soon be compiled
     sample_every: int = 4  # compiled calls to one that is run plainly to be timed
     rounds_judged: int = 16  # rounds of a loop that are held against plain ones
+    sampled_rounds: float = 0.001  # plain time of rounds that are timed once more (`stale`)
     worth: float = 1.02  # what compiled rounds may take of plain ones
     rest_of_few: int = 16  # calls until what few calls have decided is tried again; twice as many each time
     first_rest: int = 256  # calls until what lost is tried again; twice as many each time

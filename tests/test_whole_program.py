@@ -653,6 +653,28 @@ def test_who_was_refused_asks_again_more_and_more_seldom() -> None:
     assert not watch.loops_entered
 
 
+def totients(phi: Any, n: int) -> Any:
+    for i in range(2, n):
+        if phi[i] == i - 1:
+            multiples = np.arange(2 * i, n, i)
+            phi[multiples] -= phi[multiples] // i
+    return phi
+
+
+def test_rounds_that_get_lighter_are_held_against_plain_ones_of_now() -> None:
+    """The first rounds take a thousand times as long as later ones, which lose by breaking at each prime."""
+    watch = Watch(policy.Thresholds(hot_function=1e6, budget_base=1e6, budget_trust=1e6))
+    ready: Any = types.FunctionType(watch.watched(totients.__code__), globals())
+    n = 300_000
+    try:
+        found = ready(np.arange(-1, n), n)
+    finally:
+        watch.end()
+    assert (found == totients(np.arange(-1, n), n)).all()
+    (known,) = watch.rounds.values()
+    assert 0 < known.entered < 2_000  # of 26,000 breaks
+
+
 def test_time_between_calls_is_not_that_of_a_loop() -> None:
     """The frame of the next call has the memory of this one's."""
 

@@ -69,6 +69,17 @@ UNARY: dict[str, tuple[str, np.ufunc, Callable[[Any], Any]]] = {
 }
 
 
+def _real(number: Any) -> Any:
+    return number.real
+
+
+def _imag(number: Any) -> Any:
+    return number.imag
+
+
+PARTS: dict[str, Callable[[Any], Any]] = {"real": _real, "imag": _imag}  # of complex NumPy scalars
+
+
 def _is_array(value: Operand) -> bool:
     return isinstance(value, Node) and not value.array_type.scalar
 
@@ -252,6 +263,8 @@ for _sign, (_name, _, _binary) in BINARY.items():
         _define_scalar(_name, _binary, _BINARY_SAMPLES, _sign)
 for _sign, (_name, _, _unary) in UNARY.items():
     _define_scalar(_name, _unary, (Sample(((),), {}),), _sign)
+for _name, _part in PARTS.items():
+    _define_scalar(_name, _part, (Sample(((),), {}, ("FD",)),), f".{_name}")
 
 
 # complex numbers of Python's: np.float64 is a float, so that 1j * np.float64(2) is Python's own product

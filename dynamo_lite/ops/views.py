@@ -382,12 +382,20 @@ for _name, _summary in (("real", "The real parts, a view."), ("imag", "The imagi
     )
 
 
+def _is_complex_scalar(value: Any) -> bool:
+    return isinstance(value, Node) and value.array_type.scalar and value.array_type.dtype.kind == "c"
+
+
 @spell("real", "np.real", np.real, attribute="real")
 def _bind_real(ask: Relate, val: ArrayArg) -> Bound:
+    if _is_complex_scalar(val):
+        return Bound("scalar_real", (val,))
     node = view_operand(val)
     return Bound("real" if node.array_type.dtype.kind == "c" else "same", (node,))
 
 
 @spell("imag", "np.imag", np.imag, attribute="imag")
 def _bind_imag(ask: Relate, val: ArrayArg) -> Bound:
+    if _is_complex_scalar(val):
+        return Bound("scalar_imag", (val,))
     return Bound("imag", (view_operand(val),))

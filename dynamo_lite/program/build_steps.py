@@ -19,6 +19,7 @@ from dynamo_lite.dataclass import dataclass
 from dynamo_lite.graph.scalar import COMPARISONS, FUNCTIONS, Scalar, ScalarOp, Symbol, is_scalar, kind_of, make
 from dynamo_lite.ops.operators import BINARY, UNARY
 from dynamo_lite.program.build import elements
+from dynamo_lite.program.build_complex import OF_ELEMENTS, PARTS, ComplexBuilder, square
 from dynamo_lite.program.build_numbers import (
     FLOAT32,
     FLOAT64,
@@ -30,7 +31,7 @@ from dynamo_lite.program.build_numbers import (
     NumberBuilder,
     limits,
 )
-from dynamo_lite.program.element_ops import class_of, exact_cast, results_of
+from dynamo_lite.program.element_ops import class_of, exact_cast, part_dtype, results_of
 from dynamo_lite.program.ir import ANY, Alloc, DType, Element, Load, Memref, Node, Store, Value, View, Within
 from dynamo_lite.program.nans import meets_nan, strict_test
 from dynamo_lite.program.watch import tests_of
@@ -131,7 +132,7 @@ class Frame:
     told: list[int] = field(default_factory=list)
 
 
-class StepBuilder(NumberBuilder):
+class StepBuilder(ComplexBuilder):
     """elementwise: whether NumPy's loop for a function may be called on one element. n_loops: how many are."""
 
     def __init__(self, elementwise: Elementwise) -> None:
@@ -290,11 +291,14 @@ class StepBuilder(NumberBuilder):
             for value, operand in zip(parts.operands, step.operands, strict=True)
         }
         values |= {value: self.constant(memref.dtype, memref.number) for value, memref in parts.constants}
-        ops = []
+        ops: list[Element] = []
         for given in parts.ops:
             operands = tuple(values[value] for value in given.operands)
             results = tuple(self.new(value.dtype) for value in given.results)
             op = Element(given.op, operands, results, given.ufunc, given.forward)
+            if op.ufunc is None and op.op != "copy" and any(value.dtype.kind == "c" for value in (*operands, *results)):
+                values[given.results[0]] = self.complex_element(op, ops)
+                continue
             ops.append(op)
             if op.ufunc is None:
                 self.nodes.append(op)
@@ -314,6 +318,17 @@ class StepBuilder(NumberBuilder):
                 frame.registers[out] = self.fresh(value)
             else:
                 raise NotCompiled("a fresh array")
+
+    def complex_element(self, op: Element, ops: list[Element]) -> Value:
+        """An operation on complex elements, or that makes one; what it is made of are `ops`, too."""
+        dtype = next(value.dtype for value in (*op.results, *op.operands) if value.dtype.kind == "c")
+        form = OF_ELEMENTS.get(op.op)
+        if form is None or (op.op == "cast" and op.results[0].dtype.kind != "c"):
+            raise NotCompiled(f"{op.op} of complex elements")
+        before = len(self.nodes)
+        result = self.formed(form, dtype, op.operands)
+        ops += [node for node in self.nodes[before:] if isinstance(node, Element)]
+        return result
 
     def operand(self, operand: Any, dtype: DType, frame: Frame) -> Value:
         """An operand of a kernel, of that dtype."""
@@ -383,6 +398,11 @@ class StepBuilder(NumberBuilder):
         dtype = step.types[0].dtype
         compared = dtype.kind == "b" and step.function in OPERATORS
         common = self.common(step.args, frame) if compared else dtype
+        if common.kind == "c" or step.function in OF_ONE_COMPLEX:
+            made = self.of_complex(step, common, frame)
+            if made is not None:
+                frame.registers[step.dsts[0]] = self.fresh(made)
+                return
         if common.kind not in "iuf" or class_of(common) == "x":
             raise NotCompiled(f"a call of {step.function} for {dtype}")
         operands = [self.converted(arg, common, frame) for arg in step.args]
@@ -391,6 +411,34 @@ class StepBuilder(NumberBuilder):
         else:
             result = self.operator(step, common, dtype, operands)
         frame.registers[step.dsts[0]] = self.fresh(result)
+
+    def of_complex(self, step: Call, common: DType, frame: Frame) -> Value | None:
+        """An operator on complex scalars; None where it has no such operand, or no known form."""
+        is_square = step.function is operator.pow and type(step.args[1]) is int and step.args[1] == 2
+        function, args = (square, step.args[:1]) if is_square else (step.function, step.args)
+        operands = [self.complex_operand(arg, frame) for arg in args]
+        if step.function in OF_ONE_COMPLEX and operands[0].dtype.kind != "c":
+            return None
+        if step.function is abs:
+            (operand,), hypot = operands, np.hypot
+            if not self.elementwise(hypot, (common,) * 3, (False, False)):
+                return None
+            result = self.new(common)
+            self.call_loop(Element("loop", self.complex_parts(operand, operand.dtype), (result,), hypot))
+            return result
+        given = [operand.dtype for operand in operands]
+        if any(dtype.kind not in "fc" or not np.can_cast(part_dtype(dtype), part_dtype(common)) for dtype in given):
+            return None
+        before = len(self.nodes)
+        made = self.complex_operator(function, common, operands)
+        if made is not None:
+            self.test_nans([node for node in self.nodes[before:] if isinstance(node, Element)])
+        return made
+
+    def complex_operand(self, arg: Any, frame: Frame) -> Value:
+        if isinstance(arg, Reg):
+            return self.scalar(arg, frame).value
+        return self.constant(np.dtype(complex), arg) if type(arg) is complex else self.converted(arg, FLOAT64, frame)
 
     def operator(self, step: Call, common: DType, dtype: DType, operands: list[Value]) -> Value:
         """The result of an operator on operands of dtype `common`: by an exact operation, C's pow, or NumPy's loop."""
@@ -562,5 +610,6 @@ OPERATORS: dict[Callable[..., Any], str] = {
     **{function: name for name, _, function in BINARY.values() if name not in ("matmul", "divmod")},
     **{function: name for name, _, function in UNARY.values()},
 }
+OF_ONE_COMPLEX = frozenset((abs, *PARTS))  # yield a float
 # Of floats, by NumPy's loop, which calls what its scalars call.
 LOOPS: dict[Callable[..., Any], np.ufunc] = {BINARY[symbol][2]: BINARY[symbol][1] for symbol in ("%", "//")}

@@ -20,13 +20,14 @@ from dynamo_lite.graph.node import Argument, Node
 from dynamo_lite.graph.opdef import REGISTRY, OpDef
 from dynamo_lite.ops.draws import arguments
 from dynamo_lite.ops.index import index_key
-from dynamo_lite.ops.operators import BINARY, UNARY
+from dynamo_lite.ops.operators import BINARY, PARTS, UNARY
 
 Direct: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"scalar_{name}": function for name, _, function in BINARY.values()},
     **{f"scalar_{name}": function for name, _, function in UNARY.values()},
+    **{f"scalar_{name}": function for name, function in PARTS.items()},
 }
 # Called with the operands, and the params as keywords.
 _METHODS: dict[str, Callable[..., Any]] = {  # of arrays, not of NumPy scalars

@@ -146,7 +146,7 @@ def _scalar_form(node: Node, target: Target, facts: Facts) -> Form | None:
     except OpError:
         return None
     in_dtypes, out_dtypes = loop[: ufunc.nin], loop[ufunc.nin :]
-    if out_dtypes != dtypes or (name in _FLOAT_ONLY and in_dtypes[0].kind != "f"):
+    if out_dtypes != dtypes or in_dtypes[0].kind == "c" or (name in _FLOAT_ONLY and in_dtypes[0].kind != "f"):
         return None
     return Form(name, in_dtypes, out_dtypes) if target.exact(name, in_dtypes, out_dtypes) else None
 
