@@ -57,6 +57,7 @@ class Watch:
         self.loops_entered = 0
         self.put_off = 0
         self.rounds: dict[tuple[Any, ...], _C.Round] = {}
+        self.latest: dict[_C.Round, tuple[int, int]] = {}  # nanoseconds and number of rounds at the latest look
         self.numeric: dict[_C.Round, bool] = {}  # whether a loop has one of numbers and elements alone in it
         self.opaque: dict[_C.Round, bool] = {}  # whether each round of a loop is certain to break the graph
         self.ways_in: dict[_C.Round, float] = {}  # seconds that the latest ways into a loop have taken, in the mean
@@ -337,12 +338,12 @@ class Watch:
         round_, code = poll.round, function.__code__
         if round_ is None or not round_.n_plain:
             return True
-        plain = round_.plain * 1e-9
+        plain, each = round_.plain * 1e-9, self._each(round_)
         ahead, is_long = 0.0, True
         rounds = _rounds_left(stack[-1]) if stack else None
         if rounds is not None and runs_out(decoded(code), poll.place.header):
-            left = rounds * plain / round_.n_plain
-            ahead = min(left, self.limits.foresight * plain)
+            left = rounds * each
+            ahead = min(left, (self.limits.foresight if round_.n_plain >= self.limits.tried_plain else 1.0) * plain)
             is_resumed = self.compilation is not None and self.compilation.is_resumed(code)
             is_called = not is_resumed and _key(code) in self.names
             is_inner = poll.place.outer is not None or not is_called
@@ -355,6 +356,15 @@ class Watch:
             ahead *= self.limits.budget_numbers if self.numeric[round_] else self.limits.budget_known
         self.budget.expects(round_, ahead)
         return is_long
+
+    def _each(self, round_: _C.Round) -> float:
+        """Seconds that a plain round takes, by the latest ones where these were shorter: of a sieve's each is."""
+        plain, count = self.latest.get(round_, (0, 0))
+        self.latest[round_] = round_.plain, round_.n_plain
+        each = round_.plain / round_.n_plain
+        if round_.n_plain > count > 0 and round_.plain >= plain:
+            each = min(each, (round_.plain - plain) / (round_.n_plain - count))
+        return each * 1e-9
 
     @budget.timed()  # the question itself is part of the price
     def hot(

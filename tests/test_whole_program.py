@@ -563,6 +563,20 @@ def test_what_goes_beyond_a_stake_has_to_be_saved() -> None:
     assert budget.allows(cost=6.0, saved=4.0)
 
 
+def test_rounds_that_get_shorter_are_expected_to_stay_so() -> None:
+    class Rounds:
+        plain, n_plain = 8_000_000, 4
+
+    watch, of_a_sieve = Watch(policy.THRESHOLDS), Rounds()
+    assert watch._each(of_a_sieve) == pytest.approx(2e-3)  # type: ignore[arg-type]
+    of_a_sieve.plain, of_a_sieve.n_plain = 9_000_000, 14
+    assert watch._each(of_a_sieve) == pytest.approx(1e-4)  # type: ignore[arg-type]
+    of_a_sieve.plain, of_a_sieve.n_plain = 11_000_000, 15  # longer ones may be an exception
+    assert watch._each(of_a_sieve) == pytest.approx(11e-3 / 15)  # type: ignore[arg-type]
+    of_a_sieve.plain, of_a_sieve.n_plain = 1_000_000, 1  # it has begun anew
+    assert watch._each(of_a_sieve) == pytest.approx(1e-3)  # type: ignore[arg-type]
+
+
 def test_a_slower_machine_has_a_larger_stake() -> None:
     limits = policy.Thresholds(
         **{"budget_base": 0.0, "budget_share": 1.0, "budget_stake": 0.5, "budget_trust": 2.0, "budget_later": 0.0},
