@@ -23,6 +23,9 @@ from dynamo_lite.capture.targets import Target
 from dynamo_lite.capture.trace import Capture, trace
 from dynamo_lite.config import Config, compiling
 from dynamo_lite.dataclass import dataclass
+from dynamo_lite.graph.graph import Graph
+from dynamo_lite.graph.node import Node, NodeKind
+from dynamo_lite.graph.scalar import symbols_of
 from dynamo_lite.guards.words import GuardsOf
 from dynamo_lite.pycode import decode
 from dynamo_lite.pycode.returned import returned
@@ -73,6 +76,7 @@ def compile_segment(
     capture = trace(function, slots, jump, settings, owns_slots, pauses, constants, restraints)
     clock.stage("capture")
     log.emit("graph", function.__qualname__, capture.graph)
+    _require_own(capture.graph)
     if settings.check:
         _check(function, capture)
         clock.stage("verify")
@@ -136,6 +140,21 @@ class _Lazily:
 
     def __str__(self) -> str:
         return str(self._make(*self._args))
+
+
+def _require_own(graph: Graph) -> None:
+    """Raise GraphError where a graph, or a body in it, hands out what it does not make: the rest of `verify` is for
+    tests, but this would be another value."""
+    nodes = set(graph.nodes)
+    handed = [*graph.outputs, *(arg for node in graph.nodes if node.kind is NodeKind.LEAVE for arg in node.args)]
+    for one in handed:
+        if one not in nodes if isinstance(one, Node) else not symbols_of(one) <= graph.symbols.keys():
+            from dynamo_lite.graph.verify import GraphError
+
+            raise GraphError(f"{one} is handed out and not made")
+    for node in graph.nodes:
+        for region in node.regions:
+            _require_own(region)
 
 
 def _check(function: types.FunctionType, capture: Capture) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dynamo_lite.capture import consumers
 from dynamo_lite.capture.columns import open_columns
 from dynamo_lite.capture.leaving import goes_on_at
-from dynamo_lite.capture.loop_code import start_of, while_loops
+from dynamo_lite.capture.loop_code import start_of, while_loops, whole_loop
 from dynamo_lite.capture.machine import Machine
 from dynamo_lite.capture.numbered import goes_over_arrays, under
 from dynamo_lite.capture.numbers import length_of
@@ -117,10 +117,11 @@ def recall_ways(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int]
     if not plan.guesses or not restraints.aside or place_of(code, header) in restraints.busy:
         return
     # NB: where a way in a loop around this one began here, there is nothing of this one without it; those in a loop
-    # inside are that one's own, which this one goes through as a whole.
+    # inside, or on the way out of it, are that one's own, which this one goes through as a whole.
     fors = {at: natural_loop(code, at, False) for at in loop if code.instrs[at].op == "FOR_ITER"}
     inner = {at: body for at, body in (fors | while_loops(code)).items() if at in loop - {header}}
-    deeper = {at for begin, body in inner.items() for at in body - {begin}}
+    ends = {at: code.instrs[at].target if at in fors else None for at in inner}
+    deeper = {at for begin, body in inner.items() for at in whole_loop(code, body, ends[begin], frozenset())[0] - {begin}}
     aside = [at for at in loop - {header} - deeper if place_in(code, at) in restraints.aside]
     found = {at for at in aside if goes_on_at(code, at)} - plan.apart
     plan.known |= found

@@ -168,7 +168,6 @@ class Attempt:
         self.read: frozenset[Name] = exposed(frame.code, self.loop, self.header, behind, frozenset()) | cells
         if apart:
             names |= {self.way_name, self.at_name} - {""}
-        tracer = self.machine.tracer
         self.undo = prepare(self.machine, self.plan, self.bounds)
         try:
             self.owners = find_owners(self.machine, self.plan)
