@@ -121,7 +121,8 @@ def recall_ways(tracer: Tracer, plan: LoopPlan, code: Code, loop: frozenset[int]
     fors = {at: natural_loop(code, at, False) for at in loop if code.instrs[at].op == "FOR_ITER"}
     inner = {at: body for at, body in (fors | while_loops(code)).items() if at in loop - {header}}
     ends = {at: code.instrs[at].target if at in fors else None for at in inner}
-    deeper = {at for begin, body in inner.items() for at in whole_loop(code, body, ends[begin], frozenset())[0] - {begin}}
+    whole = {at: whole_loop(code, body, ends[at], frozenset())[0] for at, body in inner.items()}
+    deeper = {at for begin, body in whole.items() for at in body - {begin}}
     aside = [at for at in loop - {header} - deeper if place_in(code, at) in restraints.aside]
     found = {at for at in aside if goes_on_at(code, at)} - plan.apart
     plan.known |= found
